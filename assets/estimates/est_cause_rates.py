@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, evidence
+from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, SIGNATURES, evidence
 from assets.estimates.table import Column, TableSpec, estimate, numbers, write
 from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse
@@ -25,12 +25,8 @@ PAPER_FAILURES = ("marts.fct_failures.failure_category", "marts.fct_failures.inc
 GPU_HOURS = (f"{EXPOSURES}.gpu_hours",)
 SHOWABLE = (
     "marts.dim_failure_categories.is_infrastructure",
-    "marts.agg_check_introductions.failure_category",
-    "marts.fct_health_events.source",
+    *SIGNATURES,
     "marts.dim_nodes.gpu_vendor",
-    "staging.stg_config__xid_rules.failure_category",
-    "staging.stg_config__kernel_rules.failure_category",
-    "staging.stg_config__node_reason_rules.failure_category",
     "ops.sight.kind",
 )
 SEEN = (*SHOWABLE, "marts.fct_node_days.allocated_gpu_hours", "marts.fct_attempt_nodes.node_id")
@@ -114,6 +110,7 @@ TABLE = TableSpec(
             GARWOOD_METHODS, "Failures to expect, as failure_count.", FAILURES, "GPU-hours, as gpu_hours.", GPU_HOURS
         ),
     ),
+    shared=("cause_signatures",),
     prepared=("exposure_days", "failed_exposures", "node_day_sight"),
 )
 

@@ -17,103 +17,6 @@ shown_by_accounting as (
     select unnest(['node_fail_unattributed', 'unattributed']) as failure_category
 ),
 
--- What each kind of log can show, by the rules that read it: kernel messages by vendor of the GPUs, checks by what ran.
-checks as (
-    select distinct
-        cluster_id,
-        failure_category,
-        lower(trim(check_name)) as check_key
-    from marts.agg_check_introductions
-    where source = 'health_check'
-),
-
-xids as (
-    select unnest([failure_category, co_category]) as failure_category
-    from seeds.xids
-    where evidence_class != 'none' or fatal_evidence_class != 'none'
-),
-
-signatures as (
-    select
-        null as cluster_id,
-        1 as kind,
-        nullif(vendor, '') as gpu_vendor,
-        unnest([failure_category, co_category]) as failure_category
-    from seeds.kernel_rules
-    where is_event and evidence_class != 'none'
-    union
-    select
-        null as cluster_id,
-        1 as kind,
-        'nvidia' as gpu_vendor,
-        failure_category
-    from xids
-    union
-    select
-        cluster_id,
-        1 as kind,
-        'nvidia' as gpu_vendor,
-        failure_category
-    from staging.stg_config__xid_rules
-    union
-    select
-        cluster_id,
-        1 as kind,
-        null as gpu_vendor,
-        failure_category
-    from staging.stg_config__kernel_rules
-    union
-    select
-        cluster_id,
-        2 as kind,
-        null as gpu_vendor,
-        failure_category
-    from checks
-    union
-    select
-        checks.cluster_id,
-        2 as kind,
-        null as gpu_vendor,
-        rules.failure_category
-    from checks
-    inner join seeds.health_check_rules as rules using (check_key)
-    where rules.evidence_class != 'none'
-    union
-    select
-        checks.cluster_id,
-        2 as kind,
-        'nvidia' as gpu_vendor,
-        xids.failure_category
-    from checks
-    cross join xids
-    where checks.check_key = 'xid errors'
-    union
-    select
-        null as cluster_id,
-        4 as kind,
-        null as gpu_vendor,
-        failure_category
-    from seeds.node_reason_rules
-    where evidence_class != 'none'
-    union
-    select
-        cluster_id,
-        4 as kind,
-        null as gpu_vendor,
-        failure_category
-    from staging.stg_config__node_reason_rules
-    union
-    -- What was found could be seen.
-    select
-        failures.cluster_id,
-        case events.source when 'kernel' then 1 when 'health_check' then 2 else 4 end as kind,
-        null as gpu_vendor,
-        failures.failure_category
-    from marts.fct_failures as failures
-    inner join marts.fct_health_events as events
-        on failures.cluster_id = events.cluster_id and failures.primary_event_id = events.event_id
-),
-
 vendors as (
     select distinct
         cluster_id,
@@ -131,7 +34,7 @@ showable as (
     from clusters
     cross join categories
     left join vendors on clusters.cluster_id = vendors.cluster_id
-    left join signatures
+    left join cause_signatures as signatures
         on
             categories.failure_category = signatures.failure_category
             and coalesce(signatures.cluster_id, clusters.cluster_id) = clusters.cluster_id

@@ -25,6 +25,14 @@ METHOD_VERSION_COLUMN = Column(
     "refresh the old logs again.",
     is_required=True,
 )
+SIGNATURES = (
+    "marts.agg_check_introductions.failure_category",
+    "marts.fct_health_events.source",
+    "staging.stg_config__xid_rules.failure_category",
+    "staging.stg_config__kernel_rules.failure_category",
+    "staging.stg_config__node_reason_rules.failure_category",
+)
+"""Which kind of log can show which cause."""
 REFERENCE_RATE = (
     "estimates.est_failure_rates.failure_count",
     "estimates.est_failure_rates.failure_variance",

@@ -193,6 +193,36 @@ LESS_WHERE_MORE_FAILS = """
 """
 
 
+def est_evidence_reach() -> list[Rule]:
+    """Demand shares inside their limits, and no more compared or found late than there was."""
+    row = ("cluster_id", "month_date")
+    return [
+        columns(*row, "reach", "low", "high", "late_count", "unseen_count", "note", *EVIDENCE),
+        *(ratio(name, *row) for name in ("reach", "low", "high")),
+        *fitted("late_count", *row),
+        *fitted("unseen_count", *row),
+        no_row(
+            "reach_inside_limits",
+            "reach < low - 1e-9 or reach > high + 1e-9",
+            (*row, "reach", "low", "high"),
+            "low <= reach <= high",
+        ),
+        no_row(
+            "unknown_reach_has_a_reason",
+            "reach is null and note is null",
+            (*row, "reach", "note"),
+            "where the reach cannot be told, the note says why",
+        ),
+        no_row(
+            "compared_of_counted",
+            "compared_count > counted_count + 1e-6",
+            (*row, "compared_count", "counted_count"),
+            "no more failures are compared than were counted",
+        ),
+        *evidenced(*row),
+    ]
+
+
 def est_failure_rates() -> list[Rule]:
     """Demand possible rates, inside their intervals, of counts that agree."""
     return _failure_rates("cluster_id", "population", "counted_as")

@@ -16,6 +16,7 @@ from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_ettr_by_qos import est_ettr_by_qos
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
 from assets.estimates.est_ettr_grid import est_ettr_grid
+from assets.estimates.est_evidence_reach import est_evidence_reach
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_failure_rates_monthly import est_failure_rates_monthly
 from assets.estimates.est_forecast_scores import est_forecast_scores
@@ -45,6 +46,7 @@ ASSETS = (
     est_checkpoint_plans,
     est_attribution_chance,
     est_attribution_windows,
+    est_evidence_reach,
     est_scale_tests,
     est_rate_changes,
     est_rate_ratios,

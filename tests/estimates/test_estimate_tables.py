@@ -126,6 +126,7 @@ def test_a_missing_value_always_has_a_reason(rows):
         ("est_rate_changes", "changed_at"),
         ("est_rate_ratios", "ratio"),
         ("est_time_to_failure", "weibull_shape"),
+        ("est_evidence_reach", "reach"),
     ]:
         for row in rows(table):
             assert row[value] is not None or row["note"]

@@ -423,6 +423,18 @@ ANOMALIES = [
         ("estimates", "est_cause_rates"), "incidents_bounded", ["incident_count 2.0", "failure_count 1.0"],
     ),
     (
+        ["update estimates.est_evidence_reach set reach = 0.95 where month_date is null"],
+        ("estimates", "est_evidence_reach"), "reach_inside_limits", ["reach 0.95", "high 0.9"],
+    ),
+    (
+        ["update estimates.est_evidence_reach set reach = null"],
+        ("estimates", "est_evidence_reach"), "unknown_reach_has_a_reason", ["alpha", "month_date 2026-01-01"],
+    ),
+    (
+        ["update estimates.est_evidence_reach set compared_count = 5"],
+        ("estimates", "est_evidence_reach"), "compared_of_counted", ["compared_count 5.0", "counted_count 4.0"],
+    ),
+    (
         ["update estimates.est_forecast_scores set log_score = -1 where not is_over"],
         ("estimates", "est_forecast_scores"), "only_what_is_over_is_scored", ["month_date 2026-03-01"],
     ),

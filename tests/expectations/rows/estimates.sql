@@ -104,6 +104,17 @@ select
     1.0::double as dispersion
 from (values ('gpu_unavailable', 1.0::double), ('pcie', 0.0)) causes (category, k);
 
+insert into estimates.est_evidence_reach by name
+select
+    'alpha' as cluster_id, month_date, 0.8::double as reach, 0.6::double as low, 0.9::double as high,
+    false as is_at_most, 4.0::double as counted_count, 1 as late_seen_count, 1.0::double as late_count,
+    0.0::double as late_count_low, 1.0::double as late_count_high, 4.0::double as compared_count,
+    3.0::double as both_count, 1.0::double as unseen_count, 0.0::double as unseen_count_low,
+    2.0::double as unseen_count_high, []::varchar[] as one_source_categories, 'attempts' as exposure_unit,
+    'two_sources' as method, 0.9::double as confidence_level, '2' as method_version, 4.0::double as event_count,
+    8.0::double as exposure
+from (values (null::date), (date '2026-01-01')) as months (month_date);
+
 insert into estimates.est_forecast_scores by name
 select
     'alpha' as cluster_id, month_date, month_date < '2026-03-01' as is_over, 100.0::double as month_node_days,

@@ -1,0 +1,271 @@
+"""estimates.est_evidence_reach: which share of what infrastructure failed the evidence could show.
+
+Read from marts.fct_attempts, marts.fct_failures with their evidence, and marts.fct_health_events. No rate
+is corrected by it: it says how much may be missing, or why that cannot be told.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import numpy as np
+
+from assets.estimates.evidence import CLUSTER, SIGNATURES, evidence
+from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
+from assets.model.evidence_reach import (
+    Count,
+    Reach,
+    Sources,
+    TwoSources,
+    evidence_reach,
+    late_excess,
+    two_sources,
+    unexplained_bound,
+)
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENDS = (
+    "marts.fct_attempts.state",
+    "marts.fct_attempts.ended_at",
+    "marts.fct_attempts.end_reason",
+    "marts.fct_attempts.node_count",
+    "marts.fct_failures.posterior_probability",
+)
+LATE = (
+    *ENDS,
+    "marts.fct_health_events.observed_at",
+    "marts.fct_health_events.is_evidence",
+    "marts.fct_attempt_nodes.node_id",
+    "marts.fct_node_outages.is_planned",
+    "staging.stg_config__clusters.attribution_after_seconds",
+)
+COUNTED = ("marts.fct_failures.posterior_probability", "marts.fct_failures.state", "marts.fct_failures.failed_at")
+COMPARED = (
+    *COUNTED,
+    "marts.fct_failures.failure_category",
+    "marts.fct_failure_evidence.event_id",
+    *SIGNATURES,
+    "ops.sight.kind",
+)
+UNEXPLAINED = (*ENDS, "marts.fct_attempts.user_name", "marts.fct_attempts.runtime_seconds")
+REACH = (*LATE, *COMPARED[3:])
+RATIO = "ratio 0 to 1"
+ATTEMPTS = "attempts"
+
+TABLE = TableSpec(
+    table="est_evidence_reach",
+    description=(
+        "How far the evidence reaches: the share of the attempts that infrastructure ended FAILED or REQUEUED which "
+        "was counted. No rate is corrected by it. What evidence came too late is told from the half-hour after the "
+        "attribution window, beyond what completed attempts see there; what none of two sources saw from what each saw "
+        "of the other's. One row per cluster and month, and one of the whole study period."
+    ),
+    key=("cluster_id", "month_date"),
+    columns=(
+        CLUSTER,
+        Column("month_date", "date", "UTC day", "First day of the month. NULL: the whole study period.", ENDS[1:2]),
+        Column(
+            "reach",
+            "double",
+            RATIO,
+            "Share that was counted, by late evidence or by two sources, whichever leaves less. With is_at_most it is "
+            "no higher. NULL: cannot be told, see note.",
+            REACH,
+        ),
+        Column("low", "double", RATIO, "Lower limit of reach. NULL: none is known.", (*REACH, *UNEXPLAINED[-2:])),
+        Column("high", "double", RATIO, "Upper limit of reach. NULL: reach cannot be told.", REACH),
+        Column(
+            "is_at_most",
+            "boolean",
+            "",
+            "Only late evidence could be judged: what never left a trace is missing, too.",
+            REACH,
+            is_required=True,
+        ),
+        Column(
+            "counted_count",
+            "double",
+            ATTEMPTS,
+            "Attempts that ended FAILED or REQUEUED by infrastructure, a sum of probabilities.",
+            COUNTED,
+            is_required=True,
+        ),
+        Column(
+            "late_seen_count",
+            "bigint",
+            ATTEMPTS,
+            "Attempts that ended FAILED or REQUEUED without likely evidence, where evidence began on one of the nodes "
+            "in the half-hour after the attribution window. Repeats of other events, planned outages and the hour "
+            "after an incident of the node are left out.",
+            LATE,
+            is_required=True,
+        ),
+        *with_limits(
+            "late_count",
+            ATTEMPTS,
+            "late_seen_count less what chance brings, by what nodes show after attempts that completed; at least 0.",
+            LATE,
+        ),
+        Column(
+            "compared_count",
+            "double",
+            ATTEMPTS,
+            "Of counted_count, what kernel messages and health checks could both have seen, and one did. It is the "
+            "counted part where reach is by two sources.",
+            COMPARED,
+            is_required=True,
+        ),
+        Column(
+            "both_count",
+            "double",
+            ATTEMPTS,
+            "Of compared_count, what both saw.",
+            COMPARED,
+            is_required=True,
+        ),
+        *with_limits(
+            "unseen_count",
+            ATTEMPTS,
+            "Attempts that neither saw, beside compared_count: Chapman's estimate. Where a fault that one sees is seen "
+            "more often by the other, too, there are more. NULL: cannot be told.",
+            COMPARED,
+        ),
+        Column(
+            "unexplained_count_high",
+            "double",
+            ATTEMPTS,
+            "Upper limit of the ends without evidence that grow with nodes among jobs of a user that ran equally long, "
+            "as faults of machines do and errors of large jobs may. NULL: fewer than 5 users have jobs of two sizes.",
+            UNEXPLAINED,
+        ),
+        Column(
+            "one_source_categories",
+            "varchar[]",
+            "",
+            "Causes seen that one source alone can show, by their rules; they are not compared.",
+            COMPARED,
+            is_required=True,
+        ),
+        *evidence(
+            "two_sources: by what two sources saw and by late evidence; late_evidence: by late evidence alone; "
+            "cannot_be_told: see note.",
+            "Attempts counted, as counted_count.",
+            COUNTED,
+            "Attempts that ended FAILED or REQUEUED, counted or not.",
+            ENDS,
+        ),
+    ),
+    shared=("cause_signatures",),
+    prepared=("node_day_sight",),
+)
+METHODS = {True: "late_evidence", False: "two_sources"}
+CONTROL = ("control_hits", "control_onsets", "control_windows")
+CELLS = ("users", "runtime_classes", "node_counts", "attempts", "failed", "node_days")
+LISTS = ("end_node_counts", "end_counts", *(f"cell_{name}" for name in CELLS))
+
+
+def with_reach(months: pd.DataFrame) -> pd.DataFrame:
+    """Judge each month, and all months of a cluster together."""
+    import pandas as pd
+
+    rows = []
+    for _, own in months.groupby("cluster_id"):
+        rows.append(_judged(own) | {"month_date": None})
+        rows += [_judged(own.loc[[row]]) for row in own.index[own["month_date"].notna()]]
+    return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name != "method_version"])
+
+
+def _judged(months: pd.DataFrame) -> dict[str, Any]:
+    """Judge what the months hold together."""
+    joined = {name: np.concatenate(list(months[name])) for name in LISTS}
+    totals = {name: float(months[name].sum()) for name in CONTROL}
+    late = late_excess(
+        joined["end_node_counts"], joined["end_counts"], float(months["late_seen_count"].sum()), **totals
+    )
+    categories = _by_category(months)
+    sources = two_sources(categories)
+    unexplained = unexplained_bound(**{name: joined[f"cell_{name}"] for name in CELLS})
+    counted = sum(category.compared + category.uncompared for category in categories)
+    reach = evidence_reach(counted, late, sources, unexplained)
+    unseen = sources.unseen or Count(math.nan, math.nan, math.nan)
+    ended = float(joined["end_counts"].sum()) + counted
+    return {
+        "cluster_id": months["cluster_id"].iloc[0],
+        "month_date": months["month_date"].iloc[0],
+        "reach": reach.value,
+        "low": reach.low,
+        "high": reach.high,
+        "is_at_most": reach.is_at_most,
+        "counted_count": counted,
+        "late_seen_count": months["late_seen_count"].sum(),
+        "late_count": late.value,
+        "late_count_low": late.low,
+        "late_count_high": late.high,
+        "compared_count": sources.compared,
+        "both_count": sources.common,
+        "unseen_count": unseen.value,
+        "unseen_count_low": unseen.low,
+        "unseen_count_high": unseen.high,
+        "unexplained_count_high": unexplained,
+        "one_source_categories": list(sources.one_sided),
+        "confidence_level": CONFIDENCE_LEVEL,
+        "method": "cannot_be_told" if math.isnan(reach.value) else METHODS[reach.is_at_most],
+        "event_count": counted,
+        "exposure": ended,
+        "exposure_unit": ATTEMPTS,
+        "note": _note(months.iloc[0], reach, sources, ended),
+    }
+
+
+def _by_category(months: pd.DataFrame) -> list[Sources]:
+    """Add up what the months hold of each category."""
+    found: dict[str, Sources] = {}
+    for row in chain.from_iterable(months["categories"]):
+        new = Sources(**row)
+        found[new.category] = found[new.category] + new if new.category in found else new
+    return list(found.values())
+
+
+def _note(cluster: pd.Series[Any], reach: Reach, sources: TwoSources, ended: float) -> str | None:
+    """Say why the reach cannot be told, or of what it is not."""
+    if not ended:
+        return "cannot be told: no attempt ended FAILED or REQUEUED"
+    if sources.unseen is not None:
+        named = ", ".join(sources.one_sided)
+        return f"one kind of log alone can show these causes, which are not compared: {named}" if named else None
+    logs = {"kernel log": cluster["has_kernel_messages"], "health checks": cluster["has_health_checks"]}
+    missing = [name for name, is_there in logs.items() if not is_there]
+    if missing:
+        why = "no " + " and no ".join(missing)
+    elif not sources.has_enough:
+        why = (
+            f"kernel messages and health checks both saw {sources.common:.3g} of the failures, too few to tell what "
+            "neither saw"
+        )
+    else:
+        why = "most failures are of causes that one kind of log alone can show"
+    return f"what leaves no trace cannot be told: {why}" if reach.is_at_most else f"cannot be told: {why}"
+
+
+def headline(reaches: pd.DataFrame) -> str:
+    """Return a sentence: the reach of each cluster in its whole study period."""
+    study = reaches[reaches["month_date"].isna()]
+    return "; ".join(
+        f"{cluster}: {'cannot be told' if math.isnan(reach) else f'{100 * reach:.0f}%'}"
+        for cluster, reach in zip(study["cluster_id"], numbers(study, "reach"), strict=True)
+    )
+
+
+@estimate(TABLE)
+def est_evidence_reach(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Compare what the sources saw of each other's failures, and count what they saw too late."""
+    with warehouse.writing() as con:
+        reaches = with_reach(con.execute(TABLE.query).df())
+        return write(con, TABLE, reaches, headline(reaches))

@@ -1,0 +1,335 @@
+-- What tells how far the evidence reaches, by month: ends with late evidence and their chance, failures by what saw them,
+-- and ends without evidence by user, runtime and nodes. One row per cluster and month of which something is known.
+with clusters as (
+    select
+        clusters.cluster_id,
+        clusters.has_health_checks,
+        clusters.has_kernel_messages,
+        clusters.study_from_at,
+        clusters.study_to_at,
+        configured.attribution_after_seconds as after_seconds
+    from marts.dim_clusters as clusters
+    left join staging.stg_config__clusters as configured using (cluster_id)
+),
+
+failures as (
+    select
+        failures.cluster_id,
+        failures.attempt_id,
+        failures.failed_at,
+        failures.state,
+        failures.failure_category,
+        failures.posterior_probability as probability
+    from marts.fct_failures as failures
+    inner join clusters using (cluster_id)
+    where failures.failed_at > clusters.study_from_at and failures.failed_at <= clusters.study_to_at
+),
+
+likely_failures as (
+    from failures
+    where probability >= 0.5
+),
+
+-- Attempts inside the study period: those that ended without evidence, their control, and all others, which were exposed.
+ends as (
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.ended_at,
+        cast(date_trunc('month', attempts.ended_at) as date) as month_date,
+        attempts.node_count,
+        attempts.user_name,
+        cast(floor(log2(attempts.runtime_seconds)) as integer) as runtime_class,
+        attempts.node_count * attempts.runtime_seconds / 86400.0 as node_days,
+        attempts.state in ('FAILED', 'REQUEUED') as is_unexplained,
+        attempts.state = 'COMPLETED' as is_control,
+        clusters.after_seconds
+    from marts.fct_attempts as attempts
+    inner join clusters using (cluster_id)
+    anti join likely_failures using (cluster_id, attempt_id)
+    where
+        attempts.is_terminal
+        and attempts.ended_at > clusters.study_from_at
+        and attempts.ended_at <= clusters.study_to_at
+        and attempts.node_count > 0
+        and attempts.runtime_seconds > 0
+        and attempts.end_reason is distinct from 'planned'
+),
+
+failed_nodes as (
+    select
+        failures.cluster_id,
+        attempt_nodes.node_id,
+        failures.failed_at
+    from likely_failures as failures
+    inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+),
+
+onsets as (
+    select
+        events.cluster_id,
+        events.event_id,
+        events.node_id,
+        events.observed_at,
+        clusters.after_seconds
+    from marts.fct_health_events as events
+    inner join clusters using (cluster_id)
+    -- A repeat of another event is none.
+    where events.is_evidence
+),
+
+planned_onsets as (
+    select
+        onsets.cluster_id,
+        onsets.event_id
+    from onsets
+    inner join marts.fct_node_outages as outages
+        on
+            onsets.cluster_id = outages.cluster_id
+            and onsets.node_id = outages.node_id
+            and onsets.observed_at >= outages.started_at
+            and onsets.observed_at <= coalesce(outages.ended_at, onsets.observed_at)
+    where outages.is_planned
+),
+
+-- What a node shows within an hour of its incident may be of the incident.
+following_onsets as (
+    select
+        onsets.cluster_id,
+        onsets.event_id
+    from onsets
+    inner join failed_nodes
+        on
+            onsets.cluster_id = failed_nodes.cluster_id
+            and onsets.node_id = failed_nodes.node_id
+            and onsets.observed_at >= failed_nodes.failed_at
+            and onsets.observed_at <= failed_nodes.failed_at + interval 1 hour
+),
+
+-- An end that saw the onset lies in one of two half-hours.
+onset_slots as (
+    select
+        onsets.*,
+        unnest([0, 1]) + epoch(onsets.observed_at - to_seconds(onsets.after_seconds))::bigint // 1800 - 1 as slot
+    from onsets
+    anti join planned_onsets using (cluster_id, event_id)
+    anti join following_onsets using (cluster_id, event_id)
+),
+
+-- Most ends have no onset anywhere near them: these go before the nodes are looked up.
+near_ends as (
+    select
+        *,
+        epoch(ended_at)::bigint // 1800 as slot
+    from ends
+    where (is_unexplained or is_control) and (cluster_id, slot) in (select (cluster_id, slot) from onset_slots)
+),
+
+seen as (
+    select
+        near_ends.cluster_id,
+        near_ends.month_date,
+        near_ends.is_control,
+        near_ends.attempt_id,
+        attempt_nodes.node_id,
+        onset_slots.event_id
+    from near_ends
+    inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+    inner join onset_slots
+        on
+            near_ends.cluster_id = onset_slots.cluster_id
+            and near_ends.slot = onset_slots.slot
+            and attempt_nodes.node_id = onset_slots.node_id
+            and onset_slots.observed_at > near_ends.ended_at + to_seconds(near_ends.after_seconds)
+            and onset_slots.observed_at <= near_ends.ended_at + to_seconds(near_ends.after_seconds + 1800)
+),
+
+late_months as (
+    select
+        cluster_id,
+        month_date,
+        count(distinct attempt_id) filter (where not is_control) as late_seen_count,
+        count(distinct (attempt_id, node_id)) filter (where is_control) as control_hits,
+        count(distinct event_id) filter (where is_control) as control_onsets
+    from seen
+    group by cluster_id, month_date
+),
+
+sizes as (
+    select
+        cluster_id,
+        month_date,
+        node_count,
+        count(*) filter (where is_unexplained) as end_count,
+        count(*) filter (where is_control) * node_count as control_windows
+    from ends
+    group by cluster_id, month_date, node_count
+),
+
+size_months as (
+    select
+        cluster_id,
+        month_date,
+        sum(control_windows) as control_windows,
+        list(node_count order by node_count) as end_node_counts,
+        list(end_count order by node_count) as end_counts
+    from sizes
+    group by cluster_id, month_date
+),
+
+cells as (
+    select
+        cluster_id,
+        month_date,
+        user_name,
+        runtime_class,
+        node_count,
+        count(*) as attempts,
+        count(*) filter (where is_unexplained) as failed,
+        sum(cast(node_days as decimal(38, 9))) as node_days
+    from ends
+    where user_name is not null
+    group by cluster_id, month_date, user_name, runtime_class, node_count
+),
+
+numbered_cells as (
+    select
+        *,
+        dense_rank() over (order by cluster_id, user_name) as user_number
+    from cells
+),
+
+cell_months as (
+    select
+        cluster_id,
+        month_date,
+        list(user_number order by user_number, runtime_class, node_count) as cell_users,
+        list(runtime_class order by user_number, runtime_class, node_count) as cell_runtime_classes,
+        list(node_count order by user_number, runtime_class, node_count) as cell_node_counts,
+        list(attempts order by user_number, runtime_class, node_count) as cell_attempts,
+        list(failed order by user_number, runtime_class, node_count) as cell_failed,
+        list(cast(node_days as double) order by user_number, runtime_class, node_count) as cell_node_days
+    from numbered_cells
+    group by cluster_id, month_date
+),
+
+-- Without a vendor the node may be of any.
+shown_by_both as (
+    select
+        clusters.cluster_id,
+        signatures.failure_category
+    from clusters
+    inner join cause_signatures as signatures
+        on coalesce(signatures.cluster_id, clusters.cluster_id) = clusters.cluster_id
+    where not signatures.repeats_kernel
+    group by clusters.cluster_id, signatures.failure_category
+    having bit_or(signatures.kind) & 3 = 3
+),
+
+sources as (
+    select
+        failures.cluster_id,
+        failures.attempt_id,
+        bool_or(events.source = 'kernel') as is_in_kernel,
+        bool_or(events.source = 'health_check') as is_in_checks,
+        coalesce(bool_or(sight.kinds & 3 = 3), false) as has_both
+    from failures
+    inner join marts.fct_failure_evidence as evidence using (cluster_id, attempt_id)
+    inner join marts.fct_health_events as events
+        on evidence.cluster_id = events.cluster_id and evidence.event_id = events.event_id
+    left join intermediate.node_day_sight as sight
+        on
+            evidence.cluster_id = sight.cluster_id
+            and evidence.node_id = sight.node_id
+            and cast(failures.failed_at as date) = sight.day_date
+    where failures.state in ('FAILED', 'REQUEUED')
+    group by failures.cluster_id, failures.attempt_id
+),
+
+sourced as (
+    select
+        failures.cluster_id,
+        cast(date_trunc('month', failures.failed_at) as date) as month_date,
+        failures.failure_category,
+        cast(failures.probability as decimal(38, 9)) as probability,
+        shown_by_both.failure_category is not null as is_shown_by_both,
+        coalesce(sources.is_in_kernel and (sources.has_both or shown_by_both.failure_category is null), false)
+            as is_in_kernel,
+        coalesce(sources.is_in_checks and (sources.has_both or shown_by_both.failure_category is null), false)
+            as is_in_checks
+    from failures
+    left join sources using (cluster_id, attempt_id)
+    left join shown_by_both using (cluster_id, failure_category)
+    where failures.state in ('FAILED', 'REQUEUED')
+),
+
+categories as (
+    select
+        cluster_id,
+        month_date,
+        failure_category,
+        is_shown_by_both,
+        coalesce(sum(probability) filter (where is_in_kernel and is_in_checks), 0) as seen_by_both,
+        coalesce(sum(probability) filter (where is_in_kernel and not is_in_checks), 0) as kernel_only,
+        coalesce(sum(probability) filter (where not is_in_kernel and is_in_checks), 0) as checks_only,
+        coalesce(sum(probability) filter (where not is_in_kernel and not is_in_checks), 0) as uncompared
+    from sourced
+    group by cluster_id, month_date, failure_category, is_shown_by_both
+),
+
+category_months as (
+    select
+        cluster_id,
+        month_date,
+        list(
+            struct_pack(
+                category := failure_category,
+                common := cast(seen_by_both as double),
+                kernel_only := cast(kernel_only as double),
+                checks_only := cast(checks_only as double),
+                uncompared := cast(uncompared as double),
+                is_shown_by_both := is_shown_by_both
+            )
+            order by failure_category
+        ) as categories
+    from categories
+    group by cluster_id, month_date
+),
+
+months as (
+    select
+        cluster_id,
+        month_date
+    from size_months
+    union
+    select
+        cluster_id,
+        month_date
+    from category_months
+)
+
+select
+    clusters.cluster_id,
+    months.month_date,
+    clusters.has_health_checks,
+    clusters.has_kernel_messages,
+    coalesce(late_months.late_seen_count, 0) as late_seen_count,
+    coalesce(late_months.control_hits, 0) as control_hits,
+    coalesce(late_months.control_onsets, 0) as control_onsets,
+    cast(coalesce(size_months.control_windows, 0) as bigint) as control_windows,
+    coalesce(size_months.end_node_counts, []) as end_node_counts,
+    coalesce(size_months.end_counts, []) as end_counts,
+    coalesce(cell_months.cell_users, []) as cell_users,
+    coalesce(cell_months.cell_runtime_classes, []) as cell_runtime_classes,
+    coalesce(cell_months.cell_node_counts, []) as cell_node_counts,
+    coalesce(cell_months.cell_attempts, []) as cell_attempts,
+    coalesce(cell_months.cell_failed, []) as cell_failed,
+    coalesce(cell_months.cell_node_days, []) as cell_node_days,
+    coalesce(category_months.categories, []) as categories
+from clusters
+left join months using (cluster_id)
+left join late_months using (cluster_id, month_date)
+left join size_months using (cluster_id, month_date)
+left join cell_months using (cluster_id, month_date)
+left join category_months using (cluster_id, month_date)
+order by clusters.cluster_id, months.month_date

@@ -1,0 +1,154 @@
+"""How far the evidence of clusters reaches, worked out by hand: what counts as late, as seen by both, as a reason."""
+
+import math
+
+import pytest
+
+from assets.estimates.est_evidence_reach import est_evidence_reach
+from assets.warehouse import Warehouse
+from tests.warehouses import create_tables
+
+# Clusters: `late` has checks alone, `both` two sources, `quiet` no end, `few` two sources and next to nothing of them.
+# Attempts run an hour on one node each, every hour of January; those of `both` that failed are counted in February.
+MARTS = """
+insert into marts.dim_clusters by name
+from (values ('late', false, true), ('both', true, true), ('quiet', false, false), ('few', true, true))
+    as clusters (cluster_id, has_kernel_messages, has_health_checks);
+update marts.dim_clusters set study_from_at = '2026-01-01', study_to_at = '2026-03-01';
+insert into staging.stg_config__clusters (cluster_id, attribution_after_seconds)
+select cluster_id, 300 from marts.dim_clusters;
+insert into marts.dim_failure_categories by name
+from (values ('pcie', true, true), ('driver', true, true)) as kinds (failure_category, is_cause, is_infrastructure);
+insert into seeds.kernel_rules (failure_category, co_category, evidence_class, is_event)
+values ('pcie', 'none', 'A', true), ('driver', 'none', 'A', true);
+insert into marts.agg_check_introductions (cluster_id, check_name, failure_category, source)
+select cluster_id, 'check pci', 'pcie', 'health_check' from marts.dim_clusters;
+
+create temp table ends as
+select
+    'late' as cluster_id, 'l' || i as attempt_id, 'n' || i as node_id, if(i < 40, 'FAILED', 'COMPLETED') as state,
+    timestamp '2026-01-02' + to_hours(i) as ended_at, null as end_reason
+from range(400) as numbers (i)
+union all
+select 'both', 'b' || i, 'n' || i, 'FAILED', timestamp '2026-02-02' + to_hours(i), null from range(34) as numbers (i)
+union all
+select 'few', 'f' || i, 'n' || i, 'REQUEUED', timestamp '2026-02-02' + to_hours(i), null from range(3) as numbers (i)
+union all
+select 'late', 'planned', 'n0', 'REQUEUED', timestamp '2026-01-02', 'planned'
+union all
+select 'late', 'outside', 'n0', 'FAILED', timestamp '2026-03-02', null;
+insert into marts.fct_attempts by name
+select
+    * exclude (node_id), true as is_terminal, 1 as node_count, 3600 as runtime_seconds, 'u' as user_name,
+    ended_at - interval 1 hour as started_at
+from ends;
+insert into marts.fct_attempt_nodes by name select cluster_id, attempt_id, node_id from ends;
+
+-- Of `late`: 12 ends that an onset follows within the half-hour after the window, one that it follows later, and one
+-- of a completed attempt. Of the 12 one lies in a planned outage, one is a repeat, and one follows an incident.
+create temp table onsets as
+select
+    cluster_id, attempt_id, node_id, 'health_check' as source, attempt_id <> 'l1' as is_evidence,
+    ended_at + to_seconds(case attempt_id when 'l12' then 2101 when 'l2' then 301 when 'l3' then 2100 else 900 end)
+        as observed_at
+from ends
+where attempt_id in ('l0', 'l1', 'l2', 'l3', 'l4', 'l5', 'l6', 'l7', 'l8', 'l9', 'l10', 'l11', 'l12', 'l13', 'l399')
+    or (cluster_id = 'both' and attempt_id in (select 'b' || i from range(24) as numbers (i)))
+    or cluster_id = 'few'
+union all
+select cluster_id, attempt_id, node_id, 'kernel', true, ended_at
+from ends
+where cluster_id = 'both' and attempt_id not in (select 'b' || i from range(4) as numbers (i));
+update onsets set observed_at = observed_at - interval 900 second where cluster_id in ('both', 'few');
+insert into marts.fct_health_events by name
+select * exclude (attempt_id), attempt_id || source as event_id, source as check_name, 'pcie' as failure_category
+from onsets;
+insert into marts.fct_node_outages by name
+select
+    'late' as cluster_id, 'n0' as node_id, timestamp '2026-01-01' as started_at, timestamp '2026-01-03' as ended_at,
+    true as is_planned;
+
+-- b30 to b33 are of a cause that only kernel messages show; l13 was counted, l10 failed twenty minutes later, too.
+insert into marts.fct_failures by name
+select
+    cluster_id, attempt_id, state, ended_at as failed_at, 1.0 as posterior_probability,
+    if(attempt_id in ('b30', 'b31', 'b32', 'b33'), 'driver', 'pcie') as failure_category
+from ends where cluster_id in ('both', 'few') or attempt_id = 'l13'
+union all
+select 'late', 'later', 'NODE_FAIL', timestamp '2026-01-02 10:10', 1.0, 'pcie'
+union all
+select 'late', 'l4', 'FAILED', timestamp '2026-01-02 04:00', 0.25, 'pcie';
+insert into marts.fct_attempt_nodes values ('late', 'later', 'n10');
+insert into marts.fct_failure_evidence by name
+select cluster_id, attempt_id, attempt_id || source as event_id, node_id, 'pcie' as failure_category from onsets
+where cluster_id in ('both', 'few');
+insert into marts.fct_node_days by name
+select distinct cluster_id, node_id, cast(ended_at as date) as day_date from ends;
+insert into ops.sight by name
+select cluster_id, node_id, day_date, unnest(['kernel', 'health']) as kind from marts.fct_node_days;
+"""
+
+
+@pytest.fixture(scope="module")
+def reaches(tmp_path_factory):
+    house = Warehouse(path=str(tmp_path_factory.mktemp("reach") / "faultline.duckdb"))
+    with house.writing() as con:
+        create_tables(con)
+        con.execute(MARTS)
+    est_evidence_reach(warehouse=house)
+    with house.reading() as con:
+        found = con.execute("from estimates.est_evidence_reach").df().to_dict("records")
+    return {(row["cluster_id"], str(row["month_date"])[:7]): row for row in found}
+
+
+def test_late_evidence_leaves_out_repeats_planned_outages_and_the_hour_after_an_incident(reaches):
+    late = reaches["late", "NaT"]
+    # l0 is planned, l1 a repeat, l10 follows an incident, l12 is too late, l13 was counted.
+    assert late["late_seen_count"] == 9
+    # One of 360 windows of completed attempts saw an onset; 39 ends had no likely evidence.
+    assert late["late_count"] == pytest.approx(9 - 39 / 360)
+    assert late["counted_count"] == 1.25
+    assert late["exposure"] == 40.25
+
+
+def test_with_one_source_the_reach_is_the_most_that_late_evidence_leaves(reaches):
+    late = reaches["late", "NaT"]
+    assert late["is_at_most"]
+    assert late["method"] == "late_evidence"
+    assert late["reach"] == pytest.approx(1.25 / (1.25 + 9 - 39 / 360))
+    assert late["note"] == "what leaves no trace cannot be told: no kernel log"
+
+
+def test_two_sources_and_the_cause_that_one_alone_can_show(reaches):
+    both = reaches["both", "NaT"]
+    # 4 seen by checks alone, 20 by both, 6 by kernel messages alone; 4 drivers.
+    assert (both["counted_count"], both["compared_count"], both["both_count"]) == (34, 30, 20)
+    assert both["unseen_count"] == pytest.approx(4 * 6 / 21)
+    assert both["reach"] == pytest.approx(30 / (30 + 4 * 6 / 21))
+    assert both["low"] < both["reach"] < both["high"]
+    assert list(both["one_source_categories"]) == ["driver"]
+    assert both["note"] == "one kind of log alone can show these causes, which are not compared: driver"
+    assert (both["method"], both["is_at_most"]) == ("two_sources", False)
+
+
+def test_months_are_judged_by_themselves(reaches):
+    assert {month for cluster, month in reaches if cluster == "late"} == {"NaT", "2026-01"}
+    assert reaches["both", "2026-02"]["reach"] == reaches["both", "NaT"]["reach"]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "why"),
+    [
+        ("quiet", "cannot be told: no attempt ended FAILED or REQUEUED"),
+        (
+            "few",
+            "cannot be told: kernel messages and health checks both saw 0 of the failures, too few to tell what "
+            "neither saw",
+        ),
+    ],
+)
+def test_what_cannot_be_told_has_its_reason(reaches, cluster, why):
+    row = reaches[cluster, "NaT"]
+    assert math.isnan(row["reach"])
+    assert math.isnan(row["high"])
+    assert (row["note"], row["method"]) == (why, "cannot_be_told")

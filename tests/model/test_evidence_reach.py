@@ -1,0 +1,154 @@
+"""How far evidence reaches: worked out by hand, and against fleets in which it is known what was missed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from assets.model.evidence_reach import (
+    Count,
+    Sources,
+    TwoSources,
+    evidence_reach,
+    late_excess,
+    two_sources,
+    unexplained_bound,
+)
+
+NOTHING_LATE = Count(0.0, 0.0, 0.0)
+NO_SOURCES = TwoSources(None, 0.0, 0.0, ())
+
+
+def test_two_sources_as_chapman_reckons_them():
+    unseen = two_sources([Sources("pcie", 36.0, 24.0, 24.0)]).unseen
+    variance = 61 * 61 * 24 * 24 / (37**2 * 38)
+    factor = math.exp(1.6448536 * math.sqrt(math.log(1 + variance / (24 * 24 / 37) ** 2)))
+    assert unseen.value == pytest.approx(24 * 24 / 37)
+    assert (unseen.low, unseen.high) == pytest.approx((24 * 24 / 37 / factor, 24 * 24 / 37 * factor))
+
+
+def test_what_one_source_never_missed_it_may_still_miss():
+    unseen = two_sources([Sources("pcie", 12.0, 8.0, 0.0)]).unseen
+    # A source that misses 22% would see all of twelve once in twenty times.
+    assert (unseen.value, unseen.low) == (0.0, 0.0)
+    assert unseen.high == pytest.approx(8 * (0.05 ** (-1 / 12) - 1))
+
+
+def test_categories_with_few_in_common_are_pooled():
+    apart = two_sources([Sources("a", 4.0, 2.0, 1.0), Sources("b", 3.0, 1.0, 2.0)])
+    assert apart.unseen.value == pytest.approx(3 * 3 / 8)
+    assert (apart.compared, apart.common) == (13.0, 7.0)
+    assert two_sources([Sources("a", 4.0, 2.0, 1.0), Sources("b", 2.0, 1.0, 2.0)]).unseen is None
+    assert two_sources([Sources("a", 6.9999, 2.0, 1.0)]).unseen is not None, "seven failures, as good as certain"
+
+
+def test_what_one_source_alone_can_show_enters_neither_side_and_is_named():
+    seen = Sources("pcie", 20.0, 4.0, 4.0)
+    found = two_sources([seen, Sources("driver", 0, 9.0, 0, is_shown_by_both=False)])
+    assert found.unseen == two_sources([seen]).unseen
+    assert (found.compared, found.one_sided) == (28.0, ("driver",))
+    above_half = two_sources([seen, Sources("driver", 0, 29.0, 0, is_shown_by_both=False)])
+    assert (above_half.unseen, above_half.one_sided) == (None, ("driver",))
+    assert two_sources([seen, Sources("pcie", 0, 0, 0, uncompared=29.0)]).unseen is None
+    assert two_sources([]).unseen is None
+
+
+def test_late_evidence_beyond_chance():
+    late = late_excess([1, 4], [100, 50], 20, control_hits=50, control_onsets=50, control_windows=5000)
+    expected = 100 * 0.01 + 50 * (1 - 0.99**4)
+    assert late.value == pytest.approx(20 - expected)
+    assert 0 < late.low < late.value < late.high <= 20
+
+
+def test_an_onset_that_many_ends_share_widens_what_chance_brings():
+    ends = ([1], [300], 9)
+    alone = late_excess(*ends, control_hits=100, control_onsets=100, control_windows=10_000)
+    shared = late_excess(*ends, control_hits=100, control_onsets=20, control_windows=10_000)
+    assert shared.value == alone.value == pytest.approx(6)
+    assert shared.low < alone.low
+
+
+def test_without_completed_attempts_all_may_be_chance():
+    late = late_excess([1], [10], 4, control_hits=0, control_onsets=0, control_windows=0)
+    assert (late.value, late.low, late.high) == (0, 0, 4)
+
+
+def test_the_reach_is_what_leaves_less():
+    late, unseen = Count(40.0, 30.0, 48.0), Count(10.0, 5.0, 20.0)
+    reach = evidence_reach(60.0, late, TwoSources(unseen, 50.0, 30.0, ()))
+    assert (reach.value, reach.low, reach.high) == pytest.approx((60 / 100, 60 / 108, 60 / 90))
+    reach = evidence_reach(60.0, NOTHING_LATE, TwoSources(unseen, 50.0, 30.0, ()))
+    assert (reach.value, reach.low, reach.high) == pytest.approx((50 / 60, 50 / 70, 50 / 55))
+    assert not reach.is_at_most
+
+
+def test_with_one_source_late_evidence_gives_the_most_it_can_be():
+    reach = evidence_reach(60.0, Count(40.0, 30.0, 48.0), NO_SOURCES, unexplained_high=90.0)
+    assert reach.is_at_most
+    assert (reach.value, reach.low, reach.high) == pytest.approx((60 / 100, 60 / 150, 60 / 90))
+    assert math.isnan(evidence_reach(60.0, Count(40.0, 30.0, 48.0), NO_SOURCES).low)
+    assert math.isnan(evidence_reach(60.0, Count(2.0, 0.0, 5.0), NO_SOURCES, 3.0).value), "chance explains it"
+    assert evidence_reach(0.0, Count(4.0, 2.0, 5.0), NO_SOURCES).value == 0
+
+
+@pytest.mark.parametrize(("kernel", "checks"), [(0.6, 0.6), (0.9, 0.7), (0.97, 0.9)])
+def test_two_sources_cover_the_share_that_was_seen(kernel, checks):
+    rng = np.random.default_rng(7)
+    inside, errors = [], []
+    for _ in range(400):
+        faults = [rng.random((2, count)) < np.array([[kernel], [checks]]) for count in (60, 25, 6, 4)]
+        counted = [
+            Sources(str(number), *(float(np.sum(part)) for part in (k & c, k & ~c, c & ~k)))
+            for number, (k, c) in enumerate(faults)
+        ]
+        found = two_sources(counted)
+        seen = sum(category.compared for category in counted)
+        reach = evidence_reach(seen, NOTHING_LATE, found)
+        truth = seen / 95
+        inside.append(reach.low <= truth <= reach.high)
+        errors.append(reach.value - truth)
+    assert np.mean(inside) >= 0.82
+    assert abs(np.mean(errors)) < 0.015
+
+
+@pytest.mark.parametrize("chance", [0.0005, 0.02])
+def test_late_evidence_covers_what_was_late(chance):
+    rng = np.random.default_rng(8)
+    nodes, ends, missed = np.array([1, 2, 8, 32]), np.array([800, 150, 60, 20]), 25
+    inside, errors = [], []
+    for _ in range(400):
+        by_chance = rng.binomial(ends, 1 - (1 - chance) ** nodes).sum()
+        control = rng.binomial(12_000, chance)
+        late = late_excess(
+            nodes, ends, missed + by_chance, control_hits=control, control_onsets=control, control_windows=12_000
+        )
+        inside.append(late.low <= missed <= late.high)
+        errors.append(late.value - missed)
+    assert np.mean(inside) >= 0.88
+    assert abs(np.mean(errors)) < 1
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.004])
+def test_unexplained_ends_are_bounded(rate):
+    rng = np.random.default_rng(9)
+    habits = rng.uniform(0.02, 0.3, (12, 4))
+    users, classes, nodes = (grid.ravel() for grid in np.meshgrid(range(12), range(4), [1, 4, 16], indexing="ij"))
+    attempts = np.where(nodes == 1, 60, np.where(nodes == 4, 15, 6))
+    node_days = attempts * nodes * 2.0**classes / 8
+    below = []
+    for _ in range(200):
+        failed = rng.poisson(attempts * habits[users, classes] + rate * node_days)
+        bound = unexplained_bound(
+            users=users, runtime_classes=classes, node_counts=nodes, attempts=attempts, failed=failed,
+            node_days=node_days,
+        )  # fmt: skip
+        below.append(rate * node_days.sum() <= bound <= rate * node_days.sum() + 90)
+    assert np.mean(below) >= 0.92
+
+
+def test_unexplained_ends_need_users_with_jobs_of_two_sizes():
+    cells = {"runtime_classes": [9] * 8, "attempts": [50] * 8, "failed": [2] * 8, "node_days": [1.0, 4.0] * 4}
+    four = unexplained_bound(users=[0, 0, 1, 1, 2, 2, 3, 3], node_counts=[1, 4] * 4, **cells)
+    assert math.isnan(four)
+    empty = dict.fromkeys(("users", "runtime_classes", "node_counts", "attempts", "failed", "node_days"), ())
+    assert math.isnan(unexplained_bound(**empty))
