@@ -6,7 +6,7 @@ Read from the incidents and node-days of the marts, and from the seven signals o
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import numpy as np
@@ -14,11 +14,12 @@ import pandas as pd
 
 from assets.estimates.evidence import evidence
 from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, SEED, blame_of, clusters_of, days_ago, of_nodes_in_use
-from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemon_gate import compare_with_even_fleets
 from assets.model.lemon_signals import SIGNALS, StandingOut, stand_out
 from assets.model.lemon_verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide, is_past_burst
+from assets.model.node_savings import DAYS_PER_MONTH, Use, node_savings
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -30,6 +31,22 @@ SEEN = tuple(f"marts.agg_lemon_signals.{signal}" for signal in SIGNALS)
 THRESHOLDS = "marts.agg_lemon_windows.thresholds"
 WINDOW_END = "marts.agg_lemon_windows.window_end_date"
 PER_NODE_DAYS = "failures per 1,000 node-days"
+EXPOSURES = "marts.fct_attempt_exposures"
+USED = (
+    *(f"{EXPOSURES}.{column}" for column in ("gpu_count", "exposure_seconds", "seen_from_at", "seen_to_at")),
+    "marts.fct_attempt_nodes.node_id",
+)
+LOST = (
+    *USED,
+    *(f"{EXPOSURES}.{column}" for column in ("culprit_node_id", "failure_probability")),
+    "marts.dim_clusters.checkpoint_minutes",
+    "marts.agg_lost_goodput.expected_lost_gpu_hours",
+    "marts.agg_failure_rates_by_cause.expected_lost_gpu_hours",
+)
+SAVED = (*RATE, *LOST, "marts.fct_failures.lost_gpu_hours")
+NOT_USED, GPUS_UNKNOWN = "no job used it in these days", "the GPU counts of its jobs are unknown"
+NO_RATE = "its rate is not estimated"
+A_MONTH = "GPU-hours per 30 days"
 
 TABLE = TableSpec(
     table="est_lemon_nodes",
@@ -103,6 +120,45 @@ TABLE = TableSpec(
             "Probability of counts as uneven in a fleet without lemons, by bootstrap; above 0.05 nobody is ranked.",
             RATE,
         ),
+        Column(
+            "incident_loss_gpu_hours",
+            "double",
+            "GPU-hours",
+            "What one incident on this node costs: the mean over all time that its attempts ran, at most half a "
+            "checkpoint interval of their GPUs; times the attempts that an incident of this cluster ends on its "
+            "culprit, and with the cluster's share of second-order losses. NULL: the GPU counts of more than a tenth "
+            "of that time are unknown.",
+            LOST,
+        ),
+        *with_limits(
+            "saved_gpu_hours_per_month",
+            A_MONTH,
+            "What a normal node in its place would not lose: excess rate x node-days in use x incident_loss_gpu_hours. "
+            "At most attempts_gpu_hours_per_month; all nodes together, what the cluster lost in these days. The limits "
+            "are those of the rate. NULL: see saving_note.",
+            SAVED,
+        ),
+        Column(
+            "given_up_gpu_hours_per_month",
+            "double",
+            A_MONTH,
+            "What taking it out gives up: the use of its own GPUs, as in these days.",
+            USED,
+        ),
+        Column(
+            "attempts_gpu_hours_per_month",
+            "double",
+            A_MONTH,
+            "All GPUs of the attempts that ran on it, those of their other nodes included.",
+            USED,
+        ),
+        *with_limits(
+            "break_even_days",
+            "days",
+            "The longest repair that pays: days of its use that add up to what the next 30 days save.",
+            SAVED,
+        ),
+        Column("saving_note", "varchar", "", "Why the saving is unknown. NULL: it is known.", SAVED),
         Column("window_start_date", "date", "UTC day", "First day counted.", (WINDOW_END, IN_USE[1])),
         Column("window_end_date", "date", "UTC day", "Last day counted.", (WINDOW_END,)),
         *evidence(
@@ -115,7 +171,7 @@ TABLE = TableSpec(
             IN_USE,
         ),
     ),
-    prepared=("node_day_sight",),
+    prepared=("failed_exposures", "node_day_sight"),
 )
 
 
@@ -162,6 +218,7 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
         inferred_failure_count=blame.event_count - blame.known_count,
         days_since_last_failure=last_ago,
         p_value=gate.p_value if gate else np.nan,
+        **savings(nodes, blame, exposure, verdicts.refusal),
         confidence_level=CONFIDENCE_LEVEL,
         method="gamma_poisson_mixture" if fit else "no_fit",
         event_count=blame.known_count,
@@ -169,6 +226,28 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
         exposure_unit="node-days",
         note=verdicts.refusal,
     )
+
+
+def savings(nodes: pd.DataFrame, blame: Blame, exposure: np.ndarray, refusal: str | None) -> dict[str, Any]:
+    """Work out the columns of what each node costs, and what taking it out saves and gives up."""
+    fit = blame.nodes if refusal is None else None
+    unknown, days = np.full(len(nodes), np.nan), numbers(nodes, "days")[0]
+    loss, used, attempts = (numbers(nodes, f"{name}_gpu_hours") for name in ("incident_loss", "used", "attempts"))
+    saved = node_savings(
+        (fit.value, fit.low, fit.high) if fit else (unknown, unknown, unknown),
+        blame.fleet.normal.rate if blame.fleet else np.nan,
+        Use(days, exposure, loss, attempts, used, numbers(nodes, "cluster_lost_gpu_hours")[0]),
+    )
+    limits = {"": saved.value, "_low": saved.low, "_high": saved.high}
+    why = np.where(exposure <= 0, NOT_USED, np.where(np.isnan(loss), GPUS_UNKNOWN, refusal or NO_RATE))
+    return {
+        "incident_loss_gpu_hours": loss,
+        **{f"saved_gpu_hours_per_month{end}": value for end, value in limits.items()},
+        "given_up_gpu_hours_per_month": saved.given_up,
+        "attempts_gpu_hours_per_month": attempts * DAYS_PER_MONTH / days,
+        **{f"break_even_days{end}": saved.break_even_days(value) for end, value in limits.items()},
+        "saving_note": np.where(np.isnan(saved.value), why, None),
+    }
 
 
 def sightings(signals: np.ndarray, standing: StandingOut, configured: dict[str, float]) -> list[list[str]]:

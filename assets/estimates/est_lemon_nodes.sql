@@ -1,5 +1,5 @@
--- Every node with its time in use inside the study period, over the days that rates are compared on, and its signals
--- on the last day.
+-- Every node with its time in use inside the study period, over the days that rates are compared on, what its attempts
+-- ran and would lose, and its signals on the last day. Hours are added as decimals: exactly, in whatever order.
 with windows as (
     select
         cluster_id,
@@ -29,6 +29,142 @@ uses as (
     left join intermediate.node_day_sight as sight using (cluster_id, node_id, day_date)
     where node_days.day_date between windows.rate_start_date and windows.window_end_date
     group by node_days.cluster_id, node_days.node_id
+),
+
+-- An incident costs at most half the time between two checkpoints.
+periods as (
+    select
+        windows.cluster_id,
+        30 * clusters.checkpoint_minutes as most_seconds,
+        greatest(clusters.study_from_at, cast(windows.rate_start_date as timestamp)) as from_at,
+        least(clusters.study_to_at, cast(windows.window_end_date as timestamp) + interval 1 day) as to_at
+    from windows
+    inner join marts.dim_clusters as clusters using (cluster_id)
+),
+
+lengths as (
+    select
+        periods.cluster_id,
+        nullif(greatest(
+            any_value(epoch(periods.to_at) - epoch(periods.from_at))
+            - coalesce(sum(
+                epoch(least(gaps.to_at, periods.to_at)) - epoch(greatest(gaps.from_at, periods.from_at))
+            ) filter (where gaps.cluster_id is not null), 0),
+            0
+        ), 0) / 86400 as days
+    from periods
+    left join marts.dim_study_gaps as gaps
+        on
+            periods.cluster_id = gaps.cluster_id
+            and periods.from_at < gaps.to_at
+            and periods.to_at > gaps.from_at
+    group by periods.cluster_id
+),
+
+-- What attempts ran in these days, by the runtime that they had at its beginning and end.
+runs as (
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.gpu_count,
+        attempts.node_count,
+        periods.most_seconds,
+        attempts.exposure_seconds / (attempts.exit_seconds - attempts.entry_seconds) as seen_ratio,
+        attempts.entry_seconds
+        + (attempts.exit_seconds - attempts.entry_seconds)
+        * greatest(epoch(periods.from_at) - epoch(attempts.seen_from_at), 0)
+        / (epoch(attempts.seen_to_at) - epoch(attempts.seen_from_at)) as from_seconds,
+        attempts.exit_seconds as to_seconds
+    from marts.fct_attempt_exposures as attempts
+    inner join periods using (cluster_id)
+    where
+        attempts.exposure_seconds > 0
+        and attempts.node_count > 0
+        and attempts.seen_to_at > attempts.seen_from_at
+        and attempts.seen_to_at > periods.from_at
+),
+
+-- An incident at runtime t costs min(t, most) of each GPU: the mean over t is the integral over the time.
+run_losses as (
+    select
+        cluster_id,
+        attempt_id,
+        seen_ratio * (to_seconds - from_seconds) as seconds,
+        if(gpu_count is null, null, seconds) as known_seconds,
+        gpu_count * seconds / 3600 as gpu_hours,
+        gpu_hours / node_count as node_gpu_hours,
+        gpu_count * seen_ratio * (
+            power(least(to_seconds, most_seconds), 2) / 2 + most_seconds * greatest(to_seconds - most_seconds, 0)
+            - power(least(from_seconds, most_seconds), 2) / 2 - most_seconds * greatest(from_seconds - most_seconds, 0)
+        ) / 3600 as lost_gpu_hours_seconds
+    from runs
+),
+
+losses as (
+    select
+        attempt_nodes.cluster_id,
+        attempt_nodes.node_id,
+        cast(sum(cast(run_losses.seconds as decimal(38, 9))) as double) as seconds,
+        cast(sum(cast(run_losses.known_seconds as decimal(38, 9))) as double) as known_seconds,
+        cast(sum(cast(run_losses.gpu_hours as decimal(38, 9))) as double) as attempts_gpu_hours,
+        cast(sum(cast(run_losses.node_gpu_hours as decimal(38, 9))) as double) as used_gpu_hours,
+        cast(sum(cast(run_losses.lost_gpu_hours_seconds as decimal(38, 9))) as double) as lost_gpu_hours_seconds
+    from run_losses
+    inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+    group by attempt_nodes.cluster_id, attempt_nodes.node_id
+),
+
+-- Jobs that share a node fail together: how many of them an incident ends on the node that caused it.
+attempts_of_incidents as (
+    select
+        cluster_id,
+        cast(sum(attempt_count) as double) / cast(sum(probability) as double) as attempts_per_incident
+    from (
+        select
+            cluster_id,
+            sum(cast(failure_probability as decimal(38, 15))) as attempt_count,
+            max(cast(failure_probability as decimal(38, 15))) as probability
+        from intermediate.failed_exposures
+        where failure_probability > 0 and culprit_node_id is not null
+        group by cluster_id, coalesce(incident_id, attempt_id), culprit_node_id
+    )
+    group by cluster_id
+),
+
+-- Runs that restart take the place of others, which lose work too.
+second_order as (
+    select
+        lost.cluster_id,
+        lost.gpu_hours / nullif(first_order.gpu_hours, 0) as loss_ratio
+    from (
+        select
+            cluster_id,
+            sum(expected_lost_gpu_hours order by gpu_size_bin) as gpu_hours
+        from marts.agg_lost_goodput
+        group by cluster_id
+    ) as lost
+    inner join (
+        select
+            cluster_id,
+            sum(expected_lost_gpu_hours order by failure_category) as gpu_hours
+        from marts.agg_failure_rates_by_cause
+        group by cluster_id
+    ) as first_order using (cluster_id)
+),
+
+lost as (
+    select
+        periods.cluster_id,
+        count(*) filter (where failures.lost_gpu_hours is null) > 0 as has_unknown,
+        cast(sum(cast(failures.posterior_probability * failures.lost_gpu_hours as decimal(38, 9))) as double)
+            as gpu_hours
+    from periods
+    inner join marts.fct_failures as failures
+        on
+            periods.cluster_id = failures.cluster_id
+            and periods.from_at < failures.failed_at
+            and periods.to_at >= failures.failed_at
+    group by periods.cluster_id
 )
 
 select
@@ -45,6 +181,18 @@ select
         coalesce(uses.in_use_node_days, 0),
         coalesce(uses.seen_node_days, 0)
     ) as seen_node_days,
+    lengths.days,
+    -- Known GPU counts stand for the rest, where that is little.
+    if(losses.known_seconds >= 0.9 * losses.seconds, losses.attempts_gpu_hours, null) as attempts_gpu_hours,
+    if(
+        losses.known_seconds >= 0.9 * losses.seconds,
+        losses.used_gpu_hours * losses.seconds / losses.known_seconds,
+        null
+    ) as used_gpu_hours,
+    if(losses.known_seconds >= 0.9 * losses.seconds, losses.lost_gpu_hours_seconds / losses.known_seconds, null)
+    * coalesce(attempts_of_incidents.attempts_per_incident, 1) * coalesce(second_order.loss_ratio, 1)
+        as incident_loss_gpu_hours,
+    if(lost.has_unknown, null, lost.gpu_hours * coalesce(second_order.loss_ratio, 1)) as cluster_lost_gpu_hours,
     signals.excl_jobid_count,
     signals.xid_cnt,
     signals.tickets,
@@ -55,6 +203,11 @@ select
 from nodes
 inner join windows using (cluster_id)
 left join uses using (cluster_id, node_id)
+left join lengths using (cluster_id)
+left join losses using (cluster_id, node_id)
+left join attempts_of_incidents using (cluster_id)
+left join second_order using (cluster_id)
+left join lost using (cluster_id)
 left join marts.agg_lemon_signals as signals using (cluster_id, node_id, window_end_date)
 order by nodes.cluster_id, nodes.node_id;
 

@@ -404,6 +404,20 @@ def est_lemon_nodes() -> list[Rule]:
         *fitted("rate", *row),
         not_negative("inferred_failure_count", *row),
         not_negative("days_since_last_failure", *row),
+        *fitted("saved_gpu_hours_per_month", *row),
+        not_negative("given_up_gpu_hours_per_month", *row),
+        no_row(
+            "nobody_saves_more_than_ran",
+            "saved_gpu_hours_per_month_high > attempts_gpu_hours_per_month * (1 + 1e-9)",
+            (*row, "saved_gpu_hours_per_month_high", "attempts_gpu_hours_per_month"),
+            "a node saves at most what its jobs used",
+        ),
+        no_row(
+            "unknown_savings_say_why",
+            "(saved_gpu_hours_per_month is null) = (saving_note is null)",
+            (*row, "saved_gpu_hours_per_month"),
+            "where the saving is unknown, saving_note says why",
+        ),
         no_row(
             "probabilities_complete",
             "abs(posterior_probability + local_fdr - 1) > 1e-9",

@@ -219,6 +219,14 @@ ANOMALIES = [
         ("estimates", "est_lemon_nodes"), "lemons_are_supported", ["node001", "event_count 1"],
     ),
     (
+        ["update estimates.est_lemon_nodes set saved_gpu_hours_per_month_high = 8000 where rank = 1"],
+        ("estimates", "est_lemon_nodes"), "nobody_saves_more_than_ran", ["node001", "8000", "7000"],
+    ),
+    (
+        ["update estimates.est_lemon_nodes set saving_note = 'why' where rank = 1"],
+        ("estimates", "est_lemon_nodes"), "unknown_savings_say_why", ["node001"],
+    ),
+    (
         ["update estimates.est_lemon_nodes set rank = 3 where rank = 2"],
         ("estimates", "est_lemon_nodes"), "ranks_complete", ["alpha: 2 ranks up to 3, 2 nodes"],
     ),

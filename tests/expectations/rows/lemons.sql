@@ -20,7 +20,9 @@ select
     0.0::double as inferred_failure_count, 3.0::double as days_since_last_failure,
     0.001::double as p_value, null::varchar as note,
     0.9::double as confidence_level, 'gamma_poisson_mixture' as method, '2' as method_version, failures as event_count,
-    80.0::double as exposure
+    80.0::double as exposure, 10.0::double as saved_gpu_hours_per_month, 5.0::double as saved_gpu_hours_per_month_low,
+    20.0::double as saved_gpu_hours_per_month_high, 900.0::double as given_up_gpu_hours_per_month,
+    7000.0::double as attempts_gpu_hours_per_month, null::varchar as saving_note
 from (
     values ('node001', 1, 0.99::double, 0.01::double, 90.0::double, 'lemon', 8), ('node002', 2, 0.01, 0.5, 6.0, 'ok', 0)
 ) t (node_id, rank, p, fdr, rate, verdict, failures);
