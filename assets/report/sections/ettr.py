@@ -55,8 +55,8 @@ def ettr(own: Own) -> Section:
             f"runs. Checkpoints are not in the logs. Assumed: one every {assumed['checkpoint']}, "
             f"{assumed['restart']} to restart, {assumed['write']} to write one. The bounds are what the assumption "
             "leaves open, the interval what the number of runs does; fewer than ten runs have no such limits, and the "
-            "lowest and the highest run stand in their place. The paper's second version takes 5 minutes to write, 5 to "
-            "restart, no queue, and the interval that is best for them by Young's rule.",
+            "lowest and the highest run stand in their place. The paper's second version takes 5 minutes to write, "
+            "5 to restart, no queue, and the interval that is best for them by Young's rule.",
         ),
         table(
             "Hours of long runs by part and run size",
