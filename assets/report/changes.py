@@ -22,7 +22,7 @@ Kind = Literal["moved", "lemon", "new", "gone", "not compared"]
 FOLLOWED = {
     "est_failure_rates": "Failure rate",
     "est_mttf_by_size": "MTTF",
-    "est_ettr_by_size": "Measured ETTR",
+    "est_ettr_by_size": "Measured ETTR, waiting counted",
     "est_cause_rates": "Failures by cause",
     "est_lemon_nodes": "Lemon list",
 }

@@ -152,7 +152,7 @@ class Jobs:
         if held is None:
             return
         if self.world.clock.now >= limit_at:
-            self._stop(attempt, TIMEOUT, natural=True)
+            self._stop(attempt, TIMEOUT)
         elif held.doomed:
             self.world.clock.at(limit_at, self._is_due, attempt, limit_at)
         else:

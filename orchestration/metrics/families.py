@@ -130,7 +130,7 @@ PUBLISHED = (
         select
             {_CLUSTER}, gpu_size_bin::varchar as job_gpus, confidence_level::varchar as confidence,
             ettr_measured as ettr_measured_ratio, ettr_measured_low as ettr_measured_ratio_low,
-            ettr_measured_high as ettr_measured_ratio_high,
+            ettr_measured_high as ettr_measured_ratio_high, progress_ratio, progress_ratio_low, progress_ratio_high,
             ettr_expected as ettr_expected_ratio, ettr_expected_low as ettr_expected_ratio_low,
             ettr_expected_high as ettr_expected_ratio_high
         {_CLUSTERS}
@@ -139,10 +139,11 @@ PUBLISHED = (
         """,
         ("cluster", "simulated", "job_gpus", "confidence"),
         {
-            "ettr_measured_ratio": "Share of their time that runs of at least 24 hours spent on progress, by size.",
-            "ettr_expected_ratio": "The same as the failure rate lets expect.",
+            "progress_ratio": "Share of scheduled time that runs of at least 24 hours spent on progress, by size.",
+            "ettr_measured_ratio": "The paper's ETTR: the same over waiting and scheduled time.",
+            "ettr_expected_ratio": "The paper's ETTR as the failure rate lets expect.",
         },
-        ("ettr_measured_ratio", "ettr_expected_ratio"),
+        ("progress_ratio", "ettr_measured_ratio", "ettr_expected_ratio"),
     ),
     Family(
         f"""

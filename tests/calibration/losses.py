@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from assets.simulation.crash_loops import crash_loops
 from assets.simulation.profiles import DAY, HOUR
-from assets.simulation.states import PREEMPTED, QOS, REQUEUED
+from assets.simulation.states import PREEMPTED, QOS, REQUEUED, TIMEOUT
 from tests.calibration.estimates import Estimate, mean, ratio
 from tests.calibration.observed import Observed
 from tests.calibration.paper import Paper
@@ -62,7 +62,7 @@ def run_ettr(seen: Observed) -> NDArray[np.float64]:
     """Return the measured ETTR of each run at top priority on 2,048 to 4,096 GPUs with at least 24 h of scheduled time.
 
     ETTR is `R / W` with `W` = time queued since eligible + time scheduled, and `R = max(0, t - u0 - lost)` per attempt.
-    An interruption loses half the assumed checkpoint interval. The natural end of the work loses nothing.
+    An interruption or a time limit loses half the assumed checkpoint interval. The natural end loses nothing.
     """
     runs, count = seen.ledger.runs, len(seen.ledger.runs)
     chosen = (runs["qos"] == TOP_PRIORITY) & (runs["gpus"] >= ETTR_GPUS[0]) & (runs["gpus"] <= ETTR_GPUS[1])
@@ -70,7 +70,7 @@ def run_ettr(seen: Observed) -> NDArray[np.float64]:
     run, seconds = seen.run[rows], seen.seconds[rows].astype(np.float64)
     queued = (seen.start[rows] - seen.ledger.attempts["eligible"][rows]).clip(0)
     worked = (seconds - RESTART_SECONDS).clip(0)
-    interrupted = seen.is_failed[rows] | np.isin(seen.state[rows], (PREEMPTED, REQUEUED))
+    interrupted = seen.is_failed[rows] | np.isin(seen.state[rows], (PREEMPTED, REQUEUED, TIMEOUT))
     lost = np.where(interrupted, np.minimum(worked, CHECKPOINT_SECONDS / 2), 0)
     scheduled = np.bincount(run, seconds, minlength=count)
     productive = np.bincount(run, worked - lost, minlength=count)

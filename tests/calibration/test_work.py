@@ -126,11 +126,14 @@ def test_ettr_of_the_largest_runs() -> None:
     made.failed(failed, made.fault(0, 600 + 12 * HOUR - 30, EVICT))
     made.attempt(run, 14 * HOUR, 14 * HOUR + 200, PREEMPTED, nodes=nodes, eligible=14 * HOUR)
     made.attempt(run, 15 * HOUR, 28 * HOUR, FAILED, nodes=nodes, eligible=15 * HOUR - 100)
+    made.attempt(made.run(gpus=4096, **top), 0, 30 * HOUR, TIMEOUT, nodes=nodes)
     for gpus, qos, hours in ((2048, 1, 30), (1024, 2, 30), (4096, 2, 23)):
         made.attempt(made.run(gpus=gpus, qos=qos), 0, hours * HOUR, nodes=nodes)
     productive = (12 * HOUR - 300 - 1800) + 0 + (13 * HOUR - 300)
     wallclock = (600 + 12 * HOUR) + 200 + (100 + 13 * HOUR)
-    assert run_ettr(observe(made)).tolist() == pytest.approx([productive / wallclock])
+    assert run_ettr(observe(made)).tolist() == pytest.approx(
+        [productive / wallclock, (30 * HOUR - 300 - 1800) / (30 * HOUR)]
+    )
 
 
 def test_lemons_and_the_jobs_they_touch() -> None:

@@ -191,14 +191,14 @@ def test_the_parts_of_long_runs_stand_apart(demo):
     of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
     assert (of_sizes[0][4], of_sizes[0][7]) == ("99.0%", "0.970 0.950 to 0.980")
     parts = table(section(demo, "ettr"), "Hours of long runs by part").rows()
-    assert parts[0] == ["32 GPUs", "539 80.2%", "0 0%", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
+    assert parts[0] == ["32 GPUs", "539 80.2%", "0", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
 
 
 def test_the_first_screen_tells_progress_and_waiting_apart(demo):
     tile = next(tile for tile in demo.all("div", class_="tile") if "Progress" in tile.text)
     assert "Progress of scheduled time, runs of 32 GPUs 99.0%" in tile.text
-    assert "waited 20.0 h in the queue for each 100 h scheduled" in tile.text
-    assert "the ETTR of the paper, which counts that: 0.970" in tile.text
+    assert "waited 20.0 h for each 100 h scheduled" in tile.text
+    assert "the paper's ETTR, which counts waiting, is 0.970" in tile.text
 
 
 def test_planned_work_is_told_from_faults(demo):

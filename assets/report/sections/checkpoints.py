@@ -29,7 +29,7 @@ def checkpoints(own: Own) -> Section:
     mine = plans[0] if plans else {}
     return section(
         "checkpoints",
-        "Checkpoints: what ETTR a large run can expect",
+        "Checkpoints: what ETTR a large run without a queue can expect",
         Text(_own_rate(mine, cells), "plain" if mine.get(RATE) else "note"),
         _figure(cells, mine) if cells else None,
         _grid(cells),

@@ -28,7 +28,7 @@ EXPECTED = (
 )
 PARTS = {
     "Progress": "productive", "Checkpoint writes": "write", "Restarts": "restart", "Work lost": "lost_work",
-    "Waiting in the queue": "queue",
+    "Waiting": "queue",
 }  # fmt: skip
 """Stems of the columns that hold the hours of a part and its share."""
 SHADES = dict(zip(PARTS, palette.PARTS_OF_TIME, strict=True))
@@ -75,19 +75,18 @@ def ettr(own: Own) -> Section:
 
 
 def _hours(part: str) -> Col:
-    return Col(
-        f"#{part}", f"{PARTS[part]}_hours", short, detail=lambda row: share(row[f"{PARTS[part]}_wallclock_ratio"])
-    )
+    hours, ratio = f"{PARTS[part]}_hours", f"{PARTS[part]}_wallclock_ratio"
+    return Col(f"#{part}", hours, short, detail=lambda row: share(row[ratio]) if row[hours] else "")
 
 
 def waiting(row: Row) -> str:
     """Say how long runs waited, and which ratio counts it.
 
     >>> waiting({"queue_hours": 440.0, "exposure": 400.0, "ettr_measured": 0.4831})
-    'waited 110 h in the queue for each 100 h scheduled; the ETTR of the paper, which counts that: 0.483'
+    "waited 110 h for each 100 h scheduled: the paper's ETTR, which counts waiting, is 0.483"
     """
-    waited = f"waited {short(100 * row['queue_hours'] / row['exposure'])} h in the queue for each 100 h scheduled"
-    return f"{waited}; the ETTR of the paper, which counts that: {short(row['ettr_measured'])}"
+    waited = f"waited {short(100 * row['queue_hours'] / row['exposure'])} h for each 100 h scheduled"
+    return f"{waited}: the paper's ETTR, which counts waiting, is {short(row['ettr_measured'])}"
 
 
 def explain_missing_ettr(runs: Row) -> str:
@@ -128,7 +127,8 @@ def _figure(rows: list[Row]) -> Figure:
         for row in rows
         for rank, (part, stem) in enumerate(PARTS.items())
     ]
-    x = {"title": "share of waiting and scheduled time (%)", "scale": {"domain": [0, 112]}, "axis": {"tickCount": 6}}
+    title = "share of waiting and scheduled time (%); upright mark: expected ETTR"
+    x = {"title": title, "scale": {"domain": [0, 112]}, "axis": {"tickCount": 6}}
     y = name("size", sort=[gpus(row["gpu_size_bin"]) for row in rows], title=None, axis=NAMES_AXIS)
     once = "datum.rank == 0"
     return figure(
@@ -147,6 +147,5 @@ def _figure(rows: list[Row]) -> Figure:
             *labelled("k", where=once, dx=4, y=y, x=at("end", x)),
         ],
         {"step": 28},
-        "Progress ends at the ETTR of all runs of a size together; long runs weigh more here than in the means below. "
-        "Upright marks: the ETTR expected from the failure rate.",
+        "Progress ends at the ETTR of all runs of a size together; long runs weigh more here than in the means below.",
     )  # fmt: skip

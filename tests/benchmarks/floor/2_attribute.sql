@@ -160,7 +160,7 @@ select
     productive_hours / nullif(queue_hours + scheduled_hours, 0) as ettr, count(*) filter (is_failure) as failure_count
 from (
     select *, greatest(0, runtime_seconds - 300) as worked,
-        is_failure or state in ('NODE_FAIL', 'PREEMPTED', 'REQUEUED') as is_interrupted
+        is_failure or state in ('NODE_FAIL', 'PREEMPTED', 'REQUEUED', 'TIMEOUT') as is_interrupted
     from attempts
 )
 group by cluster_id, run_id;
