@@ -2,20 +2,30 @@
 
 It is one folder for all homes of a user, and one per version of the code: an installed copy may be read-only, and two
 versions may run side by side. In a checkout it is `build/cache`, so that a change of one file is no new version.
+
+A wheel brings these files along (`orchestration/prepared`), with placeholders for the folders of the code.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sysconfig
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from orchestration.environment import user_cache_folder
-from orchestration.home import PROJECT, Home, code_version
+from orchestration.home import DBT_PROJECT, PROJECT, Home, code_version
 from orchestration.terminal import say
+
+PREPARED = PROJECT / "orchestration" / "prepared"
+PLACES = {"<dbt_project>": str(DBT_PROJECT), "<packages>": sysconfig.get_path("purelib")}
+"""Folders that the files name, by the placeholder of each."""
 
 MAX_UNUSED_DAYS = 30
 """The folder of another version is removed when nothing has used it for so long."""
@@ -42,7 +52,43 @@ def cache_folder(home: Home) -> Path:
         folder = instead
     os.utime(folder)
     _remove_unused(folder.parent)
+    if PREPARED.is_dir():
+        copy_parts(PREPARED, folder, PLACES)
     return folder
+
+
+def copy_parts(parts: Path, folder: Path, beginnings: Mapping[str, str]) -> None:
+    """Copy the files of a cache folder that are not there yet; texts in them that begin with one thing get another."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: moved(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [moved(item) for item in value]
+        old = next((old for old in beginnings if isinstance(value, str) and value.startswith(old)), None)
+        return value if old is None else beginnings[old] + value.removeprefix(old)
+
+    for part in parts.iterdir():
+        if not (folder / part.name).exists():
+            rewrite = _REWRITERS.get(part.suffix)
+            content = rewrite(part.read_bytes(), moved) if rewrite else part.read_bytes()
+            beside = folder / f"{part.name}.{os.getpid()}"
+            beside.write_bytes(content)
+            beside.replace(folder / part.name)
+
+
+def _rewrite_json(content: bytes, moved: Callable[[Any], Any]) -> bytes:
+    return json.dumps(moved(json.loads(content))).encode()
+
+
+def _rewrite_msgpack(content: bytes, moved: Callable[[Any], Any]) -> bytes:
+    import msgpack
+
+    packed: bytes = msgpack.packb(moved(msgpack.unpackb(content, strict_map_key=False)))
+    return packed
+
+
+_REWRITERS = {".json": _rewrite_json, ".msgpack": _rewrite_msgpack}
 
 
 def _can_write(folder: Path) -> bool:

@@ -118,7 +118,7 @@ def code_version() -> str:
 
 
 def _code_files() -> list[Path]:
-    generated = {"target", "logs", "__pycache__"}
+    generated = {"target", "logs", "__pycache__", "prepared"}
     return [
         path
         for folder in _CODE

@@ -14,6 +14,7 @@ from assets.sources.masking import mask
 from orchestration import terminal
 from orchestration.cli import (
     alerts,
+    docs,
     doctor,
     engines,
     export,
@@ -85,6 +86,7 @@ app.command(epilog=alerts.EXAMPLES)(alerts.alerts)
 app.command(epilog=metrics.EXAMPLES)(metrics.metrics)
 app.command(epilog=rollback.EXAMPLES)(rollback.rollback)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
+app.command(epilog=docs.EXAMPLES)(docs.docs)
 app.command("export-raw", epilog=engines.EXPORT_EXAMPLE)(engines.export_raw)
 app.command("import-marts", epilog=engines.IMPORT_EXAMPLE)(engines.import_marts)
 app.command(epilog=units.EXAMPLES)(units.units)

@@ -229,7 +229,7 @@ PUBLISHED = (
     ),
 )
 """What is read from the file that readers see."""
-HEADLINE = ("failures_per_1000_node_days", "mttf_hours", "ettr_measured_ratio", "lost_gpu_hours")
+HEADLINE = ("failures_per_1000_node_days", "mttf_hours", "progress_ratio", "lost_gpu_hours")
 """The metrics that Dagster plots over the publications."""
 
 RUNS = Family(

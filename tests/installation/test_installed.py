@@ -43,7 +43,7 @@ def installed(request, tmp_path_factory):
         pytest.skip(f"there is no Python {request.param}")
     folder = tmp_path_factory.mktemp("installed")
     environment = folder / "environment"
-    copy = Installed(environment, install(build_wheel(folder), python, environment), folder)
+    copy = Installed(environment, install(build_wheel(folder, is_prepared=True), python, environment), folder)
     copy.run("simulate", "demo", "--out", "home", "--days", "14")
     copy.first = copy.told("refresh", "--home", "home")
     return copy
@@ -62,6 +62,17 @@ def test_the_version_is_that_of_the_code(installed):
 def test_a_refresh_publishes_and_a_second_one_finds_nothing_new(installed):
     assert installed.first["status"] == "published"
     assert installed.told("refresh", "--home", "home")["status"] == "unchanged"
+
+
+def test_the_first_refresh_parses_no_project(installed):
+    """The log of parsing lies beside the working file."""
+    assert not (installed.cwd / "home" / "work" / "dbt-logs").exists()
+
+
+def test_the_pages_are_there(installed):
+    pages = {row["page"] for row in installed.told("docs")}
+    assert {"forms", "install", "operations"} <= pages
+    assert installed.run("docs", "docs/forms.md").stdout.startswith("# Other forms of logs")
 
 
 def test_what_is_published_can_be_asked(installed):

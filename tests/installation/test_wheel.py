@@ -25,11 +25,12 @@ def metadata(wheel, name):
     return wheel.read(file).decode()
 
 
-def test_it_holds_the_rooms_and_nothing_else(wheel):
+def test_it_holds_the_rooms_and_the_pages_and_nothing_else(wheel):
     tracked = {file for file in tracked_files(*ROOMS) if not PurePosixPath(file).name.startswith(".")}
-    held = {file for file in wheel.namelist() if ".dist-info/" not in file}
-    assert sorted(tracked - held) == []
-    assert sorted(held - tracked) == []
+    pages = {f"share/doc/faultline/{PurePosixPath(file).name}" for file in tracked_files("docs")}
+    held = {re.sub(r"^faultline-[^/]*\.data/data/", "", file) for file in wheel.namelist() if ".dist-info/" not in file}
+    assert sorted((tracked | pages) - held) == []
+    assert sorted(held - tracked - pages) == []
 
 
 def test_its_code_is_the_version_that_the_checkout_is(wheel, tmp_path, monkeypatch):

@@ -1,11 +1,13 @@
 """What is made of the code lies in one folder per version that this user can write, never beside an installed copy."""
 
+import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import msgpack
 import pytest
 
 from orchestration import code_cache
@@ -103,3 +105,24 @@ def test_two_processes_that_start_at_once_both_find_a_whole_project(tmp_path):
     before = (folder / "manifest.json").stat()
     subprocess.run([*command, tmp_path / "three"], env=environment, cwd=PROJECT, check=True)
     assert (folder / "manifest.json").stat().st_ino == before.st_ino
+
+
+def test_what_a_wheel_brings_along_is_put_into_a_new_cache_with_the_folders_of_this_copy(
+    user_cache, tmp_path, monkeypatch
+):
+    prepared = tmp_path / "prepared"
+    prepared.mkdir()
+    (prepared / "manifest.json").write_text(json.dumps({"nodes": [{"root_path": "<dbt_project>/seeds", "n": 1}]}))
+    packed = msgpack.packb({"macros": {1: "<packages>/dbt"}, "at": msgpack.ExtType(1, b"x")})
+    (prepared / "partial_parse.msgpack").write_bytes(packed)
+    (prepared / "vega.js").write_text("'<packages>'")
+    monkeypatch.setattr(code_cache, "PREPARED", prepared)
+    monkeypatch.setattr(code_cache, "PLACES", {"<dbt_project>": "/a/dbt", "<packages>": "/a/lib"})
+    folder = cache_folder(Home.at(tmp_path / "home"))
+    assert json.loads((folder / "manifest.json").read_text()) == {"nodes": [{"root_path": "/a/dbt/seeds", "n": 1}]}
+    unpacked = msgpack.unpackb((folder / "partial_parse.msgpack").read_bytes(), strict_map_key=False)
+    assert unpacked == {"macros": {1: "/a/lib/dbt"}, "at": msgpack.ExtType(1, b"x")}
+    assert (folder / "vega.js").read_text() == "'<packages>'"
+    (folder / "vega.js").write_text("kept")
+    cache_folder.cache_clear()
+    assert (cache_folder(Home.at(tmp_path / "home")) / "vega.js").read_text() == "kept"

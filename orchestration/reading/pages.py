@@ -1,0 +1,55 @@
+"""The pages of docs/, which a wheel brings along: their names and titles, and the text of one."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+from orchestration import terminal
+from orchestration.home import PROJECT
+from orchestration.reading.published import ReadingError
+
+INSTALLED = Path(sysconfig.get_path("data"), "share", "doc", "faultline")
+
+
+def pages_folder() -> Path:
+    """Return the folder of the pages: that of a checkout, or that of an installed copy."""
+    return PROJECT / "docs" if (PROJECT / "pyproject.toml").exists() else INSTALLED
+
+
+def list_pages() -> dict[str, str]:
+    """Give the title of each page by its name."""
+    return {
+        page.stem: page.open(encoding="utf-8").readline().strip("# \n") for page in sorted(pages_folder().glob("*.md"))
+    }
+
+
+def show_pages(as_json: bool) -> None:
+    """Print the names, titles and folder of the pages."""
+    pages = list_pages()
+    if as_json:
+        terminal.say_json(
+            [{"page": name, "title": title, "file": str(page_file(name))} for name, title in pages.items()]
+        )
+        return
+    terminal.print_table(["page", "about"], [*pages.items()])
+    terminal.say(f"\nin {pages_folder()}; `faultline docs PAGE` prints one")
+
+
+def page_file(name: str) -> Path:
+    """Return the file of a page, which may be named as messages do: docs/forms.md.
+
+    Raises
+    ------
+    ReadingError
+        There is no such page.
+    """
+    stem = Path(name).name.removesuffix(".md")
+    if stem not in (pages := list_pages()):
+        raise ReadingError(f"there is no page {name}; the pages are {', '.join(pages) or 'not installed'}")
+    return pages_folder() / f"{stem}.md"
+
+
+def show_page(name: str) -> None:
+    """Print a page."""
+    terminal.say(page_file(name).read_text(encoding="utf-8").rstrip("\n"))
