@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 
 from assets.estimates.prepared import QUERIES
-from assets.estimates.table import TableSpec
+from assets.estimates.table import ENOUGH_DATA, TableSpec
 from assets.warehouse import create_raw_and_ops
 
 PROJECT = Path(__file__).parents[1]
@@ -81,6 +81,8 @@ DEFAULTS: dict[str, Columns] = {
 }
 """What columns hold where a row does not say, as SQL."""
 
+FEW_ROWS_ARE_ENOUGH = "select cluster_id, true as has_enough_data, null as note from marts.dim_clusters"
+
 
 @cache
 def published_tables() -> dict[str, Columns]:
@@ -102,7 +104,7 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
     tables = READ_BY_ESTIMATES | published_tables()
     statements = [f"create schema if not exists {schema}" for schema in {name.split(".")[0] for name in tables}]
     for table, columns in tables.items():
-        defaults = DEFAULTS.get(table, {})
+        defaults = {"has_enough_data": "true"} | DEFAULTS.get(table, {})
         declared = [
             f'"{name}" {kind}' + (f" default {defaults[name]}" if name in defaults else "")
             for name, kind in columns.items()
@@ -113,8 +115,11 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def prepare(con: duckdb.DuckDBPyConnection) -> None:
-    """Make what several estimates read, as views: these are always of the attempts that a test has put in."""
-    for name, query in QUERIES.items():
+    """Make what several estimates read, as views: these are always of the attempts that a test has put in.
+
+    The few rows of a test are enough to estimate from; what too little is, `test_enough_data` tests.
+    """
+    for name, query in (QUERIES | {ENOUGH_DATA: FEW_ROWS_ARE_ENOUGH}).items():
         con.execute(f"create view intermediate.{name} as {query}")
 
 

@@ -64,6 +64,7 @@ TABLE = TableSpec(
         Column("confidence_level", "double", RATIO, "NULL: nothing is estimated."),
         Column("method", "varchar", "", "assumed: the failure rate is an assumption.", is_required=True),
         METHOD_VERSION_COLUMN,
+        Column("has_enough_data", "boolean", "", "True: nothing is estimated.", is_required=True),
         Column("event_count", "bigint", "events", "NULL: no event was counted."),
         Column("exposure", "double", "node-days", "NULL: there is none."),
     ),

@@ -14,7 +14,7 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, SIGNATURES, evidence
-from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, numbers, with_limits, write
 from assets.model.evidence_reach import (
     Count,
     Reach,
@@ -179,7 +179,7 @@ def with_reach(months: pd.DataFrame) -> pd.DataFrame:
     for _, own in months.groupby("cluster_id"):
         rows.append(_judged(own) | {"month_date": None})
         rows += [_judged(own.loc[[row]]) for row in own.index[own["month_date"].notna()]]
-    return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name != "method_version"])
+    return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name not in WRITTEN])
 
 
 def _judged(months: pd.DataFrame) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
-from assets.estimates.table import Column, TableSpec, estimate, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.forecast import CountForecast, forecast_count, naive_log_score
 from assets.model.month_variation import month_variation
@@ -170,7 +170,7 @@ def with_forecasts(months: pd.DataFrame) -> pd.DataFrame:
         for at in range(len(of))
     ]
     scored = months.assign(confidence_level=CONFIDENCE_LEVEL, exposure_unit="node-days")
-    names = [name for name in TABLE.column_names if name not in {*scored.columns, "method_version"}]
+    names = [name for name in TABLE.column_names if name not in {*scored.columns, *WRITTEN}]
     for name in names:
         scored[name] = [row.get(name) for row in rows]
     scored["node_days"] = [row["node_days"] for row in rows]

@@ -1,6 +1,6 @@
-"""The columns that every estimate has: cluster, confidence level, method, event count and exposure.
+"""The columns that every estimate has: cluster, confidence level, method, event count, exposure, whether it is enough.
 
-`write` of `assets.estimates.table` fills in the method's version.
+`write` of `assets.estimates.table` fills in the method's version and whether enough was seen.
 """
 
 from __future__ import annotations
@@ -33,6 +33,21 @@ SIGNATURES = (
     "staging.stg_config__node_reason_rules.failure_category",
 )
 """Which kind of log can show which cause."""
+HAS_ENOUGH_DATA = Column(
+    "has_enough_data",
+    "boolean",
+    "",
+    "Enough was seen of the cluster for its estimates to say something: a study period of 7 days in which 3 incidents "
+    "were seen, or would be usual (4.2 per 1,000 node-days). False: read no number of this row; the note says why.",
+    (
+        "marts.dim_clusters.study_from_at",
+        "marts.dim_clusters.study_to_at",
+        "marts.fct_attempt_exposures.failure_probability",
+        "marts.fct_attempt_exposures.incident_id",
+        "marts.fct_attempt_exposures.node_days",
+    ),
+    is_required=True,
+)
 REFERENCE_RATE = (
     "estimates.est_failure_rates.failure_count",
     "estimates.est_failure_rates.failure_variance",
@@ -69,7 +84,7 @@ WEIGHTED_METHODS = (
 def evidence(
     methods: str, events: str, event_upstream: tuple[str, ...], exposure: str, exposure_upstream: tuple[str, ...]
 ) -> tuple[Column, ...]:
-    """Declare confidence level, method with its version, event count, exposure and note of a table.
+    """Declare confidence level, method with its version, event count, exposure, whether it is enough, and the note.
 
     Parameters
     ----------
@@ -90,6 +105,7 @@ def evidence(
         ),
         Column("method", "varchar", "", methods, is_required=True),
         METHOD_VERSION_COLUMN,
+        HAS_ENOUGH_DATA,
         Column("event_count", "double", "events", f"{events} NULL: cannot be known.", event_upstream),
         Column("exposure", "double", "see exposure_unit", exposure, exposure_upstream),
         Column("exposure_unit", "varchar", "", "Unit of the exposure.", is_required=True),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets.estimates.culprit import compute_without_culprit
-from assets.estimates.table import read_query
+from assets.estimates.table import ENOUGH_DATA, read_query
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ QUERIES = {
     "node_incidents": read_query("node_incidents"),
     "unseen_ends": read_query("unseen_ends"),
     "failure_counts": read_query("failure_counts"),
+    ENOUGH_DATA: read_query(ENOUGH_DATA),
 }
 """In an order in which they can be made."""
 EXPOSURES = ("marts.fct_attempt_exposures", "marts.dim_study_gaps")
@@ -92,4 +93,9 @@ failure_counts = _prepared(
         *(f"intermediate.{name}" for name in ("exposure_days", "failed_exposures", "node_incidents", "unseen_ends")),
         "intermediate.int_failure_draws",
     ),
+)
+enough_data = _prepared(
+    ENOUGH_DATA,
+    "Whether enough was seen of each cluster for its estimates to say something, and why not.",
+    ("marts.dim_clusters", "intermediate.failure_counts"),
 )

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
+ENOUGH_DATA = "enough_data"
+"""The prepared table of whether enough was seen of each cluster."""
+WRITTEN = ("method_version", "has_enough_data")
+"""The columns that `write` adds."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -109,9 +114,16 @@ class TableSpec:
         ]
 
     @property
+    def is_of_clusters(self) -> bool:
+        """Whether its rows are about clusters, of which enough may have been seen or not."""
+        return "cluster_id" in self.column_names
+
+    @property
     def upstream_keys(self) -> list[dg.AssetKey]:
         """The assets whose tables this one reads."""
-        tables = {row[2] for row in self.lineage} | {f"intermediate.{name}" for name in self.prepared}
+        # the last one is read by `write`
+        prepared = (*self.prepared, ENOUGH_DATA) if self.is_of_clusters else self.prepared
+        tables = {row[2] for row in self.lineage} | {f"intermediate.{name}" for name in prepared}
         return [dg.AssetKey(table.split(".")) for table in sorted(tables)]
 
     @property
@@ -163,13 +175,27 @@ def write(
 ) -> dg.MaterializeResult[None]:
     """Replace the table by the frame's columns, add its comments, and return the result for Dagster.
 
-    `headline` is the sentence that Dagster shows beside the row count. Every row gets the version of the methods.
+    `headline` is the sentence that Dagster shows beside the row count. Every row gets the version of the methods, and
+    whether enough was seen of its cluster; if not, its note begins with the reason.
     """
-    frame = frame.assign(method_version=METHOD_VERSION)
+    frame = frame.assign(method_version=METHOD_VERSION, has_enough_data=True)
+    if spec.is_of_clusters:
+        frame = _with_enough_data(con, frame)
     rows = replace_table(con, spec.name, frame[spec.column_names], spec.ddl)
     con.execute(f"begin; {'; '.join(spec.comments)}; commit")
     replace_lineage(con, [spec.name], spec.lineage)
     return dg.MaterializeResult(metadata={"dagster/row_count": rows, "headline": headline})
+
+
+def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame) -> pd.DataFrame:
+    told = con.execute(f"select cluster_id, has_enough_data, note from intermediate.{ENOUGH_DATA}").fetchall()
+    reasons = {cluster_id: reason for cluster_id, has_enough_data, reason in told if not has_enough_data}
+    notes = frame["note"].astype(object).where(frame["note"].notna(), None)
+    # A pair of clusters needs enough of both.
+    sides = [frame[name] for name in ("cluster_id", "other_cluster_id") if name in frame]
+    found = [next((reasons[name] for name in names if name in reasons), None) for names in zip(*sides, strict=True)]
+    joined: list[Any] = ["; ".join(filter(None, texts)) or None for texts in zip(found, notes, strict=True)]
+    return frame.assign(has_enough_data=[reason is None for reason in found], note=joined)
 
 
 def with_limits(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.expectations.rules import Rule, columns, finite, interval, no_row, not_negative, ratio
 
-EVIDENCE = ("confidence_level", "method", "method_version", "event_count", "exposure")
+EVIDENCE = ("confidence_level", "method", "method_version", "has_enough_data", "event_count", "exposure")
 
 
 def fitted(value: str, *row: str) -> list[Rule]:

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 CONFIDENCE_LEVEL = 0.90
-MIN_NODE_DAYS = 30.0
-"""A rate over less than a node-month describes what happened in that time, not the machine."""
 
 GARWOOD = "garwood"
 GARWOOD_UPPER_LIMIT = "garwood_upper_limit"

@@ -1,6 +1,7 @@
 """The metrics of a home: names, help, labels, and the statement that each one's values come from.
 
-Values about clusters are those that readers see, also after a rollback. What is unknown has no sample, never zero.
+Values about clusters are those that readers see, also after a rollback. What is unknown has no sample, never zero;
+neither has an estimate of a cluster of which too little was seen.
 Moments are exported, not ages, because a textfile is as old as the last refresh: the age of the data is
 `time() - faultline_data_through_timestamp_seconds`. Every value is a gauge: counts fall when logs are forgotten.
 """
@@ -105,7 +106,7 @@ PUBLISHED = (
             failures_per_1000_node_days, failures_per_1000_node_days_low, failures_per_1000_node_days_high
         {_CLUSTERS}
         inner join estimates.est_failure_rates using (cluster_id)
-        where is_reference
+        where is_reference and has_enough_data
         """,
         ("cluster", "simulated", "population", "confidence"),
         {"failures_per_1000_node_days": "Infrastructure failures per 1,000 node-days, over the whole study."},
@@ -120,6 +121,7 @@ PUBLISHED = (
         inner join estimates.est_mttf_projections as projections using (cluster_id)
         inner join (values ('1024_gpus'), ('whole_cluster')) as jobs (job)
             on if(job = 'whole_cluster', projections.is_cluster_size, projections.gpu_count = 1024)
+        where projections.has_enough_data
         """,
         ("cluster", "simulated", "job", "job_gpus", "confidence"),
         {"mttf_hours": "Mean time to failure of a job that fills the cluster, and of one of 1,024 GPUs, projected."},
@@ -135,7 +137,7 @@ PUBLISHED = (
             ettr_expected_high as ettr_expected_ratio_high
         {_CLUSTERS}
         inner join estimates.est_ettr_by_size using (cluster_id)
-        where gpu_size_bin is not null
+        where gpu_size_bin is not null and has_enough_data
         """,
         ("cluster", "simulated", "job_gpus", "confidence"),
         {
@@ -172,6 +174,7 @@ PUBLISHED = (
             count(*) filter (where verdict = 'watch') as nodes_to_watch
         {_CLUSTERS}
         inner join estimates.est_lemon_nodes using (cluster_id)
+        where has_enough_data
         group by all
         having count(*) filter (where verdict <> 'not enough data') > 0
         """,

@@ -14,7 +14,7 @@ import dagster as dg
 import duckdb
 
 from assets.estimates import est_rate_ratios
-from assets.estimates.prepared import prepare
+from assets.estimates.prepared import QUERIES, prepare
 from assets.estimates.table import write
 from assets.sources.intake.failing import failing_clusters
 from assets.sql import identifier, literal
@@ -95,7 +95,7 @@ def keep_last_good(
                 _take_over(con, tables, stale, failing)
         finally:
             con.execute(f"detach {LAST}")
-    for name in est_rate_ratios.TABLE.prepared:
+    for name in QUERIES:
         prepare(con, name)
     ratios = est_rate_ratios.with_ratios(con.execute(est_rate_ratios.TABLE.query).df())
     write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))

@@ -51,6 +51,7 @@ CLUSTERS = """
         sum(nodes.event_count) as failure_count,
         sum(nodes.exposure) as node_days,
         count(nodes.rank) > 0 as is_ranked,
+        coalesce(bool_and((to_json(nodes)->>'has_enough_data')::boolean), true) as has_enough_data,
         case
             when count(nodes.node_id) > 0 then any_value(nodes.note)
             when not any_value(not_judged.has_run) then 'no job has run'
@@ -136,6 +137,9 @@ NODES = """
     order by shown.cluster_id, shown.verdict, shown.rank nulls last, shown.node_id
 """
 
+JUDGED = ("lemon_count", "watch_count", "ok_count", "fleet_rate", "p_value", "false_discovery_ratio")
+"""What is unknown of a cluster of which too little was seen."""
+
 
 def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = None) -> list[Answer]:
     """Read each cluster's lemons and the nodes to watch.
@@ -166,9 +170,10 @@ def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = N
     answers = []
     for cluster in clusters:
         if cluster_id in (None, cluster["cluster_id"]):
-            own = [node for node in nodes if node["cluster_id"] == cluster["cluster_id"]]
+            own = [node for node in nodes if node["cluster_id"] == cluster["cluster_id"] and cluster["has_enough_data"]]
             names = [node["node_name"] for node in own if node["verdict"] == "lemon"]
-            answers.append({**cluster, "exclude": exclude_option(names), "nodes": own[:limit]})
+            judged = {} if cluster["has_enough_data"] else dict.fromkeys(JUDGED)
+            answers.append({**cluster, **judged, "exclude": exclude_option(names), "nodes": own[:limit]})
     return answers
 
 
@@ -187,7 +192,7 @@ def lines_of(answer: Answer) -> list[str]:
     """Put one cluster's list into lines."""
     name = f"{answer['cluster_id']}{' (a simulated cluster)' if answer['is_simulated'] else ''}"
     old = [stale(answer)] if answer["is_stale"] else []
-    if not answer["node_count"]:
+    if not answer["node_count"] or not answer["has_enough_data"]:
         return [f"{name}: nothing can be told of its nodes: {answer['refusal']}", *old]
     days = f"{answer['window_start_date']} to {answer['window_end_date']}"
     failures = f"{round(answer['failure_count']):,} failures of known culprit"

@@ -15,7 +15,7 @@ import numpy as np
 
 from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr, expected_ettr_exact
-from assets.model.failure_rate import MIN_NODE_DAYS, RateInterval
+from assets.model.failure_rate import RateInterval
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import MonthVariation, month_variation
 from assets.model.mttf import mttf_at_scale, nodes_of
@@ -56,6 +56,7 @@ RATES = """
         coalesce(months.month_failure_counts, []) as month_failure_counts,
         coalesce(months.month_node_days, []) as month_node_days,
         rates.note,
+        coalesce((to_json(rates)->>'has_enough_data')::boolean, true) as has_enough_data,
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
         projections.largest_job_gpu_count,
         clusters.gpu_count as cluster_gpu_count,
@@ -155,7 +156,7 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
     WrongQuestion
         No such cluster, or none named among several.
     ReadingError
-        Nothing is published, or the cluster has no failure rate.
+        Nothing is published, or the cluster has no failure rate, or too little was seen of it to tell one.
     """
     with published(path) as con:
         rates = rows_of(con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length(), months=MONTHS))
@@ -172,6 +173,8 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
             f"cluster '{found['cluster_id']}' has no failure rate: {found['note']}; "
             "`faultline doctor` says which logs are missing, or give --rate"
         )
+    if not found["has_enough_data"]:
+        raise ReadingError(f"cluster '{found['cluster_id']}': {found['note']}; --rate plans with a rate that you give")
     gpus_per_node = run.gpus_per_node or found.pop("gpus_per_node")
     if not gpus_per_node:
         raise ReadingError(f"the GPUs per node of '{found['cluster_id']}' are unknown; give --gpus-per-node")
@@ -282,8 +285,6 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
     if not source:
         return []
     caveats = [caveat for caveat in (stale(source), source["note"]) if caveat]
-    if source["node_days"] < MIN_NODE_DAYS:
-        caveats.append(f"little was observed: the rate rests on {source['node_days']:.3g} node-days")
     low, high = source["mttf_hours_measured_low"], source["mttf_hours_measured_high"]
     is_apart = (
         low is not None and high is not None and (low > found["mttf_hours_high"] or high < found["mttf_hours_low"])

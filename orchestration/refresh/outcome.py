@@ -33,6 +33,8 @@ CLUSTERS = """
         rate.failures_per_1000_node_days_high as rate_high,
         rate.failure_count as rate_failures,
         rate.node_days,
+        rate.has_enough_data,
+        rate.note as rate_note,
         rate.population
     from marts.dim_clusters cluster
     left join estimates.est_failure_rates rate
@@ -215,9 +217,8 @@ def _not_pulled_in_words(row: dict[str, Any]) -> str:
 
 
 def _rate_in_words(row: dict[str, Any]) -> str:
-    # Loading scipy takes longer than all else of a refresh in which nothing is new.
-    from assets.model.failure_rate import MIN_NODE_DAYS
-
+    if row["has_enough_data"] is False:
+        return str(row["rate_note"])
     if row["rate_high"] is None:
         return "unknown"
     jobs = {
@@ -227,8 +228,6 @@ def _rate_in_words(row: dict[str, Any]) -> str:
         "all": "all jobs",
     }[row["population"]]
     evidence = f"k={_number(row['rate_failures'])} in {_number(row['node_days'])} node-days, {jobs}"
-    if row["node_days"] < MIN_NODE_DAYS:
-        return f"too little to tell: fewer than {_number(MIN_NODE_DAYS)} node-days were observed ({evidence})"
     if not row["rate_failures"]:
         return f"per 1,000 node-days: none seen, below {_number(row['rate_high'])} (90%; {evidence})"
     limits = f"{_number(row['rate_low'])} to {_number(row['rate_high'])}"

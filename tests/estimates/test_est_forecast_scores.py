@@ -82,7 +82,7 @@ def months(tmp_path_factory):
         create_tables(con)
         con.execute(MARTS)
         found = with_forecasts(con.execute(TABLE.query).df())
-    assert set(TABLE.column_names) - {"method_version"} <= set(found.columns)
+    assert set(TABLE.column_names) - {"method_version", "has_enough_data"} <= set(found.columns)
     rows = found.astype(object).where(found.notna(), None).to_dict("records")
     return {(row["cluster_id"], row["month_date"].strftime("%Y-%m")): row for row in rows}
 

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from assets.estimates import prepared as made
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.method_version import METHOD_VERSION
 from assets.estimates.prepared import QUERIES
-from assets.estimates.table import Column, TableSpec
+from assets.estimates.table import ENOUGH_DATA, Column, TableSpec
 from tests.estimates.five_clusters import ASSETS, read
 
 ROOM = Path(__file__).resolve().parents[2] / "assets" / "estimates"
@@ -31,8 +32,16 @@ def test_path_table_and_asset_share_their_name(module):
 def test_the_asset_waits_for_exactly_the_tables_its_query_reads(table):
     read = tables_in(table.query)
     behind = set().union(*(tables_in(QUERIES[name]) for name in behind_of(table.prepared)))
-    waits_for = {".".join(key.path) for key in table.upstream_keys}
+    own = replace(table, columns=tuple(column for column in table.columns if column.name != "has_enough_data"))
+    waits_for = {".".join(key.path) for key in own.upstream_keys} - {f"intermediate.{ENOUGH_DATA}"}
     assert read - behind == waits_for - behind
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
+def test_every_estimate_of_clusters_waits_for_whether_enough_was_seen(table):
+    assert "has_enough_data" in table.column_names
+    waits_for = {".".join(key.path) for key in table.upstream_keys}
+    assert (f"intermediate.{ENOUGH_DATA}" in waits_for) == ("cluster_id" in table.column_names)
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -1,6 +1,7 @@
 """`faultline lemons`: ranked nodes with evidence and a line for Slurm, and its answer when data are missing."""
 
 import json
+import shutil
 
 import duckdb
 import pytest
@@ -158,3 +159,17 @@ def test_a_publication_without_any_cluster_says_so(run, lemon_home, tmp_path):
     result = run(root=tmp_path)
     assert result.exit_code == 1
     assert "faultline doctor" in result.output
+
+
+def test_a_cluster_of_which_too_little_was_seen_names_no_node(lemon_home, run, tmp_path):
+    home = Home.at(tmp_path)
+    home.published_file.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(lemon_home.published_file, home.published_file)
+    with duckdb.connect(str(home.published_file)) as con:
+        con.execute("update estimates.est_lemon_nodes set has_enough_data = false, note = 'too little to tell: a day'")
+    asked = ("--cluster", "planted")
+    assert "planted (a simulated cluster): nothing can be told of its nodes: too little to tell: a day" in (
+        run(*asked, root=home.root).stdout
+    )
+    (found,) = json.loads(run(*asked, "--json", root=home.root).stdout)
+    assert (found["nodes"], found["exclude"], found["lemon_count"], found["fleet_rate"]) == ([], None, None, None)

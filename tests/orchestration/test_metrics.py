@@ -92,6 +92,24 @@ def test_the_headline_numbers_are_those_of_the_metrics(home):
     assert [value for key, value in numbers.items() if key.startswith("alpha failures_per_1000")] == [rate]
 
 
+def test_a_cluster_of_which_too_little_was_seen_has_no_series_of_estimates(home):
+    names = {"failures_per_1000_node_days", "mttf_hours", "ettr_measured_ratio", "lemons"}
+    before = {name: values(parse(home), name, cluster="alpha") for name in names}
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        tables = [
+            name
+            for (name,) in con.execute(
+                "select table_name from duckdb_tables() where schema_name = 'estimates'"
+            ).fetchall()
+        ]
+    for table in tables:
+        write(home, f"update estimates.{table} set has_enough_data = false")
+    found = parse(home)
+    assert any(before.values())
+    assert [values(found, name) for name in names] == [[]] * len(names)
+    assert values(found, "attempts", cluster="alpha")
+
+
 def test_what_is_unknown_is_absent_and_never_zero(home):
     write(home, "update marts.dim_clusters set data_through_at = null, gpu_count = null")
     write(home, "update estimates.est_failure_rates set failures_per_1000_node_days = null")

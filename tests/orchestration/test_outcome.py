@@ -16,7 +16,7 @@ from orchestration.terminal import console
 ROW = {
     "cluster_id": "c1", "is_simulated": False, "is_stale": False, "node_count": 16, "attempts": 102, "failures": 8,
     "rate": 6.5, "rate_low": 2.5, "rate_high": 13.1, "rate_failures": 8, "node_days": 1230.0,
-    "population": "gpus_gt_128",
+    "population": "gpus_gt_128", "has_enough_data": True, "rate_note": None,
 }  # fmt: skip
 
 
@@ -29,8 +29,8 @@ ROW = {
             "per 1,000 node-days: none seen, below 13.1 (90%; k=0 in 1,230 node-days, jobs of more than 128 GPUs)",
         ),
         (
-            {"node_days": 0.0189, "population": "nodes"},
-            "too little to tell: fewer than 30 node-days were observed (k=8 in 0.0189 node-days, nodes in use)",
+            {"has_enough_data": False, "rate_note": "too little to tell: 3 minutes; other"},
+            "too little to tell: 3 minutes; other",
         ),
         ({"rate_high": None}, "unknown"),
     ],

@@ -45,11 +45,8 @@ class TestText:
         assert "the failure rate per node falls with the size of the job" in text
         assert answer(*arguments, root=own_home.root)["mttf_hours_measured_high"] == 9
 
-    def test_little_exposure_and_sizes_beyond_the_cluster_are_said(self, answer, own_home):
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("update estimates.est_failure_rates set node_days = 0.5 where cluster_id = 'large'")
-        notes = " ".join(answer("--gpus", 100_000, "--cluster", "large", root=own_home.root)["notes"])
-        assert "little was observed: the rate rests on 0.5 node-days" in notes
+    def test_sizes_beyond_the_cluster_are_said(self, answer):
+        notes = " ".join(answer("--gpus", 100_000, "--cluster", "large")["notes"])
         assert "larger than any job seen (1,024 GPUs)" in notes
         assert "larger than the cluster" in notes
 
@@ -100,6 +97,19 @@ class TestRefusals:
             "faultline: cluster 'empty' has no failure rate: no attempt ran; "
             "`faultline doctor` says which logs are missing, or give --rate"
         )
+
+    def test_a_cluster_of_which_too_little_was_seen(self, own_home, run):
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute(
+                "update estimates.est_failure_rates set has_enough_data = false, "
+                "note = 'too little to tell: four minutes' where cluster_id = 'large'"
+            )
+        result = run("--gpus", 64, "--cluster", "large", root=own_home.root)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert said(result) == (
+            "faultline: cluster 'large': too little to tell: four minutes; --rate plans with a rate that you give"
+        )
+        assert run("--gpus", 64, "--rate", 6.5, root=own_home.root).exit_code == 0
 
     def test_unknown_gpus_per_node(self, own_home, run):
         with duckdb.connect(str(own_home.published_file)) as con:

@@ -101,7 +101,8 @@ def counted(con: duckdb.DuckDBPyConnection, cluster_id: str, above: int) -> tupl
 
 def plant_estimates(con: duckdb.DuckDBPyConnection, cluster_id: str, node_count: int, largest: int) -> None:
     """Rates, MTTF by size and projections of one cluster, with the model's own limits."""
-    about = {"cluster_id": cluster_id, "confidence_level": 0.9}
+    has_enough_data = counted(con, cluster_id, -1)[1] >= 30
+    about = {"cluster_id": cluster_id, "confidence_level": 0.9, "has_enough_data": has_enough_data}
     for population, above in (("all", -1), ("gpus_gt_128", 128)):
         k, days = counted(con, cluster_id, above)
         rate = garwood_interval(k, days)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.report.addresses import anchor_of
 from assets.report.blocks import Cell, Section, section
 from assets.report.changes import Change
@@ -90,7 +89,7 @@ def comparison(owns: Sequence[Own]) -> tuple[Section, ...]:
         CLUSTERS,
         "Attempts: those that have ended. "
         f"Failure rate: failed attempts per {whole(1000)} node-days; the pages of a cluster also count incidents. "
-        f"{LITTLE}: less than {whole(MIN_NODE_DAYS)} node-days were observed. The ratio of the last days is that of "
+        f"{LITTLE}: less than a week, or too few incidents, were observed. The ratio of the last days is that of "
         "incidents.",
     )
     return (section("comparison", "", clusters),)

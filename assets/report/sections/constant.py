@@ -5,7 +5,6 @@ A rate that holds foretells the next month: the forecasts, and how well they did
 
 from __future__ import annotations
 
-from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.blocks import Cell, Figure, Section, Text, note, section
 from assets.report.charts import dots, figure, intervals
@@ -15,6 +14,7 @@ from assets.report.tables import Col, ends, flag, interval, level_of, table
 from assets.report.wording import POPULATIONS, exposure, number, plural, sentence
 
 OPEN_MONTHS = 12
+MIN_NODE_DAYS = 30
 AGE_VERDICTS = {
     "constant": "constant",
     "rises": "rises: attempts fail more the longer they run",
@@ -140,7 +140,7 @@ def _compared(own: Own) -> list[Row]:
 
 def _has_exposure(row: Row) -> bool:
     """Tell whether both sides were observed for long enough; a few minutes would stretch the axis over decades."""
-    return min(row["node_days"] or 0, row["other_node_days"] or 0) >= MIN_NODE_DAYS
+    return row["has_enough_data"] and min(row["node_days"] or 0, row["other_node_days"] or 0) >= MIN_NODE_DAYS
 
 
 def _name(row: Row) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 
-from assets.model.failure_rate import MIN_NODE_DAYS
 from assets.report.blocks import Section, Text, section
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row
@@ -58,8 +57,8 @@ def reference_of(own: Own) -> Row:
 
 
 def has_enough(own: Own) -> bool:
-    """Tell whether enough was observed for a failure rate to say something of the machine."""
-    return (reference_of(own).get("node_days") or 0) >= MIN_NODE_DAYS
+    """Tell whether enough was observed for the estimates to say something of the machine."""
+    return bool(reference_of(own).get("has_enough_data"))
 
 
 def could_see(own: Own) -> bool:
