@@ -32,6 +32,7 @@ def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> di
                 parts=str(cache_folder(home)),
                 publications=str(home.publications),
                 keep=settings.keep_publications,
+                fresh_hours=settings.freshness_hours,
             )
         ),
         "session": bound(

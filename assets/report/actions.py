@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from assets.log_kinds import LOG_KINDS
@@ -68,13 +68,15 @@ class Action:
     """What to paste; empty where no command helps, or where the name cannot stand on a command line."""
     exclude: str = ""
     """Slurm's option that keeps one job off the node; empty likewise."""
+    as_of: str = ""
+    """Until when there was data to say so."""
 
     @property
     def rests_on(self) -> str:
         """The number of incidents and days behind the action, in words; empty if there is none."""
         if not self.incident_count:
             return ""
-        counted = f"k = {plural(round(self.incident_count, 1), 'incident')}"
+        counted = plural(self.incident_count, "incident")
         if self.days is None:
             return counted
         return f"{counted} in {plural(round(self.days), 'day') if self.days >= 0.5 else 'less than a day'}"
@@ -93,14 +95,15 @@ def actions_of(own: Own) -> list[Action]:
     broken = sorted((row for row in nodes if row["needs_repair"]), key=lambda row: row["open_since"])
     to_repair = [row for row in broken if row["verdict"] != "lemon"]
     groups = [to_repair] if len(to_repair) > MAX_SINGLE_OUTAGES else [[row] for row in to_repair]
-    days = own.cluster["study_days"]
-    return [
+    days, until = own.cluster["study_days"], own.cluster["data_through_at"] or own.cluster["last_at"]
+    found = [
         *(_repair(rows, days) for rows in groups),
         *(_drain(row, costs.get("all")) for row in lemons),
         *(_repair_again(row, costs.get("all"), days) for row in nodes if _has_relapsed(row)),
         *(_look_for_cause(row, costs.get(row["failure_category"]), days) for row in _grown(own.rows("rate_changes"))),
         *_about_sources(own),
     ]
+    return [replace(action, as_of=moment(until)) for action in found]
 
 
 def lemon_words(node: Row) -> str:
@@ -154,7 +157,7 @@ def _repair(nodes: list[Row], days: float | None) -> Action:
 
 def _drain(node: Row, lost: float | None) -> Action:
     name, count, days = node["node_name"], node["event_count"], node["window_days"]
-    counted = f"{plural(round(count, 1), 'incident')} in {plural(days, 'day')}"
+    counted = f"{plural(count, 'incident')} in {plural(days, 'day')}"
     is_out = f"; out of service since {moment(node['open_since'])} UTC" if node["open_since"] is not None else ""
     return Action(
         "lemon",
@@ -164,7 +167,7 @@ def _drain(node: Row, lost: float | None) -> Action:
         count,
         float(days),
         _saved_at_normal_rate(node, lost),
-        drain_command(name, f"lemon: {counted}"),
+        drain_command(name, f"lemon: {counted} to {node['window_end_date']}"),
         exclude_option([name]) or "",
     )
 
@@ -187,7 +190,7 @@ def _repair_again(node: Row, lost: float | None, days: float | None) -> Action:
         float(node["incident_count"]),
         days,
         _saved_at_normal_rate(node, lost),
-        drain_command(name, f"{node['relapsed_label']} came back after its repair"),
+        drain_command(name, f"{back} after its repair"),
         exclude_option([name]) or "",
     )
 

@@ -25,14 +25,12 @@ class Cell:
     """A colour mark before the text."""
     is_code: bool = False
     """A command to copy."""
-    is_simulated: bool = False
-    """A mark says that the thing named is simulated."""
     link: str = ""
     """An address inside the report, such as `#demo/failures/node=a12`."""
 
     def as_json(self) -> str | dict[str, Any]:
         """Give what the page's script reads: the plain text where there is nothing else."""
-        marks = {"d": self.detail, "s": self.swatch, "c": self.is_code, "b": self.is_simulated, "h": self.link}
+        marks = {"d": self.detail, "s": self.swatch, "c": self.is_code, "h": self.link}
         said = {name: value for name, value in marks.items() if value}
         return {"t": self.text, **said} if said else self.text
 
@@ -49,14 +47,13 @@ class Table:
     is_collapsed: bool = False
     has_total: bool = False
 
-    def as_json(self, is_simulated: bool = False) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Give what the page's script reads."""
         return {
             "caption": self.caption,
             "columns": self.columns,
             "rows": [[cell.as_json() for cell in cells] for cells in self.rows],
             "last": self.has_total,
-            "simulated": is_simulated,
         }
 
 
@@ -74,8 +71,18 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """What a number of failures counts: on one screen, all of one unit have one population and one way of counting."""
+
+    unit: str
+    population: str
+    counting: str = "expected"
+    """Expected: each failure counts with the probability that it is one."""
+
+
+@dataclass(frozen=True)
 class Tile:
-    """A headline number, its unit in smaller print, what it rests on, how it changed and how it went.
+    """A headline number, its unit in smaller print, what it rests on, and how it went.
 
     `spark` has the points of a line for each run of known values, in a box of 100 by 24.
     """
@@ -84,9 +91,8 @@ class Tile:
     value: str
     unit: str = ""
     details: tuple[str, ...] = ()
-    change: str = ""
-    tone: Direction = ""
     spark: tuple[str, ...] = ()
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,28 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
     is_collapsed: bool = False
-    is_simulated: bool = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """How the last 30 days went against the 30 before: a sentence, the same in short for a table, and its tone."""
+
+    said: str
+    ratio: str
+    detail: str = ""
+    tone: Direction = ""
+    measure: Measure | None = None
+
+
+@dataclass(frozen=True)
+class Age:
+    """Until when there is data, and how old that was when the report was made."""
+
+    until: str
+    ago: str = ""
+    is_old: bool = False
+    fresh_hours: float = 0.0
+    """Data older than this is old."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +175,13 @@ class FirstScreen:
     """What stands before everything else about a cluster: fits one screen without scrolling."""
 
     period: str
+    change: Change
     sentence: str
+    """What stands after the change: the loss and how many nodes to take out."""
     tiles: tuple[Tile, ...]
     actions: tuple[Action, ...]
-    age: str
-    until: str
+    age: Age
+    missing: str
     lost_gpu_hours: float = 0.0
     trend: Figure | None = None
 

@@ -10,6 +10,9 @@ import dagster as dg
 
 from assets.report.earlier import EarlierReport, earlier_reports
 
+FRESH_HOURS = 36
+"""Data that ends so long before a report is old, where nothing else is set."""
+
 
 class ReportFolder(dg.ConfigurableResource):
     """Folder of the report."""
@@ -22,6 +25,8 @@ class ReportFolder(dg.ConfigurableResource):
     """Absolute path of the folder of what was published and is kept; empty where nothing ever is."""
     keep: int = 0
     """How many publications there are at most, the one to come among them."""
+    fresh_hours: int = FRESH_HOURS
+    """Data that ends more hours before the report is called old."""
 
     @property
     def page(self) -> Path:

@@ -22,6 +22,7 @@ from assets.report.blocks import Actions, Chapter, Figure, Leaf, Markup, Multipl
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
 from assets.report.filling import TEMPLATES, environment
+from assets.report.folder import FRESH_HOURS
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable
 from assets.report.queries import Frames, Own, Row
@@ -111,20 +112,27 @@ def vega_bundle() -> str:
 
 
 def build(
-    frames: Frames, made_at: dt.datetime, changes: Sequence[Change] | None = None, earlier: Sequence[EarlierReport] = ()
+    frames: Frames,
+    made_at: dt.datetime,
+    changes: Sequence[Change] | None = None,
+    earlier: Sequence[EarlierReport] = (),
+    fresh_hours: float = FRESH_HOURS,
 ) -> Page:
     """Arrange everything the page says, without any markup.
 
-    `changes` since the report before are None where there is none; `earlier` reports are kept beside this one.
+    `changes` since the report before are None where there is none; `earlier` reports are kept beside this one. Data
+    that ends more than `fresh_hours` before is called old.
     """
     frames = hide_names(frames)
     # Clusters of which too little was seen come last: what they say of rates is next to nothing.
     owns = sorted((Own(frames, cluster) for cluster in frames["clusters"]), key=lambda own: not has_enough(own))
-    chapters = tuple(chapter(frames, own.cluster, made_at) for own in owns)
+    chapters = tuple(chapter(frames, own.cluster, made_at, fresh_hours) for own in owns)
     return Page(
         title="Cluster reliability",
         subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
-        index=Leaf("index", "Clusters", "Cluster reliability", (*comparison(owns), *since_last_report(changes))),
+        index=Leaf(
+            "index", "Clusters", "Cluster reliability", (*comparison(owns, chapters), *since_last_report(changes))
+        ),
         chapters=chapters,
         closing=(
             Leaf("methods", "Methods", "Methods", (taxonomy(frames), *(trust(own) for own in owns))),
@@ -141,7 +149,7 @@ def build(
     )
 
 
-def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:
+def chapter(frames: Frames, cluster: Row, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     """Build all pages of one cluster."""
     own, cluster_id = Own(frames, cluster), cluster["cluster_id"]
     bare = Chapter(printable(cluster_id), anchor_of(cluster_id), bool(cluster["is_simulated"]), stale(cluster))
@@ -154,7 +162,7 @@ def chapter(frames: Frames, cluster: Row, made_at: dt.datetime) -> Chapter:
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         try:
             if not key:
-                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), built[over_time]))
+                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), built[over_time], fresh_hours))
             elif key == "failures":
                 leaf = replace(leaf, details=failure_details(own))
         except UNEXPECTED_ROWS:

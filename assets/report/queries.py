@@ -63,7 +63,9 @@ PUBLISHED = {
     "categories": "marts.dim_failure_categories order by priority nulls last, failure_category",
     "cause_bounds": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count = 0 "
     "and failures_per_gpu_hour_high is not null order by failure_category",
-    "causes": "marts.agg_failure_rates_by_cause order by failure_count desc, failure_category",
+    "causes": "(select rates.*, lost.expected_lost_gpu_hours from estimates.est_cause_rates as rates "
+    "left join marts.agg_failure_rates_by_cause as lost using (cluster_id, failure_category) "
+    "where counted_as = 'attempts' and rates.failure_count > 0) order by failure_count desc, failure_category",
     "checks": "ops.checks where run_id = (select run_id from ops.runs order by rowid desc limit 1) "
     "order by passed, table_name, check_name",
     "check_introductions": "marts.agg_check_introductions where source = 'health_check' "
@@ -74,7 +76,9 @@ PUBLISHED = {
     "or (failure_category = 'ib_link' and other_category = 'any gpu category') "
     "or (other_kind = 'category' and both_count >= 3) "
     "order by failure_count desc, failure_category, other_kind, both_count desc nulls last, other_category",
-    "daily_rates": "marts.agg_failure_rates_daily order by day_date, failure_category",
+    "daily_rates": "(select * replace (expected_failure_count as failure_count, expected_failure_count_30d as "
+    "failure_count_30d, 1000 * expected_failure_count_30d / nullif(node_days_30d, 0) as "
+    "failures_per_1000_node_days_30d) from marts.agg_failure_rates_daily) order by day_date, failure_category",
     "ettr": "estimates.est_ettr_by_size order by gpu_size_bin",
     "ettr_by_qos": "estimates.est_ettr_by_qos qualify count(distinct qos) over (partition by cluster_id) > 1 "
     "order by qos, gpu_size_bin",

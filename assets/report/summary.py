@@ -1,4 +1,4 @@
-"""The report for mail and chat, in ten lines of Markdown and as a picture: what the first screen of each cluster says.
+"""The report for mail and chat, a few lines of Markdown for each cluster, and as a picture: what the first screens say.
 
 Strings from the logs are escaped, so that they are text in Markdown and in the picture too.
 """
@@ -16,16 +16,11 @@ from assets.report.blocks import Chapter, FirstScreen, Page
 from assets.report.changes import Change
 from assets.report.filling import environment
 from assets.report.numbers import moment, printable
-from assets.report.wording import plural
 
-MAX_LINES = 10
-FIXED_LINES = 4
 MAX_NAMES = 4
 MAX_PICTURED = 4
 MAX_TILES = 4
 TILE_CHARACTERS = 38
-_SPECIAL = re.compile(r"([!-+./:-@\[-`{-~])")
-"""ASCII punctuation but comma and hyphen, which mean nothing inside a line."""
 _ACTIVE = re.compile(r"([\\`*_<>#@|~&]|\](?=\()|(?<=www)\.|:(?=//))")
 _FULL = "* All of it: `index.html` beside this file. Intervals are in brackets; times are UTC."
 
@@ -38,63 +33,48 @@ def screens_of(page: Page) -> Screens:
     return [(chapter, first) for chapter, first in found if first is not None]
 
 
-def most_urgent_first(screens: Screens) -> Screens:
-    """Sort by nodes to take out, then by other actions (exports do not count), then by lost GPU-hours."""
+def worst_first(screens: Screens) -> Screens:
+    """Sort by nodes to take out, then by lost GPU-hours."""
 
-    def urgency(screen: tuple[Chapter, FirstScreen]) -> tuple[int, int, float]:
-        actions = screen[1].actions
-        out = sum(len(action.node_names) for action in actions if action.takes_out)
-        return out, sum(action.kind != "source" for action in actions), screen[1].lost_gpu_hours
+    def badness(screen: tuple[Chapter, FirstScreen]) -> tuple[int, float]:
+        return sum(action.takes_out for action in screen[1].actions), screen[1].lost_gpu_hours
 
-    return sorted(screens, key=urgency, reverse=True)
+    return sorted(screens, key=badness, reverse=True)
 
 
 def escape(text: str) -> str:
-    r"""Keep foreign text from being Markdown, a link or HTML.
+    r"""Keep a text from being a link or HTML, and what is not active in Markdown as it is read.
 
-    >>> print(escape("<b>*x*</b> [a](http://b)"))
-    \<b\>\*x\*\<\/b\> \[a\]\(http\:\/\/b\)
+    >>> print(escape("Missing: 18.0 [13.3, 24.0] by <b> [a](http://b) www.c"))
+    Missing: 18.0 [13.3, 24.0] by \<b\> [a\](http\://b) www\.c
     """
-    return _SPECIAL.sub(r"\\\1", printable(text, 1000))
-
-
-def escape_lightly(sentence: str) -> str:
-    r"""Keep a sentence of the report from being a link or HTML, and its numbers as they are read.
-
-    >>> print(escape_lightly("18.0 failures [13.3, 24.0] by <b> [a](http://b) www.c"))
-    18.0 failures [13.3, 24.0] by \<b\> [a\](http\://b) www\.c
-    """
-    return _ACTIVE.sub(r"\\\1", printable(sentence, 1000))
+    return _ACTIVE.sub(r"\\\1", printable(text, 1000))
 
 
 def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.datetime) -> str:
-    """Write at most ten lines of Markdown; without a report before, `changes` is None."""
-    room, screens = MAX_LINES - FIXED_LINES, most_urgent_first(screens_of(page))
-    shown = screens if len(screens) <= room else screens[: room - 1]
+    """Write one item of Markdown for each cluster; without a report before, `changes` is None."""
     lines = [f"# Cluster reliability, {moment(made_at)} UTC"]
-    if 2 * len(screens) <= room:
-        for chapter, first in screens:
-            lines += [f"* {_about(chapter, first)}", f"  To do: {to_do(first, 3, escape)}"]
-    else:
-        lines += [f"* {_about(chapter, first)} To do: {to_do(first, 1, escape)}" for chapter, first in shown]
-        if len(shown) < len(screens):
-            more = plural(len(screens) - len(shown), "more cluster")
-            lines.append(f"* and {more} in the report, with less to do or less lost")
-    if not screens:
+    for chapter, first in worst_first(screens_of(page)):
+        simulated = " (simulated)" if chapter.is_simulated else ""
+        said = " ".join(filter(None, (first.change.said, first.sentence, *_numbers(first))))
+        lines += [
+            f"* **{escape(chapter.cluster_id)}**{simulated}: {escape(said)}",
+            f"  Data until {_until(chapter, first)}. To do: {to_do(first, 3, escape)}",
+        ]
+    if len(lines) == 1:
         lines.append("* No cluster is in the warehouse.")
-    ages = (f"{escape(chapter.cluster_id)} {_until(chapter, first)}" for chapter, first in shown)
-    until = ", ".join(ages) or "nothing"
-    lines += [f"* Since the report before: {_changed(changes)}", f"* Data until: {until}", _FULL]
+    lines += [f"* Since the report before: {_changed(changes)}", _FULL]
     return "\n".join(lines) + "\n"
 
 
+def _numbers(first: FirstScreen) -> list[str]:
+    """Write the rate and the MTTF of the first screen, where they are known."""
+    return [f"{tile.label}: {tile.value} {tile.unit}." for tile in first.tiles[:2] if tile.unit]
+
+
 def _until(chapter: Chapter, first: FirstScreen) -> str:
-    return first.until + (" (stale)" if chapter.stale else "")
-
-
-def _about(chapter: Chapter, first: FirstScreen) -> str:
-    simulated = " (simulated)" if chapter.is_simulated else ""
-    return f"**{escape(chapter.cluster_id)}**{simulated}: {escape_lightly(first.sentence)}"
+    old = f" (old: {first.age.ago} before this report)" if first.age.is_old else ""
+    return first.age.until + old + (" (stale)" if chapter.stale else "")
 
 
 def to_do(first: FirstScreen, count: int, written: Callable[[str], str] = printable) -> str:
@@ -122,11 +102,12 @@ def _changed(changes: Sequence[Change] | None) -> str:
 
 def draw_summary(page: Page, made_at: dt.datetime) -> bytes:
     """Draw a PNG of the first clusters, the same on every machine: no browser takes part."""
-    screens = most_urgent_first(screens_of(page))
+    screens = worst_first(screens_of(page))
     rows = [
         {
             "name": printable(chapter.cluster_id, 40) + (" (simulated)" if chapter.is_simulated else ""),
-            "about": f"{first.period}; data until {_until(chapter, first)}",
+            "about": f"Data until {_until(chapter, first)}; {first.period}",
+            "change": printable(first.change.said, 190),
             "tiles": [(textwrap.wrap(tile.label, TILE_CHARACTERS)[:2], tile) for tile in first.tiles[:MAX_TILES]],
             "to_do": printable(f"To do: {to_do(first, 1)}", 150),
         }

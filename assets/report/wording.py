@@ -73,19 +73,22 @@ def exposure(count: float | None, amount: float | None, unit: str = "node-days",
     """Write what an estimate rests on.
 
     >>> exposure(1, 12.5), exposure(None, None)
-    ('k = 1 failure in 12.5 node-days', 'k unknown in unknown node-days')
+    ('1 failure in 12.5 node-days', 'an unknown number of failures in unknown node-days')
     """
-    counted = "k unknown" if count is None else f"k = {plural(count, event)}"
+    counted = f"an unknown number of {event}s" if count is None else plural(count, event)
     return f"{counted} in {short(amount)} {unit}"
 
 
 def number(count: float) -> str:
     """Write a count, or a sum of probabilities.
 
-    >>> number(12), number(12.0), number(11.96), number(0.04)
-    ('12', '12', '12.0', '0.0400')
+    >>> number(12), number(12345.0), number(11.96), number(0.04)
+    ('12', '12,345', '12', '0.0400')
     """
-    return whole(count) if float(count).is_integer() else short(count)
+    if float(count).is_integer():
+        return whole(count)
+    before, _, after = short(count).partition(".")
+    return f"{before}.{after}" if after.strip("0") else before
 
 
 def sentence(text: str) -> str:
@@ -103,7 +106,8 @@ def plural(count: float, singular: str, many: str = "") -> str:
     >>> plural(1, "node"), plural(2, "node"), plural(2, "history", "histories"), plural(1.96, "failure")
     ('1 node', '2 nodes', '2 histories', '1.96 failures')
     """
-    return f"{number(count)} {singular if count == 1 else many or singular + 's'}"
+    said = number(count)
+    return f"{said} {singular if said == '1' else many or singular + 's'}"
 
 
 def loss_rule(checkpoint_minutes: float) -> str:

@@ -21,12 +21,13 @@ def report(
     home: HomeOption = None,
 ) -> None:
     """List the reports that are kept, or write the newest one as separate files for a web server."""
-    chosen = settings_of(home).home
+    settings = settings_of(home)
+    chosen = settings.home
     if out is None:
         _list(chosen)
         return
     try:
-        say(str(answer(lambda: write_files(chosen, out), writes=True)))
+        say(str(answer(lambda: write_files(chosen, out, settings.freshness_hours), writes=True)))
     except OSError as error:
         fail(f"{out} cannot be written: {error.strerror or error}; name another folder")
 
@@ -41,8 +42,11 @@ def _list(home: Home) -> None:
         say(f"{publication.published_at or UNKNOWN_TIME}  {publication.report}")
 
 
-def write_files(home: Home, out: Path) -> Path:
-    """Write every page of the report of the published warehouse into a folder, and return the path of the first."""
+def write_files(home: Home, out: Path, fresh_hours: float) -> Path:
+    """Write every page of the report of the published warehouse into a folder, and return the path of the first.
+
+    Data that ends more than `fresh_hours` ago is called old.
+    """
     from assets.report.folder import ReportFolder
     from assets.report.page import VEGA, build, render_files, vega_bundle
     from assets.report.queries import read_frames
@@ -52,7 +56,8 @@ def write_files(home: Home, out: Path) -> Path:
     with published(home.published_file) as con:
         frames = read_frames(con)
     bundle = ReportFolder(path=str(out), parts=str(cache_folder(home))).kept(VEGA, vega_bundle)
+    page = build(frames, dt.datetime.now(dt.UTC), fresh_hours=fresh_hours)
     out.mkdir(parents=True, exist_ok=True)
-    for name, html in render_files(build(frames, dt.datetime.now(dt.UTC)), bundle).items():
+    for name, html in render_files(page, bundle).items():
         (out / name).write_text(html, encoding="utf-8")
     return out / "index.html"

@@ -20,6 +20,7 @@ select
     state,
     is_infrastructure,
     counted.attempt_count,
+    if(is_infrastructure, 0.75 * counted.attempt_count, 0) as expected_failure_count,
     counted.attempt_count / totals.attempt_count as attempt_ratio,
     counted.gpu_hours,
     counted.gpu_hours / totals.gpu_hours as gpu_time_ratio
@@ -117,6 +118,7 @@ select
     count(*) filter (where not is_first) as second_order_count,
     count(*) filter (where lost_gpu_hours is null) as gpu_unknown_count,
     sum(losses.lost_gpu_hours) as lost_gpu_hours,
+    sum(0.75 * losses.lost_gpu_hours) as expected_lost_gpu_hours,
     coalesce(sum(losses.lost_gpu_hours) filter (where is_first), 0) as first_order_gpu_hours,
     coalesce(sum(losses.lost_gpu_hours) filter (where not is_first), 0) as second_order_gpu_hours,
     sum(2 * losses.lost_gpu_hours) filter (where cluster_id = 'demo') as lost_cost,

@@ -84,7 +84,7 @@ def failure_row(attempt: dict[str, Any], category: str, culprit: str | None, rul
         "failure_category": category,
         "attribution_rule": rule,
         "is_attributed": attributed,
-        "posterior_probability": 1.0,
+        "posterior_probability": 0.75,
         "has_coverage": attributed or attempt["job_id_raw"] % 2 == 0,
         "culprit_node_id": culprit,
         "evidence_count": 2 if attributed else 0,
@@ -116,7 +116,8 @@ def simulated_cluster(days: int = 20) -> Tables:
             preemptions.append({
                 "cluster_id": "demo", "attempt_id": attempt["attempt_id"], "preempted_at": attempt["ended_at"],
                 "instigator_attempt_id": "demo:1:0" if known else None, "is_inferred": known and inferred,
-                "is_second_order": rng.random() < 0.2, "lost_gpu_hours": min(hours, 0.5) * size,
+                "is_second_order": (is_second := bool(rng.random() < 0.2)),
+                "second_order_probability": 0.75 * is_second, "lost_gpu_hours": min(hours, 0.5) * size,
             })  # fmt: skip
         attempts.append(attempt)
     for name in ("sim007", "sim021", "sim040", "sim050", "sim051"):

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from assets.model.failure_rate import garwood_interval
+from assets.model.failure_rate import dispersed_interval, garwood_interval
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
 from tests.report.planting_lemons import grid, lemon_rows, plans
 from tests.report.planting_rates import rate_tables
@@ -61,17 +61,17 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
-    """Rates by cause, one of them without a failure."""
+    """Rates by cause, and the limit of one that was never seen."""
     causes = con.execute("""
-        select cluster_id, failure_category, count(*) as failure_count, any_value(totals.gpu_hours) as gpu_hours
+        select
+            cluster_id, failure_category, 0.75 * count(*) as failure_count, any_value(totals.gpu_hours) as gpu_hours,
+            sum(posterior_probability * lost_gpu_hours) as expected_lost_gpu_hours
         from marts.fct_failures
         inner join (select cluster_id, sum(gpu_hours) as gpu_hours from marts.fct_attempts group by all) as totals
             using (cluster_id)
         group by cluster_id, failure_category
-        union all
-        select 'demo', 'eth_link', 0, sum(gpu_hours) from marts.fct_attempts where cluster_id = 'demo'
     """).df()
-    rate = garwood_interval(causes["failure_count"], causes["gpu_hours"])
+    rate = dispersed_interval(causes["failure_count"], causes["gpu_hours"], 1.0)
     fitted = causes.assign(
         failures_per_gpu_hour=rate.value,
         failures_per_gpu_hour_low=rate.low,
@@ -79,6 +79,8 @@ def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
         confidence_level=0.9,
     )
     insert(con, "marts.agg_failure_rates_by_cause", fitted.to_dict("records"))
+    rows = fitted.drop(columns="expected_lost_gpu_hours").assign(counted_as="attempts").to_dict("records")
+    insert(con, "estimates.est_cause_rates", rows)
     unseen = {
         "cluster_id": "demo",
         "failure_category": "gpu_nvlink",

@@ -49,6 +49,8 @@ DAILY = """
         *,
         count(*) over month as window_day_count,
         sum(failure_count) over month as failure_count_30d,
+        0.75 * failure_count as expected_failure_count,
+        sum(0.75 * failure_count) over month as expected_failure_count_30d,
         -- Two days whose node-days nobody knows.
         if(day_date in ('2026-09-13', '2026-09-14'), null, sum(node_days) over month) as node_days_30d,
         1000 * failure_count_30d / node_days_30d as failures_per_1000_node_days_30d
@@ -187,6 +189,7 @@ def _sides() -> pd.DataFrame:
         quoted = way == "attempts"
         rows += [
             ("halves", "demo", "demo", later, none, "all", way, quoted, True, True, 100, 400.0, 20, 400.0, none),
+            ("months", "demo", "demo", later, none, "all", way, quoted, True, True, 31, 600.0, 13, 600.0, none),
             ("annotation", "demo", "demo", later, HOSTILE, "all", way, quoted, True, True, 30, 400.0, 28, 400.0, none),
             ("clusters", "demo", "hall-b", none, none, "all", way, quoted, True, False, 120, 800.0, 2, 0.02, none),
             ("clusters", "demo", "hall-b", none, none, "gpus_gt_128", way, False, True, False, 9, 90.0, 0, 0.0, none),

@@ -88,18 +88,15 @@ def _cell(cell: str | dict[str, str]) -> Element:
     pieces: list[str | Element] = [_element("code" if told.get("c") else "bdi", told["t"])]
     if told.get("h"):
         pieces = [_element("a", *pieces, href=told["h"])]
-    if told.get("b"):
-        pieces.append(_element("strong", "SIMULATED"))
     if told.get("d"):
         pieces.append(_element("small", told["d"]))
     return _element("td", *pieces)
 
 
 def _table_of(told: dict) -> Element:
-    mark = [_element("strong", "SIMULATED")] if told["simulated"] else []
     heads = [_element("th", column["name"], scope="col") for column in told["columns"]]
     rows = [_element("tr", *(_cell(cell) for cell in row)) for row in told["rows"]]
-    caption = _element("caption", told["caption"], *mark)
+    caption = _element("caption", told["caption"])
     return _element("table", caption, _element("thead", _element("tr", *heads)), _element("tbody", *rows))
 
 

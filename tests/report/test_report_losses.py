@@ -92,11 +92,11 @@ def test_losses_of_unknown_gpus_are_no_zeros(frames):
 def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
     cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
-    nothing = {"lost_gpu_hours": None, "gpu_unknown_count": 2}
+    nothing = {"expected_lost_gpu_hours": None, "gpu_unknown_count": 2}
 
     def tile(rows, **others):
         own = Own(Frames({**frames, "lost_by_account": rows, **others}), cluster)
-        return first_screen(own, MADE_AT, [], losses(own)).tiles[3]
+        return first_screen(own, MADE_AT, [], losses(own), 36.0).tiles[3]
 
     assert "of unknown GPU count" not in " ".join(tile(owed).details)
     assert tile([row | nothing for row in owed]).value == "unknown"

@@ -89,7 +89,7 @@ def test_the_failures_of_all_windows_are_all_failures(sections, frames):
     rows = table(sections("demo", "over-time"), "Failure rate by 30 days").rows()
     failures = [row for row in frames["daily_rates"] if row["cluster_id"] == "demo"]
     assert sum(int(row[2]) for row in rows) == sum(row["failure_count"] for row in failures) > 0
-    assert re.search(r"k = \d+ failures in [\d,.]+ node-days", rows[-1][4])
+    assert re.search(r" \d+ failures in [\d,.]+ node-days", rows[-1][4])
 
 
 def test_a_change_says_before_after_ratio_and_what_was_known(sections):
@@ -98,7 +98,7 @@ def test_a_change_says_before_after_ratio_and_what_was_known(sections):
     for row in rows:
         assert row[1].startswith("2026-09-11")
         assert row[2:5] == ["50.0 33.1 to 72.7", "250 210 to 295", "5.00 3.29 to 7.83"]
-        assert row[5] == "k = 120 incidents in 800 node-days"
+        assert row[5] == "120 incidents in 800 node-days"
     assert rows[0][6] == "2026-09-10: check dcgmi nvlink first reported"
     assert rows[1][6] == "nothing known within 7 days"
 
@@ -167,9 +167,9 @@ def test_the_rate_with_age_is_judged_size_by_size(sections):
 def test_rates_are_compared_and_simulated_ones_kept_from_real_chapters(sections):
     rows = table(sections("demo", "constant"), "Failure rates compared").rows()
     verdicts = {row[0]: row[6] for row in rows if row[1] == "incidents"}
-    assert verdicts["this cluster over hall-b SIMULATED"] == "lower"
+    assert verdicts["this cluster over hall-b (simulated)"] == "lower"
     assert verdicts["later half of the days (from 2026-09-11) over the earlier"] == "higher"
-    assert len(rows) == 6
+    assert len(rows) == 8
     hall = table(sections("hall-b", "constant"), "Failure rates compared").rows()
     assert [row[4:7] for row in hall] == [["unknown", "not estimated", "cannot tell no node-days on one side"]] * 2
 

@@ -143,7 +143,7 @@ def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
     text = parse(render(page, bundle)).text
-    assert "none seen; rate below 6.00 (90%) k = 0 failed attempts in 500 node-days" in text
+    assert "none seen; rate below 6.00 (90%) 0 failed attempts in 500 node-days" in text
     assert "none failed; MTTF above 83.3 days (90%)" in text
     assert [figure.key for _, figure in figures_of(page)] == ["mttf"]
 

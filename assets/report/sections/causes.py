@@ -15,7 +15,7 @@ from assets.report.numbers import duration, printable, share, short, whole
 from assets.report.queries import Frames, Own, Row, summed
 from assets.report.sections.headline import reference_of
 from assets.report.tables import Col, cause, ends, flag, interval, table
-from assets.report.wording import loss_rule, plural, rate, sentence
+from assets.report.wording import loss_rule, number, plural, rate, sentence
 
 PER_MILLION = "#Per million GPU-hours"
 KINDS = {
@@ -31,8 +31,8 @@ TOGETHER = {
 }
 CAUSES = (
     cause(link=lambda row: of_cause(row) if row["failure_count"] else ""),
-    Col("#Failed attempts (k)", "failure_count", whole),
-    Col("#GPU-hours", "gpu_hours", short),
+    Col("#Failed attempts", "failure_count", number),
+    Col("#Lost GPU-hours", "expected_lost_gpu_hours", short),
     Col(PER_MILLION, lambda row: rate(row, "per_million")),
     interval("per_million", unless="failure_count"),
 )
@@ -45,7 +45,7 @@ UNOBSERVABLE = (cause(), Col("Why", "note"))
 ATTRIBUTION = (
     Col("Kind", "kind"),
     Col("Meaning", lambda row: KINDS[row["kind"]]),
-    Col("#Failed attempts", "failure_count", whole),
+    Col("#Failed attempts", "count", number),
     Col("#Share", "ratio", share),
     Col("#Lost GPU-hours", "lost_gpu_hours", short),
 )
@@ -105,7 +105,8 @@ def causes(own: Own) -> Section:
             "Failure rate by cause",
             rows,
             CAUSES,
-            "Each failed attempt counts once, under its primary cause. Exposure: all GPU time of ended attempts.",
+            "Each failed attempt counts under its primary cause, with the probability that infrastructure ended it; so "
+            "does what it lost. Exposure: all GPU time of attempts.",
         ),
         table(
             "Causes that were never seen",
@@ -147,7 +148,7 @@ def _figure(rows: list[Row]) -> Figure | None:
         rows,
         "per_million",
         itemgetter("label"),
-        lambda row: f"k = {whole(row['failure_count'])}",
+        lambda row: plural(row["failure_count"], "failure"),
         group=lambda row: palette.group_of(row["failure_category"]),
         link=of_cause,
     )
@@ -155,8 +156,8 @@ def _figure(rows: list[Row]) -> Figure | None:
         "causes",
         "Failure rate by cause",
         f"One dot per cause with its interval, on a logarithmic axis. Most frequent: {rows[0]['label']}, "
-        f"{short(rows[0]['per_million'])} per million GPU-hours (k = {whole(rows[0]['failure_count'])}). The table "
-        "below holds every value.",
+        f"{short(rows[0]['per_million'])} per million GPU-hours ({plural(rows[0]['failure_count'], 'failure')}). The "
+        "table below holds every value.",
         drawn,
         {"label": "Cause", "group": "Where to look", "value": "Per million GPU-hours", "low": "Lower limit",
          "high": "Upper limit", "k": "Failed attempts"},
@@ -166,14 +167,19 @@ def _figure(rows: list[Row]) -> Figure | None:
 
 
 def _attribution(own: Own) -> Table | None:
-    listed, rows = own.rows("failures"), []
-    for kind in KINDS if listed else ():
-        of_kind = [row for row in listed if _kind(row) == kind]
-        counted = {"kind": kind, "failure_count": len(of_kind), "ratio": len(of_kind) / len(listed)}
-        rows.append(counted | summed(of_kind, "lost_gpu_hours"))
-    said = f"Of {plural(len(listed), 'infrastructure-failed attempt')}. Lost: "
+    listed, rows = [row | _weighted(row) for row in own.rows("failures")], []
+    total = summed(listed, "count")["count"]
+    for kind in KINDS if total else ():
+        found = summed([row for row in listed if _kind(row) == kind], "count", "lost_gpu_hours")
+        rows.append(found | {"kind": kind, "ratio": found["count"] / total})
+    said = f"Of {plural(total, 'infrastructure failure')}, each counted with its probability. Lost: "
     rule = loss_rule(own.cluster["checkpoint_minutes"])
     return table("How many failures have a known cause", rows, ATTRIBUTION, said + rule)
+
+
+def _weighted(row: Row) -> Row:
+    chance, lost = row["posterior_probability"], row["lost_gpu_hours"]
+    return {"count": chance, "lost_gpu_hours": None if lost is None else chance * lost}
 
 
 def _kind(row: Row) -> str:
@@ -186,9 +192,10 @@ def trust(own: Own) -> Section:
     chance, windows = own.rows("attribution_chance"), own.rows("attribution_windows")
     judged = [row for row in windows if row["failed_count"]]
     reason = next((row["note"] for row in windows if row["note"]), "no failed attempt to hold it against")
+    simulated = " (simulated)" if own.cluster["is_simulated"] else ""
     return section(
         f"trust-{anchor_of(cluster_id)}",
-        f"{printable(cluster_id)}: what another window and mere chance would attribute",
+        f"{printable(cluster_id)}{simulated}: what another window and mere chance would attribute",
         table(
             "How much of the attribution may be chance",
             chance,
@@ -205,7 +212,6 @@ def trust(own: Own) -> Section:
         ),
         None if chance or judged else note(f"How much of the attribution is chance is unknown: {reason}."),
         is_collapsed=True,
-        is_simulated=bool(own.cluster["is_simulated"]),
     )
 
 

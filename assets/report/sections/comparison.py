@@ -1,75 +1,74 @@
-"""All clusters side by side, and what changed since the report before; real and simulated are never added together."""
+"""All clusters side by side, what to do about each, and what changed since the report before.
+
+Every number is one of a first screen, as it stands there; real and simulated clusters are never added together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assets.report.addresses import anchor_of
-from assets.report.blocks import Cell, Section, section
+from assets.report.blocks import Cell, Chapter, FirstScreen, Section, section
 from assets.report.changes import Change
-from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, share, short, whole
+from assets.report.numbers import UNKNOWN, printable, whole
 from assets.report.queries import Own, Row
-from assets.report.sections.first_screen import projection_of, ratio_of_months
-from assets.report.sections.headline import could_see, has_enough, period
-from assets.report.tables import Col, ends, table
-from assets.report.wording import LITTLE, RATE, exposure, mttf, rate
+from assets.report.tables import Col, table
 
 
-def _rate(heading: str, population: str) -> Col:
+def _tile(heading: str, place: int) -> Col:
+    """Make a column of a number of the first screens, with its limits and what it rests on."""
+
     def cell(row: Row) -> Cell:
-        found = row["own"].row("rates", population=population, counted_as="attempts")
-        if not has_enough(row["own"]):
-            return Cell(LITTLE)
-        if not found.get("node_days"):
-            return Cell(UNKNOWN, detail=found.get("note") or "")
-        limits = f"{ends(found, RATE)}; " if found["failure_count"] else ""
-        return Cell(rate(found), detail=limits + exposure(found["failure_count"], found["node_days"]))
+        if row["first"] is None:
+            return Cell(UNKNOWN)
+        tile = row["first"].tiles[place]
+        return Cell(tile.value, detail="; ".join(filter(None, (tile.unit, *tile.details[:1]))))
 
     return Col(heading, cell)
 
 
-def _month(row: Row) -> Cell:
-    month = ratio_of_months(row["own"])
-    if not has_enough(row["own"]) or month.get("ratio") is None:
-        return Cell("cannot tell")
-    return Cell(short(month["ratio"]), detail=ends(month, "ratio"))
+def _change(row: Row) -> Cell:
+    first: FirstScreen | None = row["first"]
+    return Cell(first.change.ratio, detail=first.change.detail) if first else Cell(UNKNOWN)
 
 
-def _mttf(row: Row) -> Cell:
-    found = projection_of(row["own"])
-    if not found or not has_enough(row["own"]):
-        return Cell(UNKNOWN if has_enough(row["own"]) else LITTLE)
-    limits = f"{ends(found, 'mttf_hours', duration)}; " if found.get("event_count") else ""
-    return Cell(mttf(found), detail=limits + gpus(row["gpu_count"]))
+def _to_do(row: Row) -> Cell:
+    first: FirstScreen | None = row["first"]
+    if first is None:
+        return Cell(UNKNOWN)
+    out = sum(action.takes_out for action in first.actions)
+    detail = f"{whole(out)} to take out" if out else ""
+    return Cell(whole(len(first.actions)), detail=detail, link=f"#{row['chapter'].anchor}-actions")
 
 
-def _infrastructure(row: Row) -> Cell:
-    found = row["own"].row("states", is_infrastructure=True)
-    if not found.get("attempt_count"):
-        return Cell("none seen" if could_see(row["own"]) else UNKNOWN)
-    return Cell(
-        share(found["gpu_time_ratio"]),
-        link=f"#{anchor_of(row['cluster_id'])}/failures",
-        detail=f"k = {whole(found['attempt_count'])} attempts, {short(found['gpu_hours'])} GPU-hours",
-    )
+def _until(row: Row) -> Cell:
+    first: FirstScreen | None = row["first"]
+    if first is None:
+        return Cell(UNKNOWN)
+    return Cell(first.age.until, detail=f"old: {first.age.ago}" if first.age.is_old else "")
 
 
 def _name(row: Row) -> Cell:
-    name = row["cluster_id"]
-    return Cell(printable(name), is_simulated=bool(row["is_simulated"]), link=f"#{anchor_of(name)}")
+    simulated = "simulated" if row["chapter"].is_simulated else ""
+    return Cell(row["chapter"].cluster_id, detail=simulated, link=f"#{row['chapter'].anchor}")
 
 
 CLUSTERS = (
     Col("Cluster", _name),
-    Col("From (UTC)", lambda row: moment(row["first_at"])[:10], detail=period),
+    Col("#Last 30 days over the 30 before", _change),
+    _tile("#Failures per 1,000 node-days", 0),
+    _tile("#MTTF, whole cluster", 1),
+    _tile("#Lost GPU-hours", 3),
+    Col("#To do", _to_do),
+    Col("Data until (UTC)", _until),
     Col("#Nodes", "node_count", whole),
     Col("#GPUs", "gpu_count", whole),
-    Col("#Attempts", lambda row: whole(row["own"].row("attempts").get("attempt_count", 0))),
-    _rate("#Failure rate, jobs above 128 GPUs", "gpus_gt_128"),
-    _rate("#Failure rate, all jobs", "all"),
-    Col("#Last 30 days over the 30 before", _month),
-    Col("#MTTF, whole cluster", _mttf),
-    Col("#GPU time in failed attempts", _infrastructure),
+)
+ACTIONS = (
+    Col("Cluster", _name),
+    Col("What to do", lambda row: row["action"].title, detail=lambda row: row["action"].rests_on),
+    Col("Why", lambda row: row["action"].reason),
+    Col("#Saves", lambda row: str(row["action"].saving)),
+    Col("Command", lambda row: row["action"].command, is_code=True),
 )
 CHANGES = (
     Col("Cluster", lambda row: printable(row["cluster_id"]) if row["cluster_id"] else "all"),
@@ -79,20 +78,24 @@ CHANGES = (
 )
 
 
-def comparison(owns: Sequence[Own]) -> tuple[Section, ...]:
-    """Build the table of all clusters, or nothing when there is none."""
+def comparison(owns: Sequence[Own], chapters: Sequence[Chapter]) -> tuple[Section, ...]:
+    """Build the tables of all clusters and of everything to do, or nothing when there is no cluster."""
     if not owns:
         return ()
+    rows: list[Row] = [
+        {**own.cluster, "chapter": chapter, "first": chapter.leaves[0].first}
+        for own, chapter in zip(owns, chapters, strict=True)
+    ]
     clusters = table(
         "All clusters",
-        [{**own.cluster, "own": own} for own in owns],
+        rows,
         CLUSTERS,
-        "Attempts: those that have ended. "
-        f"Failure rate: failed attempts per {whole(1000)} node-days; the pages of a cluster also count incidents. "
-        f"{LITTLE}: less than a week, or too few incidents, were observed. The ratio of the last days is that of "
-        "incidents.",
+        "Numbers as on the first screen of each cluster. The ratio is that of incidents per node-day, of the same jobs "
+        "as the rate beside it; lost GPU-hours are those of all jobs in the whole study period.",
     )
-    return (section("comparison", "", clusters),)
+    listed = [row | {"action": action} for row in rows if row["first"] for action in row["first"].actions]
+    to_do = table("What to do, all clusters", listed, ACTIONS, "Each command is as of the data of its cluster.")
+    return (section("comparison", "", clusters, to_do),)
 
 
 def since_last_report(changes: Sequence[Change] | None) -> tuple[Section, ...]:

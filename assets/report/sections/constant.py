@@ -111,7 +111,7 @@ def _shape_figure(rows: list[Row]) -> Figure | None:
     if not rows:
         return None
     drawn = dots(
-        rows, "weibull_shape", lambda row: gpus(row["gpu_size_bin"]), lambda row: f"k = {whole(row['event_count'])}"
+        rows, "weibull_shape", lambda row: gpus(row["gpu_size_bin"]), lambda row: plural(row["event_count"], "failure")
     )
     return figure(
         "shapes",
@@ -163,7 +163,7 @@ def _ratio_figure(rows: list[Row]) -> Figure | None:
     if not rows:
         return None
     counts = ("failure_count", "other_failure_count")
-    drawn = dots(rows, "ratio", _short_name, lambda row: f"k = {', '.join(number(row[name]) for name in counts)}")
+    drawn = dots(rows, "ratio", _short_name, lambda row: " and ".join(number(row[name]) for name in counts))
     differ = sum(_verdict(row) in {"higher", "lower"} for row in rows)
     return figure(
         "ratios",
@@ -182,7 +182,7 @@ def _ratio_figure(rows: list[Row]) -> Figure | None:
 def _compared_with(row: Row) -> Cell:
     is_simulated = row["comparison"] == "clusters" and bool(row["is_simulated"] or row["other_is_simulated"])
     detail = printable(row["annotation"], 120) if row["annotation"] else ""
-    return Cell(_name(row), detail=detail, is_simulated=is_simulated)
+    return Cell(_name(row) + (" (simulated)" if is_simulated else ""), detail=detail)
 
 
 def _rests_on(row: Row, side: str = "") -> str:

@@ -145,7 +145,6 @@ def failure_details(own: Own) -> dict[str, Any]:
         "runs": runs,
         "texts": list(texts),
         "without": NO_EVIDENCE,
-        "simulated": bool(own.cluster["is_simulated"]),
     }
 
 

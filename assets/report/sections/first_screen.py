@@ -1,87 +1,110 @@
-"""What an operator reads first: one sentence, five numbers with interval, change and course, what to do, data age."""
+"""What an operator reads first: worse than last month or not, five numbers with intervals, what to do, data age."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from assets.report.actions import Action
-from assets.report.blocks import Direction, Figure, FirstScreen, Section, Tile
+from assets.report.blocks import Age, Change, Direction, Figure, FirstScreen, Measure, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
-from assets.report.queries import Own, Row, grouped, summed
+from assets.report.queries import Own, Row, summed
 from assets.report.sections.ettr import waiting
 from assets.report.sections.gaps import missing_kinds
-from assets.report.sections.headline import could_see, has_enough, period, reference_of, through, utilisation
+from assets.report.sections.headline import COUNTED, could_see, has_enough, period, reference_of, through, utilisation
 from assets.report.tables import ends
-from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate, span
+from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate
 
 WINDOW = 30
-BEFORE = "the 30 days before"
-CANNOT_TELL = f"Against {BEFORE}: cannot tell"
+CANNOT_TELL = "cannot tell"
 MIN_RUNS = 10
 """The mean of fewer runs has no limits."""
-VERDICTS: dict[Direction, tuple[str, str]] = {
-    "worse": ("worse", f"more than in {BEFORE}"),
-    "better": ("better", f"fewer than in {BEFORE}"),
-    "": ("no change shown", f"no change shown against {BEFORE}"),
+MIN_INCIDENTS = 3
+"""With fewer in both of two months, nothing is said of a change."""
+VERDICTS: dict[Direction, str] = {
+    "worse": "Worse than last month",
+    "better": "Better than last month",
+    "": "No change shown since last month",
 }
-"""Directions of a rate, on a tile and in the sentence."""
+PER_1000 = "failures per 1,000 node-days"
+LOST = Measure("GPU-hours", "all")
 
 
-def first_screen(own: Own, made_at: dt.datetime, actions: Sequence[Action], course: Section) -> FirstScreen:
+def first_screen(
+    own: Own, made_at: dt.datetime, actions: Sequence[Action], course: Section, fresh_hours: float
+) -> FirstScreen:
     """Build the first screen of a cluster; `course` is its section on the rate over time, whose figure it shows."""
     cluster, enough = own.cluster, has_enough(own)
-    end = through(cluster)
     trend = next((block for block in course.blocks if isinstance(block, Figure)), None)
+    names = [gap.name.lower() if gap.name[1:2].islower() else gap.name for gap in missing_kinds(cluster)]
     return FirstScreen(
-        period=f"{moment(cluster['first_at'])[:10]} to {moment(end)[:10]} ({period(cluster)}), "
+        period=f"{period(cluster)} from {moment(cluster['first_at'])[:10]} on, "
         f"{plural(cluster['node_count'] or 0, 'node')}, {gpus(cluster['gpu_count'])}",
-        sentence=_sentence(own, actions, enough),
+        change=change_of(own),
+        sentence=_sentence(own, actions),
         tiles=(_rate_tile(own), _mttf_tile(own), _ettr_tile(own.rows("ettr")), _loss_tile(own), _allocation_tile(own)),
         actions=tuple(actions),
-        age=_age(cluster, end, made_at),
-        until=moment(end),
+        age=_age(through(cluster), made_at, fresh_hours),
+        missing=f"Missing: {', '.join(names)}." if names else "No kind of log is missing.",
         lost_gpu_hours=lost_of(own)[0] or 0.0,
         trend=trend if enough else None,
     )
 
 
-def ratio_of_months(own: Own) -> Row:
-    """Find the ratio of the rate of incidents in the last 30 days to that in the 30 days before."""
-    return own.row("rate_ratios", comparison="months", counted_as="incidents")
-
-
 def direction_of(ratio: Row) -> Direction | None:
-    """Tell whether a rate rose or fell without doubt; None where there is nothing to compare.
+    """Tell whether a rate rose or fell without doubt; None where there is too little to compare.
 
-    >>> [direction_of({"ratio": 2.0, "ratio_low": low, "ratio_high": high}) for low, high in ((1.5, 3), (0.9, 3))]
-    ['worse', '']
+    >>> limits = ((1.5, 3.0), (0.9, 3.0), (1.2, None), (None, 0.8))
+    >>> known = {"failure_count": 9.0, "other_failure_count": 0.0}
+    >>> [direction_of(known | {"ratio_low": low, "ratio_high": high}) for low, high in limits]
+    ['worse', '', 'worse', 'better']
+    >>> direction_of(known | {"failure_count": 2.9, "ratio_low": 1.2, "ratio_high": None})
     >>> direction_of({})
     """
     low, high = ratio.get("ratio_low"), ratio.get("ratio_high")
-    if not ratio.get("ratio") or low is None:
+    seen = max(ratio.get(side) or 0.0 for side in ("failure_count", "other_failure_count"))
+    if (low is None and high is None) or seen < MIN_INCIDENTS:
         return None
-    return "worse" if low > 1 else "better" if high is not None and high < 1 else ""
+    return "worse" if (low or 0) > 1 else "better" if high is not None and high < 1 else ""
 
 
-def change_of(ratio: Row, is_inverse: bool = False) -> tuple[str, Direction]:
-    """Say how a rate, or the mean time between its events, changed against the 30 days before, and in which tone.
-
-    >>> change_of({"ratio": 2.0, "ratio_low": 1.5, "ratio_high": 2.5})
-    ('All incidents × 2.00 [1.50, 2.50] on the 30 days before: worse', 'worse')
-    >>> change_of({"ratio": 2.0, "ratio_low": 1.25, "ratio_high": 2.5}, is_inverse=True)
-    ('By all incidents × 0.500 [0.400, 0.800] on the 30 days before: worse', 'worse')
-    >>> change_of({})
-    ('Against the 30 days before: cannot tell', '')
-    """
-    tone = direction_of(ratio)
+def change_of(own: Own) -> Change:
+    """Answer the first question: is it worse than last month? Both months count the incidents of one population."""
+    reference = reference_of(own)
+    if reference.get("node_days") and reference["failure_count"] is None:
+        return Change(f"How often machines fail is unknown: {reference['note']}.", UNKNOWN)
+    if not has_enough(own):
+        return Change(
+            f"Too little to tell: {short(reference.get('node_days') or 0)} node-days were observed. The pages show "
+            "what happened; of the machine they say next to nothing yet.",
+            LITTLE,
+        )
+    population = reference.get("population")
+    row = own.row("rate_ratios", comparison="months", counted_as="incidents", population=population)
+    tone, days = direction_of(row), [row.get("node_days"), row.get("other_node_days")]
+    if not all(days):
+        why = f"the study period has no two times {WINDOW} days to compare"
+        return Change(f"Cannot tell whether it is worse than last month: {why}.", CANNOT_TELL, why)
+    whose, measure = POPULATIONS[row["population"]], Measure(PER_1000, row["population"])
+    last, before = number(row["failure_count"]), number(row["other_failure_count"])
     if tone is None:
-        return CANNOT_TELL, ""
-    value, low, high = (ratio[name] for name in ("ratio", "ratio_low", "ratio_high"))
-    if is_inverse:
-        value, low, high = 1 / value, 1 / high if high else None, 1 / low if low else None
-    what = "By all incidents" if is_inverse else "All incidents"
-    return f"{what} × {short(value)} {brackets(span(low, high))} on {BEFORE}: {VERDICTS[tone][0]}", tone
+        why = f"{last} and {before} incidents of {whose} in the last {WINDOW} days and the {WINDOW} before are too few"
+        return Change(f"Cannot tell whether it is worse than last month: {why}.", CANNOT_TELL, why, measure=measure)
+    limits = brackets(ends(row, "ratio"))
+    times = f"{short(row['ratio'])} times as often {limits}" if row["ratio"] else f"times as often: {limits}"
+    counted = f"({last} against {before} incidents of {whose})"
+    said = (
+        f"{VERDICTS[tone]}: {short(row['rate'])} {PER_1000} in the last {WINDOW} days against "
+        f"{short(row['other_rate'])} in the {WINDOW} before {counted}, {times}."
+    )
+    detail = f"{tone or 'no change shown'} {limits}; {short(row['rate'])} against {short(row['other_rate'])} {counted}"
+    return Change(
+        said,
+        f"\N{MULTIPLICATION SIGN} {short(row['ratio'])}" if row["ratio"] else VERDICTS[tone],
+        detail,
+        tone,
+        measure,
+    )
 
 
 def spark(values: Sequence[float | None]) -> tuple[str, ...]:
@@ -106,24 +129,19 @@ def spark(values: Sequence[float | None]) -> tuple[str, ...]:
     return tuple(" ".join(line) for line in lines if len(line) > 1)
 
 
-def _course(own: Own, of_rate: Callable[[float], float | None] = float) -> tuple[str, ...]:
-    """Draw a value of the rate of the trailing 30 days, from the tenth day on."""
-    column = f"{RATE}_30d"
-    known = [row for row in own.rows("daily_rates") if row[column] is not None and row["window_day_count"] >= 10]
-    return spark([of_rate(sum(row[column] for row in causes)) for causes in grouped(known, "day_date").values()])
-
-
 def _rate_tile(own: Own) -> Tile:
     reference = reference_of(own)
     label = f"Failures per 1,000 node-days, {POPULATIONS.get(reference.get('population', ''), 'all jobs')}"
     if not reference.get("node_days") or reference["failure_count"] is None:
         return Tile(label, UNKNOWN, details=(reference.get("note") or "no exposure is known",))
-    rests_on = f"{number(reference['failure_count'])} failures in {short(reference['node_days'])} node-days"
+    ways = own.rows("rates", population=reference["population"])
+    counted = (plural(row["failure_count"], COUNTED[row["counted_as"]]) for row in ways if row["counted_as"] in COUNTED)
+    rests_on = f"{', '.join(counted)} in {short(reference['node_days'])} node-days"
     if not has_enough(own):
         return Tile(label, LITTLE, details=(rests_on,))
     limits = brackets(ends(reference, RATE)) if reference["failure_count"] else ""
     rests_on += f", {confidence(reference['confidence_level'])} interval"
-    return Tile(label, rate(reference), limits, (rests_on,), *change_of(ratio_of_months(own)), _course(own))
+    return Tile(label, rate(reference), limits, (rests_on,), measure=Measure(PER_1000, reference["population"]))
 
 
 def projection_of(own: Own) -> Row:
@@ -136,9 +154,8 @@ def _mttf_tile(own: Own) -> Tile:
     if not row or not has_enough(own):
         return Tile(label, LITTLE if row else UNKNOWN, details=() if row else ("no failure rate to project from",))
     limits = brackets(ends(row, "mttf_hours", duration)) if row["event_count"] else ""
-    drawn = _course(own, lambda value: 1 / value if value else None)
-    change = change_of(ratio_of_months(own), is_inverse=True)
-    return Tile(label, mttf(row), limits, ("1 / (nodes × failure rate)",), *change, drawn)
+    measure = Measure(PER_1000, row["population"])
+    return Tile(label, mttf(row), limits, ("1 / (nodes × failure rate)",), measure=measure)
 
 
 def _ettr_tile(sizes: list[Row]) -> Tile:
@@ -152,7 +169,6 @@ def _ettr_tile(sizes: list[Row]) -> Tile:
         share(row["progress_ratio"]),
         brackets(ends(row, "progress_ratio", share)),
         (f"{plural(row['run_count'], 'run')} of 24 h and more; checkpoints are assumed", waiting(row)),
-        CANNOT_TELL,
     )
 
 
@@ -164,7 +180,7 @@ def _by_window(days: list[Row], name: str) -> list[float | None]:
 
 def _loss_tile(own: Own) -> Tile:
     label = "GPU-hours lost to failures"
-    lost, cost, currency = lost_of(own)
+    (lost, cost), currency = lost_of(own), own.cluster["currency"]
     unknown = sum(row["gpu_unknown_count"] for row in own.rows("lost_by_account"))
     left_out = f"{plural(unknown, 'loss', 'losses')} of unknown GPU count left out" if unknown else ""
     if lost is None and unknown:
@@ -181,8 +197,7 @@ def _loss_tile(own: Own) -> Tile:
         detail.append(f"last 30 days: {short(last)}" + ("" if before is None else f"; the 30 before: {short(before)}"))
     starts = range(len(days) % 7, len(days), 7)
     weeks = [sum(day["lost_gpu_hours"] for day in days[start : start + 7]) for start in starts]
-    change = "A sum of few large losses: cannot tell if it changed"
-    return Tile(label, short(lost), "", tuple(detail), change, "", spark(weeks))
+    return Tile(label, short(lost), "", tuple(detail), spark(weeks), LOST)
 
 
 def _allocation_tile(own: Own) -> Tile:
@@ -197,19 +212,17 @@ def _allocation_tile(own: Own) -> Tile:
     shares = [ratio(day["allocated_gpu_hours"], day["in_service_gpu_hours"]) for day in days[1:-1]]
     sums = (_by_window(days, name) for name in ("allocated_gpu_hours", "in_service_gpu_hours"))
     last, before = (ratio(*part) for part in zip(*sums, strict=True))
-    change = CANNOT_TELL
+    details = ["of the GPU-hours in service: no estimate, so no interval"]
     if last is not None and before is not None:
-        change = f"last 30 days: {share(last)}; the 30 before: {share(before)}"
-    details = ("of the GPU-hours in service", "counted in full: no interval")
-    return Tile(label, share(allocated / in_service), "", details, change, "", spark(shares))
+        details.append(f"last 30 days: {share(last)}; the 30 before: {share(before)}")
+    return Tile(label, share(allocated / in_service), "", tuple(details), spark(shares))
 
 
-def lost_of(own: Own) -> tuple[float | None, float | None, str]:
-    """Add up what accounts lost: GPU-hours, money and its currency; None where nothing was lost or no price is set."""
-    owed = own.rows("lost_by_account")
-    hours, cost = summed(owed, "lost_gpu_hours", "lost_cost").values()
-    currency = next((row["currency"] for row in owed if row["currency"]), "")
-    return hours or None, cost if currency else None, currency
+def lost_of(own: Own) -> tuple[float | None, float | None]:
+    """Add up the GPU-hours that failures are expected to have cost, and their price; None: nothing, or no price."""
+    hours = summed(own.rows("lost_by_account"), "expected_lost_gpu_hours")["expected_lost_gpu_hours"]
+    price = own.cluster["price_per_gpu_hour"] if own.cluster["currency"] else None
+    return hours or None, hours * price if price else None
 
 
 def brackets(interval: str) -> str:
@@ -230,45 +243,29 @@ def money(amount: float | None, currency: str) -> str:
     return f"${short(amount, 4)}" if currency == "USD" else f"{short(amount, 4)} {currency}"
 
 
-def _sentence_of_little(own: Own) -> str:
-    return (
-        f"Too little to tell: {short(reference_of(own).get('node_days') or 0)} node-days were observed, with "
-        f"{plural(len(own.rows('failures')), 'failed attempt')}. The pages show what happened; of the machine they say "
-        "next to nothing yet."
-    )
-
-
-def _sentence(own: Own, actions: Sequence[Action], enough: bool) -> str:
-    reference, projection = reference_of(own), projection_of(own)
-    if reference.get("node_days") and reference["failure_count"] is None:
-        return f"How often machines fail is unknown: {reference['note']}."
-    if not enough:
-        return _sentence_of_little(own)
-    direction = direction_of(ratio_of_months(own))
-    change = "and nothing to compare the last 30 days with" if direction is None else VERDICTS[direction][1]
-    said = f"{rate(reference)} failures per 1,000 node-days {brackets(ends(reference, RATE))}, {change}"
-    if projection.get("event_count"):
-        limits = brackets(ends(projection, "mttf_hours", duration))
-        said += f"; a job on the whole cluster lasts {duration(projection['mttf_hours'])} {limits}"
-    lost, cost, currency = lost_of(own)
+def _sentence(own: Own, actions: Sequence[Action]) -> str:
+    """Say what failures cost, and how many nodes to take out."""
+    (lost, cost), said = lost_of(own), []
     if lost:
-        said += f"; {short(lost)} GPU-hours lost in {period(own.cluster)}"
-        said += (f" ({money(cost, currency)})" if cost else "") + _main_cause(own.rows("failures"))
-    out = sum(action.takes_out for action in actions)
-    advice = f"take out {plural(out, 'node')}" if out else "no node to take out"
-    return f"{said}; {advice}."
+        price = f" ({money(cost, own.cluster['currency'])})" if cost else ""
+        said.append(
+            f"{short(lost)} GPU-hours{price} were lost to failures in {period(own.cluster)}{_main_cause(own, lost)}."
+        )
+    if has_enough(own):
+        out = sum(action.takes_out for action in actions)
+        said.append(f"Take out {plural(out, 'node')}." if out else "No node to take out.")
+    return " ".join(said)
 
 
-def _main_cause(failed: list[Row]) -> str:
-    lost = {label: summed(rows, "lost_gpu_hours")["lost_gpu_hours"] for label, rows in grouped(failed, "label").items()}
-    total, worst = sum(lost.values()), max(lost, key=lambda label: lost[label], default="")
-    return f", {100 * lost[worst] / total:.0f}% of what failed attempts lost by {worst}" if total else ""
+def _main_cause(own: Own, total: float) -> str:
+    """Name the cause that cost most, and its share of all that was lost."""
+    known = [row for row in own.rows("causes") if row["expected_lost_gpu_hours"]]
+    worst = max(known, key=lambda row: row["expected_lost_gpu_hours"], default=None)
+    return f"; {worst['label']} cost {100 * worst['expected_lost_gpu_hours'] / total:.0f}% of it" if worst else ""
 
 
-def _age(cluster: Row, end: dt.datetime | None, made_at: dt.datetime) -> str:
+def _age(end: dt.datetime | None, made_at: dt.datetime, fresh_hours: float) -> Age:
     if end is None:
-        return "No data."
-    late = (made_at.replace(tzinfo=None) - end).total_seconds() / 3600
-    names = [gap.name.lower() if gap.name[1:2].islower() else gap.name for gap in missing_kinds(cluster)]
-    missing = f"Missing: {', '.join(names)}." if names else "No kind of log is missing."
-    return f"Data through {moment(end)} UTC, {duration(max(0.0, late))} before this report was made. {missing}"
+        return Age(UNKNOWN)
+    hours = max(0.0, (made_at.replace(tzinfo=None) - end).total_seconds() / 3600)
+    return Age(moment(end), duration(hours), hours > fresh_hours, fresh_hours)

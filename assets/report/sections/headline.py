@@ -100,10 +100,10 @@ def _infrastructure(own: Own) -> str:
     of_all = plural(attempts.get("attempt_count", 0), "attempt")
     if not found.get("attempt_count"):
         return f"No attempt of {of_all} is known to have ended by an infrastructure failure."
+    expected = found["expected_failure_count"]
     return (
-        f"Infrastructure failures ended {share(found['attempt_ratio'])} of attempts, {share(found['gpu_time_ratio'])} "
-        f"of GPU time: k = {whole(found['attempt_count'])} of {of_all}, {short(found['gpu_hours'])} of "
-        f"{short(attempts.get('gpu_hours'))} GPU-hours."
+        f"{plural(expected, 'infrastructure failure')}, each counted with the probability that it is one: "
+        f"{share(expected / attempts['attempt_count'])} of {of_all}."
     )
 
 

@@ -86,7 +86,7 @@ def _outliers(rows: list[Row]) -> str | None:
             said.append(
                 f"jobs of {gpus(row['gpu_size_bin'])} fail {'later' if line < low else 'sooner'}, "
                 f"after {duration(row['mttf_hours'])} ({ends(row, 'mttf_hours', duration)}, "
-                f"k = {whole(row['failure_count'])}) in place of {duration(line)}"
+                f"{plural(row['failure_count'], 'failure')}) in place of {duration(line)}"
             )
     if not said:
         return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from itertools import groupby
 
-from assets.model.failure_rate import garwood_interval
+from assets.model.failure_rate import dispersed_interval
 from assets.report import palette
 from assets.report.blocks import Cell, Figure, Section, Table, note, section
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, layer, name, pick, told, zoom
 from assets.report.numbers import UNKNOWN, printable, short, whole
 from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, ends, table
-from assets.report.wording import exposure, plural, rate, span
+from assets.report.wording import exposure, number, plural, rate, span
 
 WINDOW_DAYS = 30
 MIN_DAYS = 7
@@ -39,7 +39,8 @@ def over_time(own: Own) -> Section:
     return section(
         "over-time",
         "Failure rate over time",
-        _figure(daily, marks) or note(_explain_missing_figure(daily)),
+        _figure(daily, marks, own.row("rates", population="all", counted_as="attempts"))
+        or note(_explain_missing_figure(daily)),
         _by_window(grouped(daily, "day_date")),
         table(
             "What was introduced or noted",
@@ -79,7 +80,7 @@ def _explain_missing_figure(daily: list[Row]) -> str:
     return f"The node-days of the trailing {WINDOW_DAYS} days are known on {known} only: none is drawn."
 
 
-def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
+def _figure(daily: list[Row], marks: list[Row], all_days: Row) -> Figure | None:
     days, causes = _drawable(daily), grouped(daily, "failure_category")
     if len(days) < MIN_POINTS:
         return None
@@ -96,7 +97,7 @@ def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
     drawn = sorted((mark for mark in marks if first <= mark["day"] <= last), key=lambda mark: mark["kind"] != "change")
     unknown = len({row["day_date"] for row in daily if row["window_day_count"] >= MIN_DAYS}) - len(days)
     gap = f" On {plural(unknown, 'day')} the node-days are unknown and nothing is drawn." if unknown else ""
-    whole_rate, drawn = _totals(days), with_lanes(drawn, first, last)
+    whole_rate, drawn = _totals(days, all_days), with_lanes(drawn, first, last)
     top = max(row["high"] for row in whole_rate) or 1.0
     lanes = max((mark["lane"] for mark in drawn), default=-1) + 1
     lines = [
@@ -108,7 +109,7 @@ def _figure(daily: list[Row], marks: list[Row]) -> Figure | None:
         "over-time",
         "Failure rate over time, by cause",
         f"Layers, one for each cause, of failures {PER_1000} over the trailing {WINDOW_DAYS} days, from {first} to "
-        f"{last}. Most failures: {labels[ranked[0]]} (k = {whole(totals[ranked[0]])}). "
+        f"{last}. Most failures: {labels[ranked[0]]} ({plural(totals[ranked[0]], 'failure')}). "
         f"{plural(len(drawn), 'vertical line')} for checks, notes and changes. The tables below hold the values.",
         _stacks(days, shades),
         {"day": "30 days to", "label": "Cause", "rate": f"Failures {PER_1000}"},
@@ -194,10 +195,12 @@ def _stacks(days: Days, shades: dict[str, str]) -> list[Row]:
     return rows
 
 
-def _totals(days: Days) -> list[Row]:
-    """Give the rate of all causes together on each day, with Garwood's limits of the count of its 30 days."""
+def _totals(days: Days, all_days: Row) -> list[Row]:
+    """Give the rate of all causes together on each day, with limits at the dispersion of the whole study period."""
+    seen = all_days.get("failure_count")
+    dispersion = max(1.0, (all_days["failure_variance"] or seen) / seen) if seen else 1.0
     counts = [sum(row["failure_count_30d"] for row in causes) for causes in days.values()]
-    found = garwood_interval(counts, [causes[0]["node_days_30d"] for causes in days.values()])
+    found = dispersed_interval(counts, [causes[0]["node_days_30d"] for causes in days.values()], dispersion)
     spans = _spans(days)
     return [
         {
@@ -205,7 +208,7 @@ def _totals(days: Days) -> list[Row]:
             "rate": round(1000 * value, 4),
             "low": round(1000 * low, 4),
             "high": round(1000 * high, 4),
-            "text": f"{short(1000 * value)} ({span(1000 * low, 1000 * high)}), k = {whole(count)}",
+            "text": f"{short(1000 * value)} ({span(1000 * low, 1000 * high)}), {plural(count, 'failure')}",
             "span": spans[day],
         }
         for day, count, value, low, high in zip(days, counts, found.value, found.low, found.high, strict=True)
@@ -268,12 +271,13 @@ def _by_window(days: Days) -> Table | None:
         (
             Col("Days to", "day_date", str),
             Col("#Days", "window_day_count", whole),
-            Col("#Failed attempts (k)", "count", whole),
+            Col("#Failed attempts", "count", number),
             Col("#Node-days", "node_days_30d", short),
             Col(f"#Per {whole(1000)} node-days", _window_rate),
             Col("Most frequent", _leader),
         ),
-        f"Rate: k over node-days of the {WINDOW_DAYS} days that end with the day named, in UTC.",
+        f"Each failed attempt counts with its probability. Rate: over the node-days of the {WINDOW_DAYS} days that end "
+        "with the day named, in UTC.",
     )
 
 
@@ -287,7 +291,7 @@ def _window_rate(row: Row) -> Cell:
 def _leader(row: Row) -> Cell:
     if not row["count"]:
         return Cell("")
-    said = f"{row['label']} (k = {whole(row['failure_count_30d'])})"
+    said = f"{row['label']} ({plural(row['failure_count_30d'], 'failure')})"
     return Cell(said, swatch=palette.colour_of(row["failure_category"]))
 
 

@@ -1,9 +1,11 @@
--- Work done and lost day by day. One row per cluster and day.
+-- Work done, and lost as far as infrastructure is likely to be the reason, day by day. One row per cluster and day.
 with lost as (
-    select cluster_id, cast(failed_at as date) as day_date, lost_gpu_hours
+    select cluster_id, cast(failed_at as date) as day_date, posterior_probability * lost_gpu_hours as lost_gpu_hours
     from marts.fct_failures
     union all
-    select cluster_id, cast(preempted_at as date) as day_date, lost_gpu_hours
+    select
+        cluster_id, cast(preempted_at as date) as day_date,
+        second_order_probability * lost_gpu_hours as lost_gpu_hours
     from marts.fct_preemptions
     where is_second_order
 ),

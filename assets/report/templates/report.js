@@ -17,12 +17,19 @@
     return node;
   }
 
-  const badge = () => make("strong", { class: "badge" }, "SIMULATED");
   const button = (label, click, more) => make("button", { type: "button", class: "tool", click, ...more }, label);
   const copyButton = (text) => button("Copy", (event) => copy(event.target, text), { class: "tool copy" });
 
   function attribute(node, name, value) {
     if (value === null) node.removeAttribute(name); else node.setAttribute(name, value);
+  }
+
+  // A report may be read long after it was made.
+  for (const banner of all("[data-until]")) {
+    const hours = (Date.now() - Date.parse(banner.dataset.until)) / 36e5;
+    if (!(hours > banner.dataset.hours)) continue;
+    banner.hidden = false;
+    banner.querySelector(".ago").textContent = Math.floor(hours / 24) + " days ago";
   }
 
   // A line never ends within a date; browsers break behind its hyphens.
@@ -121,7 +128,6 @@
     if (/^(#|\.\.\/)/.test(data.h || "")) node.append(make("a", { href: reached(data.h) }, make("bdi", {}, data.t)));
     else if (data.c) node.append(make("code", {}, data.t), copyButton(data.t));
     else node.append(make("bdi", {}, data.t));
-    if (data.b) node.append(" ", badge());
     if (data.d) node.append(make("small", {}, data.d));
     return node;
   }
@@ -149,8 +155,7 @@
         make("button", { type: "button", click: () => sortBy(place) }, column.name)));
     const body = make("tbody");
     const table = make("table", {},
-      make("caption", { class: holder.closest("details") ? "unseen" : null }, data.caption,
-        ...(data.simulated ? [" ", badge()] : [])),
+      make("caption", { class: holder.closest("details") ? "unseen" : null }, data.caption),
       make("thead", {}, make("tr", {}, ...heads)), body);
     const counted = make("span", { class: "counted", role: "status" });
     const chip = make("a", { class: "chip", hidden: true });
@@ -356,7 +361,7 @@
     const digits = (value) => value.toLocaleString("en-US", Number.isInteger(value) ? {} : { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
     const cell = (value) => (value === null || value === undefined ? "" : typeof value === "number" ? { t: digits(value), v: value } : String(value).replace("T00:00:00", ""));
     return {
-      caption: name + ": the numbers drawn", last: false, simulated: Boolean(box.closest("figure").querySelector(".badge")),
+      caption: name + ": the numbers drawn", last: false,
       columns: columns.map(([column, heading]) => ({ name: heading, n: isNumeric(column) ? 1 : 0 })),
       rows: rows.map((row) => columns.map(([column]) => cell(row[column]))),
     };
@@ -398,7 +403,7 @@
       if (!rows.length) { detail.append(make("p", { class: "note" }, caption + ": " + without)); continue; }
       const holder = make("div", { class: "table" });
       detail.append(holder);
-      buildTable(holder, { caption: caption, columns: columns, rows: rows.map((row) => row.map((cell) => typeof cell === "number" ? data.texts[cell] : cell)), simulated: data.simulated });
+      buildTable(holder, { caption: caption, columns: columns, rows: rows.map((row) => row.map((cell) => typeof cell === "number" ? data.texts[cell] : cell)) });
     }
     if (found.more) detail.append(make("p", { class: "small" }, found.more));
     keepDates(detail);

@@ -1,0 +1,110 @@
+"""The first screen: worse than last month or not, of one population and one way of counting, and its age."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from assets.report.numbers import short
+from assets.report.page import build, render
+from assets.report.queries import Frames, Own
+from assets.report.sections.first_screen import change_of, first_screen
+from assets.report.sections.losses import losses
+from assets.report.summary import screens_of
+from tests.report.planting import MADE_AT
+
+MONTHS = {"failure_count": 31.0, "other_failure_count": 13.0, "rate": 5.2, "other_rate": 2.1, "ratio": 2.4,
+          "ratio_low": 1.4, "ratio_high": 4.3, "node_days": 6000.0, "other_node_days": 6100.0}  # fmt: skip
+
+
+def told(frames, **changed):
+    """The change of the planted cluster whose months are these."""
+    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
+    row = {"comparison": "months", "cluster_id": "demo", "population": "all", "counted_as": "incidents"}
+    rows = [row | MONTHS | changed]
+    return change_of(Own(Frames({**frames, "rate_ratios": rows}), cluster))
+
+
+def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(frames):
+    assert told(frames).said == (
+        "Worse than last month: 5.20 failures per 1,000 node-days in the last 30 days against 2.10 in the 30 before "
+        "(31 against 13 incidents of all jobs), 2.40 times as often [1.40, 4.30]."
+    )
+    assert told(frames, ratio=0.4, ratio_low=0.2, ratio_high=0.8).said.startswith("Better than last month: ")
+    assert told(frames, ratio_low=0.9).said.startswith("No change shown since last month: ")
+    endless = told(frames, other_failure_count=0.0, other_rate=0.0, ratio=None, ratio_low=1.2, ratio_high=None)
+    assert endless.said.startswith("Worse than last month: ")
+    assert endless.said.endswith("(31 against 0 incidents of all jobs), times as often: [above 1.20].")
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"failure_count": 2.0, "other_failure_count": 1.0}, "2 and 1 incidents of all jobs"),
+        ({"other_node_days": 0.0}, "no two times 30 days"),
+        ({"population": "gpus_gt_128"}, "no two times 30 days"),
+        ({"ratio": None, "ratio_low": None, "ratio_high": None}, "are too few"),
+    ],
+)
+def test_it_cannot_tell_from_too_little_or_from_other_jobs_than_those_of_the_rate(frames, changed, why):
+    change = told(frames, **changed)
+    assert change.said.startswith("Cannot tell whether it is worse than last month: ")
+    assert why in change.said
+    assert (change.ratio, change.tone) == ("cannot tell", "")
+
+
+def test_numbers_of_one_unit_have_one_population_and_one_way_of_counting(page):
+    for _, first in screens_of(page):
+        measures = [tile.measure for tile in first.tiles] + [first.change.measure]
+        known = {measure for measure in measures if measure}
+        assert len(known) == len({measure.unit for measure in known})
+        assert {measure.counting for measure in known} <= {"expected"}
+    _, demo = screens_of(page)[0]
+    assert demo.change.measure == demo.tiles[0].measure == demo.tiles[1].measure
+
+
+def test_losses_are_expected_ones_and_the_leading_cause_is_the_dearest_of_them(frames, page):
+    owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
+    expected = sum(row["expected_lost_gpu_hours"] or 0 for row in owed)
+    _, demo = screens_of(page)[0]
+    assert demo.tiles[3].value == short(expected)
+    assert f"{short(expected)} GPU-hours" in demo.sentence
+    causes = [row for row in frames["causes"] if row["cluster_id"] == "demo"]
+    dearest = max(causes, key=lambda row: row["expected_lost_gpu_hours"] or 0)
+    assert f"; {dearest['label']} cost " in demo.sentence
+
+
+@pytest.mark.parametrize(("hours", "is_old"), [(35, False), (37, True)])
+def test_old_data_is_seen_before_the_first_sentence_and_on_the_index(frames, bundle, hours, is_old):
+    end = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")["data_through_at"]
+    page = build(frames, end + dt.timedelta(hours=hours), fresh_hours=36)
+    html = render(page, bundle)
+    first = html[html.index('id="page-demo"') :]
+    banner, sentence = first.index('class="note stale" data-until'), first.index('class="sentence"')
+    assert banner < sentence
+    assert ('data-hours="36" hidden' in first[banner:sentence]) != is_old
+    assert f"{hours}.0 h before this report was made" in first[banner:sentence]
+    assert "faultline refresh" in first[banner:sentence]
+    index = html[: html.index('id="page-demo"')]
+    assert ("old: 37.0 h" in index) == is_old
+    assert "Data until (UTC)" in index
+
+
+def test_a_cluster_without_any_time_has_no_age(frames):
+    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
+    nothing = cluster | {"data_through_at": None, "last_at": None, "first_at": None}
+    own = Own(frames, nothing)
+    screen = first_screen(own, MADE_AT, [], losses(own), 36.0)
+    assert (screen.age.until, screen.age.is_old) == ("unknown", False)
+
+
+def test_the_index_has_the_question_of_the_day_and_everything_to_do(page):
+    clusters, actions = page.index.sections[0].blocks
+    screens = [first for _, first in screens_of(page)]
+    for cells, first in zip(clusters.rows, screens, strict=True):
+        said = [cell.text for cell in cells]
+        assert said[1:5] == [first.change.ratio, first.tiles[0].value, first.tiles[1].value, first.tiles[3].value]
+        assert said[5:7] == [str(len(first.actions)), first.age.until]
+    assert [row[1].text for row in actions.rows] == [action.title for first in screens for action in first.actions]
+    assert all(action.as_of for first in screens for action in first.actions)
