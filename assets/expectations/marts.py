@@ -631,9 +631,8 @@ ALLOCATED_WITHIN_DAY = f"""
     select
         cluster_id,
         concat(cluster_id, ' ', node_id, ' ', day_date, ': ', allocated_gpu_hours, ' of ', 24 * gpu_count) as finding
-    from {{batch}} as node_days
-    inner join marts.dim_nodes as nodes using (cluster_id, node_id)
-    where node_days.allocated_gpu_hours > {MAX_ALLOCATED_RATIO} * 24 * nodes.gpu_count
+    from {{batch}}
+    where allocated_gpu_hours > {MAX_ALLOCATED_RATIO} * 24 * gpu_count
     order by finding
 """
 

@@ -8,11 +8,11 @@ import typer
 
 from orchestration.cli.options import HomeOption, answer, settings_of
 
-EXAMPLES = 'Example: `faultline query "select state, count(*) from marts.fct_attempts group by 1" --format csv`'
+EXAMPLES = 'Example: `faultline query "select state, count(*) from fct_attempts group by 1" --format csv`'
 
 
 def query(
-    sql: Annotated[str, typer.Argument(help="One SELECT.")],
+    sql: Annotated[str, typer.Argument(help="One SELECT. Tables need no schema.")],
     home: HomeOption = None,
     fmt: Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="How to print the rows.")] = "table",
 ) -> None:

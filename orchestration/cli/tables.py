@@ -1,4 +1,4 @@
-"""`faultline tables` and `faultline where`: what is published, and which file defines it."""
+"""`faultline tables` and `faultline where`: what is published, what its columns mean, and which file defines it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ import typer
 from orchestration.cli.completion import complete_tables
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
-TABLES_EXAMPLE = "Example: `faultline tables --json`"
+TABLES_EXAMPLE = "Example: `faultline tables fct_failures`"
 WHERE_EXAMPLE = "Example: `faultline where marts.fct_failures`"
 
 
-def tables(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """List what is published: tables, rows, what one row is."""
-    from orchestration.reading.catalogue import show_tables
+def tables(
+    table: Annotated[
+        str | None,
+        typer.Argument(help="Show the columns of this table: types, units, meanings.", autocompletion=complete_tables),
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what is published: tables, rows, what one row is; of one table, its columns."""
+    from orchestration.reading.catalogue import show_table, show_tables
 
-    answer(lambda: show_tables(settings_of(home).home.published_file, as_json))
+    file = settings_of(home).home.published_file
+    answer(lambda: show_table(file, table, as_json) if table else show_tables(file, as_json))
 
 
 def where(

@@ -21,6 +21,7 @@ from orchestration.checks.asset_checks import failed_checks
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
+from orchestration.reading.ddl import comments
 from orchestration.stages import record_stages
 from orchestration.upkeep.healing import Say
 from orchestration.upkeep.permissions import WrongGroup
@@ -74,6 +75,8 @@ def complete_publication(con: duckdb.DuckDBPyConnection) -> None:
                 con.execute(definition)
                 table = identifier(*name.split(".", 1))
                 con.execute(f"insert into {PUBLICATION}.{table} from {identifier(database)}.{table}")
+                for comment in comments(name):
+                    con.execute(comment)
         con.execute(f"checkpoint {PUBLICATION}")
     finally:
         look_in(con)

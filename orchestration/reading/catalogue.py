@@ -1,4 +1,4 @@
-"""`faultline tables` and `faultline where`: the published tables, and the file that defines a table.
+"""`faultline tables` and `faultline where`: the published tables, their columns, and the file that defines a table.
 
 Descriptions come from the database's comments; for a table without one, from the file that defines it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -14,14 +15,14 @@ from pathlib import Path
 import duckdb
 
 from assets.sql import identifier
-from assets.warehouse import TABLE_FILES
 from orchestration.home import DBT_PROJECT, PROJECT
+from orchestration.reading.ddl import declared_tables
 from orchestration.reading.published import ReadingError, published
 from orchestration.terminal import print_table, say, say_json
 
 SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "intermediate", "staging")
 _GRAIN = re.compile(r"\bone row per ([^.]+)\.?", re.IGNORECASE)
-_CREATE = re.compile(r"^create table if not exists (?P<name>\w+\.\w+) \((?:\s*--\s*(?P<comment>.*))?$", re.MULTILINE)
+_UNIT = re.compile(r"\s*\b(?:Unit: (?P<unit>[^.]+)|(?P<utc>UTC timestamp)|No unit)\.\s*$")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,16 @@ class TableListing:
     name: str
     row_count: int | None
     grain: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ColumnListing:
+    """A column of a published table; `unit` is empty where it has none."""
+
+    name: str
+    type: str
+    unit: str
     description: str
 
 
@@ -59,6 +70,22 @@ def show_tables(path: Path, as_json: bool = False) -> None:
     print_table(("table", "rows", "one row per"), rows, right=(1,))
 
 
+def show_table(path: Path, name: str, as_json: bool = False) -> None:
+    """Print what one row of a published table is, and its columns with their types, units and meanings."""
+    with published(path) as con:
+        tables = {table.name: table for table in list_tables(con)}
+        table = tables[_the_one(name, tables)]
+        columns = list_columns(con, table.name)
+    if as_json:
+        say_json(asdict(table) | {"columns": [asdict(column) for column in columns]}, indent=2)
+        return
+    rows = "a view" if table.row_count is None else f"{table.row_count:,} rows"
+    say(f"{table.name}: {rows}, one per {table.grain}" if table.grain else f"{table.name}: {rows}")
+    if table.description:
+        say(table.description)
+    print_table(("column", "type", "unit", "description"), [tuple(asdict(column).values()) for column in columns])
+
+
 def show_where(name: str, as_json: bool = False) -> None:
     """Print the file that defines a table, with the line where the file defines several."""
     found = where(name)
@@ -82,7 +109,8 @@ def list_tables(con: duckdb.DuckDBPyConnection) -> list[TableListing]:
     for schema, table, is_table, comment in sorted(known, key=lambda row: (SCHEMAS.index(row[0]), row[1])):
         name = f"{schema}.{table}"
         count = con.execute(f"select count(*) from {identifier(schema, table)}").fetchall()[0][0] if is_table else None
-        description = comment or commented_in_ddl().get(name, "")
+        declared = declared_tables().get(name)
+        description = comment or (declared.description if declared else "")
         grain = _GRAIN.search(description)
         listings.append(
             TableListing(
@@ -95,13 +123,43 @@ def list_tables(con: duckdb.DuckDBPyConnection) -> list[TableListing]:
     return listings
 
 
+def list_columns(con: duckdb.DuckDBPyConnection, table: str) -> list[ColumnListing]:
+    """List the columns of a table in their order."""
+    found = con.execute(
+        """
+        select column_name, data_type, comment from duckdb_columns()
+        where schema_name || '.' || table_name = ? order by column_index
+        """,
+        [table],
+    ).fetchall()
+    return [column_listing(name, kind.lower(), comment or "") for name, kind, comment in found]
+
+
+def column_listing(name: str, kind: str, comment: str) -> ColumnListing:
+    """Part the description of a column from its unit, with which it ends.
+
+    >>> column_listing("hours", "double", "Time it ran. Unit: hours.")
+    ColumnListing(name='hours', type='double', unit='hours', description='Time it ran.')
+    """
+    text = " ".join(comment.split())
+    found = _UNIT.search(text)
+    unit = (found["unit"] or found["utc"] or "") if found else ""
+    is_time = kind.startswith("timestamp")
+    return ColumnListing(name, kind, unit or ("UTC timestamp" if is_time else ""), _UNIT.sub("", text))
+
+
 def where(name: str) -> Definition:
     """Find the file that defines a table, by `schema.table` or by the table's name alone."""
     known = definitions()
+    return known[_the_one(name, known)]
+
+
+def _the_one(name: str, known: Iterable[str]) -> str:
+    """Find a table by `schema.table` or by its name alone."""
     wanted = name.strip().strip('"').lower()
     matches = [table for table in known if wanted in (table, table.split(".")[1])]
     if len(matches) == 1:
-        return known[matches[0]]
+        return matches[0]
     if matches:
         raise ReadingError(f"'{name}' is the name of several tables: {', '.join(matches)}; give one with its schema")
     pool = {table.split(".")[1]: table for table in known} | {table: table for table in known}
@@ -113,12 +171,7 @@ def where(name: str) -> Definition:
 @cache
 def definitions() -> dict[str, Definition]:
     """Walk the tree for every table it defines."""
-    found = {}
-    for file in TABLE_FILES:
-        ddl = file.read_text(encoding="utf-8")
-        for match in _CREATE.finditer(ddl):
-            name = match["name"]
-            found[name] = Definition(name, file, ddl.count("\n", 0, match.start()) + 1)
+    found = {name: Definition(name, table.file, table.line) for name, table in declared_tables().items()}
     models = DBT_PROJECT / "models"
     for path in sorted([*models.rglob("*.sql"), *models.rglob("*.py")]):
         schema = path.relative_to(models).parts[0]
@@ -128,10 +181,3 @@ def definitions() -> dict[str, Definition]:
     for path in sorted((PROJECT / "assets" / "estimates").glob("est_*.py")):
         found[f"estimates.{path.stem}"] = Definition(f"estimates.{path.stem}", path)
     return found
-
-
-@cache
-def commented_in_ddl() -> dict[str, str]:
-    """Take the comment beside each `create table` of schemas raw and ops."""
-    statements = (match for file in TABLE_FILES for match in _CREATE.finditer(file.read_text(encoding="utf-8")))
-    return {match["name"]: (match["comment"] or "").strip() for match in statements}

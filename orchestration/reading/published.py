@@ -10,6 +10,13 @@ import duckdb
 
 from orchestration.interruption import interruptible
 
+NAMED_ALONE = """
+    select string_agg(schema_name, ',' order by schema_name = 'ops', schema_name = 'estimates')
+    from duckdb_schemas()
+    where database_name = current_database() and schema_name in ('marts', 'estimates', 'ops')
+"""
+"""The schemas whose tables need no schema before their name, as far as the file has them."""
+
 
 class ReadingError(Exception):
     """A command cannot answer; the text says why and what to do next, on one line."""
@@ -21,7 +28,7 @@ def published(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the published file; queries on it can change nothing, and read and write no file outside `writes_to`.
 
-    `limits` are settings of DuckDB, by name.
+    `limits` are settings of DuckDB, by name. Tables of marts, estimates and ops can be named without their schema.
     """
     if not path.exists():
         raise ReadingError(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
@@ -31,6 +38,8 @@ def published(
         raise ReadingError(f"{path} cannot be opened: {one_line(error)}; run `faultline refresh --full`") from None
     try:
         con.execute("set timezone = 'UTC'")
+        ((schemas,),) = con.execute(NAMED_ALONE).fetchall()
+        con.execute("set search_path = $schemas", {"schemas": schemas or "main"})
         if writes_to is not None:
             con.execute("set allowed_directories = $folders", {"folders": [str(writes_to)]})
         con.execute("set enable_external_access = false")

@@ -115,8 +115,6 @@ def test_hours_and_keys_agree_with_the_columns_they_are_made_of(con):
         where abs(gpu_hours - gpu_count * runtime_seconds / 3600.0) > 1e-9
             or abs(node_days - node_count * runtime_seconds / 86400.0) > 1e-9
             or queue_seconds <> date_diff('second', eligible_at, started_at)
-            or job_id <> coalesce(composite_job_id, cast(job_id_raw as varchar))
-            or run_id <> coalesce(continued_run_id, attempt_id)
             or job_id is null or run_id is null or (run_id = attempt_id) <> (run_attempt_number = 1)
         """
     ).fetchone()
@@ -129,3 +127,28 @@ def test_hours_and_keys_agree_with_the_columns_they_are_made_of(con):
         """
     ).fetchone()
     assert (odd_attempts, odd_runs) == ((0,), (0,))
+
+
+def test_failures_tell_whose_they_are_and_runs_what_they_lost(con):
+    ((failures, same),) = con.execute(
+        """
+        select
+            count(*), count(*) filter (
+                where failures.run_id = attempts.run_id
+                    and failures.user_name is not distinct from attempts.user_name
+                    and failures.account is not distinct from attempts.account
+                    and failures.partition is not distinct from attempts.partition
+                    and failures.qos is not distinct from attempts.qos
+                    and failures.gpu_size_bin is not distinct from attempts.gpu_size_bin
+            )
+        from marts.fct_failures as failures
+        inner join marts.fct_attempts as attempts using (cluster_id, attempt_id)
+        """
+    ).fetchall()
+    assert failures == same > 0
+    sums = "select sum(lost_gpu_hours), sum(expected_lost_gpu_hours) from marts."
+    of_runs, of_accounts = (
+        con.execute(f"{sums}{table}").fetchone() for table in ("fct_job_runs", "agg_lost_hours_by_account")
+    )
+    assert of_runs == pytest.approx(of_accounts)
+    assert of_runs[0] > 0

@@ -18,6 +18,18 @@ incidents as (
 
 ),
 
+chained_jobs as (
+
+    select * from {{ ref('int_jobs_chained') }}
+
+),
+
+het_jobs as (
+
+    select * from {{ ref('int_het_jobs_sized') }}
+
+),
+
 clusters as (
 
     select
@@ -30,6 +42,11 @@ clusters as (
 select
     failures.cluster_id,
     failures.attempt_id,
+    coalesce(chained_jobs.run_id, failures.job_key) as run_id,
+    failures.user_name,
+    failures.account,
+    failures.partition,
+    failures.qos,
     failures.failed_at,
     failures.state,
     failures.failure_category,
@@ -46,6 +63,7 @@ select
     failures.runtime_seconds,
     cast(failures.node_count as integer) as node_count,
     failures.gpu_count,
+    {{ gpu_size_bin(job_gpu_count('failures', 'het_jobs')) }} as gpu_size_bin,
     {{ lost_gpu_hours('failures.runtime_seconds', 'failures.gpu_count', 'clusters.checkpoint_minutes') }}
         as lost_gpu_hours
 from failures
@@ -57,4 +75,12 @@ inner join incidents
     on
         failures.cluster_id = incidents.cluster_id
         and failures.attempt_id = incidents.attempt_id
+left join chained_jobs
+    on
+        failures.cluster_id = chained_jobs.cluster_id
+        and failures.job_key = chained_jobs.job_key
+left join het_jobs
+    on
+        failures.cluster_id = het_jobs.cluster_id
+        and failures.attempt_id = het_jobs.attempt_id
 left join clusters on failures.cluster_id = clusters.cluster_id

@@ -54,6 +54,7 @@ select
     pci_address,
     job_id_raw,
     duplicate_of_event_id,
+    duplicate_of_event_id is not null as is_repeat,
     message,
     source_path,
     source_line_number,

@@ -25,6 +25,31 @@ restarted_runs as (
 
 ),
 
+-- A few thousand of millions of attempts.
+losses as (
+
+    select
+        run_id,
+        {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours,
+        {{ exact_sum('probability * lost_gpu_hours') }} as expected_lost_gpu_hours
+    from (
+        select
+            run_id,
+            posterior_probability as probability,
+            lost_gpu_hours
+        from {{ name_table(ref('fct_failures'), by_schema) }}
+        union all
+        select
+            run_id,
+            second_order_probability as probability,
+            lost_gpu_hours
+        from {{ name_table(ref('fct_preemptions'), by_schema) }}
+        where is_second_order
+    ) as lost_work
+    group by run_id
+
+),
+
 only_attempts as (
 
     {{ measured_work(
@@ -63,7 +88,8 @@ runs as (
         gpu_seconds,
         interruption_count,
         infrastructure_failure_count,
-        preemption_count
+        preemption_count,
+        requeue_count
     from restarted_runs
 
     union all
@@ -95,14 +121,15 @@ runs as (
         cast(gpu_count * runtime_seconds as bigint) as gpu_seconds,
         cast(is_interrupted as integer) as interruption_count,
         cast(is_infrastructure_failure as integer) as infrastructure_failure_count,
-        cast(state = 'PREEMPTED' as integer) as preemption_count
+        cast(state = 'PREEMPTED' as integer) as preemption_count,
+        0 as requeue_count
     from only_attempts
 
 )
 
 select
     cluster_id,
-    run_id,
+    runs.run_id,
     user_name,
     account,
     partition,
@@ -141,5 +168,9 @@ select
     gpu_seconds,
     interruption_count,
     infrastructure_failure_count,
-    preemption_count
+    preemption_count,
+    requeue_count,
+    case when losses.run_id is null then 0 else losses.lost_gpu_hours end as lost_gpu_hours,
+    case when losses.run_id is null then 0 else losses.expected_lost_gpu_hours end as expected_lost_gpu_hours
 from runs
+left join losses on runs.run_id = losses.run_id

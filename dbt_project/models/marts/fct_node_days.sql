@@ -53,6 +53,8 @@ days as (
 
     select
         cluster_id,
+        study_from_at,
+        study_to_at,
         cast(study_from_at as date) as study_from_date,
         cast(study_to_at as date) as study_to_date,
         {{ unnest_date_range(
@@ -168,6 +170,13 @@ select
     nodes.cluster_id,
     nodes.node_id,
     days.day_date,
+    nodes.gpu_count,
+    coalesce(
+        days.study_from_at <= cast(days.day_date as timestamp)
+        and days.study_to_at >= cast(days.day_date as timestamp) + interval 1 day
+        and gap_days.cluster_id is null,
+        false
+    ) as is_whole_day,
     case
         when uses.node_id is not null then uses.allocated_gpu_hours
         when not coalesce(gap_days.is_unknown, false) then 0

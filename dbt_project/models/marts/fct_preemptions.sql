@@ -38,6 +38,7 @@ victims as (
     select
         attempts.cluster_id,
         attempts.attempt_id,
+        attempts.run_id,
         attempts.runtime_seconds,
         attempts.gpu_count,
         coalesce(logged.logged_at, attempts.ended_at) as preempted_at,
@@ -85,6 +86,7 @@ restarts_after_failure as (
 select
     victims.cluster_id,
     victims.attempt_id,
+    victims.run_id,
     victims.preempted_at,
     victims.preempt_mode,
     victims.instigator_attempt_id,

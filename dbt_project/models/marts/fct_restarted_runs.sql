@@ -52,7 +52,8 @@ totals as (
         {{ exact_sum('lost_seconds_high') }} as lost_seconds_high,
         count(case when is_interrupted then 1 end) as interruption_count,
         count(case when is_infrastructure_failure then 1 end) as infrastructure_failure_count,
-        count(case when state = 'PREEMPTED' then 1 end) as preemption_count
+        count(case when state = 'PREEMPTED' then 1 end) as preemption_count,
+        count(case when attempt_number > 1 and not is_continuation then 1 end) as requeue_count
     from measured
     group by run_id
 
@@ -85,7 +86,8 @@ select
     cast(totals.gpu_seconds as bigint) as gpu_seconds,
     cast(totals.interruption_count as integer) as interruption_count,
     cast(totals.infrastructure_failure_count as integer) as infrastructure_failure_count,
-    cast(totals.preemption_count as integer) as preemption_count
+    cast(totals.preemption_count as integer) as preemption_count,
+    cast(totals.requeue_count as integer) as requeue_count
 from measured as first_attempts
 inner join totals on first_attempts.run_id = totals.run_id
 where first_attempts.run_attempt_number = 1

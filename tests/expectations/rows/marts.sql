@@ -60,7 +60,7 @@ select cluster_id, node_id, gpu_count from raw.nodes;
 
 insert into marts.fct_node_days by name
 select
-    cluster_id, node_id, date '2026-01-01' as day_date, 96.0::double as allocated_gpu_hours,
+    cluster_id, node_id, date '2026-01-01' as day_date, gpu_count, 96.0::double as allocated_gpu_hours,
     12.0::double as in_use_hours, 1.0::double as out_of_service_hours, 0 as failure_count
 from marts.dim_nodes;
 

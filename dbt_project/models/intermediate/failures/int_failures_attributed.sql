@@ -85,6 +85,11 @@ judged as (
     select
         suspects.cluster_id,
         suspects.attempt_id,
+        suspects.job_key,
+        suspects.user_name,
+        suspects.account,
+        suspects.partition,
+        suspects.qos,
         suspects.state,
         suspects.ended_at,
         suspects.runtime_seconds,
@@ -161,6 +166,11 @@ judged as (
 select
     cluster_id,
     attempt_id,
+    job_key,
+    user_name,
+    account,
+    partition,
+    qos,
     state,
     ended_at as failed_at,
     failure_category,
