@@ -23,8 +23,8 @@ TABLE = TableSpec(
     table="est_ettr_by_qos",
     description=(
         "Measured columns of estimates.est_ettr_by_size by the QOS the runs ran in: low ones are preempted, which the "
-        "expected ETTR there does not know. A run whose time in the queue is unknown is left out. One row per cluster, "
-        "QOS and gpu_size_bin that has runs with at least 24 scheduled hours."
+        "expected ETTR there does not know. One row per cluster, QOS and gpu_size_bin that has runs with at least 24 "
+        "scheduled hours."
     ),
     key=("cluster_id", "qos", "gpu_size_bin"),
     columns=(

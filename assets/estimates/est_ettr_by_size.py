@@ -35,7 +35,7 @@ TABLE = TableSpec(
         "scheduled time that was progress (progress_ratio) and the paper's effective training time ratio, which counts "
         "waiting too (ettr_measured), each the mean over runs with limits; what the cluster's reference rate leads to "
         "expect of the latter; and the parts in hours. A run that goes on counts with its time so far; one whose time "
-        "in the queue is unknown is left out. One row per cluster and gpu_size_bin that has such runs."
+        "in the queue is unknown is left out of ETTR. One row per cluster and gpu_size_bin that has such runs."
     ),
     key=("cluster_id", "gpu_size_bin"),
     columns=(

@@ -1,49 +1,14 @@
--- ETTR of long runs by size: what the expected form needs beside what was measured.
+-- Progress and ETTR of long runs by size: what the expected form needs beside what was measured.
 -- Sums and means of floats are taken in the order of run_id: floats added in another order differ in the last digit,
 -- and the same input shall give the same table.
 with clusters as (
     select cluster_id from marts.dim_clusters
 ),
 
-long_runs as (
-    select *
+runs as (
+    select * replace (nullif(node_count, 0) as node_count)
     from marts.fct_job_runs
     where scheduled_hours >= 24
-),
-
-runs as (
-    select
-        cluster_id,
-        run_id,
-        gpu_size_bin,
-        nullif(node_count, 0) as node_count,
-        attempt_count,
-        queue_hours,
-        wallclock_hours,
-        scheduled_hours,
-        working_seconds,
-        productive_hours,
-        productive_hours_high,
-        ettr,
-        ettr_low,
-        ettr_high,
-        progress_ratio,
-        progress_ratio_low,
-        progress_ratio_high,
-        infrastructure_failure_count
-    from long_runs
-    where ettr is not null
-),
-
--- nobody knows how long they waited, and so not which share of their time was productive
-left_out as (
-    select
-        cluster_id,
-        gpu_size_bin,
-        count(*) as run_count
-    from long_runs
-    where ettr is null
-    group by cluster_id, gpu_size_bin
 ),
 
 settings as (
@@ -72,26 +37,29 @@ sizes as (
         cluster_id,
         gpu_size_bin,
         count(*) as run_count,
+        count(ettr) as ettr_count,
         avg(ettr order by run_id) as ettr_mean,
         stddev_samp(ettr order by run_id) as ettr_deviation,
         min(ettr) as ettr_lowest,
         max(ettr) as ettr_highest,
         avg(ettr_low order by run_id) as ettr_bound_low,
         avg(ettr_high order by run_id) as ettr_bound_high,
+        count(progress_ratio) as progress_count,
         avg(progress_ratio order by run_id) as progress_mean,
         stddev_samp(progress_ratio order by run_id) as progress_deviation,
         min(progress_ratio) as progress_lowest,
         max(progress_ratio) as progress_highest,
         avg(progress_ratio_low order by run_id) as progress_ratio_bound_low,
         avg(progress_ratio_high order by run_id) as progress_ratio_bound_high,
-        sum(wallclock_hours order by run_id) as wallclock_hours,
-        sum(queue_hours order by run_id) as queue_hours,
+        if(count(ettr) = count(*), sum(wallclock_hours order by run_id), null) as wallclock_hours,
+        if(count(ettr) = count(*), sum(queue_hours order by run_id), null) as queue_hours,
         sum(scheduled_hours - working_seconds / 3600 order by run_id) as restart_hours,
         sum(working_seconds / 3600 - productive_hours_high order by run_id) as write_hours,
         sum(productive_hours_high - productive_hours order by run_id) as lost_work_hours,
         sum(productive_hours order by run_id) as productive_hours,
         median(node_count) as node_count_median,
-        60 * sum(queue_hours order by run_id) / sum(attempt_count) as queue_minutes_mean,
+        60 * sum(queue_hours order by run_id) / sum(attempt_count) filter (queue_hours is not null)
+            as queue_minutes_mean,
         avg(productive_hours order by run_id) as productive_hours_mean,
         sum(scheduled_hours order by run_id) as scheduled_hours,
         sum(infrastructure_failure_count) as failure_count,
@@ -119,7 +87,11 @@ select
             when sizes.ettr_deviation = 0 then 'the runs do not differ: no limits'
             when sizes.progress_deviation = 0 then 'the runs progress alike: no limits of the progress ratio'
         end,
-        if(left_out.run_count > 0, format('runs left out, time queued unknown: {}', left_out.run_count), null),
+        if(
+            sizes.ettr_count < sizes.run_count,
+            format('runs left out of ETTR, time queued unknown: {}', sizes.run_count - sizes.ettr_count),
+            null
+        ),
         case
             when sizes.node_count_median is null then 'nodes unknown: no expected ETTR'
             when sizes.productive_hours_mean = 0 then 'no productive time: no expected ETTR'
@@ -140,8 +112,4 @@ from sizes
 inner join clusters using (cluster_id)
 left join settings using (cluster_id)
 left join rates using (cluster_id)
-left join left_out
-    on
-        sizes.cluster_id = left_out.cluster_id
-        and sizes.gpu_size_bin is not distinct from left_out.gpu_size_bin
 order by sizes.cluster_id, sizes.gpu_size_bin nulls last

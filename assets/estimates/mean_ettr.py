@@ -29,13 +29,19 @@ def measured_columns(runs: tuple[str, ...]) -> tuple[Column, ...]:
     """Return the columns of both means and of the parts. `runs` names the columns that select the runs."""
     return (
         Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", runs, is_required=True),
-        *_mean("ettr_measured", "ettr", "ETTR as the paper defines it, waiting included", runs),
+        *_mean("ettr_measured", "ettr", "ETTR as the paper defines it, of those whose waiting is known", runs),
         *_mean("progress_ratio", "progress_ratio", "share of scheduled time that was progress", runs),
         *(
             Column(f"{part}_hours", "double", "hours", f"Time the runs spent {words}.", _of(columns, runs))
             for part, (words, columns) in PARTS.items()
         ),
-        Column("wallclock_hours", "double", "hours", "The sum of these parts.", _of(("wallclock_hours",), runs)),
+        Column(
+            "wallclock_hours",
+            "double",
+            "hours",
+            "Sum of these parts; NULL: waiting is unknown.",
+            _of(("wallclock_hours",), runs),
+        ),
         *(
             Column(
                 f"{part}_wallclock_ratio",
@@ -51,7 +57,7 @@ def measured_columns(runs: tuple[str, ...]) -> tuple[Column, ...]:
 
 def _mean(stem: str, of: str, what: str, runs: tuple[str, ...]) -> tuple[Column, ...]:
     return (
-        Column(stem, "double", RATIO, f"Mean over the runs: {what}.", _of((of,), runs), is_required=True),
+        Column(stem, "double", RATIO, f"Mean over the runs: {what}.", _of((of,), runs)),
         Column(
             f"{stem}_low",
             "double",
@@ -108,5 +114,5 @@ def measured_values(groups: pd.DataFrame) -> dict[str, Any]:
 
 
 def _mean_of(groups: pd.DataFrame, ratio: str) -> MeanInterval:
-    names = ("run_count", *(f"{ratio}_{value}" for value in ("mean", "deviation", "lowest", "highest")))
+    names = (f"{ratio}_{value}" for value in ("count", "mean", "deviation", "lowest", "highest"))
     return mean_or_bounds(*(numbers(groups, name) for name in names))

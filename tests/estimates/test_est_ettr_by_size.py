@@ -132,17 +132,22 @@ def test_unknown_nodes_leave_the_expected_value_unknown(rows):
     assert row["note"].endswith("nodes unknown: no expected ETTR")
 
 
-def test_a_run_of_unknown_queue_is_left_out_and_told_of(warehouse):
+def test_a_run_of_unknown_queue_is_left_out_of_ettr_and_told_of(warehouse):
     with warehouse.writing() as con:
         con.execute(
-            "update marts.fct_job_runs set queue_hours = null, ettr = null, ettr_low = null, ettr_high = null "
+            "update marts.fct_job_runs set queue_hours = null, wallclock_hours = null, ettr = null, ettr_low = null, "
+            "ettr_high = null "
             "where cluster_id = 'quiet' or (cluster_id = 'large' and run_id = 'r2')"
         )
     est_ettr_by_size(warehouse=warehouse)
     (row,) = read(warehouse, "est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
-    assert (row["run_count"], row["ettr_measured"]) == (2, pytest.approx(0.955))
-    assert "runs left out, time queued unknown: 1" in row["note"]
-    assert read(warehouse, "est_ettr_by_size", cluster_id="quiet") == []
+    assert (row["run_count"], row["ettr_measured"]) == (3, pytest.approx(0.955))
+    assert row["progress_ratio"] == pytest.approx((238 / 240 + 118 / 120 + 28 / 30) / 3)
+    assert [row["queue_hours"], row["wallclock_hours"], row["restart_wallclock_ratio"]] == [None, None, None]
+    assert row["queue_minutes_mean"] == pytest.approx(60 / 2)
+    assert "runs left out of ETTR, time queued unknown: 1" in row["note"]
+    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="quiet", gpu_size_bin=256)
+    assert (row["ettr_measured"], row["progress_ratio"], row["ettr_expected"]) == (None, pytest.approx(74 / 75), None)
 
 
 def test_no_long_run_is_an_empty_table_not_an_error(warehouse):

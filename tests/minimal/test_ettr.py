@@ -66,7 +66,7 @@ def test_a_run_of_one_attempt_counts_its_time_so_far(minimal):
 
 def test_where_nobody_knows_how_long_a_run_queued_nobody_knows_its_ettr(minimal):
     assert run(minimal, "eligible-not-exported") == (None, 48, approx(48 - RESTART_HOURS), None, 48 * 32)
-    assert measured(minimal, "eligible-not-exported") == []
+    assert measured(minimal, "eligible-not-exported") == [(1, None, approx(48 - RESTART_HOURS))]
 
 
 def test_the_bounds_hold_what_a_time_limit_left(minimal):

@@ -146,7 +146,7 @@ def plant_estimates(con: duckdb.DuckDBPyConnection, cluster_id: str, node_count:
 
 
 def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
-    """Long runs of the simulated cluster; the largest size has a single one."""
+    """Long runs of the simulated cluster; the largest size has a single one, and nobody knows how long it waited."""
     rows = []
     for size, runs, value in ((32, 14, 0.97), (64, 9, 0.96), (128, 5, 0.94), (256, 1, 0.91)):
         several = runs > 1
@@ -169,9 +169,11 @@ def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
             f"progress_ratio_{end}": value + {"low": 0.01, "high": 0.025}[end] if several else None
             for end in ("low", "high")
         }
-        parts = {"queue": 8.0, "restart": 0.5, "lost_work": 1.0, "write": 0.0, "productive": 38.5}
-        row |= {f"{part}_hours": runs * hours for part, hours in parts.items()} | {"wallclock_hours": 48.0 * runs}
-        row |= {f"{part}_wallclock_ratio": hours / 48.0 for part, hours in parts.items()}
+        hours = {"queue": 8.0, "restart": 0.5, "lost_work": 1.0, "write": 0.0, "productive": 38.5, "wallclock": 48.0}
+        row |= {f"{part}_hours": runs * value for part, value in hours.items()}
+        row |= {f"{part}_wallclock_ratio": value / 48 for part, value in hours.items() if part != "wallclock"}
+        if not several:
+            row |= dict.fromkeys(("ettr_measured", *(name for name in row if "queue" in name or "wallclock" in name)))
         row |= {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0, "confidence_level": 0.9}
         rows.append(row | {"note": None if several else "a single run: no limits"})
     insert(con, "estimates.est_ettr_by_size", rows)

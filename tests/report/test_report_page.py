@@ -186,6 +186,7 @@ def test_the_parts_of_long_runs_stand_apart(demo):
     of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
     assert (of_sizes[0][4], of_sizes[0][7]) == ("99.0%", "0.970 0.950 to 0.980")
     parts = table(section(demo, "ettr"), "Hours of long runs by part").rows()
+    assert parts[-1][4:] == ["1.00", "unknown", "unknown"]
     assert parts[0] == ["32 GPUs", "539 80.2%", "0", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
 
 

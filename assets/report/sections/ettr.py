@@ -75,8 +75,8 @@ def ettr(own: Own) -> Section:
 
 
 def _hours(part: str) -> Col:
-    hours, ratio = f"{PARTS[part]}_hours", f"{PARTS[part]}_wallclock_ratio"
-    return Col(f"#{part}", hours, short, detail=lambda row: share(row[ratio]) if row[hours] else "")
+    ratio = f"{PARTS[part]}_wallclock_ratio"
+    return Col(f"#{part}", f"{PARTS[part]}_hours", short, detail=lambda row: share(row[ratio]) if row[ratio] else "")
 
 
 def waiting(row: Row) -> str:
@@ -84,26 +84,23 @@ def waiting(row: Row) -> str:
 
     >>> waiting({"queue_hours": 440.0, "exposure": 400.0, "ettr_measured": 0.4831})
     "waited 110 h for each 100 h scheduled: the paper's ETTR, which counts waiting, is 0.483"
+    >>> waiting({"queue_hours": None})
+    "how long they waited is unknown, and so is the paper's ETTR: `Eligible` of `sacct` tells it"
     """
+    if row["queue_hours"] is None:
+        return "how long they waited is unknown, and so is the paper's ETTR: `Eligible` of `sacct` tells it"
     waited = f"waited {short(100 * row['queue_hours'] / row['exposure'])} h for each 100 h scheduled"
     return f"{waited}: the paper's ETTR, which counts waiting, is {short(row['ettr_measured'])}"
 
 
 def explain_missing_ettr(runs: Row) -> str:
-    """Say why there is no ETTR.
+    """Say why there is nothing to tell.
 
     >>> explain_missing_ettr({})
     'There is no ETTR: no job run was recorded.'
-    >>> explain_missing_ettr({"run_count": 3, "longest_hours": 30.0, "is_queue_unknown": True})[:45]
-    'There is no ETTR: accounting does not tell wh'
     """
     if not runs:
         return "There is no ETTR: no job run was recorded."
-    if runs["is_queue_unknown"]:
-        return (
-            "There is no ETTR: accounting does not tell when jobs became eligible, and so not how long they queued. "
-            "`sacct` does with `Eligible` among its columns."
-        )
     return (
         "There is no ETTR: it is measured on runs scheduled for 24 h and more, where restarts and lost work weigh "
         f"something, and the longest of the {plural(runs['run_count'], 'run')} here was scheduled for "
@@ -111,7 +108,10 @@ def explain_missing_ettr(runs: Row) -> str:
     )
 
 
-def _figure(rows: list[Row]) -> Figure:
+def _figure(sizes: list[Row]) -> Figure | None:
+    rows = [row for row in sizes if row["wallclock_hours"]]
+    if not rows:
+        return None
     bars = [
         {
             "size": gpus(row["gpu_size_bin"]),
