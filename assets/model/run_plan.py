@@ -226,7 +226,7 @@ def plan_checkpoints(
     value, low, high = (np.where(r > 0, r, np.nan) * nodes for r in (rate.value, rate.low, rate.high))
 
     def costs(per_day: NDArray[np.float64]) -> dict[str, ArrayLike]:
-        wait = queue_minutes * probability_without_spare(per_day, repair_days, spare_count)
+        wait = np.asarray(queue_minutes) * probability_without_spare(per_day, repair_days, spare_count)
         return {"restart_minutes": restart_minutes, "write_minutes": write_minutes, "queue_minutes": wait}
 
     young, daly, optimal = (form(value, write_minutes) for form in (young_minutes, daly_minutes, optimal_minutes))

@@ -6,6 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+USUAL_REPAIR_HOURS = 24.0
+"""How long a failed node is taken to be out of service where no record tells."""
+HARDLY_EVER = 0.05
+
 
 def probability_without_spare(
     failures_per_day: ArrayLike, repair_days: ArrayLike, spare_count: ArrayLike
@@ -55,3 +59,25 @@ def probability_without_spare(
     if np.any(rate < 0) or np.any(days < 0) or np.any(spares < 0):
         raise ValueError("rates, repair times and spares are 0 or more")
     return np.where(spares == 0, 1.0, special.gammainc(np.maximum(spares, 1.0), rate * days))
+
+
+def enough_spares(failures_per_day: float, repair_days: float) -> float:
+    """Count the spare nodes with which hardly any failure, one in twenty at most, finds none.
+
+    Parameters
+    ----------
+    failures_per_day, repair_days
+        As in `probability_without_spare`, one number each.
+
+    Returns
+    -------
+    float
+        A whole number; `nan` where a parameter is.
+
+    Examples
+    --------
+    >>> enough_spares(2.0, 0.5), enough_spares(106.5, 1.0)
+    (4.0, 125.0)
+    """
+    fewer = special.pdtrik(1.0 - HARDLY_EVER, failures_per_day * repair_days)
+    return float(np.ceil(np.maximum(fewer, 0.0)) + 1.0)

@@ -1,16 +1,17 @@
-"""Sliders that answer what a planned run has to expect: the data they start from, and their markup.
+"""Fields and sliders that answer what a planned run has to expect: the data they start from, and their markup.
 
 The page computes with `templates/whatif_model.js`, whose formulas are those of `assets/model`; a test compares them.
 """
 
 from __future__ import annotations
 
-import math
+from shlex import quote
 from typing import Any
 
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import DAYS_PER_MONTH, month_variation
 from assets.model.run_outlook import RUN_COUNT
+from assets.model.spares import USUAL_REPAIR_HOURS
 from assets.report.filling import TEMPLATES, environment
 from assets.report.numbers import DEFAULT_CONFIDENCE
 from assets.report.queries import Own, Row
@@ -25,20 +26,15 @@ SPARES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 30, 45, 60, 90, 180)
 TARGETS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99)
 GRID_MINUTES = (5, 15, 30, 60, 120, 240)
-DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 0.0, "planned_days": 30.0, "ettr_target": 0.9}
-USUAL_WAIT = 0.0
-"""As in the tables: a run without queue."""
-USUAL_REPAIR = 24.0
-LARGER = 4
-"""How many times the size of the cluster the slider goes up to."""
+DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 5.0, "planned_days": 30.0, "ettr_target": 0.9}
+MOST_GPUS = 131_072
 
 
 def start_of(own: Own) -> Row:
     """Gather what the sliders start from: the reference rate with what it rests on, the machine, its settings."""
     months = own.rows("forecasts")
-    plan, outages = own.row("checkpoint_plans"), [row for row in own.rows("nodes") if row["repair_count"]]
-    count, hours = (sum(row[name] for row in outages) for name in ("repair_count", "repair_hours"))
-    rate = dict.fromkeys(("population", "failure_count", "failure_variance", "node_days", "note"))
+    plan = own.row("checkpoint_plans")
+    rate = dict.fromkeys(("population", "has_enough_data", "failure_count", "failure_variance", "node_days", "note"))
     return {
         **own.cluster,
         **rate,
@@ -46,8 +42,7 @@ def start_of(own: Own) -> Row:
         "month_failure_counts": [month["month_failure_count"] for month in months],
         "month_node_days": [month["month_node_days"] for month in months],
         **{name: plan.get(name) for name in DEFAULTS},
-        "repair_count": count,
-        "repair_hours": hours / count if count else None,
+        **{name: own.row("repairs").get(name) for name in ("repair_count", "repair_hours")},
     }
 
 
@@ -57,8 +52,9 @@ def what_if(row: Row, anchor: str) -> str:
     The row is what `start_of` returned. The anchor begins every element id of the block.
     """
     data = what_if_data(row)
+    command = f"faultline plan --cluster {quote(str(row['cluster_id']))}"
     block = environment().get_template("whatif.html.j2")
-    return block.render(anchor=anchor, data=data, sliders=sliders_of(row) if data else (), row=row)
+    return block.render(anchor=anchor, data=data, sliders=sliders_of(row) if data else (), row=row, command=command)
 
 
 def what_if_script() -> str:
@@ -80,7 +76,7 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
         return None
     rate: Row = dict.fromkeys(("value", "low", "high", "failure_count", "node_days", "month_variance"))
     rate |= {"dispersion": 1.0, "confidence_level": DEFAULT_CONFIDENCE, "month_concentration": 1.0}
-    if row["failure_count"] is not None and row["node_days"]:
+    if row["failure_count"] is not None and row["node_days"] and row["has_enough_data"]:
         found = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
         rate |= {name: float(getattr(found, name)) for name in ("low", "high", "dispersion", "confidence_level")}
         rate |= {name: float(row[name]) for name in ("failure_count", "node_days")}
@@ -102,30 +98,28 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
 
 
 def sizes_of(row: Row) -> tuple[int, ...]:
-    """List the sizes of runs to choose from: doublings of a node, the cluster itself, and up to four times that.
+    """List the sizes of runs on the slider: doublings of a node up to 131,072 GPUs, and the cluster itself.
 
-    >>> sizes_of({"gpus_per_node": 8, "gpu_count": 40})
-    (8, 16, 32, 40, 64, 128, 160)
+    >>> sizes_of({"gpus_per_node": 8, "gpu_count": 40})[:5]
+    (8, 16, 32, 40, 64)
     """
     node, whole = int(row["gpus_per_node"]), int(row["gpu_count"])
-    largest = LARGER * whole
-    doublings = {node << step for step in range(math.ceil(math.log2(max(2, largest / node))))}
-    return tuple(sorted({size for size in doublings if size <= largest} | {node, whole, largest}))
+    return tuple(sorted({whole} | {node << step for step in range(18) if node << step <= max(MOST_GPUS, whole)}))
 
 
 def sliders_of(row: Row) -> list[tuple[Any, ...]]:
-    """Give the name in the model, label, unit, values and place of each slider: where the cluster's records are."""
+    """Give name, label, unit, least and greatest number, start and slider's places: where the cluster's records are."""
     found = {name: DEFAULTS[name] if row[name] is None else row[name] for name in DEFAULTS}
-    repair = row["repair_hours"] if row["repair_count"] else USUAL_REPAIR
-    sliders = (
-        ("gpus", "GPUs", "GPUs", sizes_of(row), row["gpu_count"]),
-        ("checkpoint", "Checkpoint every", "min", MINUTES, row["checkpoint_minutes"] or 60),
-        ("write", "Writing one takes", "min", WRITE_MINUTES, found["write_minutes"]),
-        ("restart", "Restart takes", "min", RESTART_MINUTES, found["restart_minutes"]),
-        ("spares", "Spare nodes", "nodes", SPARES, 0),
-        ("queue", "Wait where no spare is left", "min", QUEUE_MINUTES, USUAL_WAIT),
-        ("repair_hours", "A failed node is out for", "h", REPAIR_HOURS, round(max(repair, 0.1), 1)),
-        ("days", "The run holds its nodes for", "days", DAYS, found["planned_days"]),
-        ("target", "Target ETTR", "", TARGETS, found["ettr_target"]),
-    )
-    return [(*texts, sorted({*map(float, values), float(start)}), start) for *texts, values, start in sliders]
+    repair = row["repair_hours"] or USUAL_REPAIR_HOURS
+    sizes = sizes_of(row)
+    return [
+        ("gpus", "GPUs", "", 1, max(MOST_GPUS, sizes[-1]), row["gpu_count"], sizes),
+        ("checkpoint", "Checkpoint every", "min", 0.01, 1e6, row["checkpoint_minutes"] or 60, MINUTES),
+        ("write", "Writing one takes", "min", 0, 1e6, found["write_minutes"], WRITE_MINUTES),
+        ("restart", "Restart takes", "min", 0, 1e6, found["restart_minutes"], RESTART_MINUTES),
+        ("spares", "Spare nodes", "", 0, MOST_GPUS, 0, SPARES),
+        ("queue", "Wait where no spare is left", "min", 0, 1e6, 0, QUEUE_MINUTES),
+        ("repair_hours", "A failed node is out for", "h", 0, 1e6, repair, REPAIR_HOURS),
+        ("days", "The run holds its nodes for", "days", 0.01, 36_500, found["planned_days"], DAYS),
+        ("target", "Target ETTR", "", 0.001, 0.999, found["ettr_target"], TARGETS),
+    ]

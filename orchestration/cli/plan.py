@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
-from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
+from orchestration.cli.options import HomeOption, JsonOption, answer, fail, settings_of
 
-EXAMPLES = "Example: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`"
+EXAMPLES = (
+    "Examples: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`; "
+    "`faultline plan --gpus 131072 --rate 6.5 --queue 30m --spares 4 --html plan.html`"
+)
 # Far beyond any machine; what lies outside is a slip of the keyboard, of which floats would make infinities.
 MOST_GPUS = 1_000_000_000
 RATES = (1e-6, 1e6)
@@ -28,9 +33,27 @@ def plan(  # noqa: PLR0917
         ),
     ] = None,
     rate: Annotated[float | None, typer.Option("--rate", help="Or this rate, in failures per 1,000 node-days.")] = None,
-    write: Annotated[str, typer.Option("--write", help="How long one checkpoint stops the work.")] = "5m",
-    restart: Annotated[str, typer.Option("--restart", help="From an attempt's start to its first step.")] = "5m",
-    queue: Annotated[str, typer.Option("--queue", help="Time in the queue before each attempt.")] = "0m",
+    write: Annotated[
+        str | None,
+        typer.Option("--write", help="How long one checkpoint stops the work [default: the cluster's setting; 5m]."),
+    ] = None,
+    restart: Annotated[
+        str | None,
+        typer.Option(
+            "--restart", help="From an attempt's start to its first step [default: the cluster's setting; 5m]."
+        ),
+    ] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option("--queue", help="Time in the queue before each attempt that finds no spare node [default: 0m]."),
+    ] = None,
+    spares: Annotated[
+        str | None, typer.Option("--spares", metavar="N|none", help="Spare nodes that are held ready [default: none].")
+    ] = None,
+    repair: Annotated[
+        str | None,
+        typer.Option("--repair", help="How long a failed node is out [default: the cluster's mean; 24h]."),
+    ] = None,
     checkpoint: Annotated[
         str | None,
         typer.Option("--checkpoint", help="Judge this interval, too [default: Young's; 60m where writes are free]."),
@@ -40,15 +63,17 @@ def plan(  # noqa: PLR0917
     gpus_per_node: Annotated[
         int | None, typer.Option("--gpus-per-node", min=1, help="[default: the cluster's; 8 with --rate]")
     ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the answer as a page to send into FILE.")] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Tell what a run has to expect: interruptions, how often to checkpoint, what ETTR.
 
-    Durations are written 30s, 5m, 1h.
+    Durations are written 30s, 5m, 1h. What you leave out is assumed: the answer names it, with what it changes.
     """
     from orchestration.reading import plan as planning
     from orchestration.reading.plan_lines import print_plan
+    from orchestration.reading.run_to_plan import RunToPlan, minutes_of, spares_of
 
     if cluster is not None and rate is not None:
         raise typer.BadParameter("give --cluster or --rate, not both")
@@ -57,16 +82,17 @@ def plan(  # noqa: PLR0917
     )
     _demand("--days", 0 < days <= MOST_DAYS, f"a run lasts longer than 0 days, and at most {MOST_DAYS:,}")
     _demand("--target", 0 < target < 1, "an ETTR lies between 0 and 1")
-    run = planning.RunToPlan(
-        gpu_count=gpus,
-        restart_minutes=_minutes("--restart", restart),
-        write_minutes=_minutes("--write", write),
-        queue_minutes=_minutes("--queue", queue),
-        checkpoint_minutes=None if checkpoint is None else _minutes("--checkpoint", checkpoint),
-        planned_days=days,
-        ettr_target=target,
-        gpus_per_node=gpus_per_node,
-    )
+    costs = {
+        "write_minutes": _read("--write", write, minutes_of),
+        "restart_minutes": _read("--restart", restart, minutes_of),
+        "queue_minutes": _read("--queue", queue, minutes_of),
+        "spare_count": _read("--spares", spares, spares_of),
+        "repair_hours": _read("--repair", repair, lambda text: minutes_of(text) / 60),
+    }
+    run = RunToPlan(
+        gpus, days, target, _read("--checkpoint", checkpoint, minutes_of), gpus_per_node,
+        given={name: value for name, value in costs.items() if value is not None},
+    )  # fmt: skip
     _demand("--checkpoint", run.checkpoint_minutes != 0, "an interval is longer than 0")
     if rate is not None:
         found = planning.plan_at_rate(rate, run)
@@ -76,18 +102,25 @@ def plan(  # noqa: PLR0917
             found = answer(lambda: planning.plan_on_cluster(file, cluster, run))
         except planning.WrongQuestion as error:
             raise typer.BadParameter(terminal.visible(str(error))) from None
+    if html is not None:
+        from orchestration.reading.plan_page import plan_page
+
+        try:
+            html.write_text(plan_page(found), encoding="utf-8")
+        except OSError as error:
+            fail(f"{html} cannot be written: {error.strerror or error}; name another file")
     if as_json:
         terminal.say_json(found, indent=2)
+    elif html is not None:
+        terminal.say(str(html))
     else:
         print_plan(found)
 
 
-def _minutes(option: str, text: str) -> float:
-    """Read a duration given on the command line."""
-    from orchestration.reading.plan import minutes_of
-
+def _read(option: str, text: str | None, reading: Callable[[str], float]) -> float | None:
+    """Read a value given on the command line."""
     try:
-        return minutes_of(text)
+        return None if text is None else reading(text)
     except ValueError as error:
         raise typer.BadParameter(terminal.visible(str(error)), param_hint=option) from None
 

@@ -5,12 +5,11 @@ It reads estimates.est_failure_rates of the published file and leaves all arithm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 
 from assets.model.checkpoint import longest_minutes
@@ -19,7 +18,7 @@ from assets.model.failure_rate import RateInterval
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import MonthVariation, month_variation
 from assets.model.mttf import mttf_at_scale, nodes_of
-from assets.model.run_outlook import RunOutlook, run_outlook
+from assets.model.run_outlook import RUN_COUNT, RunOutlook, run_outlook
 from assets.model.run_plan import (
     assumed_rate,
     plan_checkpoints,
@@ -29,14 +28,16 @@ from assets.model.run_plan import (
 from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
 from assets.report.wording import stale
 from assets.rows import rows_of
-from assets.sql import literal
+from orchestration.reading.plan_assumptions import assumptions
 from orchestration.reading.plan_prior import answers_with_prior
 from orchestration.reading.published import ReadingError, published
+from orchestration.reading.run_to_plan import USUAL, RunToPlan
 from orchestration.values import plain
 
 GPUS_PER_NODE = 8
 CHECKPOINT_MINUTES = 60.0
 
+REPAIRS = files("assets.report").joinpath("sql/repairs.sql").read_text(encoding="utf-8")
 MONTHS = files("assets.estimates").joinpath("reference_months.sql").read_text(encoding="utf-8")
 RATES = """
     select
@@ -64,7 +65,10 @@ RATES = """
         sizes.mttf_hours as mttf_hours_measured,
         sizes.mttf_hours_low as mttf_hours_measured_low,
         sizes.mttf_hours_high as mttf_hours_measured_high,
-        sizes.failure_count as failure_count_measured
+        sizes.failure_count as failure_count_measured,
+        (to_json(clusters)->>'restart_minutes')::double as restart_minutes,
+        nullif((to_json(clusters)->>'write_minutes')::double, 0) as write_minutes,
+        repairs.repair_hours
     from estimates.est_failure_rates as rates
     inner join marts.dim_clusters as clusters using (cluster_id)
     left join estimates.est_failure_rates as incidents
@@ -78,6 +82,8 @@ RATES = """
     ) as projections on rates.cluster_id = projections.cluster_id
     left join (
 {months}    ) as months on rates.cluster_id = months.cluster_id
+    left join (
+{repairs}    ) as repairs on rates.cluster_id = repairs.cluster_id
     left join estimates.est_scale_tests as scale_tests on rates.cluster_id = scale_tests.cluster_id
     left join estimates.est_mttf_by_size as sizes
         on rates.cluster_id = sizes.cluster_id
@@ -103,51 +109,6 @@ class WrongQuestion(Exception):
     """The cluster does not exist, or none was named among several; the text lists them, on one line."""
 
 
-@dataclass(frozen=True)
-class RunToPlan:
-    """The planned run: size, costs in minutes, days for which it holds its nodes, and the ETTR to reach.
-
-    `checkpoint_minutes` and `gpus_per_node` are None if the user did not give them.
-    """
-
-    gpu_count: int
-    restart_minutes: float
-    write_minutes: float
-    queue_minutes: float
-    checkpoint_minutes: float | None
-    planned_days: float
-    ettr_target: float
-    gpus_per_node: int | None = None
-
-    @property
-    def costs(self) -> dict[str, float]:
-        """The costs as parameters of the formulas of `assets.model`."""
-        return {
-            "restart_minutes": self.restart_minutes,
-            "write_minutes": self.write_minutes,
-            "queue_minutes": self.queue_minutes,
-        }
-
-
-def minutes_of(text: str) -> float:
-    """Read a duration such as 30s, 5m or 1h30m the way DuckDB reads an interval; a bare number has no unit.
-
-    >>> minutes_of("30s"), minutes_of("1h30m"), minutes_of("0")
-    (0.5, 90.0, 0.0)
-    """
-    # A bound parameter would make DuckDB import pandas, which takes longer than the whole answer.
-    with duckdb.connect() as con:
-        try:
-            rows = con.execute(f"select epoch(try_cast({literal(text)} as interval)) / 60").fetchall()
-        except duckdb.Error:
-            rows = [(None,)]
-    minutes = rows[0][0]
-    is_bare = text.strip().replace(".", "").isdigit()
-    if minutes is None or minutes < 0 or (is_bare and minutes > 0):
-        raise ValueError(f"'{text}' is no duration; write 30s, 5m or 1h")
-    return float(minutes)
-
-
 def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[str, Any]:
     """Plan with the measured rate of a cluster; without a name, of the only cluster.
 
@@ -159,7 +120,9 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
         Nothing is published, or the cluster has no failure rate, or too little was seen of it to tell one.
     """
     with published(path) as con:
-        rates = rows_of(con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length(), months=MONTHS))
+        rates = rows_of(
+            con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length(), months=MONTHS, repairs=REPAIRS)
+        )
     clusters = {rate["cluster_id"]: rate for rate in rates}
     if not clusters:
         raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")
@@ -180,37 +143,45 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
         raise ReadingError(f"the GPUs per node of '{found['cluster_id']}' are unknown; give --gpus-per-node")
     rate = weighted_interval(found["failure_count"], found["failure_variance"], found["node_days"])
     months = month_variation(found["month_failure_counts"], found["month_node_days"], float(rate.dispersion))
-    return _answer(rate, int(gpus_per_node), run, found, months)
+    fleet = () if run.gpus_per_node else (found["cluster_gpu_count"] or 0, found["cluster_gpu_node_count"] or 0)
+    known = {name: found[name] for name in USUAL if found.get(name) is not None}
+    nodes = float(nodes_of(run.gpu_count, gpus_per_node, *fleet))
+    return answer_at(rate, int(gpus_per_node), nodes, replace(run, known=known), source=found, months=months)
 
 
 def plan_at_rate(failures_per_1000_node_days: float, run: RunToPlan) -> dict[str, Any]:
     """Plan with a rate that is taken as known."""
-    return _answer(assumed_rate(failures_per_1000_node_days / 1000), run.gpus_per_node or GPUS_PER_NODE, run, {})
+    gpus_per_node = run.gpus_per_node or GPUS_PER_NODE
+    nodes = float(nodes_of(run.gpu_count, gpus_per_node))
+    return answer_at(assumed_rate(failures_per_1000_node_days / 1000), gpus_per_node, nodes, run, source={})
 
 
-def _answer(
+def answer_at(
     rate: RateInterval,
     gpus_per_node: int,
+    nodes: float,
     run: RunToPlan,
+    *,
     source: dict[str, Any],
     months: MonthVariation | None = None,
 ) -> dict[str, Any]:
     """Compute the answer; `source` is the cluster's row and `months` its months, empty and None for a given rate."""
     variance = float(months.of_future(run.planned_days)) if months else 0.0
-    fleet = (
-        () if run.gpus_per_node else (source.get("cluster_gpu_count") or 0, source.get("cluster_gpu_node_count") or 0)
-    )
-    nodes = float(nodes_of(run.gpu_count, gpus_per_node, *fleet))
     node_days = nodes * run.planned_days
     value = np.where(rate.value > 0, rate.value, np.nan)
     per_day = value * nodes
     mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, node_days, variance)
     plan = plan_checkpoints(rate, nodes, **run.costs)
     # If writes cost nothing, the best interval is 0, which is not a usable one.
-    interval = run.checkpoint_minutes or (float(plan.young) if run.write_minutes else CHECKPOINT_MINUTES)
+    interval = run.checkpoint_minutes or (float(plan.young) if run.cost("write_minutes") else CHECKPOINT_MINUTES)
+    costs = run.costs_at(float(per_day))
     best = _outlook(rate, nodes, float(plan.optimal), run, variance)
     own = _outlook(rate, nodes, run.checkpoint_minutes, run, variance) if run.checkpoint_minutes else None
-    wallclock_days = run.planned_days * (1 + per_day * run.queue_minutes / 1440)
+    wallclock_days = run.planned_days * (1 + per_day * costs["queue_minutes"] / 1440)
+
+    def ettr_at(per_node_day: float) -> float:
+        return float(expected_ettr_exact(per_node_day * nodes, interval, **run.costs_at(per_node_day * nodes)))
+
     found = {
         "cluster_id": source.get("cluster_id"),
         "is_simulated": source.get("is_simulated"),
@@ -227,7 +198,8 @@ def _answer(
         "gpus_per_node": gpus_per_node,
         "node_count": int(nodes),
         "planned_days": run.planned_days,
-        **run.costs,
+        **{name: run.cost(name) for name in USUAL},
+        "probability_without_spare": run.without_spare(float(per_day)),
         "failures_per_1000_node_days": 1000 * value,
         "failures_per_1000_node_days_low": 1000 * rate.low,
         "failures_per_1000_node_days_high": 1000 * rate.high,
@@ -247,10 +219,12 @@ def _answer(
         "checkpoint_minutes_optimal": plan.optimal,
         "checkpoint_minutes_optimal_low": plan.optimal_low,
         "checkpoint_minutes_optimal_high": plan.optimal_high,
-        "checkpoint_minutes_longest": longest_minutes(per_day, run.ettr_target, **run.costs),
+        "checkpoint_minutes_longest": longest_minutes(per_day, run.ettr_target, **costs),
         "checkpoint_minutes": interval,
-        "ettr_expected": expected_ettr(per_day, interval, **run.costs),
-        "ettr_expected_exact": expected_ettr_exact(per_day, interval, **run.costs),
+        "ettr_expected": expected_ettr(per_day, interval, **costs),
+        "ettr_expected_exact": ettr_at(float(value)),
+        "ettr_expected_exact_low": ettr_at(float(rate.high)),
+        "ettr_expected_exact_high": ettr_at(float(rate.low)),
         "ettr_expected_young": plan.ettr_young,
         "ettr_optimal": plan.ettr_optimal,
         "ettr_optimal_low": plan.ettr_optimal_low,
@@ -262,6 +236,7 @@ def _answer(
         "ettr_target": run.ettr_target,
         "probability_ettr_ge_target": best.probability,
         "probability_ettr_ge_target_at_checkpoint": own.probability if own else None,
+        "assumptions": assumptions(rate, nodes, gpus_per_node, run),
     }
     return {name: plain(value) for name, value in found.items()} | {"notes": notes(source, run, found)}
 
@@ -273,9 +248,10 @@ def _outlook(
         rate,
         nodes,
         checkpoint_minutes,
-        **run.costs,
+        **run.costs_at(float(rate.value) * nodes),
         scheduled_days=run.planned_days,
         target=run.ettr_target,
+        run_count=RUN_COUNT,
         relative_variance=relative_variance,
     )
 

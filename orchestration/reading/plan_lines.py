@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
@@ -24,17 +25,23 @@ def print_plan(answer: Answer) -> None:
 
 def lines_of(answer: Answer) -> list[str]:
     """Put the answer into lines; the first column says what a line is about."""
-    parts = {
+    parts = parts_of(answer)
+    return [f"{label if at == 0 else '':<15}{line}" for label, lines in parts.items() for at, line in enumerate(lines)]
+
+
+def parts_of(answer: Answer) -> dict[str, list[str]]:
+    """Put the answer into sentences, by what they are about."""
+    return {
         "run": _run(answer),
         "interruptions": _interruptions(answer),
         "checkpoint": _checkpoint(answer),
         "ETTR": _ettr(answer),
         "target": _target(answer),
+        "assumed": _assumed(answer),
         "rate": _rate(answer),
         "prior": _prior(answer),
         "note": answer["notes"],
     }
-    return [f"{label if at == 0 else '':<15}{line}" for label, lines in parts.items() for at, line in enumerate(lines)]
 
 
 def _run(a: Answer) -> list[str]:
@@ -42,6 +49,10 @@ def _run(a: Answer) -> list[str]:
     if a["cluster_id"]:
         where = f"on {a['cluster_id']}{' (a simulated cluster)' if a['is_simulated'] else ''}"
     costs = ", ".join(f"{name} {_cost(a[f'{name}_minutes'])}" for name in ("restart", "write", "queue"))
+    if a["spare_count"]:
+        costs += f"; {plural(a['spare_count'], 'spare node')}, nodes out for {duration(a['repair_hours'])}"
+        if a["probability_without_spare"] is not None:
+            costs += f": {chance(a['probability_without_spare'])} of failures find no spare"
     return [
         f"{gpus(a['gpu_count'])} on {plural(a['node_count'], 'node')} for {plural_days(a['planned_days'])}, {where}",
         costs,
@@ -60,7 +71,7 @@ def _interruptions(a: Answer) -> list[str]:
     if a["rate_source"] == "measured":
         every += f" ({hours_span(a['mttf_hours_low'], a['mttf_hours_high'])}, {sure})"
     return [
-        f"{_count(a['expected_interruptions'])} to expect; {limits} in a single run ({sure}); {every}",
+        f"{count_of(a['expected_interruptions'])} to expect; {limits} in a single run ({sure}); {every}",
         f"without any: {chance(a['probability_uninterrupted'])} likely",
     ]
 
@@ -109,6 +120,22 @@ def _target(a: Answer) -> list[str]:
     return [line if own is None else f"{line}; {chance(own)} with your checkpoints"]
 
 
+def _assumed(a: Answer) -> list[str]:
+    lines = []
+    for each in a["assumptions"]:
+        write, label = ASSUMED[each["name"]]
+        known = ", as on this cluster" if each["source"] == "cluster" else ""
+        said = f"{label} {write(each['value'])}" if each["value"] is not None else label
+        if each["other_value"] is None:
+            effect = "another value changes nothing where no attempt waits in a queue"
+        elif each["ettr"] is None:
+            effect = "what it changes cannot be told without a failure rate"
+        else:
+            effect = f"with {write(each['other_value'])} the ETTR would be {short(each['ettr'])}"
+        lines.append(f"{said}{known}: {effect}")
+    return lines
+
+
 def _rate(a: Answer) -> list[str]:
     unit = "failures per 1,000 node-days"
     if a["rate_source"] == "given":
@@ -132,14 +159,15 @@ def _prior(a: Answer) -> list[str]:
         f"few failures tell little; a prior from published fleets ({short(a['prior_failures_per_1000_node_days'])} "
         f"failures per 1,000 node-days, weight {short(a['prior_node_days'])} node-days), with these data added, says:",
         f"{short(a[rate])} failures per 1,000 node-days ({span(a[f'{rate}_low'], a[f'{rate}_high'])}, {sure})",
-        f"{_count(a[future])} interruptions to expect; {whole(a[f'{future}_low'])} to {whole(a[f'{future}_high'])} in "
-        f"a single run; one every {duration(a[mttf])} ({hours_span(a[f'{mttf}_low'], a[f'{mttf}_high'])})",
+        f"{count_of(a[future])} interruptions to expect; {whole(a[f'{future}_low'])} to {whole(a[f'{future}_high'])} "
+        f"in a single run; one every {duration(a[mttf])} ({hours_span(a[f'{mttf}_low'], a[f'{mttf}_high'])})",
         f"ETTR {short(a['ettr_optimal_with_prior'])} with a checkpoint every "
         f"{duration(a['checkpoint_minutes_optimal_with_prior'] / 60)}",
     ]
 
 
-def _count(expected: float) -> str:
+def count_of(expected: float) -> str:
+    """Write a number of interruptions to expect."""
     return whole(expected) if expected >= 10 else short(expected, 2)
 
 
@@ -154,3 +182,15 @@ def plural_days(days: float) -> str:
     ('30 days', '1 day', '0.5 days')
     """
     return f"{days:g} day{'' if days == 1 else 's'}"
+
+
+ASSUMED: dict[str, tuple[Callable[[float], str], str]] = {
+    "write_minutes": (_cost, "write"),
+    "restart_minutes": (_cost, "restart"),
+    "queue_minutes": (_cost, "queue"),
+    "spare_count": (lambda count: f"{count:g}" if count else "none", "spare nodes"),
+    "repair_hours": (duration, "repair"),
+    "checkpoint_minutes": (lambda minutes: f"every {duration(minutes / 60)}", "checkpoint"),
+    "gpus_per_node": (lambda count: f"{count:g}", "GPUs per node"),
+}
+"""How each assumption is written, and what it is called."""

@@ -12,8 +12,8 @@ from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.model.month_variation import month_variation
 from assets.warehouse import Warehouse
 from orchestration.home import PROJECT
-from orchestration.reading.plan import minutes_of
 from orchestration.reading.published import published
+from orchestration.reading.run_to_plan import minutes_of
 
 KEYS = {
     "gpu_count", "node_count", "failures_per_1000_node_days", "mttf_hours", "mttf_hours_low", "mttf_hours_high",

@@ -149,6 +149,7 @@ class TestRefusals:
             (["--gpus", "64", "--rate", "6.5", "--checkpoint", "0m"], "an interval is longer than 0"),
             (["--gpus", "64", "--rate", "6.5", "--write", "5"], "'5' is no duration; write 30s, 5m or 1h"),
             (["--gpus", "64", "--rate", "6.5", "--gpus-per-node", "0"], "--gpus-per-node"),
+            (["--gpus", "64", "--rate", "6.5", "--spares", "-1"], "no number of nodes; write 4, or none"),
         ],
     )
     def test_wrong_usage(self, run, arguments, words):

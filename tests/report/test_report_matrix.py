@@ -153,9 +153,10 @@ def test_the_sliders_answer_what_the_model_answers(tab, small_home):
         )
         for question, answer in zip(INPUTS[::9], tab.run(script), strict=True):
             for name in ("ettr", "probability", "mttf_hours"):
-                expected = float(model(row, question)[name])
-                assert answer[name] == pytest.approx(expected, rel=1e-6, abs=1e-9), (question, name)
-                compared += 1
+                expected = model(row, question)[name]
+                if expected is not None:
+                    assert answer[name] == pytest.approx(expected, rel=1e-6, abs=1e-9), (question, name)
+                    compared += 1
     assert compared > 50
 
 

@@ -5,31 +5,38 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import shlex
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from scipy import special
+from typer.testing import CliRunner
 
 from assets.model.checkpoint import optimal_minutes
 from assets.model.ettr import expected_ettr_exact
 from assets.model.ettr_simulation import simulate_runs
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import month_variation
-from assets.model.mttf import mttf_at_scale, nodes_of
+from assets.model.mttf import nodes_of
 from assets.model.run_outlook import run_outlook
-from assets.model.run_plan import assumed_rate, plan_checkpoints, predict_interruptions, rates_to_come
+from assets.model.run_plan import assumed_rate, rates_to_come
 from assets.model.spares import probability_without_spare
 from assets.report.addresses import anchor_of
+from assets.report.numbers import chance, duration, short
 from assets.report.queries import Own
 from assets.report.what_if import sizes_of, start_of, what_if, what_if_data, what_if_script, what_if_styles
-from tests.report.browser import opened
+from orchestration.cli import app
+from orchestration.reading.plan import answer_at
+from orchestration.reading.run_to_plan import RunToPlan
+from tests.report.browser import browser, opened
 from tests.report.clusters import HOSTILE
 from tests.report.reading import Element
 
 ROW = {
     "cluster_id": "c", "population": "all", "failure_count": 34.0, "failure_variance": 34.0, "node_days": 1886.8,
-    "note": None, "gpus_per_node": 8, "gpu_count": 512, "gpu_node_count": 64,
+    "has_enough_data": True, "note": None, "gpus_per_node": 8, "gpu_count": 512, "gpu_node_count": 64,
     "checkpoint_minutes": 60.0, "restart_minutes": 5.0,
     "write_minutes": 0.0, "planned_days": 30.0, "ettr_target": 0.9, "repair_count": 161, "repair_hours": 5.0,
     "month_failure_counts": [], "month_node_days": [],
@@ -55,7 +62,7 @@ INPUTS = [
      "queue": queue, "spares": spares, "repair_hours": 5.0, "days": days, "target": target}
     for rate, gpus, (checkpoint, write, restart), (queue, spares), (days, target, own) in itertools.product(
         ("measured", "low", "high", "own"),
-        (8, 500, 16_384),
+        (8, 500, 16_383, 131_072),
         ((60.0, 0.0, 5.0), (5.0, 0.25, 0.0), (240.0, 10.0, 30.0)),
         ((0.0, 0), (60.0, 2)),
         ((30.0, 0.9, 6.5), (1.0, 0.5, 0.02), (90.0, 0.95, 6.5)),
@@ -83,19 +90,29 @@ def starts(frames):
 
 
 @pytest.fixture(scope="module")
-def root(starts, tmp_path_factory: pytest.TempPathFactory) -> Element:
-    """One page with the blocks of the planted clusters and the answers to the grid, opened once."""
-    blocks = "".join(what_if(row, anchor_of(cluster_id)) for cluster_id, row in starts.items())
+def page(starts, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One page with the blocks of the planted clusters and the answers to the grid."""
+    blocks = "".join(
+        f'<article data-page-id="{anchor_of(cluster_id)}/ettr">{what_if(row, anchor_of(cluster_id))}</article>'
+        for cluster_id, row in starts.items()
+    )
     data = [what_if_data(row) for row in MEASURED.values()]
     questions = FUNCTIONS % tuple(map(json.dumps, (LEVELS, SHAPES, SPARES, data, INPUTS)))
     watch = (Path(__file__).parents[2] / "assets/report/templates/watch.js").read_text(encoding="utf-8")
     page = tmp_path_factory.mktemp("what_if") / "index.html"
     page.write_text(
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>What if</title><style>{what_if_styles()}</style>"
+        f"<!doctype html><html lang=en data-page=one><meta charset=utf-8><title>What if</title>"
+        f"<style>{what_if_styles()}</style>"
         f"<script>{watch}</script><body>{blocks}<div id=answers></div>"
         f"<script>{what_if_script()}</script><script>{questions}</script></html>",
         encoding="utf-8",
     )
+    return page
+
+
+@pytest.fixture(scope="module")
+def root(page, tmp_path_factory: pytest.TempPathFactory) -> Element:
+    """The page, opened once."""
     return opened(page, tmp_path_factory.mktemp("browser") / "profile").all("html")[0]
 
 
@@ -109,67 +126,50 @@ def answers(root):
     return found
 
 
+OF_PLAN = {
+    "nodes": "node_count", "mttf_hours": "mttf_hours", "interruptions": "expected_interruptions",
+    "best_minutes": "checkpoint_minutes_optimal", "ettr": "ettr_expected_exact", "ettr_best": "ettr_optimal",
+    "without_spare": "probability_without_spare", "probability": "probability_ettr_ge_target_at_checkpoint",
+}  # fmt: skip
+"""What the page says, by the keys of `faultline plan --json`; four of them have limits."""
+WITH_LIMITS = ("mttf_hours", "interruptions", "best_minutes", "ettr")
+OF_PLAN |= {f"{name}{end}": f"{OF_PLAN[name]}{end}" for name in WITH_LIMITS for end in ("_low", "_high")}
+
+
 def model(row, question):
-    """Ask `assets/model` what the page answers."""
+    """Ask `faultline plan` what the page answers."""
     measured = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
     if question["rate"] == "measured":
         rate = measured
-    elif question["rate"] == "own":
-        rate = assumed_rate(question["own"] / 1000)
     else:
-        limit = float(getattr(measured, question["rate"]))
-        rate = assumed_rate(limit) if limit > 0 else None
-    if rate is None:
-        return {"mttf_hours": math.nan, "interruptions": math.nan, "ettr": math.nan, "probability": math.nan}
-    months = month_variation(row["month_failure_counts"], row["month_node_days"], float(measured.dispersion))
-    variance = float(months.of_future(question["days"]))
-    nodes = float(nodes_of(question["gpus"], row["gpus_per_node"], row["gpu_count"], row["gpu_node_count"]))
-    rates = {"": rate.value, "_low": rate.low, "_high": rate.high}
-    per_day = {name: nodes * float(x) if x > 0 else math.nan for name, x in rates.items()}
-    without = {name: probability_without_spare(x, question["repair_hours"] / 24, question["spares"])
-               for name, x in per_day.items()}  # fmt: skip
-
-    def costs(name):
-        return {
-            "restart_minutes": question["restart"],
-            "write_minutes": question["write"],
-            "queue_minutes": question["queue"] * float(without[name]),
-        }
-
-    def ettr(name):
-        return float(expected_ettr_exact(per_day[name], question["checkpoint"], **costs(name)))
-
-    mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, nodes * question["days"], variance)
-    plan = plan_checkpoints(rate, nodes, **costs(""))
-    may_be_zero = rate.low == 0
-    free = {"restart_minutes": question["restart"], "write_minutes": question["write"]}
-    if may_be_zero:
-        wait = question["queue"] * (question["spares"] == 0)
-        highest = float(expected_ettr_exact(0.0, question["checkpoint"], **free, queue_minutes=wait))
-    else:
-        highest = ettr("_low")
-    reached = run_outlook(
-        rate, nodes, question["checkpoint"], **costs(""), scheduled_days=question["days"], target=question["target"],
-        relative_variance=variance,
+        given = question["own"] / 1000 if question["rate"] == "own" else float(getattr(measured, question["rate"]))
+        if not given > 0:
+            return dict.fromkeys(("mttf_hours", "interruptions", "ettr", "probability"))
+        rate = assumed_rate(given)
+    names = {"write_minutes": "write", "restart_minutes": "restart", "queue_minutes": "queue",
+             "spare_count": "spares", "repair_hours": "repair_hours"}  # fmt: skip
+    run = RunToPlan(
+        question["gpus"], question["days"], question["target"], question["checkpoint"],
+        given={name: float(question[key]) for name, key in names.items()},
     )  # fmt: skip
-    return {
-        "nodes": nodes,
-        "mttf_hours": mttf.hours, "mttf_hours_low": mttf.low, "mttf_hours_high": mttf.high,
-        "interruptions": future.value, "interruptions_low": future.low, "interruptions_high": future.high,
-        "best_minutes": plan.optimal, "best_minutes_low": plan.optimal_low, "best_minutes_high": plan.optimal_high,
-        "ettr": ettr(""), "ettr_low": ettr("_high"), "ettr_high": highest,
-        "ettr_best": plan.ettr_optimal, "without_spare": without[""],
-        "probability": reached.probability,
-    }  # fmt: skip
+    nodes = float(nodes_of(question["gpus"], row["gpus_per_node"], row["gpu_count"], row["gpu_node_count"]))
+    months = month_variation(row["month_failure_counts"], row["month_node_days"], float(measured.dispersion))
+    answer = answer_at(rate, row["gpus_per_node"], nodes, run, source={}, months=months)
+    return {name: answer[key] for name, key in OF_PLAN.items()}
 
 
 @pytest.mark.parametrize("case", MEASURED)
-def test_page_and_model_agree_to_a_millionth(answers, case):
+def test_page_and_plan_agree_to_a_millionth(answers, case):
     of_page = answers["grid"][list(MEASURED).index(case)]
     compared = 0
     for question, answer in zip(INPUTS, of_page, strict=True):
         for name, value in model(MEASURED[case], question).items():
-            assert answer[name] == pytest.approx(float(value), rel=1e-6, abs=1e-9, nan_ok=True), (case, question, name)
+            # What `plan` cannot tell is null in JSON, whether it is unknown or without limit.
+            asked = (case, question, name)
+            if value is None:
+                assert not math.isfinite(answer[name]), asked
+            else:
+                assert answer[name] == pytest.approx(value, rel=1e-6, abs=1e-9), asked
             compared += 1
     assert compared > 1_500
 
@@ -220,7 +220,8 @@ def test_spares_are_counted_as_a_simulation_counts_them():
 
 
 def test_the_sizes_are_those_of_the_cluster(starts):
-    assert sizes_of(ROW)[-1] == 2048
+    assert sizes_of(ROW)[-1] == 131_072
+    assert sizes_of(ROW | {"gpu_count": 200_000})[-1] == 200_000
     assert what_if_data(ROW)["grid_gpus"] == [8, 16, 32, 64, 128, 256, 512]
     own = {cluster_id: what_if_data(row) for cluster_id, row in starts.items()}
     assert own["demo"]["grid_gpus"][-1] == 512
@@ -232,6 +233,8 @@ def test_a_cluster_whose_nodes_are_unknown_says_so():
     assert "cannot be told" in what_if(row, "c")
     without_rate = what_if(ROW | {"failure_count": None, "note": HOSTILE}, "c")
     assert "There is no measured rate" in without_rate
+    too_little = what_if(ROW | {"has_enough_data": False, "note": "too little to tell"}, "c")
+    assert "There is no measured rate (too little to tell)" in too_little
     assert HOSTILE not in without_rate
     assert 'value="own" checked' in without_rate
 
@@ -253,14 +256,66 @@ def test_the_block_shows_its_answers_and_no_script_failed(root, starts):
     assert cells["512", "60"] == f"{float(ettr):.3f}"
 
 
-def test_every_slider_has_a_label_a_unit_and_a_value_in_words(root):
-    sliders = root.all("input", type="range")
-    assert len(sliders) == 18
+def test_every_slider_and_every_field_has_a_name_and_a_value_in_words(root):
+    sliders, fields = root.all("input", type="range"), root.all("input", type="number")
+    assert (len(sliders), len(fields)) == (18, 20)
     labels = {label.attributes.get("for"): label.text for label in root.all("label")}
     for slider in sliders:
-        assert labels[slider.attributes["id"]]
-        assert slider.attributes["aria-valuetext"]
+        assert slider.attributes["aria-label"].removesuffix(", on a slider") in labels.values()
         assert (slider.attributes["data-unit"] or "") in slider.attributes["aria-valuetext"]
-    ids = [slider.attributes["id"] for slider in sliders]
-    assert len(set(ids)) == len(ids)
+    ids = [field.attributes["id"] for field in fields if field.attributes["name"] != "own"]
+    assert all(labels[each] for each in ids)
+    assert len(set(ids)) == len(ids) == 18
     assert len(root.all("dl", aria_live="polite")) == 2
+
+
+SCENARIO = {"gpus": "131071", "checkpoint": "7.5", "write": "0.25", "restart": "3", "spares": "40", "queue": "45",
+            "repair_hours": "6", "days": "12.5", "target": "0.55", "rate": "own", "own": "4.4"}  # fmt: skip
+FIELD = "document.querySelector('#demo-whatif-%s')"
+SHOWN = "document.querySelector('[data-page-id=\"demo/ettr\"] [data-result=%s]').innerText"
+
+
+def typed(tab, name, value):
+    """Type a number into a field and leave it."""
+    tab.run(
+        f"var field = {FIELD % name}; field.value = {json.dumps(value)};"
+        "for (const kind of ['input', 'change']) field.dispatchEvent(new Event(kind, { bubbles: true }))"
+    )
+
+
+def test_the_address_holds_the_scenario_and_the_command_answers_the_same(page, tmp_path):
+    address = f"{page.resolve().as_uri()}#demo/ettr/{urlencode(SCENARIO)}"
+    with browser(tmp_path / "profile") as tab:
+        tab.open(address)
+        tab.wait(f"{FIELD % 'gpus'}.value === '131071'")
+        command = tab.run("document.querySelector('[data-page-id=\"demo/ettr\"] [data-command]').textContent")
+        done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--json"])
+        found = json.loads(done.stdout)
+        assert tab.run(SHOWN % "ettr").startswith(short(found["ettr_expected_exact"]))
+        assert tab.run(SHOWN % "mttf").startswith(duration(found["mttf_hours"]))
+        low, high = (f"{found[f'expected_interruptions_{end}']:,.0f}" for end in ("low", "high"))
+        assert f"{low} to {high}" in tab.run(SHOWN % "interruptions")
+        reached = found["probability_ettr_ge_target_at_checkpoint"]
+        assert 0.01 < reached < 0.99 and tab.run(SHOWN % "probability").startswith(chance(reached))
+        assert found["assumptions"] == [], "the command says everything"
+
+        typed(tab, "gpus", "4097")
+        assert "/gpus=4097&" in tab.run("location.hash")
+        assert (
+            tab.run(f"{FIELD % 'gpus'}.closest('div').querySelector('[type=range]').getAttribute('aria-valuetext')")
+            == "4097 "
+        )
+        tab.run("history.back()")
+        tab.wait(f"{FIELD % 'gpus'}.value === '131071'")
+        assert tab.run("document.querySelector('[data-page-id=\"demo/ettr\"] [name=rate]:checked').value") == "own"
+
+        typed(tab, "gpus", "131073")
+        assert tab.run(SHOWN % "mttf").startswith("unknown") and "131072" in tab.run(SHOWN % "mttf")
+        assert "/gpus=131071&" in tab.run("location.hash"), "what cannot be is not kept"
+        typed(tab, "gpus", "512")
+        typed(tab, "spares", "")
+        assert "no spare nodes" in tab.run(SHOWN % "spares")
+        assert "--spares none" in tab.run(
+            "document.querySelector('[data-page-id=\"demo/ettr\"] [data-command]').textContent"
+        )
+        assert tab.problems == []

@@ -89,8 +89,6 @@ outages as (
         count(*) filter (where is_planned) as planned_outage_count,
         sum(seconds) filter (where not is_planned) / 3600 as fault_outage_hours,
         sum(seconds) filter (where is_planned) / 3600 as planned_outage_hours,
-        count(*) filter (where not is_planned and not is_open) as repair_count,
-        sum(seconds) filter (where not is_planned and not is_open) / 3600 as repair_hours,
         arg_max(reason, started_at) filter (where not is_planned) as last_fault_reason,
         max(started_at) filter (where is_open) as open_since,
         arg_max(reason, started_at) filter (where is_open) as open_reason,

@@ -38,12 +38,38 @@
     const data = JSON.parse(block.querySelector("[data-whatif-data]").textContent);
     const form = block.querySelector("form"), sliders = Array.from(form.querySelectorAll("input[type=range]"));
     const percent = Math.round(100 * data.confidence_level) + "%: ";
-    const values = (slider) => slider.dataset.values.split(" ").map(Number);
+    const page = block.closest("[data-page-id]"), results = block.querySelectorAll("[data-result]");
+    const places = (slider) => slider.dataset.places.split(" ").map(Number);
+    const fieldOf = (slider) => slider.parentElement.querySelector("input[type=number]");
 
     function read() {
-      const input = { rate: form.elements.rate.value, own: Number(form.elements.own.value) };
-      for (const slider of sliders) input[slider.name] = values(slider)[Number(slider.value)];
-      return input;
+      const said = new FormData(form), input = Object.fromEntries(Array.from(said, ([name, value]) => [name, Number(value)]));
+      return { ...input, rate: said.get("rate") };
+    }
+
+    // The scenario stands in the address behind the page: #<cluster>/<page>/gpus=4096&write=5.
+    function fromAddress() {
+      const [, said] = location.hash.split("#" + page.dataset.pageId + "/");
+      if (page.hidden) return;
+      form.reset();
+      for (const [name, value] of new URLSearchParams(said || "")) {
+        if (form.elements.namedItem(name)) form.elements.namedItem(name).value = value;
+      }
+      update();
+    }
+
+    function toAddress() {
+      const address = "#" + page.dataset.pageId + "/" + new URLSearchParams(new FormData(form));
+      if (form.checkValidity() && address !== location.hash) history.pushState(null, "", address);
+    }
+
+    // What `faultline plan` is to be asked; nothing where it would count other nodes.
+    function command(place, input, nodes) {
+      const isKnown = input.rate === "measured", rate = input.rate === "own" ? input.own : 1000 * data[input.rate];
+      const asked = isKnown ? place.dataset.command : "faultline plan --rate " + rate + " --gpus-per-node " + data.gpus_per_node;
+      const costs = ["checkpoint", "write", "restart", "queue"].map((name) => "--" + name + " " + input[name] + "m");
+      return isKnown || nodes === Math.ceil(input.gpus / data.gpus_per_node) ? [asked, "--gpus", input.gpus, ...costs,
+        "--spares", input.spares || "none", "--repair", input.repair_hours + "h", "--days", input.days, "--target", input.target].join(" ") : "";
     }
 
     function show(name, value, detail) {
@@ -59,12 +85,18 @@
     }
 
     function update() {
-      const input = read(), found = whatIfModel.evaluate(data, input);
       for (const slider of sliders) {
-        const text = exact(input[slider.name]) + (slider.dataset.unit ? " " + slider.dataset.unit : "");
-        slider.previousElementSibling.textContent = text;
-        slider.setAttribute("aria-valuetext", text);
+        const field = fieldOf(slider), far = (place) => Math.abs(place - Number(field.value));
+        slider.value = places(slider).reduce((best, place, at, all) => (far(place) < far(all[best]) ? at : best), 0);
+        slider.setAttribute("aria-valuetext", (field.value || "none") + " " + slider.dataset.unit);
       }
+      const wrong = form.querySelector("input:invalid");
+      if (wrong) {
+        for (const place of results) show(place.dataset.result, "unknown", wrong.validationMessage);
+        return;
+      }
+      const input = read(), found = whatIfModel.evaluate(data, input), place = block.querySelector("[data-command]");
+      place.textContent = command(place, input, found.nodes);
       const plain = (x) => digits(x), minutes = (x) => duration(x / 60), isKnown = input.rate !== "measured";
       show("ettr", digits(found.ettr), limits(found.ettr_low, found.ettr_high, plain, isKnown));
       show("probability", chance(found.probability),
@@ -98,9 +130,15 @@
       block.querySelector('[data-rate="' + choice + '"]').textContent = rate ? digits(1000 * rate) : "unknown";
     }
     form.elements.own.addEventListener("focus", () => { form.querySelector('input[value="own"]').checked = true; update(); });
-    form.addEventListener("input", update);
+    form.addEventListener("input", (event) => {
+      const slider = event.target;
+      if (slider.type === "range") fieldOf(slider).value = places(slider)[Number(slider.value)] || (fieldOf(slider).required ? 0 : "");
+      update();
+    });
+    form.addEventListener("change", toAddress);
     form.addEventListener("submit", (event) => event.preventDefault());
-    update();
+    window.addEventListener("hashchange", fromAddress);
+    fromAddress();
     block.dataset.ready = "yes";
   }
 
