@@ -59,6 +59,9 @@ bench: .venv/.installed  ## Measure time, memory and disk against a hand-written
 configuration: .venv/.installed  ## Write docs/configuration.md from the code that reads the settings.
 	@$(BIN)/python -m orchestration.configuration_page --write docs/configuration.md
 
+tables: .venv/.installed  ## Write docs/tables.md from the descriptions of the tables.
+	@$(BIN)/python -m orchestration.tables_page --write docs/tables.md
+
 calibration: .venv/.installed  ## Compare the simulated clusters rsc1 and rsc2 with the paper; writes docs/calibration.md.
 	@$(BIN)/python -m tests.calibration --write docs/calibration.md
 

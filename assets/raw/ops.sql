@@ -60,7 +60,7 @@ create table if not exists ops.sight (        -- one row per cluster, node, kind
     cluster_id varchar not null,
     node_id varchar not null,                 -- node, as in dim_nodes
     kind varchar not null,                    -- health, kernel: of the node itself; events, slurmctld: of all nodes of the cluster
-    day_date date not null                    -- UTC
+    day_date date not null                    -- the UTC day
 );
 
 create table if not exists ops.unsettled (    -- one row per batch read: its table's dispositions are to be recomputed; empty between refreshes

@@ -2,13 +2,15 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from assets.estimates import est_mttf_by_size
 from orchestration.home import PROJECT
-from orchestration.reading.catalogue import definitions, list_tables, show_tables, where
+from orchestration.reading.catalogue import definitions, list_tables, show_table, show_tables, where
 from orchestration.reading.published import ReadingError, published
 from orchestration.reading.query import run_query
 from tests.expectations.small_warehouse import build
@@ -49,6 +51,15 @@ class TestQuery:
                 "s": {"k": "2026-01-01T00:00:00Z"}, "n": None, "t": True, "u": "é", "i": "PT90S", "h": 2**127 - 1,
             }
         ]  # fmt: skip
+
+    def test_tables_need_no_schema(self, ask):
+        sql = "select (select count(*) from {}fct_attempts) as a, (select count(*) from {}files) as b"
+        assert ask(sql.format("", "")) == ask(sql.format("marts.", "ops."))
+        assert ask(sql.format("", ""))[0]["a"] == 8
+
+    def test_no_two_schemas_for_readers_have_a_table_of_one_name(self):
+        names = [name.split(".")[1] for name in definitions() if name.split(".")[0] in {"marts", "estimates", "ops"}]
+        assert len(names) == len(set(names)) > 60
 
     def test_no_rows_is_an_empty_array(self, ask):
         assert ask("select 1 as x where false") == []
@@ -160,6 +171,28 @@ class TestTables:
         show_tables(home.published_file)
         (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("marts.fct_attempts ")]
         assert line.split() == ["marts.fct_attempts", "8", "attempt"]
+
+    def test_a_table_has_columns_with_types_units_and_meanings(self, home, capsys):
+        show_table(home.published_file, "est_mttf_by_size", as_json=True)
+        table = json.loads(capsys.readouterr().out)
+        assert table["name"] == "estimates.est_mttf_by_size"
+        columns = {column["name"]: column for column in table["columns"]}
+        assert list(columns) == [column.name for column in est_mttf_by_size.TABLE.columns]
+        assert columns["cluster_id"]["type"] == "varchar"
+
+    def test_the_columns_are_printed_with_what_one_row_is(self, home, capsys):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("comment on column marts.fct_attempts.gpu_hours is 'GPUs times time. Unit: GPU-hours.'")
+        show_table(home.published_file, "fct_attempts")
+        first, *lines = capsys.readouterr().out.splitlines()
+        assert first == "marts.fct_attempts: 8 rows, one per attempt"
+        (line,) = [line for line in lines if line.startswith("gpu_hours ")]
+        assert re.split(" {2,}", line.strip()) == ["gpu_hours", "double", "GPU-hours", "GPUs times time."]
+        assert [line.split()[1:3] for line in lines if line.startswith("started_at ")] == [["timestamp_s", "UTC"]]
+
+    def test_a_misspelt_table_gets_a_suggestion(self, home):
+        with pytest.raises(ReadingError, match=r"did you mean .*fct_failures"):
+            show_table(home.published_file, "fct_failure")
 
 
 class TestWhere:

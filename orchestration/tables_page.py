@@ -1,0 +1,191 @@
+"""The page docs/tables.md: every table that readers get, its columns, and how tables join.
+
+What it says stands in the yml files of marts, in the specs of estimates and in the SQL of schema ops. `python -m
+orchestration.tables_page` prints the page, and `--write FILE` writes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from assets.estimates.table import TableSpec
+from orchestration.home import DBT_PROJECT, PROJECT
+from orchestration.reading.catalogue import ColumnListing, column_listing
+from orchestration.reading.ddl import declared_tables
+from orchestration.terminal import write
+
+OWNERS = {
+    "cluster_id": "dim_clusters",
+    "node_id": "dim_nodes",
+    "attempt_id": "fct_attempts",
+    "run_id": "fct_job_runs",
+    "incident_id": "fct_incidents",
+    "event_id": "fct_health_events",
+    "failure_category": "dim_failure_categories",
+}
+"""The tables of marts that columns are the key of: a column of the same name elsewhere means a row there."""
+STORED = ("fct_attempt_records", "fct_restarted_runs")
+"""What the views fct_attempts and fct_job_runs are made of: nobody joins it."""
+INTRODUCTION = """# Tables
+
+This page is written by `make tables` from the descriptions that the database has, too. `faultline tables` lists what is
+published, and `faultline tables TABLE` prints the columns of one table. There are three schemas: **marts** (`dim_` and
+`fct_` hold what there is and what happened, `agg_` sums of it), **estimates** (numbers with limits and methods) and
+**ops** (files, runs, checks). In `faultline query` and `faultline serve` a table needs no schema before its name.
+[Questions](questions.md) has examples. Times are of UTC, without a zone. NULL is unknown, never zero.
+
+## How tables join
+
+Columns of one name mean the same everywhere, and these are keys:
+
+| column | a row of |
+|---|---|
+"""
+JOINING = """
+`node_id` is unique inside a cluster only: join `using (cluster_id, node_id)`. The other keys are unique by themselves,
+but for `cluster_id` beside them DuckDB reads less. Columns of other names that hold a key stand under `Joins` of their
+table. Every table but `dim_failure_categories` has `cluster_id`; the picture leaves it out, and sums and estimates too.
+In `ops`, `run_id` is a refresh, a row of `ops.runs`, and not a run of jobs.
+
+```mermaid
+flowchart LR
+"""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A table as its source describes it; `references` are pairs of a column and the `table.column` that it holds."""
+
+    schema: str
+    name: str
+    description: str
+    columns: Sequence[ColumnListing]
+    keys: Sequence[str] = ()
+    references: Sequence[tuple[str, str]] = ()
+
+    @property
+    def edges(self) -> Iterator[str]:
+        """Draw the tables that this one refers to, with the columns that do."""
+        columns: dict[str, list[str]] = {}
+        for name in [column.name for column in self.columns]:
+            if name != "cluster_id" and OWNERS.get(name, self.name) != self.name:
+                columns.setdefault(OWNERS[name], []).append(name)
+        for column, target in self.references:
+            columns.setdefault(target.partition(".")[0], []).append(column)
+        for target, names in columns.items():
+            yield f"    {self.name} -->|{', '.join(names)}| {target}\n"
+
+
+def page() -> str:
+    """Write the page."""
+    tables = [*_marts(), *_estimates(), *_ops()]
+    parts = [INTRODUCTION, *(f"| `{column}` | `{table}` |\n" for column, table in OWNERS.items()), JOINING]
+    drawn = [
+        table
+        for table in tables
+        if table.schema == "marts" and not table.name.startswith("agg_") and table.name not in STORED
+    ]
+    parts += [edge for table in drawn for edge in table.edges]
+    parts.append("```\n")
+    for schema in dict.fromkeys(table.schema for table in tables):
+        parts.append(f"\n## {schema}\n")
+        parts += [_section(table) for table in tables if table.schema == schema]
+    return "".join(parts)
+
+
+def _section(table: Described) -> str:
+    keys = f" Key: {', or '.join(f'`{key}`' for key in table.keys)}." if table.keys else ""
+    joins = ", ".join(f"`{column}` is `{target}`" for column, target in table.references)
+    text = f"{' '.join(table.description.split())}{keys}{f' Joins: {joins}.' if joins else ''}"
+    lines = [f"\n### {table.name}\n\n{text}\n\n"]
+    lines.append("| column | type | unit | description |\n|---|---|---|---|\n")
+    for column in table.columns:
+        cells = (f"`{column.name}`", column.type, column.unit, column.description)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+    return "".join(lines)
+
+
+def _marts() -> Iterator[Described]:
+    meanings = _meanings()
+    for path in sorted((DBT_PROJECT / "models" / "marts").glob("*.yml")):
+        for model in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).get("models", []):
+            rules = [
+                test["rows_are_valid"]["arguments"]
+                for test in model.get("data_tests", [])
+                if isinstance(test, Mapping) and "rows_are_valid" in test
+            ]
+            keys = [_joined(key) for rule in rules for key in rule.get("keys", [])]
+            references = [found for rule in rules for found in map(_reference, rule.get("references", [])) if found]
+            columns = [
+                column_listing(column["name"], column["data_type"], _resolved(column["description"], meanings))
+                for column in model["columns"]
+            ]
+            yield Described("marts", model["name"], model["description"], columns, keys, references)
+
+
+def _reference(declared: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Give a column that refers to one of another name, and `table.column` that it refers to."""
+    columns, targets = (
+        [given] if isinstance(given, str) else given
+        for given in (declared["columns"], declared.get("to_columns", declared["columns"]))
+    )
+    differing = [pair for pair in zip(columns, targets, strict=True) if pair[0] != pair[1]]
+    table = re.sub(r"ref\('(\w+)'\)", r"\1", declared["to"])
+    return (differing[0][0], f"{table}.{differing[0][1]}") if differing else None
+
+
+def _joined(key: str | list[str]) -> str:
+    return key if isinstance(key, str) else ", ".join(key)
+
+
+def _meanings() -> dict[str, str]:
+    """Read the descriptions that columns share."""
+    texts = (path.read_text(encoding="utf-8") for path in (DBT_PROJECT / "models" / "columns").glob("*.md"))
+    found = (re.findall(r"\{% docs (\w+) %\}\n(.*?)\n\{% enddocs %\}", text, re.DOTALL) for text in texts)
+    return {name: meaning for pairs in found for name, meaning in pairs}
+
+
+def _resolved(description: str, meanings: Mapping[str, str]) -> str:
+    return re.sub(r"\{\{ doc\('(\w+)'\) \}\}", lambda found: meanings[found[1]], description)
+
+
+def _estimates() -> Iterator[Described]:
+    for path in sorted((PROJECT / "assets" / "estimates").glob("est_*.py")):
+        spec: TableSpec = import_module(f"assets.estimates.{path.stem}").TABLE
+        columns = [column_listing(column.name, column.type, column.comment) for column in spec.columns]
+        yield Described("estimates", spec.table, spec.description, columns, [", ".join(spec.key)])
+
+
+def _ops() -> Iterator[Described]:
+    for name, table in declared_tables().items():
+        schema, _, own = name.partition(".")
+        if schema == "ops":
+            columns = [
+                column_listing(column, kind.split(" not null")[0].split(" default")[0], meaning)
+                for column, (kind, meaning) in table.columns.items()
+            ]
+            yield Described("ops", own, table.description, columns)
+
+
+def main(arguments: list[str]) -> None:
+    """Print the page, or write it."""
+    parser = argparse.ArgumentParser(prog="python -m orchestration.tables_page", description=__doc__)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write it there instead of printing it")
+    file = parser.parse_args(arguments).write
+    if file is None:
+        write(page())
+    else:
+        file.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
