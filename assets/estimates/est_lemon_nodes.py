@@ -246,7 +246,7 @@ def savings(nodes: pd.DataFrame, blame: Blame, exposure: np.ndarray, refusal: st
         "given_up_gpu_hours_per_month": saved.given_up,
         "attempts_gpu_hours_per_month": attempts * DAYS_PER_MONTH / days,
         **{f"break_even_days{end}": saved.break_even_days(value) for end, value in limits.items()},
-        "saving_note": np.where(np.isnan(saved.value), why, None),
+        "saving_note": pd.Series(why).where(np.isnan(saved.value), None),
     }
 
 

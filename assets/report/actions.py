@@ -26,7 +26,6 @@ SILENT_DAYS = 3.0
 MAX_SINGLE_OUTAGES = 3
 """Open outages beyond this number are one action, so that they do not hide all others."""
 CANNOT_TELL = "cannot tell"
-WITHOUT_LOSSES = "no loss of an incident is known"
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,14 @@ class Saving:
     """The limits carry the doubt about the rate, not that about the loss of one incident."""
     confidence_level: float | None = None
     note: str = ""
-    """Why it cannot be told, or what is given back besides; empty where there is nothing to add."""
+    """Why it cannot be told, or what it costs; empty where there is nothing to add."""
 
     def __str__(self) -> str:
         """Write it with its limits."""
         if self.gpu_hours is None:
             return f"{CANNOT_TELL}: {self.note}" if self.note else CANNOT_TELL
         limits = f"{confidence(self.confidence_level)}: {span(self.low, self.high)}"
-        return f"{short(self.gpu_hours)} GPU-hours a month ({limits})"
+        return f"{short(self.gpu_hours)} GPU-hours a month ({limits}){'; ' * bool(self.note)}{self.note}"
 
 
 @dataclass(frozen=True)
@@ -89,21 +88,37 @@ class Action:
 
 def actions_of(own: Own) -> list[Action]:
     """Work out what to do about a cluster, the most urgent first."""
-    costs = {row["failure_category"]: row["lost_gpu_hours"] for row in own.rows("incident_losses")}
     nodes = own.rows("nodes")
     lemons = sorted(own.rows("nodes", verdict="lemon"), key=lambda row: (row["rank"] is None, row["rank"]))
     broken = sorted((row for row in nodes if row["needs_repair"]), key=lambda row: row["open_since"])
     to_repair = [row for row in broken if row["verdict"] != "lemon"]
     groups = [to_repair] if len(to_repair) > MAX_SINGLE_OUTAGES else [[row] for row in to_repair]
     days, until = own.cluster["study_days"], own.cluster["data_through_at"] or own.cluster["last_at"]
-    found = [
-        *(_repair(rows, days) for rows in groups),
-        *(_drain(row, costs.get("all")) for row in lemons),
-        *(_repair_again(row, costs.get("all"), days) for row in nodes if _has_relapsed(row)),
-        *(_look_for_cause(row, costs.get(row["failure_category"]), days) for row in _grown(own.rows("rate_changes"))),
-        *_about_sources(own),
-    ]
+    found = [*(_repair(rows, days) for rows in groups), *map(_drain, lemons)]
+    found += [_repair_again(row, days) for row in nodes if _has_relapsed(row)]
+    found = [*_about_causes(own, days, found), *_about_sources(own)]
     return [replace(action, as_of=moment(until)) for action in found]
+
+
+def saving_of(node: Row) -> Saving:
+    """Say what taking a node out saves, what it gives up, and how short a repair must be to pay.
+
+    >>> saved = {"saved_gpu_hours_per_month": 284, "saved_gpu_hours_per_month_low": 110, "break_even_days": 1.9}
+    >>> cost = {"saved_gpu_hours_per_month_high": 500, "given_up_gpu_hours_per_month": 4480, "confidence_level": 0.9}
+    >>> str(saving_of(saved | cost)).split("; ")[1]
+    'gives up 4,480 of its use a month: pays if the repair takes less than 1.9 days'
+    """
+    value, low, high = (node[f"saved_gpu_hours_per_month{end}"] for end in ("", "_low", "_high"))
+    if value is None:
+        return Saving(note=node["saving_note"] or "its rate is not estimated")
+    cost = f"gives up {short(node['given_up_gpu_hours_per_month'])} of its use a month: {pays(node)}".removesuffix(": ")
+    return Saving(value, low, high, node["confidence_level"], cost)
+
+
+def pays(node: Row) -> str:
+    """Say how short a repair must be to pay; empty where that is unknown."""
+    days = node["break_even_days"]
+    return "" if days is None else f"pays if the repair takes less than {short(days, 2)} days"
 
 
 def lemon_words(node: Row) -> str:
@@ -155,7 +170,7 @@ def _repair(nodes: list[Row], days: float | None) -> Action:
     )
 
 
-def _drain(node: Row, lost: float | None) -> Action:
+def _drain(node: Row) -> Action:
     name, count, days = node["node_name"], node["event_count"], node["window_days"]
     counted = f"{plural(count, 'incident')} in {plural(days, 'day')}"
     is_out = f"; out of service since {moment(node['open_since'])} UTC" if node["open_since"] is not None else ""
@@ -166,7 +181,7 @@ def _drain(node: Row, lost: float | None) -> Action:
         (name,),
         count,
         float(days),
-        _saved_at_normal_rate(node, lost),
+        saving_of(node),
         drain_command(name, f"lemon: {counted} to {node['window_end_date']}"),
         exclude_option([name]) or "",
     )
@@ -178,7 +193,7 @@ def _has_relapsed(node: Row) -> bool:
     return is_recent and node["verdict"] not in {"lemon", "ok"} and node["open_since"] is None
 
 
-def _repair_again(node: Row, lost: float | None, days: float | None) -> Action:
+def _repair_again(node: Row, days: float | None) -> Action:
     name = node["node_name"]
     step = NEXT_STEP.get(node["relapsed_category"], "read the evidence by hand: no rule knows its cause")
     back = f"{printable(node['relapsed_label'])} came back {node['relapsed_at']:%Y-%m-%d}"
@@ -189,25 +204,10 @@ def _repair_again(node: Row, lost: float | None, days: float | None) -> Action:
         (name,),
         float(node["incident_count"]),
         days,
-        _saved_at_normal_rate(node, lost),
+        saving_of(node),
         drain_command(name, f"{back} after its repair"),
         exclude_option([name]) or "",
     )
-
-
-def _saved_at_normal_rate(node: Row, lost: float | None) -> Saving:
-    """Reckon what the same use of a normal node would not lose: excess rate x node-days in use x loss per incident."""
-    exposure = node["exposure"]
-    if node["rate"] is None or node["fleet_rate"] is None or not exposure:
-        return Saving(note="its rate is not estimated")
-    if lost is None:
-        return Saving(note=WITHOUT_LOSSES)
-    node_days = exposure / node["window_days"] * DAYS_PER_MONTH
-    value, low, high = (
-        max(0.0, rate - node["fleet_rate"]) / 1000 * node_days * lost if rate is not None else None
-        for rate in (node["rate"], node["rate_low"], node["rate_high"])
-    )
-    return Saving(value, low, high, node["confidence_level"])
 
 
 def _grown(series: list[Row]) -> list[Row]:
@@ -219,7 +219,20 @@ def _grown(series: list[Row]) -> list[Row]:
     return sorted(named or grown, key=lambda row: -(row["ratio"] or math.inf))
 
 
-def _look_for_cause(cause: Row, lost: float | None, days: float | None) -> Action:
+def _about_causes(own: Own, days: float, others: list[Action]) -> list[Action]:
+    """Add causes that grew. All actions together promise no more than the cluster loses in a month."""
+    incidents, found = {row["failure_category"]: row for row in own.rows("incidents")}, list(others)
+    for row in _grown(own.rows("rate_changes")):
+        saving, loss = Saving(note="no loss of an incident is known"), incidents.get(row["failure_category"], {})
+        if loss.get("incident_loss_gpu_hours") is not None:
+            left = incidents["all"]["lost_gpu_hours"] / days * DAYS_PER_MONTH
+            left = max(0.0, left - sum(act.saving.gpu_hours or 0.0 for act in found))
+            saving = _saved_at_former_rate(row, loss["incident_loss_gpu_hours"], days, left)
+        found.append(_look_for_cause(row, saving, days))
+    return found
+
+
+def _look_for_cause(cause: Row, saving: Saving, days: float | None) -> Action:
     is_all = cause["failure_category"] == "all"
     label = "All failures together" if is_all else printable(cause["label"])
     step = NEXT_STEP.get(cause["failure_category"], "look for what changed on that day")
@@ -236,26 +249,22 @@ def _look_for_cause(cause: Row, lost: float | None, days: float | None) -> Actio
         f"{short(cause['rate_before'])} before, {short(cause['rate_after'])} after, per 1,000 node-days{beside}",
         incident_count=cause["event_count"],
         days=days,
-        saving=_saved_at_former_rate(cause, lost, days),
+        saving=saving,
     )
 
 
-def _saved_at_former_rate(cause: Row, lost: float | None, days: float | None) -> Saving:
+def _saved_at_former_rate(cause: Row, lost: float, days: float, left: float) -> Saving:
     """Reckon what the rate before the change would not lose; the limits are those of the ratio of the rates.
 
-    A ratio without a bound is that to a rate of nothing: all would be saved.
+    A ratio without a bound is that to a rate of nothing: all would be saved. `left` is what other actions do not save.
     """
-    exposure = cause["exposure"]
-    if lost is None:
-        return Saving(note=WITHOUT_LOSSES)
-    if cause["rate_after"] is None or not exposure or not days:
-        return Saving(note="its rate is not estimated")
-    monthly = cause["rate_after"] / 1000 * exposure / days * DAYS_PER_MONTH * lost
+    monthly = cause["rate_after"] / 1000 * cause["exposure"] / days * DAYS_PER_MONTH * lost
     value, low, high = (
-        monthly * (1 - (1 / ratio if ratio else 0))
+        min(left, monthly * (1 - (1 / ratio if ratio else 0)))
         for ratio in (cause["ratio"], cause["ratio_low"], cause["ratio_high"])
     )
-    return Saving(value, low, high, cause["confidence_level"])
+    note = "all that is lost in a month, less what the actions above save" if value == left else ""
+    return Saving(value, low, high, cause["confidence_level"], note)
 
 
 def _about_sources(own: Own) -> list[Action]:

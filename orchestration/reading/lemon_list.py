@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.node_lists import exclude_option
-from assets.report.actions import lemon_words
+from assets.report.actions import lemon_words, saving_of
 from assets.report.numbers import short
 from assets.report.wording import stale
 from assets.rows import rows_of
@@ -109,22 +109,9 @@ NODES = """
     )
 
     select
-        shown.cluster_id,
-        shown.node_id,
+        shown.*,
         nodes.node_name,
-        shown.rank,
-        shown.verdict,
-        shown.posterior_probability,
-        shown.local_fdr,
-        shown.rate,
-        shown.rate_low,
-        shown.rate_high,
-        shown.event_count,
-        shown.inferred_failure_count,
-        shown.days_since_last_failure,
         shown.exposure as node_days,
-        shown.reasons,
-        shown.signals_above,
         coalesce(failures.last_failures[:3], []) as last_failures,
         case when clusters.has_tickets then coalesce(repairs.last_tickets[:3], []) end as last_tickets,
         open_outages.out_of_service_reason
@@ -213,7 +200,7 @@ def lines_of(answer: Answer) -> list[str]:
     if answer["fleet_rate"] is not None:
         lines.append(f"normal nodes fail {short(answer['fleet_rate'])} times per 1,000 node-days in use")
     for node in answer["nodes"]:
-        lines += _node_lines({**node, "confidence_level": answer["confidence_level"]})
+        lines += _node_lines(node)
     hidden = answer["lemon_count"] + answer["watch_count"] - len(answer["nodes"])
     if hidden:
         lines.append(f"{hidden} more: raise --limit")
@@ -225,6 +212,9 @@ def lines_of(answer: Answer) -> list[str]:
 def _node_lines(node: Answer) -> list[str]:
     place = f"{node['rank']}. " if node["rank"] is not None else ""
     lines = ["", f"{place}{node['node_name']}: {lemon_words(node)}", f"   {node['reasons']}"]
+    # What an earlier version published has no savings.
+    if "saving_note" in node:
+        lines.append(f"   taken out it saves: {saving_of(node)}")
     if node["last_failures"]:
         seen = [
             f"{failure['failed_at']:%Y-%m-%d %H:%M} {failure['failure_category']}" for failure in node["last_failures"]

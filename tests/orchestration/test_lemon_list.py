@@ -83,6 +83,7 @@ def test_people_read_reasons_rates_and_that_it_is_simulated(run):
     assert "1. n" in text
     assert "times as many as a normal node" in text
     assert "   tickets: 3 PSU (2026-03-03), 2 PSU (2026-03-02), 1 DIMM (2026-03-01)" in text
+    assert "   taken out it saves: cannot tell: the GPU counts of its jobs are unknown" in text
     assert "   out of service: RMA" in text
     assert text.rstrip().splitlines()[-1].startswith("--exclude=n[000,")
 

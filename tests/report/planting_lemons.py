@@ -106,6 +106,11 @@ def judged_row(node_id: str, count: int, rank: int) -> dict[str, Any]:
         "p_value": 0.001,
         "event_count": count,
         "exposure": 19.0,
+        "saved_gpu_hours_per_month": 12.0 * count,
+        "saved_gpu_hours_per_month_low": 4.0 * count,
+        "saved_gpu_hours_per_month_high": 30.0 * count,
+        "given_up_gpu_hours_per_month": 5000.0,
+        "break_even_days": 12.0 * count * 30 / 5000,
     }
 
 

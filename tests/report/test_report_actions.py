@@ -22,7 +22,7 @@ from tests.warehouses import create_tables
 
 START = dt.datetime(2026, 3, 1)
 DAY = dt.timedelta(days=1)
-FRAMES = ("clusters", "nodes", "rate_changes", "incident_losses", "spans")
+FRAMES = ("clusters", "nodes", "rate_changes", "incidents", "spans")
 """What actions are worked out from."""
 
 
@@ -59,8 +59,8 @@ def strike(warehouse: Warehouse, node: str, at: dt.datetime, category: str = "pc
     key = {"i": f"{node}-{at}", "n": node, "at": at, "c": category, "k": attempts}
     with warehouse.writing() as con:
         con.execute(
-            "insert into marts.fct_incidents (cluster_id, incident_id, attempt_count, failure_category) "
-            "values ('c', $i, $k, $c)",
+            "insert into marts.fct_incidents (cluster_id, incident_id, attempt_count, failure_category, "
+            "incident_probability, expected_lost_gpu_hours) values ('c', $i, $k, $c, 0.5, 5.0)",
             {k: key[k] for k in ("i", "k", "c")},
         )
         con.execute(
@@ -76,7 +76,10 @@ def judge(warehouse: Warehouse, node: str, verdict: str) -> None:
             "insert into estimates.est_lemon_nodes by name select 'c' as cluster_id, $n as node_id, 1 as rank, "
             "0.98 as posterior_probability, 90.0 as rate, 40.0 as rate_low, 150.0 as rate_high, 10.0 as fleet_rate, "
             "$v as verdict, '4 failures' as reasons, 4 as event_count, 45.0 as exposure, 0.9 as confidence_level, "
-            "date '2026-03-01' as window_start_date, date '2026-05-29' as window_end_date",
+            "date '2026-03-01' as window_start_date, date '2026-05-29' as window_end_date, "
+            "12.0 as saved_gpu_hours_per_month, 4.5 as saved_gpu_hours_per_month_low, "
+            "21.0 as saved_gpu_hours_per_month_high, 2880.0 as given_up_gpu_hours_per_month, "
+            "0.125 as break_even_days",
             {"n": node, "v": verdict},
         )
 
@@ -148,16 +151,23 @@ def test_many_open_outages_are_one_action(small):
     assert found.command == "scontrol update nodename=n[1-4] state=resume"
 
 
-def test_a_lemon_saves_what_a_normal_node_would_not_lose(small):
-    """80 excess failures per 1,000 node-days x 15 node-days in use a month x 10 GPU-hours each."""
-    strike(small, "n1", START + 80 * DAY)
+def test_a_lemon_saves_its_own_losses_and_says_what_it_gives_up(small):
     judge(small, "n1", "lemon")
     (found,) = advised(small, "c")
-    assert found.saving.gpu_hours == pytest.approx(0.080 * 15 * 10)
-    assert (found.saving.low, found.saving.high) == pytest.approx((0.030 * 15 * 10, 0.140 * 15 * 10))
-    reason = "lemon: 4 incidents in 90 days to 2026-05-29"
-    assert found.command == f"scontrol update nodename=n1 state=drain reason='{reason}'"
+    assert str(found.saving) == (
+        "12.0 GPU-hours a month (90%: 4.50 to 21.0); gives up 2,880 of its use a month: pays if the repair takes less "
+        "than 0.12 days"
+    )
+    assert (
+        found.command == "scontrol update nodename=n1 state=drain reason='lemon: 4 incidents in 90 days to 2026-05-29'"
+    )
     assert found.exclude == "--exclude=n1"
+    with small.writing() as con:
+        con.execute(
+            "update estimates.est_lemon_nodes set saved_gpu_hours_per_month = null, saving_note = 'GPU counts unknown'"
+        )
+    (found,) = advised(small, "c")
+    assert str(found.saving) == "cannot tell: GPU counts unknown"
 
 
 def test_a_cause_that_grew_is_the_fleets_and_a_fall_is_none(small):
@@ -170,12 +180,31 @@ def test_a_cause_that_grew_is_the_fleets_and_a_fall_is_none(small):
                 "9.0 as ratio_high, 30 as event_count, 360.0 as exposure, 0.9 as confidence_level",
                 {"c": category, "at": changed, "r": ratio, "l": low},
             )
-    strike(small, "n1", START, "ib_link")
+    for day in range(6):
+        strike(small, "n1", START + day * DAY, "ib_link")
     (found,) = advised(small, "c")
     assert (found.kind, found.node_names, found.command) == ("cause", (), "")
     assert "since 2026-04-30" in found.reason
     assert found.saving.gpu_hours == pytest.approx(8 / 1000 * 120 * 10 * 0.75)
     assert found.saving.low == pytest.approx(8 / 1000 * 120 * 10 * (1 - 1 / 1.5))
+
+
+def test_all_actions_together_promise_no_more_than_a_month_lost(small):
+    """Ten incidents of ten GPU-hours at one half each, in three months; the lemon saves 12 of the 16.7 of a month."""
+    judge(small, "n2", "lemon")
+    for day in range(10):
+        strike(small, "n1", START + day * DAY, "ib_link")
+    with small.writing() as con:
+        con.execute(
+            "insert into estimates.est_rate_changes by name select 'c' as cluster_id, 'ib_link' as failure_category, "
+            "timestamp '2026-04-30' as changed_at, 2.0 as rate_before, 8.0 as rate_after, 4.0 as ratio, "
+            "1.5 as ratio_low, 9.0 as ratio_high, 30 as event_count, 360.0 as exposure, 0.9 as confidence_level"
+        )
+    lemon, cause = advised(small, "c")
+    assert cause.saving.gpu_hours == pytest.approx(10 * 5 / 3 - 12)
+    assert cause.saving.low == pytest.approx(8 / 1000 * 120 * 10 * (1 - 1 / 1.5))
+    assert str(cause.saving).endswith("; all that is lost in a month, less what the actions above save")
+    assert lemon.saving.gpu_hours + cause.saving.gpu_hours == pytest.approx(10 * 5 / 3)
 
 
 def test_a_cause_that_was_not_seen_before_has_no_ratio_and_comes_before_those_that_have_one(small):
@@ -188,7 +217,8 @@ def test_a_cause_that_was_not_seen_before_has_no_ratio_and_comes_before_those_th
                 "0.9 as confidence_level",
                 {"c": category, "r": ratio, "l": low, "h": high},
             )
-    strike(small, "n1", START, "filesystem_mount")
+    for day in range(6):
+        strike(small, "n1", START + day * DAY, "filesystem_mount")
     new, grown = advised(small, "c")
     assert new.reason.startswith("not seen before, now at least 2.50 times as often (90%) since 2026-04-30: 0 before")
     assert grown.reason.startswith("4.00 times as often (90%: 1.50 to 9.00) since 2026-04-30")
@@ -226,7 +256,8 @@ def test_the_order_is_outages_lemons_relapses_causes_sources(small):
         con.execute("update marts.dim_clusters set has_node_events = false")
         con.execute(
             "insert into estimates.est_rate_changes by name select 'c' as cluster_id, 'all' as failure_category, "
-            "timestamp '2026-04-30' as changed_at, 3.0 as ratio, 2.0 as ratio_low, 4.0 as ratio_high"
+            "timestamp '2026-04-30' as changed_at, 8.0 as rate_after, 3.0 as ratio, 2.0 as ratio_low, "
+            "4.0 as ratio_high, 360.0 as exposure"
         )
     assert [action.kind for action in advised(small, "c")] == ["outage", "lemon", "relapse", "cause", "source"]
 

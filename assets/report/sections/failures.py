@@ -89,7 +89,7 @@ def failures(own: Own) -> Section:
     return section(
         "failures",
         "Every failure",
-        _summary(listed, own.row("incidents")),
+        _summary(listed, own.row("incidents", failure_category="all")),
         table(
             f"Infrastructure-failed attempts ({whole(len(listed))})",
             listed,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 
 from assets.model.lemon_verdicts import LIST_LIMIT
 from assets.node_lists import exclude_option, safe_names
 from assets.report import palette
+from assets.report.actions import pays
 from assets.report.addresses import of_node
 from assets.report.advice import advise
 from assets.report.blocks import Block, Figure, Multiples, Section, Table, Text, note, section
@@ -46,13 +48,15 @@ def _evidence(row: Row) -> str:
     return "; ".join(said) or "none beside the counts"
 
 
+SAVED = "saved_gpu_hours_per_month"
 NODES = (
     Col("#Rank", "rank", whole, unknown="not ranked"),
     Col("Node", "node_name"),
     Col("Verdict", "verdict"),
     Col("#Probability", "posterior_probability", chance),
     Col("#Failures per 1,000 node-days ({level})", "rate", short, limits="rate", unknown="not estimated"),
-    Col("#Failures (k)", "event_count", whole, detail=lambda row: f"in {short(row['exposure'])} node-days"),
+    Col("#Taken out saves, GPU-hours a month", SAVED, short, limits=SAVED, unknown="cannot tell"),
+    Col("#and gives up of its use", "given_up_gpu_hours_per_month", short, detail=pays),
     Col("Reasons", lambda row: printable(row["reasons"], 500)),
     Col("Evidence", _evidence),
 )
@@ -74,7 +78,9 @@ EFFECTS = (
 def lemons(own: Own) -> Section:
     """Build the section on lemon nodes."""
     title = "Lemon nodes: those that fail far more often than the rest"
-    judged = sorted((row for row in own.rows("nodes") if row["verdict"]), key=_place)
+    places = {"lemon": 0, "watch": 1}
+    judged = [row for row in own.rows("nodes") if row["verdict"]]
+    judged.sort(key=lambda row: (places.get(row["verdict"], 2), row["rank"] or inf, -(row["event_count"] or 0)))
     if not judged:
         said = "There is no accounting of this cluster's nodes, so the data cannot tell which of them are lemons."
         return section("lemons", title, note(said))
@@ -91,7 +97,8 @@ def lemons(own: Own) -> Section:
             NODES,
             f"All {plural(len(judged), 'node')}: every lemon, then those to watch, then by rank. The probability is "
             "that of failing at least three times as often as normal nodes; a list ends where "
-            f"{share(LIST_LIMIT)} of its names are expected to be wrong. Rates are drawn towards the node's group.",
+            f"{share(LIST_LIMIT)} of its names are expected to be wrong. Rates are drawn towards the node's group. A "
+            "node saves its excess of failures, each at what its own jobs would lose.",
             is_collapsed=not verdicts["lemon"] and not verdicts["watch"],
         ),
         exclude_table([row["node_name"] for row in judged if row["verdict"] == "lemon"]),
@@ -106,11 +113,6 @@ def lemons(own: Own) -> Section:
         _effects(own.rows("lemon_effects")),
         _lists(own.rows("lemon_lists")),
     )
-
-
-def _place(row: Row) -> tuple[int, float, float, str]:
-    rank = float("inf") if row["rank"] is None else row["rank"]
-    return {"lemon": 0, "watch": 1}.get(row["verdict"], 2), rank, -(row["event_count"] or 0), row["node_id"]
 
 
 def _found(judged: list[Row], verdicts: Counter[str]) -> Text:
