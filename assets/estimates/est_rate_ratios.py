@@ -1,7 +1,7 @@
 """estimates.est_rate_ratios: the ratio of two failure rates, between clusters and between periods.
 
 Pairs of clusters are read from estimates.est_failure_rates; periods are counted alike, from
-marts.fct_attempt_exposures, on the two sides of a day.
+marts.fct_attempt_exposures, on the two sides of a day. The row of the months answers "worse than last month?".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, with_limits, write
+from assets.estimates.table import ENOUGH_DATA, Column, TableSpec, bounded, estimate, numbers, with_limits, write
 from assets.model.rate_ratio import common_dispersion, rate_ratio
 from assets.warehouse import Warehouse
 
@@ -35,30 +35,36 @@ NODE_DAYS = (
     f"{EXPOSURES}.node_days",
     f"{EXPOSURES}.seen_from_at",
     f"{EXPOSURES}.seen_to_at",
+    "marts.fct_node_days.study_hours",
     *STUDY_GAPS,
 )
 RATE = (*EVENTS, *NODE_DAYS, *BOUNDARY)
 RATIO = (*RATE, *VARIANCES)
 UNIT = "failures per 1,000 node-days"
+MIN_FAILURES = 3
+"""Two periods with fewer failures each than this tell nothing of a change."""
+WORSE, BETTER, NO_CHANGE, CANNOT_TELL = "worse", "better", "no change shown", "cannot tell"
+VERDICTS = (WORSE, BETTER, NO_CHANGE, CANNOT_TELL)
 
 TABLE = TableSpec(
     table="est_rate_ratios",
     description=(
         "Failures per node-day of one side over those of another, with conditional binomial limits, wider where "
         "failures come in incidents or may be none: every pair of clusters; within a cluster's study period the later "
-        "half of the days over the earlier, the last 30 days over the 30 days before them, and the days from an "
-        "annotation on over those before it. One row per comparison, cluster, other cluster, boundary_date, population "
-        "and way of counting."
+        "half of the days over the earlier, the last 30 days over the 30 days before them in incidents of the "
+        "population that is quoted, and the days from an annotation on over those before it. One row per comparison, "
+        "cluster, other cluster, boundary_date, population and way of counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
-    prepared=("exposure_days", "failed_exposures"),
+    prepared=("exposure_days", "failed_exposures", "node_day_sight", "node_incidents", ENOUGH_DATA),
     columns=(
         Column(
             "comparison",
             "varchar",
             "",
             "clusters: cluster_id over other_cluster_id; halves, annotation: from boundary_date on over before it; "
-            "months: the last 30 days, which begin at boundary_date, over the 30 days before.",
+            "months: the 30 days that end with the study period over the 30 days before; boundary_date is the day in "
+            "which the later ones begin, at the hour of that end.",
             is_required=True,
         ),
         CLUSTER,
@@ -88,7 +94,7 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "As in est_failure_rates: gpus_gt_128 or all; periods: all.",
+            "As in est_failure_rates: gpus_gt_128 or all; months: that of the rate that is quoted; other periods: all.",
             (f"{RATES}.population",),
             is_required=True,
         ),
@@ -96,8 +102,8 @@ TABLE = TableSpec(
             "counted_as",
             "varchar",
             "",
-            "attempts or incidents, as in est_failure_rates. Of periods, an incident with all its attempts counts on "
-            "the day of its first failure.",
+            "attempts or incidents, as in est_failure_rates; months: incidents. Of periods, an incident with all its "
+            "attempts counts at its first failure.",
             (f"{RATES}.counted_as",),
             is_required=True,
         ),
@@ -106,7 +112,7 @@ TABLE = TableSpec(
             "boolean",
             "",
             "The ratio of the rates that are quoted: counted as attempts; of gpus_gt_128 where that is the reference "
-            "of both clusters.",
+            "of both clusters. The only row of months.",
             (f"{RATES}.is_reference",),
             is_required=True,
         ),
@@ -136,6 +142,16 @@ TABLE = TableSpec(
             "ratio", "none", "rate over other_rate. NULL: see note.", RATIO, "Upper limit. NULL: there is none."
         ),
         Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that both rates are equal, two-sided.", RATIO),
+        Column(
+            "verdict",
+            "varchar",
+            "",
+            f"{WORSE}: the limits of the ratio lie above 1; {BETTER}: below 1; {NO_CHANGE}: they hold 1; "
+            f"{CANNOT_TELL}: both sides have fewer than {MIN_FAILURES} failures, a side is unknown, or too little was "
+            "seen.",
+            RATIO,
+            is_required=True,
+        ),
         *evidence(
             "conditional_binomial: Clopper and Pearson's limits of the split; conditional_beta: the same limits for "
             "counts that are not whole or scatter more than Poisson counts, at their dispersion in common; no_events: "
@@ -166,6 +182,15 @@ def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
         ratio_low=np.where(is_known, ratio.low, np.nan),
         ratio_high=np.where(is_known, bounded(ratio.high), np.nan),
         p_value=np.where(is_known, ratio.p_value, np.nan),
+        verdict=np.select(
+            [
+                ~is_known | (np.maximum(k1, k2) < MIN_FAILURES) | ~sides["has_enough_data"].to_numpy(dtype=bool),
+                ratio.low > 1,
+                ratio.high < 1,
+            ],
+            [CANNOT_TELL, WORSE, BETTER],
+            NO_CHANGE,
+        ),
         confidence_level=ratio.confidence_level,
         method=ratio.method,
         event_count=sides["failure_count"] + sides["other_failure_count"],

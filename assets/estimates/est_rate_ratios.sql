@@ -1,11 +1,13 @@
 -- Failures and node-days of the two sides of every comparison: each pair of clusters, and of each cluster the two halves
--- of its study period, the days from and before each annotation, and the last 30 days and the 30 days before them. The
--- first side is divided by the second. What is added up is added as decimals: exactly, so that a sum does not depend on
+-- of its study period, the days from and before each annotation, and the last 30 days and the 30 days before them, of the
+-- population whose rate is quoted. The first side is divided by the second. What is added up is added as decimals: exactly, so that a sum does not depend on
 -- the order in which threads deliver it.
 with clusters as (
     select
         cluster_id,
         is_simulated,
+        study_from_at,
+        study_to_at,
         cast(study_from_at as date) as first_date,
         -- a study that ends at midnight does not reach the day that begins then
         cast(study_to_at - interval 1 microsecond as date) as last_date
@@ -123,14 +125,6 @@ boundaries as (
     from clusters
     union all
     select
-        cluster_id,
-        'months' as comparison,
-        cast(last_date - 29 as date) as boundary_date,
-        cast(null as varchar) as annotation,
-        cast(last_date - 59 as date) as from_date
-    from clusters
-    union all
-    select
         annotations.cluster_id,
         'annotation' as comparison,
         annotations.annotated_date as boundary_date,
@@ -167,6 +161,187 @@ periods as (
     group by all
 ),
 
+-- The two months: 30 days each, of which the later ends with the study period.
+windows as (
+    select
+        clusters.cluster_id,
+        rates.population,
+        clusters.study_from_at,
+        clusters.study_to_at as to_at,
+        clusters.study_to_at - interval 30 day as boundary_at,
+        clusters.study_to_at - interval 60 day as from_at
+    from clusters
+    inner join estimates.est_failure_rates as rates using (cluster_id)
+    where rates.is_reference
+),
+
+-- A day on which less than half of the nodes in use had a log that was understood shows no failure of most of them: it
+-- is left out, unless no day has such a log.
+sight as (
+    select
+        cluster_id,
+        day_date,
+        coalesce(sum(in_use_hours) filter (where kinds > 0), 0) >= 0.5 * sum(in_use_hours) as is_seen
+    from intermediate.node_day_sight
+    group by cluster_id, day_date
+),
+
+blind_days as (
+    select
+        cluster_id,
+        day_date
+    from sight
+    qualify not is_seen and bool_or(is_seen) over (partition by cluster_id)
+),
+
+window_days as (
+    select
+        days.cluster_id,
+        days.day_date,
+        days.node_days,
+        windows.* exclude (cluster_id, population)
+    from (
+        select
+            cluster_id,
+            gpu_size_bin,
+            is_whole_node,
+            day_date,
+            node_days,
+            false as is_of_nodes
+        from intermediate.exposure_days
+        union all
+        select
+            cluster_id,
+            null as gpu_size_bin,
+            null as is_whole_node,
+            day_date,
+            cast(study_hours as decimal(38, 9)) / 24 as node_days,
+            true as is_of_nodes
+        from marts.fct_node_days
+    ) as days
+    inner join windows
+        on
+            days.cluster_id = windows.cluster_id
+            and case windows.population
+                when 'gpus_gt_128' then days.gpu_size_bin > 128 when 'whole_nodes' then days.is_whole_node
+                when 'nodes' then days.is_of_nodes else not days.is_of_nodes
+            end
+    anti join blind_days on days.cluster_id = blind_days.cluster_id and days.day_date = blind_days.day_date
+),
+
+-- A day counts as far as it lies in the window, of the hours that it has within the study period.
+window_shares as (
+    select
+        cluster_id,
+        node_days,
+        epoch(least(day_date + interval 1 day, to_at) - greatest(cast(day_date as timestamp), study_from_at))
+            as day_seconds,
+        epoch(least(day_date + interval 1 day, to_at) - greatest(cast(day_date as timestamp), boundary_at))
+            as later_seconds,
+        epoch(least(day_date + interval 1 day, boundary_at)
+            - greatest(cast(day_date as timestamp), from_at, study_from_at)) as earlier_seconds
+    from window_days
+),
+
+window_node_days as (
+    select
+        cluster_id,
+        sum(cast(node_days * greatest(later_seconds, 0) / day_seconds as decimal(38, 12))) as later_node_days,
+        sum(cast(node_days * greatest(earlier_seconds, 0) / day_seconds as decimal(38, 12))) as earlier_node_days
+    from window_shares
+    where day_seconds > 0
+    group by cluster_id
+),
+
+window_incidents as (
+    select
+        failures.cluster_id,
+        coalesce(failures.incident_id, failures.attempt_id) as incident_id,
+        min(failures.failed_at) as failed_at,
+        max(failures.failure_probability) as expected_count,
+        max(failures.failure_probability) * (2 - max(failures.failure_probability)) as variance
+    from intermediate.failed_exposures as failures
+    inner join windows
+        on
+            failures.cluster_id = windows.cluster_id
+            and case windows.population
+                when 'gpus_gt_128' then failures.gpu_size_bin > 128 when 'whole_nodes' then failures.is_whole_node
+                else windows.population = 'all'
+            end
+    where failures.failure_probability > 0 and failures.node_days is not null
+    group by failures.cluster_id, coalesce(failures.incident_id, failures.attempt_id)
+    union all
+    select
+        nodes.cluster_id,
+        nodes.incident_id,
+        nodes.failed_at,
+        nodes.expected_count,
+        nodes.expected_count * nodes.expected_count / nodes.incident_probability * (2 - nodes.incident_probability)
+            as variance
+    from intermediate.node_incidents as nodes
+    inner join windows on nodes.cluster_id = windows.cluster_id and windows.population = 'nodes'
+    where nodes.has_nodes
+),
+
+-- What failed at midnight ran on the day before.
+window_counts as (
+    select
+        incidents.cluster_id,
+        sum(cast(incidents.expected_count as decimal(38, 15))) filter (where incidents.failed_at > windows.boundary_at)
+            as later_count,
+        sum(cast(incidents.variance as decimal(38, 15))) filter (where incidents.failed_at > windows.boundary_at)
+            as later_variance,
+        sum(cast(incidents.expected_count as decimal(38, 15))) filter (where incidents.failed_at <= windows.boundary_at)
+            as earlier_count,
+        sum(cast(incidents.variance as decimal(38, 15))) filter (where incidents.failed_at <= windows.boundary_at)
+            as earlier_variance
+    from window_incidents as incidents
+    inner join windows
+        on
+            incidents.cluster_id = windows.cluster_id
+            and incidents.failed_at > windows.from_at
+            and incidents.failed_at <= windows.to_at
+    anti join blind_days
+        on
+            incidents.cluster_id = blind_days.cluster_id
+            and cast(incidents.failed_at - interval 1 microsecond as date) = blind_days.day_date
+    group by incidents.cluster_id
+),
+
+left_out as (
+    select
+        windows.cluster_id,
+        count(*) as day_count
+    from windows
+    inner join blind_days
+        on
+            windows.cluster_id = blind_days.cluster_id
+            and blind_days.day_date < windows.to_at
+            and blind_days.day_date + interval 1 day > windows.from_at
+    group by windows.cluster_id
+),
+
+months as (
+    select
+        'months' as comparison,
+        windows.cluster_id,
+        windows.cluster_id as other_cluster_id,
+        cast(windows.boundary_at as date) as boundary_date,
+        cast(null as varchar) as annotation,
+        windows.population,
+        'incidents' as counted_as,
+        true as is_reference,
+        counts.later_count as failure_count,
+        counts.later_variance as failure_variance,
+        window_node_days.later_node_days as node_days,
+        counts.earlier_count as other_failure_count,
+        counts.earlier_variance as other_failure_variance,
+        window_node_days.earlier_node_days as other_node_days
+    from windows
+    left join window_counts as counts using (cluster_id)
+    left join window_node_days using (cluster_id)
+),
+
 compared as (
     select * from pairs
     union all
@@ -178,11 +353,16 @@ compared as (
         cast(coalesce(other_failure_variance, 0) as double) as other_failure_variance,
         cast(coalesce(other_node_days, 0) as double) as other_node_days
     )
-    from periods
+    from (
+        select * from periods
+        union all
+        select * from months
+    ) as of_periods
 )
 
 select
     compared.*,
+    one_seen.has_enough_data and other_seen.has_enough_data as has_enough_data,
     one.is_simulated,
     other.is_simulated as other_is_simulated,
     nullif(concat_ws(
@@ -194,11 +374,19 @@ select
             when compared.node_days = 0 or compared.other_node_days = 0 then 'no node-days on one side'
             when compared.failure_count + compared.other_failure_count = 0 then 'no failure on either side'
             when compared.other_failure_count = 0 then 'no failure on the second side: the ratio has a lower limit only'
-        end
+        end,
+        if(
+            compared.comparison = 'months' and left_out.day_count > 0,
+            format('days left out, most nodes had no log that was understood: {}', left_out.day_count),
+            null
+        )
     ), '') as note
 from compared
 inner join clusters as one on compared.cluster_id = one.cluster_id
 inner join clusters as other on compared.other_cluster_id = other.cluster_id
+inner join intermediate.enough_data as one_seen on compared.cluster_id = one_seen.cluster_id
+inner join intermediate.enough_data as other_seen on compared.other_cluster_id = other_seen.cluster_id
+left join left_out on compared.cluster_id = left_out.cluster_id
 order by
     compared.comparison, compared.cluster_id, compared.other_cluster_id, compared.boundary_date, compared.population,
     compared.counted_as

@@ -603,7 +603,16 @@ def est_rate_ratios() -> list[Rule]:
     """Demand ratios of their own counts, and p-values that agree with the limits."""
     row = ("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as")
     return [
-        columns(*row, "ratio", "ratio_low", "ratio_high", "p_value", "is_reference", *EVIDENCE),
+        columns(*row, "ratio", "ratio_low", "ratio_high", "p_value", "verdict", "is_reference", *EVIDENCE),
+        no_row(
+            "verdict_agrees_with_limits",
+            "(verdict = 'worse' and coalesce(ratio_low, 0) <= 1) "
+            "or (verdict = 'better' and coalesce(ratio_high, 2) >= 1) "
+            "or (verdict = 'no change shown' and (coalesce(ratio_low > 1, false) or coalesce(ratio_high < 1, false))) "
+            "or (verdict <> 'cannot tell' and not has_enough_data)",
+            (*row, "verdict", "ratio_low", "ratio_high", "has_enough_data"),
+            "the verdict says what the limits say, and nothing where too little was seen",
+        ),
         one_of("comparison", ("clusters", "halves", "months", "annotation"), "clusters or periods are compared"),
         *fitted("ratio", *row),
         ratio("p_value", *row),

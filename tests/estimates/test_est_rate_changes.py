@@ -17,7 +17,9 @@ def test_twenty_four_incidents_are_too_few_for_a_change(rows):
     assert (row["method"], row["event_count"], row["day_count"]) == ("no_change", 24, 60)
     assert row["exposure"] == pytest.approx(60 * 13.8)
     assert row["rate_before"] == pytest.approx(1000 * 24 / (60 * 13.8))
-    assert row["note"] == "no change of rate found in 60 days; the trend test sees a drift"
+    assert row["note"] == "no change of rate found in 60 days"
+    assert row["trend_verdict"] == "no drift shown"
+    assert 0.02 < row["trend_p_value"] < 0.1
     assert rows("est_rate_changes", cluster_id="large") == [row]
 
 
@@ -94,6 +96,7 @@ def test_the_trend_over_all_days_is_positive(changed):
     (row,) = changed(failure_category="all")
     assert row["trend_score"] > 3
     assert row["trend_p_value"] < 0.01
+    assert row["trend_verdict"] == "rises"
 
 
 def test_the_nearest_event_is_named(changed):

@@ -174,11 +174,105 @@ def test_before_and_after_an_annotation(periods):
 
 
 def test_the_last_30_days_over_the_30_before(periods):
-    """Of 60 days these are the two halves. Of ten days, all are the last."""
-    for month, half in zip(periods("months", "busy"), periods("halves", "busy"), strict=True):
-        assert month["boundary_date"] == half["boundary_date"]
-        assert sides(month) == sides(half)
-    assert sides(periods("months", "quiet")[0]) == pytest.approx([0, 12, 0, 0])
+    """Of 60 days these are the two halves, in incidents. Of ten days, all are the last."""
+    (month,), (_, half) = periods("months", "busy"), periods("halves", "busy")
+    assert month["boundary_date"] == half["boundary_date"]
+    assert sides(month) == sides(half)
+    assert (month["population"], month["counted_as"], month["is_reference"]) == ("all", "incidents", True)
+    (quiet,) = periods("months", "quiet")
+    assert sides(quiet) == pytest.approx([0, 12, 0, 0])
+    assert quiet["verdict"] == "cannot tell"
+    assert month["verdict"] == "cannot tell"
+
+
+MONTHS = """
+insert into marts.dim_clusters (cluster_id, is_simulated, has_health_checks, study_from_at, study_to_at)
+values ('c', false, true, '2026-01-01', '2026-03-02 08:00');
+insert into marts.fct_attempt_exposures (
+    cluster_id, attempt_id, state, seen_from_at, seen_to_at, node_days, gpu_size_bin, is_whole_node, failed_at,
+    failure_probability, is_paper_failure
+)
+select 'c', 'steady', 'RUNNING', '2026-01-01', '2026-03-02 08:00', 10 * (60 + 1 / 3), 256, true, null, 0, false
+union all
+select
+    'c', 'f' || n, 'NODE_FAIL', at_, at_, 0, if(n < 40, 256, 8), true, at_, 1, true
+from (
+    select
+        n,
+        -- ten before the moment in which the later window begins, 30 after it, and ten of small jobs
+        case when n < 10 then timestamp '2026-01-31 07:00' when n < 40 then '2026-01-31 09:00' else '2026-03-01' end
+            as at_
+    from range(0, 50) as numbers (n)
+);
+insert into marts.fct_node_days (cluster_id, node_id, day_date, study_hours, in_use_hours)
+select 'c', 'n', cast(unnest(range(date '2026-01-01', date '2026-03-03', interval 1 day)) as date), 24, 24;
+"""
+"""A job of ten nodes above 128 GPUs for the 60 days and 8 hours of a study, whose last month begins at 8 o'clock."""
+SEEN = """
+insert into ops.sight (cluster_id, node_id, kind, day_date)
+select 'c', 'n', 'kernel', cast(unnest(range(date '2026-01-01', date '2026-02-21', interval 1 day)) as date)
+"""
+
+
+def months(tmp_path, more="", change="select 1"):
+    house = Warehouse(path=str(tmp_path / "faultline.duckdb"))
+    with house.writing() as con:
+        create_tables(con)
+        con.execute(MONTHS + more)
+    est_failure_rates(warehouse=house)
+    with house.writing() as con:
+        con.execute(change)
+    est_rate_ratios(warehouse=house)
+    (row,) = read(house, "est_rate_ratios", comparison="months")
+    return row
+
+
+def test_the_months_end_with_the_study_to_the_hour_and_are_of_the_population_that_is_quoted(tmp_path):
+    row = months(tmp_path)
+    assert (row["population"], row["counted_as"], row["boundary_date"]) == (
+        "gpus_gt_128",
+        "incidents",
+        date(2026, 1, 31),
+    )
+    assert sides(row) == pytest.approx([30, 300, 10, 300])
+    expected = rate_ratio(30, 300, 10, 300)
+    assert (row["ratio"], row["ratio_low"]) == pytest.approx((3, float(expected.low)))
+    assert (row["verdict"], row["note"]) == ("worse", None)
+
+
+def test_days_that_nobody_saw_are_not_quiet_days(tmp_path):
+    """From 21 February on no log was understood: ten days of the later window are left out, the last in part."""
+    row = months(tmp_path, SEEN)
+    assert sides(row) == pytest.approx([30, 300 - 10 * (9 + 1 / 3), 10, 300])
+    assert row["note"] == "days left out, most nodes had no log that was understood: 10"
+
+
+def test_nodes_are_counted_by_the_days_of_the_nodes(tmp_path):
+    row = months(
+        tmp_path,
+        "insert into marts.fct_incidents (cluster_id, incident_id) select 'c', 'f' || n from range(0, 50) as t (n);",
+        "update estimates.est_failure_rates set is_reference = population = 'nodes'",
+    )
+    assert sides(row) == pytest.approx([40, 30 + 2 / 3, 10, 30 - 1 / 3], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ("update marts.fct_attempt_exposures set failure_probability = 0 where failed_at > '2026-01-31 08:00'",
+         "better"),
+        ("update marts.fct_attempt_exposures set failure_probability = if(failed_at < '2026-01-31 08:00', 0.9, 0.3)",
+         "no change shown"),
+        ("update marts.fct_attempt_exposures set failure_probability = if(failed_at < '2026-01-31 08:00', 0.29, 0)",
+         "cannot tell"),
+        ("create or replace view intermediate.enough_data as "
+         "select cluster_id, false as has_enough_data, 'too little to tell' as note from marts.dim_clusters",
+         "cannot tell"),
+    ],
+    ids=["better", "same", "fewer than three on both sides", "too little was seen"],
+)  # fmt: skip
+def test_the_verdict_says_what_the_limits_say(tmp_path, change, verdict):
+    assert months(tmp_path, change=change)["verdict"] == verdict
 
 
 def test_a_study_without_a_failure_has_its_node_days(periods):

@@ -332,10 +332,9 @@ def _words_on_changes(series: list[Row]) -> str:
 
 
 def _trend(series: Row) -> str:
-    score, p_value = series["trend_score"], series["trend_p_value"]
-    if score is None or p_value is None:
+    p_value = series["trend_p_value"]
+    if p_value is None:
         return ""
-    if p_value >= 1 - (series["confidence_level"] or 0.9):
-        return f" Laplace's test shows no trend over all days (p = {short(p_value, 2)})."
-    way = "more" if score > 0 else "less"
-    return f" Laplace's test over all days: incidents become {way} frequent (p = {short(p_value, 2)})."
+    way = {"rises": "incidents become more frequent", "falls": "incidents become less frequent"}
+    found = way.get(series["trend_verdict"], "no drift is shown")
+    return f" Over the whole study {found} (Laplace's test, p = {short(p_value, 2)}; below 0.02 is called a drift)."
