@@ -120,7 +120,7 @@ def prepare(con: duckdb.DuckDBPyConnection) -> None:
     The few rows of a test are enough to estimate from; what too little is, `test_enough_data` tests.
     """
     for name, query in (QUERIES | {ENOUGH_DATA: FEW_ROWS_ARE_ENOUGH}).items():
-        con.execute(f"create view intermediate.{name} as {query}")
+        con.execute(f"create or replace view intermediate.{name} as {query}")
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Row]) -> None:
