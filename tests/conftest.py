@@ -181,18 +181,14 @@ DRAWN = "secrets"
 
 
 def _chapter(
-    draw: Callable[[Frames, Row, datetime], Chapter],
-    not_drawn: set[str],
-    frames: Frames,
-    cluster: Row,
-    made_at: datetime,
+    draw: Callable[..., Chapter], not_drawn: set[str], frames: Frames, cluster: Row, *others: object
 ) -> Chapter:
     """Build a cluster's chapter, and one without pages for those that are not drawn."""
     from assets.report.blocks import Chapter
 
     name = cluster["cluster_id"]
     if name not in not_drawn:
-        return draw(frames, cluster, made_at)
+        return draw(frames, cluster, *others)
     return Chapter(name, name, is_simulated=False)
 
 

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from assets.estimates import est_failure_rates
+from assets.estimates import table
 from orchestration.cli import app
 from orchestration.home import Home
 from orchestration.publication.freshness import is_up_to_date
@@ -132,14 +132,14 @@ def test_without_a_cluster_no_row_of_another_is_different_and_a_clean_build_says
 def test_an_estimate_that_fails_on_a_clusters_rows_is_made_without_it(story, tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home")
     shutil.copytree(story["home"].root, home.root, symlinks=True)
-    real = est_failure_rates.weighted_interval
+    real = table.weighted_interval
 
     def fail_on_more_than_six(*arguments):
         if any(count > 6.5 for count in arguments[0]):
             raise FloatingPointError("overflow encountered in exp")
         return real(*arguments)
 
-    monkeypatch.setattr("assets.estimates.est_failure_rates.weighted_interval", fail_on_more_than_six)
+    monkeypatch.setattr("assets.estimates.table.weighted_interval", fail_on_more_than_six)
     cluster(100).write(home.sources / "b")
     cluster(61).write(home.sources / "a")
     refresh(home)
