@@ -12,7 +12,6 @@ import io
 import shutil
 import signal
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
