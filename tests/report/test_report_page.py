@@ -176,7 +176,7 @@ def test_infrastructure_stands_apart_from_the_states(hall):
 
 
 def test_no_long_run_means_a_sentence(hall, demo):
-    assert "There is no ETTR" in section(hall, "ettr").text
+    assert "No run was scheduled for 24 h and more" in section(hall, "ettr").text
     of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
     assert of_sizes[-1][5] == "not estimated a single run: no limits"
 

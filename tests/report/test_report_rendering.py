@@ -74,7 +74,7 @@ def test_a_cluster_without_attempts_gives_empty_sections(empty, bundle):
     for sentence in (
         "No infrastructure failure was found",
         "No ended attempt has a known number of GPUs",
-        "There is no ETTR: no job run was recorded.",
+        "No run was scheduled for 24 h and more",
         "No ended attempt was recorded.",
         "No attempt was preempted.",
         "No node outage was recorded.",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from assets.report import palette
 from assets.report.blocks import Figure, Section, note, section
 from assets.report.charts import INK, NAMES_AXIS, PICKED, at, colours, figure, labelled, layer, name, pick, told
-from assets.report.numbers import duration, gpus, share, short, whole
+from assets.report.numbers import gpus, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, table
 from assets.report.wording import plural
 
 TITLE = "Where the time of long runs went: progress and ETTR"
+NONE = "No run was scheduled for 24 h and more: on shorter ones, progress rests on what is assumed of restarts alone."
 MEASURED = (
     Col("Size", "gpu_size_bin", gpus),
     Col("#Runs", "run_count", whole),
@@ -38,7 +39,7 @@ def ettr(own: Own) -> Section:
     """Build the section on ETTR."""
     rows = own.rows("ettr")
     if not rows:
-        return section("ettr", TITLE, note(explain_missing_ettr(own.row("runs_of_work"))))
+        return section("ettr", TITLE, note(NONE))
     assumed = {
         name: "unknown" if rows[0][f"{name}_minutes"] is None else f"{rows[0][f'{name}_minutes']:g} min"
         for name in ("checkpoint", "restart", "write")
@@ -93,21 +94,6 @@ def waiting(row: Row) -> str:
     return f"{waited}: the paper's ETTR, which counts waiting, is {short(row['ettr_measured'])}"
 
 
-def explain_missing_ettr(runs: Row) -> str:
-    """Say why there is nothing to tell.
-
-    >>> explain_missing_ettr({})
-    'There is no ETTR: no job run was recorded.'
-    """
-    if not runs:
-        return "There is no ETTR: no job run was recorded."
-    return (
-        "There is no ETTR: it is measured on runs scheduled for 24 h and more, where restarts and lost work weigh "
-        f"something, and the longest of the {plural(runs['run_count'], 'run')} here was scheduled for "
-        f"{duration(runs['longest_hours'])}."
-    )
-
-
 def _figure(sizes: list[Row]) -> Figure | None:
     rows = [row for row in sizes if row["wallclock_hours"]]
     if not rows:
@@ -121,7 +107,6 @@ def _figure(sizes: list[Row]) -> Figure | None:
             "hours": row[f"{stem}_hours"],
             "text": f"{share(row[f'{stem}_wallclock_ratio'])}, {short(row[f'{stem}_hours'])} h",
             "expected": None if row["ettr_expected"] is None else 100 * row["ettr_expected"],
-            "end": 100,
             "k": plural(row["run_count"], "run"),
         }
         for row in rows
@@ -144,7 +129,7 @@ def _figure(sizes: list[Row]) -> Figure | None:
                   tooltip=told(size="size", part="part", text="time")),
             layer("tick", where=f"{once} && isValid(datum.expected)", thickness=3, size=24, color=INK, y=y,
                   x=at("expected", x)),
-            *labelled("k", where=once, dx=4, y=y, x=at("end", x)),
+            *labelled("k", where=once, dx=4, y=y, x={"datum": 100, **x}),
         ],
         {"step": 28},
         "Progress ends at the ETTR of all runs of a size together; long runs weigh more here than in the means below.",
