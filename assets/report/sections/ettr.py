@@ -112,7 +112,7 @@ def _figure(sizes: list[Row]) -> Figure | None:
         for row in rows
         for rank, (part, stem) in enumerate(PARTS.items())
     ]
-    title = "share of waiting and scheduled time (%); upright mark: expected ETTR"
+    title = "% of waiting and scheduled time; mark: expected ETTR"
     x = {"title": title, "scale": {"domain": [0, 112]}, "axis": {"tickCount": 6}}
     y = name("size", sort=[gpus(row["gpu_size_bin"]) for row in rows], title=None, axis=NAMES_AXIS)
     once = "datum.rank == 0"
