@@ -109,7 +109,8 @@ def _ettr(a: Answer) -> list[str]:
             f"{short(a['ettr_expected_exact'])} with a checkpoint every {_cost(a['checkpoint_minutes'])} "
             f"({short(a['ettr_expected'])} by the published form)"
         )
-    return lines
+    time = "queued and scheduled time, as the paper counts" if a["queue_minutes"] else "scheduled time, without a queue"
+    return [*lines, f"progress over {time}"]
 
 
 def _target(a: Answer) -> list[str]:

@@ -73,6 +73,11 @@ class TestText:
         assert "no interval leads to an expected ETTR of 0.9" in text
         assert "taken as known" in text
 
+    def test_the_ratio_is_named_by_the_time_it_counts(self, run):
+        asked = ("--gpus", 1024, "--rate", 6.5)
+        assert "progress over scheduled time, without a queue" in run(*asked).stdout
+        assert "progress over queued and scheduled time, as the paper" in run(*asked, "--queue", "60m").stdout
+
     def test_a_run_that_fails_all_the_time_makes_no_progress(self, run, answer):
         text = run("--gpus", 16_384, "--rate", 300_000).stdout
         assert "under 0.001 with any interval: at this rate the run makes no progress" in text

@@ -68,7 +68,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
         "estimates.est_rate_changes": with_changes(_series()),
         "estimates.est_scale_tests": tested(_sizes()),
         "estimates.est_time_to_failure": fitted(_ages()),
-        "estimates.est_rate_ratios": with_ratios(_sides()),
+        "estimates.est_rate_ratios": with_ratios(_sides().assign(has_enough_data=True)),
         "estimates.est_forecast_scores": with_forecasts(_months()),
     }
     check = {"cluster_id": "demo", "source": "health_check", "failure_category": "unmapped"}

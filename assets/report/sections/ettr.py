@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.report import palette
 from assets.report.blocks import Figure, Section, note, section
-from assets.report.charts import INK, NAMES_AXIS, PICKED, at, colours, figure, labelled, layer, name, pick, told
+from assets.report.charts import NAMES_AXIS, PICKED, at, colours, figure, labelled, layer, name, pick, told
 from assets.report.numbers import gpus, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, table
@@ -32,6 +32,8 @@ PARTS = {
     "Waiting": "queue",
 }  # fmt: skip
 """Stems of the columns that hold the hours of a part and its share."""
+MARK = "#111111"
+"""Not the ink of a theme: it lies on pale bars in each."""
 SHADES = dict(zip(PARTS, palette.PARTS_OF_TIME, strict=True))
 
 
@@ -127,7 +129,7 @@ def _figure(sizes: list[Row]) -> Figure | None:
             layer("bar", params=[pick("part")], y=y, x=at("percent", x, stack="zero"), order=at("rank"),
                   opacity=PICKED, color=colours(SHADES, "part", title=None),
                   tooltip=told(size="size", part="part", text="time")),
-            layer("tick", where=f"{once} && isValid(datum.expected)", thickness=3, size=24, color=INK, y=y,
+            layer("tick", where=f"{once} && isValid(datum.expected)", thickness=3, size=24, color=MARK, y=y,
                   x=at("expected", x)),
             *labelled("k", where=once, dx=4, y=y, x={"datum": 100, **x}),
         ],
