@@ -91,13 +91,12 @@ PUBLISHED = {
     "lemon_lists": "estimates.est_lemon_evaluations order by window_end_date nulls last",
     "lemon_root_causes": "estimates.est_lemon_root_causes order by node_count desc, root_cause",
     "lost_by_account": "marts.agg_lost_hours_by_account "
-    "order by lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
-    "lost_goodput": "marts.agg_lost_goodput order by gpu_size_bin nulls last",
+    "order by expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
     "mttf": "estimates.est_mttf_by_size order by gpu_size_bin",
     "projections": "estimates.est_mttf_projections order by gpu_count",
     "rate_changes": "estimates.est_rate_changes order by failure_category != 'all', failure_category, changed_at",
     "rate_ratios": "estimates.est_rate_ratios qualify bool_or(is_reference) over (partition by comparison, "
-    "cluster_id, other_cluster_id, boundary_date, population) "
+    "cluster_id, other_cluster_id, boundary_date, population) and (comparison != 'months' or counted_as = 'incidents') "
     "order by comparison = 'clusters', comparison, cluster_id, other_cluster_id, boundary_date, counted_as",
     "rates": "estimates.est_failure_rates order by population, counted_as",
     "run": "ops.runs order by rowid desc limit 1",

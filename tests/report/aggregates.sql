@@ -44,7 +44,9 @@ inner join totals using (cluster_id)
 group by all;
 
 insert into marts.fct_incidents by name
-select cluster_id, incident_id, count(*) as attempt_count, min(failure_category) as failure_category
+select
+    cluster_id, incident_id, count(*) as attempt_count, min(failure_category) as failure_category,
+    max(posterior_probability) as incident_probability
 from marts.fct_failures
 group by all;
 
@@ -91,6 +93,7 @@ select
     attempts.cluster_id,
     gpu_size_bin,
     count(*) filter (where loss_order = 'first') as failure_count,
+    0.75 * count(*) filter (where loss_order = 'first') as expected_failure_count,
     coalesce(sum(lost_gpu_hours) filter (where loss_order = 'first'), 0) as first_order_gpu_hours,
     count(*) filter (where loss_order = 'second') as second_order_count,
     coalesce(sum(lost_gpu_hours) filter (where loss_order = 'second'), 0) as second_order_gpu_hours,
@@ -115,6 +118,7 @@ select
     if(cluster_id = 'demo', 'lab' || job_id_raw % 3, user_name) as account,
     user_name,
     count(*) filter (where is_first) as failure_count,
+    0.75 * count(*) filter (where is_first) as expected_failure_count,
     count(*) filter (where not is_first) as second_order_count,
     count(*) filter (where lost_gpu_hours is null) as gpu_unknown_count,
     sum(losses.lost_gpu_hours) as lost_gpu_hours,

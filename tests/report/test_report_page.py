@@ -172,7 +172,7 @@ def test_infrastructure_stands_apart_from_the_states(hall):
     assert sum(int(row[1]) for row in rows) == 7
     assert sum(float(row[2].strip("%")) for row in rows) == pytest.approx(100, abs=0.2)
     text = section(hall, "states").text
-    assert "Among them, by the paper's rule, 2 infrastructure failures (28.6% of attempts" in text
+    assert "Among them 1.50 infrastructure failures: NODE_FAIL" in text
 
 
 def test_no_long_run_means_a_sentence(hall, demo):

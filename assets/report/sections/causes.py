@@ -13,6 +13,7 @@ from assets.report.blocks import Figure, Section, Table, note, section
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import duration, printable, share, short, whole
 from assets.report.queries import Frames, Own, Row, summed
+from assets.report.sections.failures import weighted
 from assets.report.sections.headline import reference_of
 from assets.report.tables import Col, cause, ends, flag, interval, table
 from assets.report.wording import loss_rule, number, plural, rate, sentence
@@ -167,7 +168,7 @@ def _figure(rows: list[Row]) -> Figure | None:
 
 
 def _attribution(own: Own) -> Table | None:
-    listed, rows = [row | _weighted(row) for row in own.rows("failures")], []
+    listed, rows = [weighted(row) for row in own.rows("failures")], []
     total = summed(listed, "count")["count"]
     for kind in KINDS if total else ():
         found = summed([row for row in listed if _kind(row) == kind], "count", "lost_gpu_hours")
@@ -175,11 +176,6 @@ def _attribution(own: Own) -> Table | None:
     said = f"Of {plural(total, 'infrastructure failure')}, each counted with its probability. Lost: "
     rule = loss_rule(own.cluster["checkpoint_minutes"])
     return table("How many failures have a known cause", rows, ATTRIBUTION, said + rule)
-
-
-def _weighted(row: Row) -> Row:
-    chance, lost = row["posterior_probability"], row["lost_gpu_hours"]
-    return {"count": chance, "lost_gpu_hours": None if lost is None else chance * lost}
 
 
 def _kind(row: Row) -> str:

@@ -10,6 +10,7 @@ from assets.report.blocks import Cell, Figure, Section, Text, note, section
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import confidence, gpus, printable, short, whole
 from assets.report.queries import Own, Row, grouped
+from assets.report.sections.first_screen import direction_of
 from assets.report.tables import Col, ends, flag, interval, level_of, table
 from assets.report.wording import POPULATIONS, exposure, number, plural, sentence
 
@@ -190,12 +191,11 @@ def _rests_on(row: Row, side: str = "") -> str:
     return exposure(row[f"{side}failure_count"], row[f"{side}node_days"], event=noun)
 
 
+VERDICTS = {"worse": "higher", "better": "lower", "": "no difference shown", None: "cannot tell"}
+
+
 def _verdict(row: Row) -> str:
-    if row["ratio_low"] is None and row["ratio_high"] is None:
-        return "cannot tell"
-    if (row["ratio_low"] or 0) > 1:
-        return "higher"
-    return "lower" if (row["ratio_high"] or 2) < 1 else "no difference shown"
+    return VERDICTS[direction_of(row)]
 
 
 RATIOS = (

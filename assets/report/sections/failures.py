@@ -12,9 +12,9 @@ from typing import Any
 from assets.report.addresses import of_failure
 from assets.report.blocks import Section, section
 from assets.report.numbers import UNKNOWN, chance, gpus, moment, nodes, printable, share, short, whole, words
-from assets.report.queries import Own, Row, grouped
+from assets.report.queries import Own, Row, grouped, summed
 from assets.report.tables import Col, cause, second, table
-from assets.report.wording import plural
+from assets.report.wording import number, plural
 
 NO_EVIDENCE = "no log tells of anything around the end of this attempt."
 MIN_SHARED = 16
@@ -47,8 +47,8 @@ FAILURES = (
     cause(),
     Col("Node", "culprit_node_name", unknown="not known", filter="node"),
     Col("How it was found", "attribution_rule", words),
-    Col("#Evidence", "evidence_count", whole),
-    Col("#Lost GPU-hours", "lost_gpu_hours", short),
+    Col("#Probability", "posterior_probability", chance),
+    Col("#GPU-hours at stake", "lost_gpu_hours", short),
 )
 EVIDENCE = (
     Col("Seen at (UTC)", "observed_at", second),
@@ -91,10 +91,11 @@ def failures(own: Own) -> Section:
         "Every failure",
         _summary(listed, own.row("incidents", failure_category="all")),
         table(
-            f"Infrastructure-failed attempts ({whole(len(listed))})",
+            f"Attempts that infrastructure may have ended ({whole(len(listed))})",
             listed,
             FAILURES,
-            "A click on the time shows the evidence: message, file and line, and the attempts of the job.",
+            "A click on the time shows the evidence: message, file and line, and the attempts of the job. Probability: "
+            "that infrastructure ended it, and not a coincidence.",
         ),
     )
 
@@ -102,14 +103,22 @@ def failures(own: Own) -> Section:
 def _summary(listed: list[Row], incidents: Row) -> str:
     if not listed:
         return "No attempt is known to have ended by an infrastructure failure."
-    said = plural(len(listed), "failed attempt")
+    expected = summed([weighted(row) for row in listed], "count", "lost_gpu_hours")
+    said = plural(expected["count"], "infrastructure failure")
     if incidents:
         said += f" in {plural(incidents['incident_count'], 'incident')}"
     if incidents and incidents["shared_incident_count"]:
-        shared, largest = (whole(incidents[name]) for name in ("shared_incident_count", "largest_attempt_count"))
+        shared, largest = number(incidents["shared_incident_count"]), whole(incidents["largest_attempt_count"])
         said += f" ({shared} of them hit several attempts, up to {largest} at once)"
-    lost = [row["lost_gpu_hours"] for row in listed if row["lost_gpu_hours"] is not None]
-    return f"{said}, {short(sum(lost) if lost else None)} GPU-hours lost in them."
+    is_known = any(row["lost_gpu_hours"] is not None for row in listed)
+    lost = short(expected["lost_gpu_hours"] if is_known else None)
+    return f"{said}, {lost} GPU-hours lost in them: each attempt below counts with its probability."
+
+
+def weighted(row: Row) -> Row:
+    """Count a failed attempt, and what it lost, with the probability that infrastructure ended it."""
+    probability, lost = row["posterior_probability"], row["lost_gpu_hours"]
+    return row | {"count": probability, "lost_gpu_hours": None if lost is None else probability * lost}
 
 
 def failure_details(own: Own) -> dict[str, Any]:

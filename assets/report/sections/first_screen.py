@@ -75,8 +75,9 @@ def change_of(own: Own) -> Change:
         return Change(f"How often machines fail is unknown: {reference['note']}.", UNKNOWN)
     if not has_enough(own):
         return Change(
-            f"Too little to tell: {short(reference.get('node_days') or 0)} node-days were observed. The pages show "
-            "what happened; of the machine they say next to nothing yet.",
+            f"Too little to tell: {plural(reference.get('failure_count') or 0, 'failure')} in "
+            f"{short(reference.get('node_days') or 0)} node-days. The pages show what happened; of the machine they "
+            "say next to nothing yet.",
             LITTLE,
         )
     population = reference.get("population")

@@ -11,18 +11,14 @@ from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, labelle
 from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row, grouped, summed
+from assets.report.sections.failures import weighted
 from assets.report.tables import Col, table
-from assets.report.wording import loss_rule, plural
+from assets.report.wording import loss_rule, number, plural
 
 CAUSES_SHOWN = 7
 OTHER = "Other causes"
 SECOND_ORDER = "second order"
-HOURS = ("first_order_gpu_hours", "second_order_gpu_hours")
-
-
-def _exact(value: float) -> str:
-    """Write a sum that others are held against with a digit more."""
-    return short(value, 4)
+HOURS = ("expected_first_order_gpu_hours", "expected_second_order_gpu_hours")
 
 
 def _second_share(row: Row) -> str:
@@ -32,20 +28,21 @@ def _second_share(row: Row) -> str:
     return share(second / (first + second)) if first + second else "no loss"
 
 
-FAILED = Col("#Failed (k)", "failure_count", whole)
+FAILED = Col("#Failures", "expected_failure_count", number)
 PREEMPTED = Col("#Preempted", "second_order_count", whole)
-FIRST = Col("#First order", "first_order_gpu_hours", short)
-SECOND = Col("#Second order", "second_order_gpu_hours", short)
-LOST = Col("#Lost GPU-hours", "lost_gpu_hours", _exact)
+LOST = Col("#Lost GPU-hours", "expected_lost_gpu_hours", short)
+PAPER = "By the paper's rule"
 BY_SIZE = (
     Col("Size", lambda row: row.get("name") or gpus(row["gpu_size_bin"])),
     FAILED,
-    FIRST,
+    Col("#First order", HOURS[0], short),
     PREEMPTED,
-    SECOND,
-    Col("#Both, weighted", "expected_lost_gpu_hours", short),
+    Col("#Second order", HOURS[1], short),
+    LOST,
     Col("#Share of second order", _second_share),
+    Col(f"#{PAPER}", "paper_gpu_hours", short),
 )
+COUNTS = ("expected_failure_count", "second_order_count", "expected_lost_gpu_hours")
 LOOPS = (
     Col("Job", lambda row: printable(row["job_id"] or row["run_id"])),
     Col("User", "user_name", detail=lambda row: printable(row["account"], 32)),
@@ -55,8 +52,8 @@ LOOPS = (
     Col("#Failures in a row", "consecutive_failure_count", whole),
     Col("#Attempts", "attempt_count", whole),
     Col("#Preempted by it", "victim_count", whole),
-    Col("#Own lost GPU-hours", "first_order_gpu_hours", short),
-    Col("#Others' lost GPU-hours", "victim_gpu_hours", short),
+    Col("#Lost GPU-hours, own and others'", "expected_lost_gpu_hours", short),
+    Col(f"#{PAPER}", "lost_gpu_hours", short),
 )  # fmt: skip
 
 
@@ -71,15 +68,16 @@ def losses(own: Own) -> Section:
             else "No ended attempt was recorded."
         )
         return section("losses", title, said)
-    chart = _figure(sizes, own.rows("failures"), owed)
+    price, currency = own.cluster["price_per_gpu_hour"], printable(own.cluster["currency"] or "", 8)
+    chart = _figure(sizes, [weighted(row) for row in own.rows("failures")], price if currency else None, currency)
     by_size = table(
         "Lost GPU-hours by job size",
         sizes,
         BY_SIZE,
-        f"Lost by each attempt: {loss_rule(own.cluster['checkpoint_minutes'])} The size of a loss in second order is "
-        "that of the attempt which was preempted. Hours in GPU-hours. Weighted: each loss times the probability that "
-        "infrastructure caused it; the other columns follow the paper's rule.",
-        total=_added(sizes, "failure_count", "second_order_count", *HOURS, "expected_lost_gpu_hours") | {"name": "all"},
+        f"Lost by each attempt: {loss_rule(own.cluster['checkpoint_minutes'])} Each loss counts with the probability "
+        "that infrastructure caused it; by the paper's rule every coincidence counts in full. The size of a loss in "
+        "second order is that of the attempt which was preempted. Hours in GPU-hours.",
+        total=_added(sizes, *COUNTS, *HOURS, "paper_gpu_hours") | {"name": "all"},
     )
     return section(
         "losses",
@@ -94,7 +92,7 @@ def losses(own: Own) -> Section:
             "others that made room for their restarts.",
         )
         or "No job run failed three times and more in a row: no crash loop.",
-        *_statement(owed, sizes),
+        *_statement(owed, sizes, price if currency else None, currency),
         note(NOTE) if own.cluster["are_names_hidden"] else None,
     )
 
@@ -107,16 +105,13 @@ def _added(rows: list[Row], *names: str) -> dict[str, float | None]:
 
 
 def _summary(sizes: list[Row]) -> str:
-    hours = _added(sizes, *HOURS, "expected_lost_gpu_hours")
-    first, second = (hours[name] for name in HOURS)
-    total = None if first is None or second is None else first + second
+    hours = _added(sizes, *HOURS, "expected_lost_gpu_hours", "paper_gpu_hours")
+    first, second, total, paper = hours.values()
     said = (
-        ("GPU-hours lost: " if total is None else f"{short(total)} GPU-hours lost: ")
-        + f"{short(first)} in failed attempts (first order) and {short(second)} "
-        "in attempts preempted because a failed job came back (second order)"
-        + (f", which is {share((second or 0.0) / total)} of the loss." if total else ".")
-        + " Weighted by the probability that infrastructure was the cause: "
-        f"{short(hours['expected_lost_gpu_hours'])} GPU-hours."
+        f"{short(total)} GPU-hours lost, each loss counted with its probability: {short(first)} in failed attempts "
+        f"(first order) and {short(second)} in attempts preempted because a failed job came back (second order"
+        + (f", {share((second or 0.0) / total)} of it" if total else "")
+        + f"). {PAPER}, every coincidence in full: {short(paper)} GPU-hours."
     )
     nobody = [row for row in sizes if row["instigator_unknown_count"]]
     if nobody:
@@ -131,14 +126,11 @@ def _summary(sizes: list[Row]) -> str:
     return said
 
 
-def _figure(sizes: list[Row], failed: list[Row], owed: list[Row]) -> Figure | None:
+def _figure(sizes: list[Row], failed: list[Row], price: float | None, currency: str) -> Figure | None:
     lost = [row for row in sizes if any(row[name] for name in HOURS)]
     if not lost:
         return None
     shades = _shades(failed)
-    sums = summed(owed, "lost_gpu_hours", "lost_cost")
-    currency = printable(next((row["currency"] for row in owed if row["currency"]), ""), 8)
-    price = sums["lost_cost"] / sums["lost_gpu_hours"] if currency and sums["lost_gpu_hours"] else None
     bars = [bar for row in lost for bar in _bars(row, failed, shades, price, currency)]
     largest = max(lost, key=lambda row: sum(row[name] or 0.0 for name in HOURS))
     top = max(bar["total"] for bar in bars) or 1.0
@@ -178,7 +170,7 @@ def _bars(size: Row, failed: list[Row], shades: dict[str, str], price: float | N
     for row in failed:
         if row["gpu_size_bin"] == size["gpu_size_bin"] and row["lost_gpu_hours"]:
             hours[row["label"] if row["label"] in shades else OTHER] += row["lost_gpu_hours"]
-    hours[SECOND_ORDER] = size["second_order_gpu_hours"] or 0.0
+    hours[SECOND_ORDER] = size[HOURS[1]] or 0.0
     total = sum(hours.values())
     return [
         {
@@ -196,37 +188,40 @@ def _bars(size: Row, failed: list[Row], shades: dict[str, str], price: float | N
     ]
 
 
-def _statement(owed: list[Row], sizes: list[Row]) -> list[Block | None]:
+def _statement(owed: list[Row], sizes: list[Row], price: float | None, currency: str) -> list[Block | None]:
     if not owed:
         return [note("No lost work is known by account.")]
-    currency = next((row["currency"] for row in owed if row["currency"]), None)
-    money = [Col(f"#Lost ({printable(currency, 8)})", "lost_cost", _exact)] if currency else []
-    counts = ("failure_count", "second_order_count", "lost_gpu_hours", "lost_cost")
+    money = Col(f"#Lost ({currency})", lambda row: short(_times(row["expected_lost_gpu_hours"], price), 4))
+    columns = (FAILED, PREEMPTED, LOST, *([money] if price else []), Col(f"#{PAPER}", "lost_gpu_hours", short))
     by_account = [
-        {"account": account, "user_count": len(rows), **_added(rows, *counts)}
+        {"account": account, "user_count": len(rows), **_added(rows, *COUNTS, "lost_gpu_hours")}
         for account, rows in grouped(owed, "account").items()
     ]
-    total = _added(owed, *counts, *HOURS)
-    without_price = "" if currency else "No price per GPU-hour is configured, so there is no sum of money. "
+    total = _added(owed, *COUNTS, "lost_gpu_hours")
+    without_price = "" if price else "No price per GPU-hour is configured, so there is no sum of money. "
     unknown = sum(row["gpu_unknown_count"] for row in owed)
     counted = f"{plural(unknown, 'loss', 'losses')} of unknown GPU count are in the counts, not in the hours. "
     return [
         table(
             "GPU-hours lost by account",
-            sorted(by_account, key=lambda row: (-(row["lost_gpu_hours"] or 0.0), printable(row["account"]))),
-            (Col("Account", "account"), Col("#Users", "user_count", whole), FAILED, PREEMPTED, LOST, *money),
+            sorted(by_account, key=lambda row: (-(row["expected_lost_gpu_hours"] or 0.0), printable(row["account"]))),
+            (Col("Account", "account"), Col("#Users", "user_count", whole), *columns),
         ),
         table(
             "Credit statement: GPU-hours lost by account and user",
             owed,
-            (Col("Account", "account"), Col("User", "user_name"), FAILED, PREEMPTED, FIRST, SECOND, LOST, *money),
+            (Col("Account", "account"), Col("User", "user_name"), *columns),
             without_price
             + (counted if unknown else "")
-            + "A loss in second order stands under the user who was preempted.",
+            + "Each loss counts with its probability. A loss in second order stands under the user who was preempted.",
             total=total | {"account": "all", "user_name": ""},
         ),
-        _reconciled(total["lost_gpu_hours"], sum(summed(sizes, *HOURS).values())),
+        _reconciled(total["expected_lost_gpu_hours"], sum(summed(sizes, *HOURS).values())),
     ]
+
+
+def _times(hours: float | None, price: float | None) -> float | None:
+    return None if hours is None or price is None else hours * price
 
 
 def _reconciled(stated: float | None, drawn: float) -> Text | None:

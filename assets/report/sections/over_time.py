@@ -11,6 +11,7 @@ from assets.report.blocks import Cell, Figure, Section, Table, note, section
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, layer, name, pick, told, zoom
 from assets.report.numbers import UNKNOWN, printable, short, whole
 from assets.report.queries import Own, Row, grouped
+from assets.report.sections.first_screen import change_of
 from assets.report.tables import Col, ends, table
 from assets.report.wording import exposure, number, plural, rate, span
 
@@ -49,7 +50,7 @@ def over_time(own: Own) -> Section:
             "A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
         ),
         _words_on_checks(own),
-        _words_on_changes(own.rows("rate_changes", failure_category="all"))
+        f"{_words_on_changes(own.rows('rate_changes', failure_category='all'))} The last month: {change_of(own).said}"
         if changes
         else note("Changes of the rate were not looked for: no estimate of them."),
         table(

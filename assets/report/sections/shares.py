@@ -29,9 +29,8 @@ def states(own: Own) -> Section:
     title, rows = "How attempts ended", own.rows("states")
     plain = [row | {"name": row["state"]} for row in rows if not row["is_infrastructure"]]
     among = "".join(
-        f"Among them, by the paper's rule, {plural(row['attempt_count'], 'infrastructure failure')} "
-        f"({share(row['attempt_ratio'])} of attempts, {share(row['gpu_time_ratio'])} of GPU time): NODE_FAIL, "
-        "BOOT_FAIL and every FAILED or REQUEUED attempt with evidence against a node."
+        f"Among them {plural(row['expected_failure_count'], 'infrastructure failure')}: NODE_FAIL, BOOT_FAIL, and "
+        "FAILED or REQUEUED attempts with evidence against a node, each counted with its probability."
         for row in rows
         if row["is_infrastructure"]
     )

@@ -1,10 +1,10 @@
--- How failures came together, and what incidents are expected to have cost, in all and each of known GPU count.
--- One row per cluster and cause, and one for all causes together.
+-- How failures came together, each incident counted with its probability, and what they are expected to have cost, in all
+-- and each of known GPU count. One row per cluster and cause, and one for all causes together.
 select
     cluster_id,
     coalesce(failure_category, 'all') as failure_category,
-    count(*) as incident_count,
-    count(*) filter (where attempt_count > 1) as shared_incident_count,
+    sum(incident_probability) as incident_count,
+    sum(incident_probability) filter (where attempt_count > 1) as shared_incident_count,
     max(attempt_count) as largest_attempt_count,
     sum(expected_lost_gpu_hours) as lost_gpu_hours,
     sum(expected_lost_gpu_hours)
