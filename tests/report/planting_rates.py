@@ -198,4 +198,5 @@ def _sides() -> pd.DataFrame:
         ]  # fmt: skip
     sides = pd.DataFrame(rows, columns=list(names))
     counts = ("failure_count", "other_failure_count")
+    sides["has_enough_data"] = sides["cluster_id"] == "demo"
     return sides.assign(**{name.replace("count", "variance"): sides[name] for name in counts})

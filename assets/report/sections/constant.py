@@ -10,7 +10,6 @@ from assets.report.blocks import Cell, Figure, Section, Text, note, section
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import confidence, gpus, printable, short, whole
 from assets.report.queries import Own, Row, grouped
-from assets.report.sections.first_screen import direction_of
 from assets.report.tables import Col, ends, flag, interval, level_of, table
 from assets.report.wording import POPULATIONS, exposure, number, plural, sentence
 
@@ -191,11 +190,11 @@ def _rests_on(row: Row, side: str = "") -> str:
     return exposure(row[f"{side}failure_count"], row[f"{side}node_days"], event=noun)
 
 
-VERDICTS = {"worse": "higher", "better": "lower", "": "no difference shown", None: "cannot tell"}
+VERDICTS = {"worse": "higher", "better": "lower", "no change shown": "no difference shown"}
 
 
 def _verdict(row: Row) -> str:
-    return VERDICTS[direction_of(row)]
+    return VERDICTS.get(row["verdict"], "cannot tell")
 
 
 RATIOS = (

@@ -19,12 +19,10 @@ WINDOW = 30
 CANNOT_TELL = "cannot tell"
 MIN_RUNS = 10
 """The mean of fewer runs has no limits."""
-MIN_INCIDENTS = 3
-"""With fewer in both of two months, nothing is said of a change."""
-VERDICTS: dict[Direction, str] = {
-    "worse": "Worse than last month",
-    "better": "Better than last month",
-    "": "No change shown since last month",
+VERDICTS: dict[str, tuple[Direction, str]] = {
+    "worse": ("worse", "Worse than last month"),
+    "better": ("better", "Better than last month"),
+    "no change shown": ("", "No change shown since last month"),
 }
 PER_1000 = "failures per 1,000 node-days"
 LOST = Measure("GPU-hours", "all")
@@ -51,23 +49,6 @@ def first_screen(
     )
 
 
-def direction_of(ratio: Row) -> Direction | None:
-    """Tell whether a rate rose or fell without doubt; None where there is too little to compare.
-
-    >>> limits = ((1.5, 3.0), (0.9, 3.0), (1.2, None), (None, 0.8))
-    >>> known = {"failure_count": 9.0, "other_failure_count": 0.0}
-    >>> [direction_of(known | {"ratio_low": low, "ratio_high": high}) for low, high in limits]
-    ['worse', '', 'worse', 'better']
-    >>> direction_of(known | {"failure_count": 2.9, "ratio_low": 1.2, "ratio_high": None})
-    >>> direction_of({})
-    """
-    low, high = ratio.get("ratio_low"), ratio.get("ratio_high")
-    seen = max(ratio.get(side) or 0.0 for side in ("failure_count", "other_failure_count"))
-    if (low is None and high is None) or seen < MIN_INCIDENTS:
-        return None
-    return "worse" if (low or 0) > 1 else "better" if high is not None and high < 1 else ""
-
-
 def change_of(own: Own) -> Change:
     """Answer the first question: is it worse than last month? Both months count the incidents of one population."""
     reference = reference_of(own)
@@ -82,26 +63,25 @@ def change_of(own: Own) -> Change:
         )
     population = reference.get("population")
     row = own.row("rate_ratios", comparison="months", counted_as="incidents", population=population)
-    tone, days = direction_of(row), [row.get("node_days"), row.get("other_node_days")]
-    if not all(days):
+    if not row.get("node_days") or not row["other_node_days"]:
         why = f"the study period has no two times {WINDOW} days to compare"
         return Change(f"Cannot tell whether it is worse than last month: {why}.", CANNOT_TELL, why)
     whose, measure = POPULATIONS[row["population"]], Measure(PER_1000, row["population"])
     last, before = number(row["failure_count"]), number(row["other_failure_count"])
-    if tone is None:
+    if row["verdict"] not in VERDICTS:
         why = f"{last} and {before} incidents of {whose} in the last {WINDOW} days and the {WINDOW} before are too few"
         return Change(f"Cannot tell whether it is worse than last month: {why}.", CANNOT_TELL, why, measure=measure)
-    limits = brackets(ends(row, "ratio"))
+    (tone, verdict), limits = VERDICTS[row["verdict"]], brackets(ends(row, "ratio"))
     times = f"{short(row['ratio'])} times as often {limits}" if row["ratio"] else f"times as often: {limits}"
     counted = f"({last} against {before} incidents of {whose})"
     said = (
-        f"{VERDICTS[tone]}: {short(row['rate'])} {PER_1000} in the last {WINDOW} days against "
+        f"{verdict}: {short(row['rate'])} {PER_1000} in the last {WINDOW} days against "
         f"{short(row['other_rate'])} in the {WINDOW} before {counted}, {times}."
     )
-    detail = f"{tone or 'no change shown'} {limits}; {short(row['rate'])} against {short(row['other_rate'])} {counted}"
+    detail = f"{row['verdict']} {limits}; {short(row['rate'])} against {short(row['other_rate'])} {counted}"
     return Change(
         said,
-        f"\N{MULTIPLICATION SIGN} {short(row['ratio'])}" if row["ratio"] else VERDICTS[tone],
+        f"\N{MULTIPLICATION SIGN} {short(row['ratio'])}" if row["ratio"] else verdict,
         detail,
         tone,
         measure,
