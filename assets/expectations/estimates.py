@@ -482,6 +482,24 @@ EVERY_LEMON_ONCE = """
 """
 
 
+def est_lost_gpu_hours() -> list[Rule]:
+    """Demand losses inside their limits, and no more of them than the paper's rule counts."""
+    row = ("cluster_id", "period", "loss")
+    hours = "expected_lost_gpu_hours"
+    return [
+        columns(*row, "lost_gpu_hours", hours, f"{hours}_low", f"{hours}_high", *EVIDENCE),
+        one_of("period", ("study", "last_30_days", "30_days_before"), "losses are of a period"),
+        *fitted(hours, *row),
+        *fitted("expected_lost_cost", *row),
+        no_row(
+            "expected_is_at_most_certain",
+            f"{hours} > lost_gpu_hours * (1 + 1e-6) + 1e-6",
+            (*row, hours, "lost_gpu_hours"),
+            "losses weighted by probability are at most what they are in full",
+        ),
+    ]
+
+
 def est_mttf_by_size() -> list[Rule]:
     """Demand positive times, inside their intervals."""
     row = ("cluster_id", "gpu_size_bin")

@@ -24,6 +24,7 @@ from assets.estimates.est_lemon_effects import est_lemon_effects
 from assets.estimates.est_lemon_evaluations import est_lemon_evaluations
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
 from assets.estimates.est_lemon_root_causes import est_lemon_root_causes
+from assets.estimates.est_lost_gpu_hours import est_lost_gpu_hours
 from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.estimates.est_rate_changes import est_rate_changes
@@ -36,6 +37,7 @@ from tests.warehouses import Row, create_tables, insert
 ASSETS = (
     est_failure_rates,
     est_failure_rates_monthly,
+    est_lost_gpu_hours,
     est_cause_rates,
     est_forecast_scores,
     est_mttf_by_size,

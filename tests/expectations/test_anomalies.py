@@ -183,6 +183,10 @@ ANOMALIES = [
         ("estimates", "est_failure_rates"), "incidents_bounded", ["9.0 incidents, 1.0 attempts"],
     ),
     (
+        ["update estimates.est_lost_gpu_hours set lost_gpu_hours = 1 where period = 'study'"],
+        ("estimates", "est_lost_gpu_hours"), "expected_is_at_most_certain", ["alpha, period study, loss all"],
+    ),
+    (
         ["update estimates.est_failure_rates_monthly set failure_count = 9 where counted_as = 'incidents'"],
         ("estimates", "est_failure_rates_monthly"), "incidents_bounded", ["2026-01-01 all: 9.0 incidents"],
     ),

@@ -11,6 +11,13 @@ group by cluster_id;
 insert into estimates.est_failure_rates_monthly by name
 select *, date '2026-01-01' as month_date, 30 as seen_days from estimates.est_failure_rates;
 
+insert into estimates.est_lost_gpu_hours by name
+select
+    cluster_id, period, 'all' as loss, 4.0::double as lost_gpu_hours, 2.0::double as expected_lost_gpu_hours,
+    1.0::double as expected_lost_gpu_hours_low, 4.0::double as expected_lost_gpu_hours_high
+from marts.dim_clusters
+cross join (values ('study'), ('last_30_days'), ('30_days_before')) as periods (period);
+
 insert into estimates.est_mttf_by_size by name
 select
     cluster_id, 16 as gpu_size_bin, count(*) as failure_count, 12.0::double as runtime_hours,

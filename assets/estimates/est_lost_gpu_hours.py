@@ -1,0 +1,145 @@
+"""estimates.est_lost_gpu_hours: the work that infrastructure is expected to have cost each cluster, with limits.
+
+Read from marts.fct_failures and marts.fct_preemptions. It is what the first screen, the alerts and the metrics tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import numpy as np
+
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
+from assets.model.loss_limits import loss_interval
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
+LOSSES = (
+    "marts.fct_failures.lost_gpu_hours",
+    "marts.fct_preemptions.lost_gpu_hours",
+    "marts.fct_preemptions.is_second_order",
+)
+EXPECTED = (
+    *LOSSES,
+    "marts.fct_failures.posterior_probability",
+    "marts.fct_failures.incident_id",
+    "marts.fct_preemptions.second_order_probability",
+    "marts.fct_preemptions.instigator_attempt_id",
+)
+SEEN = ("estimates.est_failure_rates.failure_count",)
+PRICE = ("marts.dim_clusters.price_per_gpu_hour",)
+
+TABLE = TableSpec(
+    table="est_lost_gpu_hours",
+    description=(
+        "Work that infrastructure is expected to have cost: what failures lost, and what restarts after them took from "
+        "jobs that were preempted for it, each times the probability that infrastructure was the cause. In the study, "
+        "its last 30 days and the 30 days before; in all and by cause. One row per cluster, period and loss; causes "
+        "only where there is a loss."
+    ),
+    key=("cluster_id", "period", "loss"),
+    columns=(
+        CLUSTER,
+        Column(
+            "period",
+            "varchar",
+            "",
+            "study: all that accounting holds; last_30_days: the 30 days that end with the study period; "
+            "30_days_before: those before them.",
+            is_required=True,
+        ),
+        Column("from_at", "timestamp", "UTC", "Begin of the period. NULL: no study period.", STUDY),
+        Column("to_at", "timestamp", "UTC", "End of the period. NULL: no study period.", STUDY),
+        Column(
+            "loss",
+            "varchar",
+            "",
+            "all; a cause, as failure_category: what its failures lost; preemption: what restarts after failures took "
+            "from others.",
+            ("marts.fct_failures.failure_category",),
+            is_required=True,
+        ),
+        Column(
+            "failure_count",
+            "bigint",
+            "failures",
+            "Failures by the paper's rule, which takes each as certain. NULL: cannot be known.",
+            ("marts.fct_failures.failure_category", *SEEN),
+        ),
+        Column(
+            "expected_failure_count",
+            "double",
+            "failures",
+            "Failures to expect, a sum of probabilities. NULL: cannot be known.",
+            ("marts.fct_failures.posterior_probability", *SEEN),
+        ),
+        Column(
+            "lost_gpu_hours",
+            "double",
+            "GPU-hours",
+            "By the paper's rule. NULL: cannot be known, or no loss has a known GPU count.",
+            (*LOSSES, *SEEN),
+        ),
+        *with_limits(
+            "expected_lost_gpu_hours",
+            "GPU-hours",
+            "Each loss times its probability. NULL: cannot be known, or no loss has a known GPU count.",
+            (*EXPECTED, *SEEN),
+            "Upper limit of what such a period costs. NULL: no loss, or it cannot be known.",
+        ),
+        *with_limits(
+            "expected_lost_cost",
+            "currency",
+            "expected_lost_gpu_hours at the cluster's price. NULL: no price, or unknown.",
+            (*EXPECTED, *PRICE),
+            "Upper limit. NULL: there is none.",
+        ),
+        Column("currency", "varchar", "", "Of the cost. NULL: no price.", ("marts.dim_clusters.currency", *PRICE)),
+        *evidence(
+            "log_normal: limits of a log-normal distribution with the variance of a compound Poisson sum of incidents; "
+            "no_loss: nothing was lost, so no upper limit is known; not_observable: losses could not have been seen.",
+            "Failures to expect, as expected_failure_count.",
+            ("marts.fct_failures.posterior_probability", *SEEN),
+            "Days of the period.",
+            STUDY,
+        ),
+    ),
+)
+
+
+def with_losses(sums: pd.DataFrame) -> pd.DataFrame:
+    """Add the limits and the cost to the sums of losses; what could not have been seen is unknown."""
+    seen = ~sums["is_unseen"].to_numpy(dtype=bool)
+    loss = loss_interval(numbers(sums, "expected_lost_gpu_hours"), numbers(sums, "loss_variance"))
+    limits = {"": loss.value, "_low": loss.low, "_high": loss.high}
+    price = numbers(sums, "price_per_gpu_hour")
+    counts = ("failure_count", "expected_failure_count", "lost_gpu_hours")
+    known = {name: sums[name].where(seen, None) for name in counts}
+    return sums.assign(
+        **known,
+        **{f"expected_lost_gpu_hours{end}": np.where(seen, values, np.nan) for end, values in limits.items()},
+        **{f"expected_lost_cost{end}": np.where(seen, values * price, np.nan) for end, values in limits.items()},
+        confidence_level=loss.confidence_level,
+        method=np.where(seen, loss.method, "not_observable"),
+        event_count=known["expected_failure_count"],
+        exposure_unit="days",
+    )
+
+
+def headline(losses: pd.DataFrame) -> str:
+    """Return a sentence: what each cluster lost in the study."""
+    of_study = losses[(losses["period"] == "study") & (losses["loss"] == "all")]
+    return "; ".join(f"{row.cluster_id}: {row.expected_lost_gpu_hours:.4g} GPU-hours" for row in of_study.itertuples())
+
+
+@estimate(TABLE)
+def est_lost_gpu_hours(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Add up what failures and preemptions after them cost, weighted by probability."""
+    with warehouse.writing() as con:
+        losses = with_losses(con.execute(TABLE.query).df())
+        return write(con, TABLE, losses, headline(losses))

@@ -1,0 +1,92 @@
+"""What infrastructure is expected to have cost: weighted by probability, with limits, by period and by cause."""
+
+import pytest
+
+from assets.estimates.est_failure_rates import est_failure_rates
+from assets.estimates.est_lost_gpu_hours import est_lost_gpu_hours
+from assets.model.loss_limits import loss_interval
+from assets.warehouse import Warehouse
+from tests.estimates.five_clusters import read
+from tests.warehouses import create_tables
+
+LOSSES = """
+insert into marts.dim_clusters (
+    cluster_id, study_from_at, study_to_at, price_per_gpu_hour, currency, has_health_checks, has_kernel_messages,
+    has_node_events, has_slurmctld_log, is_simulated
+)
+select
+    cluster_id, '2026-01-01', '2026-04-01', price, 'EUR', true, false, false, false, false
+from (values ('c', 2), ('quiet', null), ('blind', 2)) as clusters (cluster_id, price);
+insert into marts.fct_attempt_exposures (
+    cluster_id, attempt_id, state, seen_from_at, seen_to_at, node_days, failed_at, failure_probability, is_paper_failure
+)
+select
+    cluster_id, 'whole', if(cluster_id = 'blind', 'FAILED', 'COMPLETED'), '2026-01-01', '2026-04-01', 90, null, 0, false
+from marts.dim_clusters;
+insert into marts.fct_attempts (cluster_id, attempt_id, state, ended_at)
+select cluster_id, attempt_id, state, seen_to_at from marts.fct_attempt_exposures;
+insert into marts.fct_attempt_nodes (cluster_id, attempt_id, node_id) values ('blind', 'whole', 'n');
+insert into marts.fct_failures (
+    cluster_id, attempt_id, failed_at, failure_category, posterior_probability, incident_id, lost_gpu_hours
+)
+values
+    ('c', 'a1', '2026-01-10', 'pcie', 1, 'i1', 10), ('c', 'a2', '2026-01-10', 'pcie', 1, 'i1', 30),
+    ('c', 'b', '2026-02-10', 'ib_link', 0.5, 'i2', 20), ('c', 'd', '2026-03-20', 'ib_link', 0.25, 'i3', 80),
+    ('c', 'e', '2026-03-21', 'pcie', 1, 'i4', null);
+insert into marts.fct_preemptions (
+    cluster_id, attempt_id, preempted_at, instigator_attempt_id, is_second_order, second_order_probability,
+    lost_gpu_hours
+)
+values
+    ('c', 'v1', '2026-02-11', 'b2', true, 0.5, 4), ('c', 'v2', '2026-02-11', 'b2', true, 0.5, 4),
+    ('c', 'v3', '2026-02-11', 'other', false, 0, 100);
+"""
+
+
+@pytest.fixture(scope="module")
+def losses(tmp_path_factory):
+    house = Warehouse(path=str(tmp_path_factory.mktemp("losses") / "faultline.duckdb"))
+    with house.writing() as con:
+        create_tables(con)
+        con.execute(LOSSES)
+    for asset in (est_failure_rates, est_lost_gpu_hours):
+        asset(warehouse=house)
+    return lambda **key: read(house, "est_lost_gpu_hours", **key)
+
+
+def test_each_loss_counts_as_far_as_it_is_likely(losses):
+    """40 of an incident, 10 and 20 of doubtful ones, 4 of two victims of one restart; by the paper's rule all in full."""
+    (row,) = losses(cluster_id="c", period="study", loss="all")
+    assert row["expected_lost_gpu_hours"] == pytest.approx(40 + 10 + 20 + 4)
+    assert row["lost_gpu_hours"] == pytest.approx(10 + 30 + 20 + 80 + 8)
+    assert (row["failure_count"], row["expected_failure_count"]) == (5, pytest.approx(3.75))
+    assert row["expected_lost_cost"] == pytest.approx(2 * 74)
+    assert (row["currency"], row["note"]) == ("EUR", "losses left out, GPUs unknown: 1")
+
+
+def test_the_limits_know_incidents_and_doubt(losses):
+    """w m^2 (2 - w): 40^2 of a sure one, 0.5 x 20^2 x 1.5, 0.25 x 80^2 x 1.75, and 0.5 x 8^2 x 1.5 of the restart."""
+    (row,) = losses(cluster_id="c", period="study", loss="all")
+    expected = loss_interval(74, 1600 + 300 + 2800 + 48)
+    assert row["expected_lost_gpu_hours_low"] == pytest.approx(float(expected.low))
+    assert row["expected_lost_cost_high"] == pytest.approx(2 * float(expected.high))
+    assert row["method"] == "log_normal"
+
+
+def test_causes_and_preemptions_add_up_to_all_in_every_period(losses):
+    expected = {"study": 74, "last_30_days": 20, "30_days_before": 14}
+    for period, whole in expected.items():
+        parts = {row["loss"]: row["expected_lost_gpu_hours"] for row in losses(cluster_id="c", period=period)}
+        assert parts.pop("all") == pytest.approx(whole)
+        assert sum(value or 0 for value in parts.values()) == pytest.approx(whole)
+        assert set(parts) == {"pcie", "ib_link", "preemption"}
+
+
+def test_no_loss_has_no_upper_limit_and_what_nobody_could_see_is_unknown(losses):
+    (quiet,), (blind,) = (losses(cluster_id=name, period="study") for name in ("quiet", "blind"))
+    names = ("expected_lost_gpu_hours", "expected_lost_gpu_hours_low", "expected_lost_gpu_hours_high", "failure_count")
+    assert [quiet[name] for name in names] == [0, 0, None, 0]
+    assert quiet["expected_lost_cost"] is None
+    assert [blind[name] for name in names] == [None] * 4
+    assert blind["method"] == "not_observable"
+    assert "not observable" in blind["note"]
