@@ -55,7 +55,7 @@ def losses(tmp_path_factory):
 
 
 def test_each_loss_counts_as_far_as_it_is_likely(losses):
-    """40 of an incident, 10 and 20 of doubtful ones, 4 of two victims of one restart; by the paper's rule all in full."""
+    """40 of an incident, 10 and 20 of doubtful ones, 4 of two victims of one restart; the paper has all in full."""
     (row,) = losses(cluster_id="c", period="study", loss="all")
     assert row["expected_lost_gpu_hours"] == pytest.approx(40 + 10 + 20 + 4)
     assert row["lost_gpu_hours"] == pytest.approx(10 + 30 + 20 + 80 + 8)
