@@ -40,12 +40,17 @@ class Saving:
     note: str = ""
     """Why it cannot be told, or what it costs; empty where there is nothing to add."""
 
-    def __str__(self) -> str:
+    @property
+    def amount(self) -> str:
         """Write it with its limits."""
         if self.gpu_hours is None:
-            return f"{CANNOT_TELL}: {self.note}" if self.note else CANNOT_TELL
+            return CANNOT_TELL
         limits = f"{confidence(self.confidence_level)}: {span(self.low, self.high)}"
-        return f"{short(self.gpu_hours)} GPU-hours a month ({limits}){'; ' * bool(self.note)}{self.note}"
+        return f"{short(self.gpu_hours)} GPU-hours a month ({limits})"
+
+    def __str__(self) -> str:
+        """Write it with its note."""
+        return (": " if self.gpu_hours is None else "; ").join(part for part in (self.amount, self.note) if part)
 
 
 @dataclass(frozen=True)
@@ -106,12 +111,16 @@ def saving_of(node: Row) -> Saving:
     >>> saved = {"saved_gpu_hours_per_month": 284, "saved_gpu_hours_per_month_low": 110, "break_even_days": 1.9}
     >>> cost = {"saved_gpu_hours_per_month_high": 500, "given_up_gpu_hours_per_month": 4480, "confidence_level": 0.9}
     >>> str(saving_of(saved | cost)).split("; ")[1]
-    'gives up 4,480 of its use a month: pays if the repair takes less than 1.9 days'
+    'gives up 4,480 GPU-hours of use a month: pays if the repair takes less than 1.9 days'
     """
     value, low, high = (node[f"saved_gpu_hours_per_month{end}"] for end in ("", "_low", "_high"))
     if value is None:
         return Saving(note=node["saving_note"] or "its rate is not estimated")
-    cost = f"gives up {short(node['given_up_gpu_hours_per_month'])} of its use a month: {pays(node)}".removesuffix(": ")
+    cost = (
+        f"gives up {short(node['given_up_gpu_hours_per_month'])} GPU-hours of use a month: {pays(node)}".removesuffix(
+            ": "
+        )
+    )
     return Saving(value, low, high, node["confidence_level"], cost)
 
 

@@ -64,7 +64,7 @@ def what_to_expect(own: Own) -> Section:
 PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
     ("failures", "Failures", (failures, causes, over_time, forecasts)),
-    ("nodes", "Nodes", (nodes, lemons)),
+    ("nodes", "Nodes", (lemons, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, constant, states, sizes, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),

@@ -16,7 +16,7 @@ from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.reading import Element, pages, parse, table
 
 SECTIONS = [
-    "actions", "headline", "failures", "causes", "over-time", "forecasts", "nodes", "lemons", "mttf", "constant",
+    "actions", "headline", "failures", "causes", "over-time", "forecasts", "lemons", "nodes", "mttf", "constant",
     "states", "sizes", "preemptions", "what-if", "ettr", "checkpoints", "losses", "gaps",
 ]  # fmt: skip
 PAGES = ["", "/failures", "/nodes", "/jobs", "/ettr", "/losses", "/quality"]

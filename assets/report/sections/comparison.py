@@ -67,7 +67,7 @@ ACTIONS = (
     Col("Cluster", _name),
     Col("What to do", lambda row: row["action"].title, detail=lambda row: row["action"].rests_on),
     Col("Why", lambda row: row["action"].reason),
-    Col("#Saves", lambda row: str(row["action"].saving)),
+    Col("Saves", lambda row: row["action"].saving.amount, detail=lambda row: row["action"].saving.note),
     Col("Command", lambda row: row["action"].command, is_code=True),
 )
 CHANGES = (

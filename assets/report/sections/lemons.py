@@ -56,7 +56,7 @@ NODES = (
     Col("#Probability", "posterior_probability", chance),
     Col("#Failures per 1,000 node-days ({level})", "rate", short, limits="rate", unknown="not estimated"),
     Col("#Taken out saves, GPU-hours a month", SAVED, short, limits=SAVED, unknown="cannot tell"),
-    Col("#and gives up of its use", "given_up_gpu_hours_per_month", short, detail=pays),
+    Col("#Gives up, GPU-hours a month", "given_up_gpu_hours_per_month", short, detail=pays),
     Col("Reasons", lambda row: printable(row["reasons"], 500)),
     Col("Evidence", _evidence),
 )

@@ -75,11 +75,16 @@ counted as (
         cluster_id, node_id,
         count(*) as incident_count,
         cast(sum(attempt_count) as bigint) as failure_count,
-        sum(lost_gpu_hours) as lost_gpu_hours,
         max(failed_at) as last_failed_at,
         list({'failed_at': failed_at, 'label': label} order by failed_at desc, incident_id)[:3] as last_incidents
     from incidents
     group by cluster_id, node_id
+),
+
+losses as (
+    select cluster_id, culprit_node_id as node_id, sum(posterior_probability * lost_gpu_hours) as lost_gpu_hours
+    from marts.fct_failures
+    group by all
 ),
 
 outages as (
@@ -110,7 +115,7 @@ repairs as (
 )
 
 select
-    cluster_id, node_id, nodes.node_name, nodes.gpu_count, repairs.last_tickets, causes.causes,
+    cluster_id, node_id, nodes.node_name, nodes.gpu_count, repairs.last_tickets, causes.causes, losses.lost_gpu_hours,
     relapses.* exclude (cluster_id, node_id),
     counted.* exclude (cluster_id, node_id) replace (coalesce(counted.incident_count, 0) as incident_count),
     outages.* exclude (cluster_id, node_id) replace (
@@ -126,6 +131,7 @@ inner join marts.dim_clusters as clusters using (cluster_id)
 left join counted using (cluster_id, node_id)
 left join outages using (cluster_id, node_id)
 left join causes using (cluster_id, node_id)
+left join losses using (cluster_id, node_id)
 left join relapses using (cluster_id, node_id)
 left join repairs using (cluster_id, node_id)
 left join estimates.est_lemon_nodes as lemons using (cluster_id, node_id)
