@@ -13,18 +13,10 @@ from assets.model.month_variation import DAYS_PER_MONTH, month_variation
 from assets.model.run_outlook import RUN_COUNT
 from assets.model.spares import USUAL_REPAIR_HOURS
 from assets.report.filling import TEMPLATES, environment
-from assets.report.numbers import DEFAULT_CONFIDENCE
+from assets.report.numbers import DEFAULT_CONFIDENCE, short
 from assets.report.queries import Own, Row
 from assets.report.wording import POPULATIONS
 
-MINUTES = (1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 480, 720, 1440)
-WRITE_MINUTES = (0, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 30)
-RESTART_MINUTES = (0, 1, 2, 3, 5, 10, 15, 20, 30, 45, 60)
-QUEUE_MINUTES = (0, 5, 10, 15, 30, 60, 120, 240, 480, 1440)
-REPAIR_HOURS = (1, 2, 4, 8, 12, 24, 48, 72, 120, 168, 336)
-SPARES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
-DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 30, 45, 60, 90, 180)
-TARGETS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.99)
 GRID_MINUTES = (5, 15, 30, 60, 120, 240)
 DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 5.0, "planned_days": 30.0, "ettr_target": 0.9}
 MOST_GPUS = 131_072
@@ -54,7 +46,9 @@ def what_if(row: Row, anchor: str) -> str:
     data = what_if_data(row)
     command = f"faultline plan --cluster {quote(str(row['cluster_id']))}"
     block = environment().get_template("whatif.html.j2")
-    return block.render(anchor=anchor, data=data, sliders=sliders_of(row) if data else (), row=row, command=command)
+    return block.render(
+        anchor=anchor, data=data, sliders=sliders_of(row) if data else (), row=row, command=command, short=short
+    )
 
 
 def what_if_script() -> str:
@@ -93,33 +87,37 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
         "run_count": RUN_COUNT,
         "days_per_month": DAYS_PER_MONTH,
         "grid_minutes": list(GRID_MINUTES),
-        "grid_gpus": [size for size in sizes_of(row) if size <= row["gpu_count"]],
+        "grid_gpus": sizes_of(row),
     }
 
 
-def sizes_of(row: Row) -> tuple[int, ...]:
-    """List the sizes of runs on the slider: doublings of a node up to 131,072 GPUs, and the cluster itself.
+def sizes_of(row: Row) -> list[int]:
+    """List doublings of a node up to the cluster, and the cluster itself.
 
-    >>> sizes_of({"gpus_per_node": 8, "gpu_count": 40})[:5]
-    (8, 16, 32, 40, 64)
+    >>> sizes_of({"gpus_per_node": 8, "gpu_count": 40})
+    [8, 16, 32, 40]
     """
     node, whole = int(row["gpus_per_node"]), int(row["gpu_count"])
-    return tuple(sorted({whole} | {node << step for step in range(18) if node << step <= max(MOST_GPUS, whole)}))
+    return sorted({whole} | {node << step for step in range(whole.bit_length()) if node << step <= whole})
 
 
 def sliders_of(row: Row) -> list[tuple[Any, ...]]:
-    """Give name, label, unit, least and greatest number, start and slider's places: where the cluster's records are."""
+    """Give each field: name, label, unit, least and greatest number, start, ends of its slider and steps between them.
+
+    A field starts where the cluster's records are. The steps of a slider are alike in the logarithm: those of the GPUs
+    are doublings of a node.
+    """
     found = {name: DEFAULTS[name] if row[name] is None else row[name] for name in DEFAULTS}
-    repair = row["repair_hours"] or USUAL_REPAIR_HOURS
-    sizes = sizes_of(row)
+    node, most = int(row["gpus_per_node"]), max(MOST_GPUS, int(row["gpu_count"]))
+    doublings, repair = max(1, (MOST_GPUS // node).bit_length() - 1), row["repair_hours"] or USUAL_REPAIR_HOURS
     return [
-        ("gpus", "GPUs", "", 1, max(MOST_GPUS, sizes[-1]), row["gpu_count"], sizes),
-        ("checkpoint", "Checkpoint every", "min", 0.01, 1e6, row["checkpoint_minutes"] or 60, MINUTES),
-        ("write", "Writing one takes", "min", 0, 1e6, found["write_minutes"], WRITE_MINUTES),
-        ("restart", "Restart takes", "min", 0, 1e6, found["restart_minutes"], RESTART_MINUTES),
-        ("spares", "Spare nodes", "", 0, MOST_GPUS, 0, SPARES),
-        ("queue", "Wait where no spare is left", "min", 0, 1e6, 0, QUEUE_MINUTES),
-        ("repair_hours", "A failed node is out for", "h", 0, 1e6, repair, REPAIR_HOURS),
-        ("days", "The run holds its nodes for", "days", 0.01, 36_500, found["planned_days"], DAYS),
-        ("target", "Target ETTR", "", 0.001, 0.999, found["ettr_target"], TARGETS),
+        ("gpus", "GPUs", "", 1, most, row["gpu_count"], node, node << doublings, doublings),
+        ("checkpoint", "Checkpoint every", "min", 0.01, 1e6, row["checkpoint_minutes"] or 60, 1, 1440, 60),
+        ("write", "Writing one takes", "min", 0, 1e6, found["write_minutes"], 0.05, 30, 60),
+        ("restart", "Restart takes", "min", 0, 1e6, found["restart_minutes"], 0.5, 60, 60),
+        ("spares", "Spare nodes", "", 0, MOST_GPUS, 0, 0.5, 256, 9),
+        ("queue", "Wait where no spare is left", "min", 0, 1e6, 0, 1, 1440, 60),
+        ("repair_hours", "A failed node is out for", "h", 0, 1e6, repair, 1, 336, 60),
+        ("days", "The run holds its nodes for", "days", 0.01, 36_500, found["planned_days"], 1, 180, 60),
+        ("target", "Target ETTR", "", 0.001, 0.999, found["ettr_target"], 0.5, 0.99, 60),
     ]

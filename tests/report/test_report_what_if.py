@@ -71,13 +71,11 @@ INPUTS = [
 MEANS_OUT, SPARE_COUNTS = (0.0, 0.2, 12.0, 700.0, 1_000.0, 5_000.0), (0, 1, 16, 700, 1_000, 2_000)
 SPARES = list(itertools.product(MEANS_OUT, SPARE_COUNTS))
 SHAPES = (0.3, 0.8, 1.0, 5.5, 11.9, 900.0, 40_000.0)
-LEVELS = (1e-9, 0.0005, 0.05, 0.5, 0.95, 0.9995)
 FUNCTIONS = """
-const lambert = %s.map((level) => whatIfModel.lambertW(-level / Math.E));
 const quantiles = %s.map((shape) => whatIfModel.gammaQuantiles(shape, 0.0065, 1000));
 const spares = %s.map(([mean, count]) => whatIfModel.probabilityWithoutSpare(mean, 1, count));
 const grid = %s.map((data) => %s.map((input) => whatIfModel.evaluate(data, input)));
-const text = JSON.stringify({ lambert, quantiles, spares, grid }, (_, value) =>
+const text = JSON.stringify({ quantiles, spares, grid }, (_, value) =>
   typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
 document.getElementById("answers").textContent = text;
 """
@@ -97,7 +95,7 @@ def page(starts, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for cluster_id, row in starts.items()
     )
     data = [what_if_data(row) for row in MEASURED.values()]
-    questions = FUNCTIONS % tuple(map(json.dumps, (LEVELS, SHAPES, SPARES, data, INPUTS)))
+    questions = FUNCTIONS % tuple(map(json.dumps, (SHAPES, SPARES, data, INPUTS)))
     watch = (Path(__file__).parents[2] / "assets/report/templates/watch.js").read_text(encoding="utf-8")
     page = tmp_path_factory.mktemp("what_if") / "index.html"
     page.write_text(
@@ -174,10 +172,6 @@ def test_page_and_plan_agree_to_a_millionth(answers, case):
     assert compared > 1_500
 
 
-def test_lamberts_function_is_that_of_scipy(answers):
-    assert answers["lambert"] == pytest.approx(special.lambertw(-np.array(LEVELS) / np.e).real.tolist(), rel=1e-12)
-
-
 def test_quantiles_of_rates_are_those_of_scipy(answers):
     levels = (np.arange(1000) + 0.5) / 1000
     for shape, found in zip(SHAPES, answers["quantiles"], strict=True):
@@ -220,8 +214,7 @@ def test_spares_are_counted_as_a_simulation_counts_them():
 
 
 def test_the_sizes_are_those_of_the_cluster(starts):
-    assert sizes_of(ROW)[-1] == 131_072
-    assert sizes_of(ROW | {"gpu_count": 200_000})[-1] == 200_000
+    assert sizes_of(ROW | {"gpu_count": 500})[-2:] == [256, 500]
     assert what_if_data(ROW)["grid_gpus"] == [8, 16, 32, 64, 128, 256, 512]
     own = {cluster_id: what_if_data(row) for cluster_id, row in starts.items()}
     assert own["demo"]["grid_gpus"][-1] == 512
@@ -270,7 +263,7 @@ def test_every_slider_and_every_field_has_a_name_and_a_value_in_words(root):
 
 
 SCENARIO = {"gpus": "131071", "checkpoint": "7.5", "write": "0.25", "restart": "3", "spares": "40", "queue": "45",
-            "repair_hours": "6", "days": "12.5", "target": "0.55", "rate": "own", "own": "4.4"}  # fmt: skip
+            "repair_hours": "6", "days": "12.5", "target": "0.682", "rate": "own", "own": "4.4"}  # fmt: skip
 FIELD = "document.querySelector('#demo-whatif-%s')"
 SHOWN = "document.querySelector('[data-page-id=\"demo/ettr\"] [data-result=%s]').innerText"
 

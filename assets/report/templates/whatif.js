@@ -8,10 +8,10 @@
     return value.toLocaleString("en-US", { minimumSignificantDigits: count, maximumSignificantDigits: count });
   }
 
-  // A value that was chosen, or a whole number: as it is.
-  function exact(value) {
-    return Number.isNaN(value) ? "unknown" : value.toLocaleString("en-US", { maximumSignificantDigits: 6 });
-  }
+  // Counts are written in full from 10 on; an ETTR below 0.001 is no progress worth a number.
+  const whole = (value) => Math.round(value).toLocaleString("en-US");
+  const count = (value) => (value >= 10 ? whole(value) : digits(value, 2));
+  const ratio = (value) => (value < 0.001 ? "under 0.001" : digits(value));
 
   function duration(hours) {
     if (!Number.isFinite(hours)) return digits(hours);
@@ -39,18 +39,21 @@
     const form = block.querySelector("form"), sliders = Array.from(form.querySelectorAll("input[type=range]"));
     const percent = Math.round(100 * data.confidence_level) + "%: ";
     const page = block.closest("[data-page-id]"), results = block.querySelectorAll("[data-result]");
-    const places = (slider) => slider.dataset.places.split(" ").map(Number);
     const fieldOf = (slider) => slider.parentElement.querySelector("input[type=number]");
+    // How far along the slider a number stands, from 0 to 1, and the number at a place; what may be 0 is so at the start.
+    const along = ({ dataset: { first, last } }, value) => Math.log(value / first) / Math.log(last / first);
+    const at = (slider) => (slider.value > 0 || Number(fieldOf(slider).min) > 0
+      ? Number((slider.dataset.first * (slider.dataset.last / slider.dataset.first) ** (slider.value / slider.max))
+        .toPrecision(fieldOf(slider).step === "1" ? 6 : 2)) : 0);
 
     function read() {
-      const said = new FormData(form), input = Object.fromEntries(Array.from(said, ([name, value]) => [name, Number(value)]));
-      return { ...input, rate: said.get("rate") };
+      const said = Array.from(new FormData(form), ([name, value]) => [name, name === "rate" ? value : Number(value)]);
+      return Object.fromEntries(said);
     }
 
     // The scenario stands in the address behind the page: #<cluster>/<page>/gpus=4096&write=5.
     function fromAddress() {
       const [, said] = location.hash.split("#" + page.dataset.pageId + "/");
-      if (page.hidden) return;
       form.reset();
       for (const [name, value] of new URLSearchParams(said || "")) {
         if (form.elements.namedItem(name)) form.elements.namedItem(name).value = value;
@@ -86,70 +89,57 @@
 
     function update() {
       for (const slider of sliders) {
-        const field = fieldOf(slider), far = (place) => Math.abs(place - Number(field.value));
-        slider.value = places(slider).reduce((best, place, at, all) => (far(place) < far(all[best]) ? at : best), 0);
-        slider.setAttribute("aria-valuetext", (field.value || "none") + " " + slider.dataset.unit);
+        const value = fieldOf(slider).value;
+        slider.value = Math.max(0, Math.round(slider.max * along(slider, value))) || 0;
+        slider.setAttribute("aria-valuetext", (value || "none") + " " + slider.dataset.unit);
       }
       const wrong = form.querySelector("input:invalid");
-      if (wrong) {
-        for (const place of results) show(place.dataset.result, "unknown", wrong.validationMessage);
-        return;
-      }
+      if (wrong) return results.forEach((place) => show(place.dataset.result, "unknown", wrong.validationMessage));
       const input = read(), found = whatIfModel.evaluate(data, input), place = block.querySelector("[data-command]");
       place.textContent = command(place, input, found.nodes);
-      const plain = (x) => digits(x), minutes = (x) => duration(x / 60), isKnown = input.rate !== "measured";
-      show("ettr", digits(found.ettr), limits(found.ettr_low, found.ettr_high, plain, isKnown));
+      const minutes = (x) => duration(x / 60), isKnown = input.rate !== "measured";
+      show("ettr", ratio(found.ettr), limits(found.ettr_low, found.ettr_high, ratio, isKnown));
       show("probability", chance(found.probability),
         "that its ETTR is " + input.target + " or more after " + input.days + " days");
       show("mttf", duration(found.mttf_hours), limits(found.mttf_hours_low, found.mttf_hours_high, duration, isKnown));
-      show("interruptions", digits(found.interruptions),
-        "in " + input.days + " days; " + percent + span(found.interruptions_low, found.interruptions_high, exact));
+      show("interruptions", count(found.interruptions),
+        "in " + input.days + " days; " + percent + span(found.interruptions_low, found.interruptions_high, whole));
       const isFree = input.write === 0;
       show("best", isFree ? "none" : duration(found.best_minutes / 60), isFree ? "a write that takes no time never costs"
-        : "ETTR " + digits(found.ettr_best) + " with it; "
+        : "ETTR " + ratio(found.ettr_best) + " with it; "
           + limits(found.best_minutes_low, found.best_minutes_high, minutes, isKnown));
       show("spares", chance(found.without_spare), input.spares === 0 ? "no spare nodes are held" : "");
       grid(input);
     }
 
     function grid(input) {
-      const rate = whatIfModel.chosenRate(data, input.rate, input.own, input.days);
       for (const cell of block.querySelectorAll("td[data-gpus]")) {
-        const perDay = rate.value * whatIfModel.nodesOf(data, Number(cell.dataset.gpus));
-        const without = whatIfModel.probabilityWithoutSpare(perDay, input.repair_hours / 24, input.spares);
-        const costs = { restart: input.restart, write: input.write, queue: input.queue * without };
-        const ettr = whatIfModel.ettrExact(perDay, Number(cell.dataset.minutes), costs);
+        const ettr = whatIfModel.ettrOf(data, input, Number(cell.dataset.gpus), Number(cell.dataset.minutes));
         cell.textContent = Number.isNaN(ettr) ? "unknown" : ettr.toFixed(3);
         cell.classList.toggle("reached", ettr >= input.target);
         cell.style.setProperty("--ettr", Number.isNaN(ettr) ? "0" : String(ettr));
       }
     }
 
-    for (const choice of ["measured", "low", "high"]) {
-      const rate = choice === "measured" ? data.value : data[choice];
-      block.querySelector('[data-rate="' + choice + '"]').textContent = rate ? digits(1000 * rate) : "unknown";
-    }
-    form.elements.own.addEventListener("focus", () => { form.querySelector('input[value="own"]').checked = true; update(); });
+    form.elements.own.addEventListener("focus", () => { form.elements.rate.value = "own"; update(); });
     form.addEventListener("input", (event) => {
       const slider = event.target;
-      if (slider.type === "range") fieldOf(slider).value = places(slider)[Number(slider.value)] || (fieldOf(slider).required ? 0 : "");
+      if (slider.type === "range") fieldOf(slider).value = at(slider) || (fieldOf(slider).required ? 0 : "");
       update();
     });
     form.addEventListener("change", toAddress);
     form.addEventListener("submit", (event) => event.preventDefault());
-    window.addEventListener("hashchange", fromAddress);
-    fromAddress();
-    block.dataset.ready = "yes";
+    return fromAddress;
   }
 
-  // A block starts when it is seen, or printed: those of other clusters, on pages not shown, cost nothing.
-  function startOnce(block) {
-    if (!block.dataset.ready) start(block);
+  // A block starts when its page is opened: those of other clusters cost nothing.
+  const started = new Map();
+  function wake() {
+    for (const block of document.querySelectorAll("[data-page-id]:not([hidden]) [data-whatif]")) {
+      if (!started.has(block)) started.set(block, start(block));
+      started.get(block)();
+    }
   }
-  const blocks = Array.from(document.querySelectorAll("[data-whatif]"));
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) startOnce(entry.target);
-  }, { rootMargin: "3000px" });
-  for (const block of blocks) seen.observe(block);
-  window.addEventListener("beforeprint", () => blocks.forEach(startOnce));
+  window.addEventListener("hashchange", wake);
+  wake();
 })();

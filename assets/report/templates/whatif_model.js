@@ -6,19 +6,6 @@ const whatIfModel = (function () {
   const MIN_MINUTES = 1e-3;
   const TINY = 1e-18;
 
-  // Lambert's W on its upper branch, for arguments from -1/e to 0.
-  function lambertW(x) {
-    const root = Math.sqrt(Math.max(0, 2 * (Math.E * x + 1)));
-    let w = root < 1 ? -1 + root * (1 - root * (1 / 3 - root * 11 / 72)) : Math.log1p(x);
-    for (let step = 0; step < 60 && root > 1e-5; step++) {
-      const e = Math.exp(w), miss = w * e - x;
-      const next = w - miss / (e * (w + 1) - (w + 2) * miss / (2 * w + 2));
-      if (Math.abs(next - w) <= 1e-16 * Math.abs(next)) return next;
-      w = next;
-    }
-    return w;
-  }
-
   // (exp(x) - 1) / x.
   function exprel(x) {
     return x === 0 ? 1 : Math.expm1(x) / x;
@@ -31,11 +18,13 @@ const whatIfModel = (function () {
     return 1 / (segments * (1 + perDay * q));
   }
 
-  // checkpoint.optimal_minutes.
+  // checkpoint.optimal_minutes: x = perDay * dt solves x = 1 - exp(-x - c), by Newton's steps from above the root.
   function optimalMinutes(perDay, write) {
     if (!(write > 0)) return 0;
-    const mean = perDay > 0 ? MINUTES_PER_DAY / perDay : NaN;
-    return mean * (1 + lambertW(-Math.exp(-1 - write / mean)));
+    const c = perDay > 0 ? perDay * write / MINUTES_PER_DAY : NaN;
+    let x = Math.min(1, Math.sqrt(2 * c));
+    for (let step = 0; step < 40; step++) x += (x + Math.expm1(-x - c)) / Math.expm1(-x - c);
+    return x / perDay * MINUTES_PER_DAY;
   }
 
   function ettrOptimal(perDay, costs) {
@@ -69,21 +58,11 @@ const whatIfModel = (function () {
 
   // run_plan.predict_interruptions: negative binomial for a rate that was counted, Poisson for one that is assumed.
   function predictInterruptions(rate, nodeDays) {
-    if (rate.assumed) {
-      const mean = rate.value * nodeDays;
-      const [low, high] = countLimits((n) => mean / (n + 1), Math.floor(mean), rate.level);
-      return { value: mean, low: Math.min(low, Math.floor(mean)), high: Math.max(high, Math.ceil(mean)) };
-    }
-    const shape = rate.shape, mean = rate.mean * nodeDays;
-    const mode = Math.floor(Math.max(0, shape - 1) * mean / shape), share = mean / (shape + mean);
-    const [low, high] = countLimits((n) => share * (n + shape) / (n + 1), mode, rate.level);
-    const value = rate.count > 0 ? rate.count * nodeDays / rate.exposure : NaN;
-    const inside = rate.count > 0;
-    return {
-      value,
-      low: inside ? Math.min(low, Math.floor(value)) : low,
-      high: inside ? Math.max(high, Math.ceil(value)) : high,
-    };
+    const value = rate.value * nodeDays, mean = rate.assumed ? value : rate.mean * nodeDays, shape = rate.shape;
+    const share = mean / (shape + mean);
+    const [low, high] = rate.assumed ? countLimits((n) => mean / (n + 1), Math.floor(mean), rate.level)
+      : countLimits((n) => share * (n + shape) / (n + 1), Math.floor(Math.max(0, shape - 1) * mean / shape), rate.level);
+    return value >= 0 ? { value, low: Math.min(low, Math.floor(value)), high: Math.max(high, Math.ceil(value)) } : { value, low, high };
   }
 
   // run_plan.rates_to_come: shape and mean of the Gamma distribution that a count leaves for the rate of days to come,
@@ -164,14 +143,11 @@ const whatIfModel = (function () {
 
   // The rate that a choice means for so many days: the measured one with its limits, or one that is taken as known.
   function chosenRate(data, choice, own, days) {
-    if (choice === "measured") {
-      return {
-        value: data.value ?? NaN, low: data.low ?? NaN, high: data.high ?? NaN, count: data.failure_count,
-        exposure: data.node_days, level: data.confidence_level, assumed: false, ...ratesToCome(data, days),
-      };
-    }
-    const value = choice === "own" ? own / 1000 : data[choice] ?? NaN;
-    return { value, low: value, high: value, level: data.confidence_level, assumed: true };
+    const known = { level: data.confidence_level, assumed: choice !== "measured" };
+    const [measured, low, high] = [data.value, data.low, data.high].map((x) => x ?? NaN);
+    if (!known.assumed) return { ...known, value: measured, low, high, ...ratesToCome(data, days) };
+    const value = { own: own / 1000, low, high }[choice];
+    return { ...known, value, low: value, high: value };
   }
 
   // mttf.nodes_of: nodes of a job where those of the cluster may differ in size.
@@ -181,38 +157,39 @@ const whatIfModel = (function () {
     return gpus < data.gpu_count ? Math.min(nodes, whole) : Math.max(nodes, whole);
   }
 
-  // Everything the page says, from the positions of its sliders.
+  // spares: who finds a spare node does not wait in the queue.
+  function costsOf(input, perDay) {
+    const without = probabilityWithoutSpare(perDay, input.repair_hours / 24, input.spares);
+    return { restart: input.restart, write: input.write, queue: input.queue * without };
+  }
+
+  // The expected ETTR of any size and interval, at the rate and costs chosen.
+  function ettrOf(data, input, gpus, checkpoint) {
+    const perDay = chosenRate(data, input.rate, input.own, input.days).value * nodesOf(data, gpus);
+    return ettrExact(perDay, checkpoint, costsOf(input, perDay));
+  }
+
+  // Everything the page says, from the numbers in its fields.
   function evaluate(data, input) {
-    const rate = chosenRate(data, input.rate, input.own, input.days);
-    const nodes = nodesOf(data, input.gpus);
+    const rate = chosenRate(data, input.rate, input.own, input.days), nodes = nodesOf(data, input.gpus);
     const [value, low, high] = [rate.value, rate.low, rate.high].map((x) => (x > 0 ? x * nodes : NaN));
-    const mayBeZero = rate.low === 0;
-    const withoutSpare = probabilityWithoutSpare(value, input.repair_hours / 24, input.spares);
-    const wait = (perDay) =>
-      input.queue * probabilityWithoutSpare(perDay, input.repair_hours / 24, input.spares);
-    const costs = (perDay) => ({ restart: input.restart, write: input.write, queue: wait(perDay) });
+    const mayBeZero = rate.low === 0, costs = costsOf(input, value);
+    const ettrAt = (perDay) => ettrExact(perDay, input.checkpoint, costsOf(input, perDay));
     const future = rate.assumed && !(rate.value > 0)
       ? { value: NaN, low: NaN, high: NaN } : predictInterruptions(rate, nodes * input.days);
     return {
       nodes,
-      mttf_hours: 24 / value,
-      mttf_hours_low: 24 / high,
-      mttf_hours_high: mayBeZero ? Infinity : 24 / low,
-      interruptions: future.value,
-      interruptions_low: future.low,
-      interruptions_high: future.high,
+      mttf_hours: 24 / value, mttf_hours_low: 24 / high, mttf_hours_high: mayBeZero ? Infinity : 24 / low,
+      interruptions: future.value, interruptions_low: future.low, interruptions_high: future.high,
       best_minutes: optimalMinutes(value, input.write),
       best_minutes_low: optimalMinutes(high, input.write),
       best_minutes_high: mayBeZero ? Infinity : optimalMinutes(low, input.write),
-      ettr: ettrExact(value, input.checkpoint, costs(value)),
-      ettr_low: ettrExact(high, input.checkpoint, costs(high)),
-      ettr_high: mayBeZero ? ettrExact(0, input.checkpoint, costs(0)) : ettrExact(low, input.checkpoint, costs(low)),
-      ettr_best: ettrOptimal(value, costs(value)),
-      without_spare: withoutSpare,
-      probability: targetProbability(
-        rate, nodes, input.checkpoint, costs(value), input.days, input.target, data.run_count),
+      ettr: ettrAt(value), ettr_low: ettrAt(high), ettr_high: ettrAt(mayBeZero ? 0 : low),
+      ettr_best: ettrOptimal(value, costs),
+      without_spare: probabilityWithoutSpare(value, input.repair_hours / 24, input.spares),
+      probability: targetProbability(rate, nodes, input.checkpoint, costs, input.days, input.target, data.run_count),
     };
   }
 
-  return { evaluate, ettrExact, chosenRate, nodesOf, probabilityWithoutSpare, lambertW, gammaQuantiles };
+  return { evaluate, ettrOf, probabilityWithoutSpare, gammaQuantiles };
 })();
