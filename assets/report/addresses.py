@@ -1,4 +1,4 @@
-"""Addresses inside the report: `#<cluster>`, `#<cluster>/<page>`, `#<cluster>/failures/<filter>=<value>`."""
+"""Addresses inside the report: `#<cluster>/<page>`, with `/<filter>=<value>` of a table or a scenario behind it."""
 
 from __future__ import annotations
 

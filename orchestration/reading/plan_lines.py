@@ -97,17 +97,19 @@ def _checkpoint(a: Answer) -> list[str]:
 def _ettr(a: Answer) -> list[str]:
     sure = confidence(a["confidence_level"])
     if a["ettr_optimal"] is None:
-        return [f"unknown, {span(a['ettr_optimal_low'], a['ettr_optimal_high'])} with the best interval ({sure})"]
+        return [
+            f"unknown, {span(a['ettr_optimal_low'], a['ettr_optimal_high'], ratio)} with the best interval ({sure})"
+        ]
     if a["ettr_optimal"] < NO_PROGRESS:
-        return [f"under {NO_PROGRESS:g} with any interval: at this rate the run makes no progress"]
+        return [f"{ratio(a['ettr_optimal'])} with any interval: at this rate the run makes no progress"]
     lines = [
-        f"{short(a['ettr_optimal'])} with the best interval: about {short(a['productive_days_optimal'])} days of "
-        f"progress; {span(a['ettr_run_low'], a['ettr_run_high'])} in a single run ({sure})"
+        f"{ratio(a['ettr_optimal'])} with the best interval: about {short(a['productive_days_optimal'])} days of "
+        f"progress; {span(a['ettr_run_low'], a['ettr_run_high'], ratio)} in a single run ({sure})"
     ]
     if a["probability_ettr_ge_target_at_checkpoint"] is not None:
         lines.append(
-            f"{short(a['ettr_expected_exact'])} with a checkpoint every {_cost(a['checkpoint_minutes'])} "
-            f"({short(a['ettr_expected'])} by the published form)"
+            f"{ratio(a['ettr_expected_exact'])} with a checkpoint every {_cost(a['checkpoint_minutes'])} "
+            f"({ratio(a['ettr_expected'])} by the published form)"
         )
     time = "queued and scheduled time, as the paper counts" if a["queue_minutes"] else "scheduled time, without a queue"
     return [*lines, f"progress over {time}"]
@@ -132,7 +134,7 @@ def _assumed(a: Answer) -> list[str]:
         elif each["ettr"] is None:
             effect = "what it changes cannot be told without a failure rate"
         else:
-            effect = f"with {write(each['other_value'])} the ETTR would be {short(each['ettr'])}"
+            effect = f"with {write(each['other_value'])} the ETTR would be {ratio(each['ettr'])}"
         lines.append(f"{said}{known}: {effect}")
     return lines
 
@@ -165,6 +167,11 @@ def _prior(a: Answer) -> list[str]:
         f"ETTR {short(a['ettr_optimal_with_prior'])} with a checkpoint every "
         f"{duration(a['checkpoint_minutes_optimal_with_prior'] / 60)}",
     ]
+
+
+def ratio(ettr: float | None) -> str:
+    """Write an ETTR; hardly any progress has no digits."""
+    return f"under {NO_PROGRESS:g}" if ettr is not None and ettr < NO_PROGRESS else short(ettr)
 
 
 def count_of(expected: float) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from assets.report.blocks import Tile
 from assets.report.filling import TEMPLATES, environment
-from assets.report.numbers import chance, confidence, duration, moment, short, whole
+from assets.report.numbers import chance, confidence, duration, moment, whole
 from assets.report.wording import hours_span, span
-from orchestration.reading.plan_lines import count_of, parts_of, plural_days
+from orchestration.reading.plan_lines import count_of, parts_of, plural_days, ratio
 
 
 def plan_page(answer: dict[str, Any]) -> str:
@@ -40,8 +40,8 @@ def _tiles(a: dict[str, Any]) -> list[Tile]:
     said = (
         (
             "ETTR with the best interval",
-            short(a["ettr_optimal"]),
-            f"{span(a['ettr_run_low'], a['ettr_run_high'])} in a single run ({sure})",
+            ratio(a["ettr_optimal"]),
+            f"{span(a['ettr_run_low'], a['ettr_run_high'], ratio)} in a single run ({sure})",
         ),
         (f"ETTR of {a['ettr_target']:g} or more", chance(a["probability_ettr_ge_target"]), "probability"),
         ("Checkpoint every", duration(best / 60) if best else "unknown" if best is None else "as you like", ""),

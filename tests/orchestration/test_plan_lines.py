@@ -81,6 +81,8 @@ class TestText:
     def test_a_run_that_fails_all_the_time_makes_no_progress(self, run, answer):
         text = run("--gpus", 16_384, "--rate", 300_000).stdout
         assert "under 0.001 with any interval: at this rate the run makes no progress" in text
+        rare = run("--gpus", 16_384, "--rate", 6.5, "--checkpoint", "1d").stdout
+        assert "under 0.001 with a checkpoint every 1440 min (under 0.001 by the published form)" in rare
         assert answer("--gpus", 16_384, "--rate", 300_000)["probability_ettr_ge_target"] == 0.0
 
 
