@@ -1,7 +1,8 @@
-"""The pages of docs/, which a wheel brings along: their names and titles, and the text of one."""
+"""The pages of docs/, which a wheel brings along: their names and titles, the text of one, and the questions in SQL."""
 
 from __future__ import annotations
 
+import re
 import sysconfig
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from orchestration import terminal
 from orchestration.home import PROJECT
 from orchestration.reading.published import ReadingError
 
+_QUESTION = re.compile(r"^## \d+\. ([^\n]+)\n(?:(?!^## ).)*?^```sql\n(.*?)\n^```", re.MULTILINE | re.DOTALL)
 INSTALLED = Path(sysconfig.get_path("data"), "share", "doc", "faultline")
 
 
@@ -53,3 +55,9 @@ def page_file(name: str) -> Path:
 def show_page(name: str) -> None:
     """Print a page."""
     terminal.say(page_file(name).read_text(encoding="utf-8").rstrip("\n"))
+
+
+def ready_questions() -> dict[str, str]:
+    """Give the query of each question of docs/questions.md; none where the pages are not installed."""
+    page = pages_folder() / "questions.md"
+    return dict(_QUESTION.findall(page.read_text(encoding="utf-8"))) if page.exists() else {}

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
 
+from assets.sql import literal
 from orchestration.interruption import interruptible
 
-NAMED_ALONE = """
-    select string_agg(schema_name, ',' order by schema_name = 'ops', schema_name = 'estimates')
-    from duckdb_schemas()
-    where database_name = current_database() and schema_name in ('marts', 'estimates', 'ops')
-"""
-"""The schemas whose tables need no schema before their name, as far as the file has them."""
+NAMED_ALONE = "marts,estimates,ops"
+"""The schemas whose tables need no schema before their name, where the file has them all."""
 
 
 class ReadingError(Exception):
@@ -38,8 +35,9 @@ def published(
         raise ReadingError(f"{path} cannot be opened: {one_line(error)}; run `faultline refresh --full`") from None
     try:
         con.execute("set timezone = 'UTC'")
-        ((schemas,),) = con.execute(NAMED_ALONE).fetchall()
-        con.execute("set search_path = $schemas", {"schemas": schemas or "main"})
+        # Not asked of the catalogue first: that takes memory which a question within 256 MB needs.
+        with suppress(duckdb.CatalogException):
+            con.execute(f"set search_path = {literal(NAMED_ALONE)}")
         if writes_to is not None:
             con.execute("set allowed_directories = $folders", {"folders": [str(writes_to)]})
         con.execute("set enable_external_access = false")

@@ -23,9 +23,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from orchestration.environment import HomeSettings, bytes_of
 from orchestration.home import PROJECT
+from orchestration.reading.pages import ready_questions
 from orchestration.ui.guard import Guard, Receive, Rules, Scope, Send
 from orchestration.ui.question import MAX_ROWS, Question, Wanted
-from orchestration.ui.ready_questions import READY_QUESTIONS
 from orchestration.ui.serving import Address, Parts, run_server
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -179,7 +179,7 @@ def _talk(process: subprocess.Popen[bytes], question: Question) -> tuple[bytes, 
 
 def _page() -> bytes:
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return environment.get_template("ask.html.j2").render(questions=READY_QUESTIONS, max_rows=MAX_ROWS).encode()
+    return environment.get_template("ask.html.j2").render(questions=ready_questions(), max_rows=MAX_ROWS).encode()
 
 
 async def _until_left(receive: Receive) -> None:

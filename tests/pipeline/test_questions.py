@@ -1,17 +1,16 @@
 """The page of questions: each has one query over at most two tables, and an answer."""
 
-import re
-
 import pytest
 import sqlglot
 from sqlglot import exp
 
 from orchestration.home import PROJECT
+from orchestration.reading.pages import ready_questions
 from orchestration.reading.published import published
 from orchestration.reading.query import ask
 
 PAGE = (PROJECT / "docs" / "questions.md").read_text(encoding="utf-8")
-QUESTIONS = re.findall(r"^## \d+\. ([^\n]+)\n(?:(?!^## ).)*?^```sql\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+QUESTIONS = list(ready_questions().items())
 
 
 @pytest.fixture(scope="module")
