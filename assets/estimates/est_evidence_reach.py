@@ -55,6 +55,7 @@ COMPARED = (
     "ops.sight.kind",
 )
 UNEXPLAINED = (*ENDS, "marts.fct_attempts.user_name", "marts.fct_attempts.runtime_seconds")
+LOGS = ("marts.dim_clusters.has_kernel_messages", "marts.dim_clusters.has_health_checks")
 REACH = (*LATE, *COMPARED[3:])
 RATIO = "ratio 0 to 1"
 ATTEMPTS = "attempts"
@@ -153,6 +154,14 @@ TABLE = TableSpec(
             COMPARED,
             is_required=True,
         ),
+        Column(
+            "statement",
+            "varchar",
+            "",
+            "What to say beside a rate: how much of what ended jobs was seen, or why that cannot be told. NULL: too "
+            "few failures to say anything.",
+            (*REACH, *LOGS),
+        ),
         *evidence(
             "two_sources: by what two sources saw and by late evidence; late_evidence: by late evidence alone; "
             "cannot_be_told: see note.",
@@ -165,6 +174,9 @@ TABLE = TableSpec(
     shared=("cause_signatures",),
     prepared=("node_day_sight",),
 )
+NEARLY_ALL = 0.9
+TELLING = 14.0
+"""Where fewer failures were counted, that the two sources have few in common says nothing of either."""
 METHODS = {True: "late_evidence", False: "two_sources"}
 CONTROL = ("control_hits", "control_onsets", "control_windows")
 CELLS = ("users", "runtime_classes", "node_counts", "attempts", "failed", "node_days")
@@ -220,7 +232,7 @@ def _judged(months: pd.DataFrame) -> dict[str, Any]:
         "event_count": counted,
         "exposure": ended,
         "exposure_unit": ATTEMPTS,
-        "note": _note(months.iloc[0], reach, sources, ended),
+        **_in_words(months.iloc[0], reach, sources, counted, ended),
     }
 
 
@@ -233,25 +245,46 @@ def _by_category(months: pd.DataFrame) -> list[Sources]:
     return list(found.values())
 
 
-def _note(cluster: pd.Series[Any], reach: Reach, sources: TwoSources, ended: float) -> str | None:
-    """Say why the reach cannot be told, or of what it is not."""
-    if not ended:
-        return "cannot be told: no attempt ended FAILED or REQUEUED"
-    if sources.unseen is not None:
-        named = ", ".join(sources.one_sided)
-        return f"one kind of log alone can show these causes, which are not compared: {named}" if named else None
+def _in_words(
+    cluster: pd.Series[Any], reach: Reach, sources: TwoSources, counted: float, ended: float
+) -> dict[str, str | None]:
+    """Say why the reach cannot be told, or of what it is not; and what to say beside a rate."""
     logs = {"kernel log": cluster["has_kernel_messages"], "health checks": cluster["has_health_checks"]}
-    missing = [name for name, is_there in logs.items() if not is_there]
-    if missing:
-        why = "no " + " and no ".join(missing)
-    elif not sources.has_enough:
+    missing = " and ".join(f"no {name}" for name, is_there in logs.items() if not is_there)
+    seen_by = {"no kernel log": "checks", "no health checks": "kernel messages"}.get(
+        missing, "kernel messages and checks"
+    )
+    is_telling = bool(missing) or sources.has_enough or counted >= TELLING
+    if not ended:
+        why, is_telling = "no attempt ended FAILED or REQUEUED", False
+    elif missing:
+        why = missing
+    elif sources.has_enough:
+        why = "most failures are of causes that one kind of log alone can show"
+    else:
         why = (
-            f"kernel messages and health checks both saw {sources.common:.3g} of the failures, too few to tell what "
+            f"kernel messages and checks both saw {sources.common:.3g} of {counted:.3g} failures, too few to tell what "
             "neither saw"
         )
+    if math.isnan(reach.value):
+        return {
+            "note": f"cannot be told: {why}",
+            "statement": f"how much the {seen_by} miss cannot be told: {why}" if is_telling else None,
+        }
+    if reach.is_at_most:
+        note: str | None = f"what leaves no trace cannot be told: {why}"
     else:
-        why = "most failures are of causes that one kind of log alone can show"
-    return f"what leaves no trace cannot be told: {why}" if reach.is_at_most else f"cannot be told: {why}"
+        named = ", ".join(sources.one_sided)
+        note = f"one kind of log alone can show these causes, which are not compared: {named}" if named else None
+    low, value, high = (
+        "?" if math.isnan(share) else f"{100 * share:.0f}" for share in (reach.low, reach.value, reach.high)
+    )
+    seen = f"{'at most' if reach.is_at_most else 'about'} {value}% [{low}, {high}] of what ended jobs"
+    if reach.value < NEARLY_ALL:
+        return {"note": note, "statement": f"{seen_by} saw {seen}: the true rate is likely above"}
+    if reach.is_at_most:
+        return {"note": note, "statement": f"{seen_by} saw {seen}; how much less cannot be told: {why}"}
+    return {"note": note, "statement": f"{seen_by} saw nearly all, {seen}"}
 
 
 def headline(reaches: pd.DataFrame) -> str:

@@ -105,8 +105,9 @@ TABLE = TableSpec(
             "is_lower_bound",
             "boolean",
             "",
-            "Failures that left no evidence may be missing: the true rate may be higher.",
-            (*UNEXPLAINED, "marts.dim_clusters.has_health_checks"),
+            "The true rate may well be higher: attempts ended without evidence, and the evidence is not known to reach "
+            "90% of what infrastructure ended (est_evidence_reach.low), or there is none.",
+            (*UNEXPLAINED, "marts.dim_clusters.has_health_checks", "estimates.est_evidence_reach.low"),
             is_required=True,
         ),
         Column(

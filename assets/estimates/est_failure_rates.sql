@@ -26,9 +26,12 @@ reference as (
 )
 
 select
-    counts.*,
+    counts.* exclude (is_lower_bound),
+    counts.is_lower_bound and coalesce(evidence.low < 0.9, true) as is_lower_bound,
     counts.population = reference.population
     and counts.counted_as = if(reference.population = 'nodes', 'incidents', 'attempts') as is_reference
 from counts
 inner join reference using (cluster_id)
+left join estimates.est_evidence_reach as evidence
+    on counts.cluster_id = evidence.cluster_id and evidence.month_date is null
 order by counts.cluster_id, counts.population, counts.counted_as

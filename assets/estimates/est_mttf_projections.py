@@ -116,6 +116,7 @@ TABLE = TableSpec(
             REFERENCE_RATE,
             "Node-days that the rate rests on.",
             REFERENCE_RATE,
+            note_upstream=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.reach"),
         ),
     ),
     shared=("reference_months",),

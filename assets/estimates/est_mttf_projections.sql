@@ -73,11 +73,14 @@ select
             when rates.failure_count is null then 'no failure rate: ' || rates.note
             when rates.failure_count = 0
                 then format('no failure in {:.4g} node-days: only the lower limit is known', rates.node_days)
-        end
+        end,
+        if(rates.node_days > 0 and coalesce(evidence.reach < 0.9, true), evidence.statement, null)
     ), '') as note
 from sizes
 inner join clusters using (cluster_id)
 left join largest_jobs using (cluster_id)
 left join rates using (cluster_id)
+left join estimates.est_evidence_reach as evidence
+    on sizes.cluster_id = evidence.cluster_id and evidence.month_date is null
 left join reference_months as months using (cluster_id)
 order by sizes.cluster_id, sizes.gpu_count

@@ -82,7 +82,13 @@ WEIGHTED_METHODS = (
 
 
 def evidence(
-    methods: str, events: str, event_upstream: tuple[str, ...], exposure: str, exposure_upstream: tuple[str, ...]
+    methods: str,
+    events: str,
+    event_upstream: tuple[str, ...],
+    exposure: str,
+    exposure_upstream: tuple[str, ...],
+    *,
+    note_upstream: tuple[str, ...] = (),
 ) -> tuple[Column, ...]:
     """Declare confidence level, method with its version, event count, exposure, whether it is enough, and the note.
 
@@ -92,7 +98,7 @@ def evidence(
         The meaning of each value of `method`.
     events, exposure
         Descriptions of the count and of the exposure.
-    event_upstream, exposure_upstream
+    event_upstream, exposure_upstream, note_upstream
         Where they come from, as `schema.table.column`.
     """
     return (
@@ -109,5 +115,7 @@ def evidence(
         Column("event_count", "double", "events", f"{events} NULL: cannot be known.", event_upstream),
         Column("exposure", "double", "see exposure_unit", exposure, exposure_upstream),
         Column("exposure_unit", "varchar", "", "Unit of the exposure.", is_required=True),
-        Column("note", "varchar", "", "Why a value is missing, or what it leaves out. NULL: nothing to say."),
+        Column(
+            "note", "varchar", "", "Why a value is missing, or what it leaves out. NULL: nothing to say.", note_upstream
+        ),
     )

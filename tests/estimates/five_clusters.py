@@ -35,6 +35,7 @@ from assets.warehouse import Warehouse
 from tests.warehouses import Row, create_tables, insert
 
 ASSETS = (
+    est_evidence_reach,
     est_failure_rates,
     est_failure_rates_monthly,
     est_lost_gpu_hours,
@@ -48,7 +49,6 @@ ASSETS = (
     est_checkpoint_plans,
     est_attribution_chance,
     est_attribution_windows,
-    est_evidence_reach,
     est_scale_tests,
     est_rate_changes,
     est_rate_ratios,

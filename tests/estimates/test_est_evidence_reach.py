@@ -1,7 +1,5 @@
 """How far the evidence of clusters reaches, worked out by hand: what counts as late, as seen by both, as a reason."""
 
-import math
-
 import pytest
 
 from assets.estimates.est_evidence_reach import est_evidence_reach
@@ -97,12 +95,12 @@ def reaches(tmp_path_factory):
         con.execute(MARTS)
     est_evidence_reach(warehouse=house)
     with house.reading() as con:
-        found = con.execute("from estimates.est_evidence_reach").df().to_dict("records")
+        found = con.execute("from estimates.est_evidence_reach").arrow().read_all().to_pylist()
     return {(row["cluster_id"], str(row["month_date"])[:7]): row for row in found}
 
 
 def test_late_evidence_leaves_out_repeats_planned_outages_and_the_hour_after_an_incident(reaches):
-    late = reaches["late", "NaT"]
+    late = reaches["late", "None"]
     # l0 is planned, l1 a repeat, l10 follows an incident, l12 is too late, l13 was counted.
     assert late["late_seen_count"] == 9
     # One of 360 windows of completed attempts saw an onset; 39 ends had no likely evidence.
@@ -112,15 +110,16 @@ def test_late_evidence_leaves_out_repeats_planned_outages_and_the_hour_after_an_
 
 
 def test_with_one_source_the_reach_is_the_most_that_late_evidence_leaves(reaches):
-    late = reaches["late", "NaT"]
+    late = reaches["late", "None"]
     assert late["is_at_most"]
     assert late["method"] == "late_evidence"
     assert late["reach"] == pytest.approx(1.25 / (1.25 + 9 - 39 / 360))
     assert late["note"] == "what leaves no trace cannot be told: no kernel log"
+    assert late["statement"] == ("checks saw at most 12% [?, 14] of what ended jobs: the true rate is likely above")
 
 
 def test_two_sources_and_the_cause_that_one_alone_can_show(reaches):
-    both = reaches["both", "NaT"]
+    both = reaches["both", "None"]
     # 4 seen by checks alone, 20 by both, 6 by kernel messages alone; 4 drivers.
     assert (both["counted_count"], both["compared_count"], both["both_count"]) == (34, 30, 20)
     assert both["unseen_count"] == pytest.approx(4 * 6 / 21)
@@ -129,11 +128,12 @@ def test_two_sources_and_the_cause_that_one_alone_can_show(reaches):
     assert list(both["one_source_categories"]) == ["driver"]
     assert both["note"] == "one kind of log alone can show these causes, which are not compared: driver"
     assert (both["method"], both["is_at_most"]) == ("two_sources", False)
+    assert both["statement"] == "kernel messages and checks saw nearly all, about 96% [86, 100] of what ended jobs"
 
 
 def test_months_are_judged_by_themselves(reaches):
-    assert {month for cluster, month in reaches if cluster == "late"} == {"NaT", "2026-01"}
-    assert reaches["both", "2026-02"]["reach"] == reaches["both", "NaT"]["reach"]
+    assert {month for cluster, month in reaches if cluster == "late"} == {"None", "2026-01"}
+    assert reaches["both", "2026-02"]["reach"] == reaches["both", "None"]["reach"]
 
 
 @pytest.mark.parametrize(
@@ -142,13 +142,12 @@ def test_months_are_judged_by_themselves(reaches):
         ("quiet", "cannot be told: no attempt ended FAILED or REQUEUED"),
         (
             "few",
-            "cannot be told: kernel messages and health checks both saw 0 of the failures, too few to tell what "
-            "neither saw",
+            "cannot be told: kernel messages and checks both saw 0 of 3 failures, too few to tell what neither saw",
         ),
     ],
 )
 def test_what_cannot_be_told_has_its_reason(reaches, cluster, why):
-    row = reaches[cluster, "NaT"]
-    assert math.isnan(row["reach"])
-    assert math.isnan(row["high"])
-    assert (row["note"], row["method"]) == (why, "cannot_be_told")
+    row = reaches[cluster, "None"]
+    assert row["reach"] is None
+    assert row["high"] is None
+    assert (row["note"], row["method"], row["statement"]) == (why, "cannot_be_told", None)

@@ -211,3 +211,14 @@ def test_without_evidence_the_rate_is_a_lower_bound_and_says_so(warehouse):
         assert row["is_lower_bound"]
     others = read(warehouse, "est_failure_rates", cluster_id="small")
     assert not any("lower bound" in (row["note"] or "") or row["is_lower_bound"] for row in others)
+
+
+@pytest.mark.parametrize(("low", "is_lower_bound"), [(0.95, False), (0.6, True), (None, True)])
+def test_a_rate_is_a_lower_bound_unless_the_evidence_reaches_nearly_all(warehouse, low, is_lower_bound):
+    with warehouse.writing() as con:
+        con.execute("update marts.dim_clusters set has_health_checks = false where cluster_id = 'large'")
+        con.execute("update estimates.est_evidence_reach set low = $1 where cluster_id = 'large'", [low])
+    est_failure_rates(warehouse=warehouse)
+    assert {row["is_lower_bound"] for row in read(warehouse, "est_failure_rates", cluster_id="large")} == {
+        is_lower_bound
+    }
