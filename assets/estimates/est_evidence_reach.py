@@ -142,8 +142,8 @@ TABLE = TableSpec(
             "unexplained_count_high",
             "double",
             ATTEMPTS,
-            "Upper limit of the ends without evidence that grow with nodes among jobs of a user that ran equally long, "
-            "as faults of machines do and errors of large jobs may. NULL: fewer than 5 users have jobs of two sizes.",
+            "Upper limit of the ends without evidence that grow with nodes among jobs of a user that ran as long, as "
+            "faults of machines do and errors of large jobs may. NULL: fewer than 5 users have jobs of two sizes.",
             UNEXPLAINED,
         ),
         Column(
@@ -179,7 +179,7 @@ TELLING = 14.0
 """Where fewer failures were counted, that the two sources have few in common says nothing of either."""
 METHODS = {True: "late_evidence", False: "two_sources"}
 CONTROL = ("control_hits", "control_onsets", "control_windows")
-CELLS = ("users", "runtime_classes", "node_counts", "attempts", "failed", "node_days")
+CELLS = ("users", "runtime_classes", "node_counts", "failed", "days")
 LISTS = ("end_node_counts", "end_counts", *(f"cell_{name}" for name in CELLS))
 
 

@@ -39,8 +39,9 @@ ends as (
         cast(date_trunc('month', attempts.ended_at) as date) as month_date,
         attempts.node_count,
         attempts.user_name,
-        cast(floor(log2(attempts.runtime_seconds)) as integer) as runtime_class,
-        attempts.node_count * attempts.runtime_seconds / 86400.0 as node_days,
+        attempts.runtime_seconds,
+        -- The first half-hour is one class.
+        greatest(10, cast(floor(log2(attempts.runtime_seconds)) as integer)) as runtime_class,
         attempts.state in ('FAILED', 'REQUEUED') as is_unexplained,
         attempts.state = 'COMPLETED' as is_control,
         clusters.after_seconds
@@ -177,19 +178,60 @@ size_months as (
     group by cluster_id, month_date
 ),
 
-cells as (
+sorted_ends as (
     select
         cluster_id,
         month_date,
         user_name,
-        runtime_class,
         node_count,
-        count(*) as attempts,
+        runtime_class,
+        count(*) as end_count,
         count(*) filter (where is_unexplained) as failed,
-        sum(cast(node_days as decimal(38, 9))) as node_days
+        cast(sum(runtime_seconds) as bigint) as runtime_seconds
     from ends
     where user_name is not null
-    group by cluster_id, month_date, user_name, runtime_class, node_count
+    group by cluster_id, month_date, user_name, node_count, runtime_class
+),
+
+-- What ran longer was exposed in all classes below its own, whether or not anything ended there.
+longest as (
+    select
+        cluster_id,
+        month_date,
+        user_name,
+        node_count,
+        unnest(range(10, max(runtime_class) + 1)) as runtime_class
+    from sorted_ends
+    group by cluster_id, month_date, user_name, node_count
+),
+
+cells as (
+    select
+        longest.cluster_id,
+        longest.month_date,
+        longest.user_name,
+        longest.node_count,
+        longest.runtime_class,
+        coalesce(any_value(sorted_ends.failed) filter (where sorted_ends.runtime_class = longest.runtime_class), 0)
+            as failed,
+        sum(
+            if(
+                sorted_ends.runtime_class = longest.runtime_class,
+                sorted_ends.runtime_seconds,
+                sorted_ends.end_count * (1::bigint << longest.runtime_class + 1)
+            )
+            - if(longest.runtime_class > 10, sorted_ends.end_count * (1::bigint << longest.runtime_class), 0)
+        ) / 86400 as days
+    from longest
+    inner join sorted_ends
+        on
+            longest.cluster_id = sorted_ends.cluster_id
+            and longest.month_date = sorted_ends.month_date
+            and longest.user_name = sorted_ends.user_name
+            and longest.node_count = sorted_ends.node_count
+            and longest.runtime_class <= sorted_ends.runtime_class
+    group by
+        longest.cluster_id, longest.month_date, longest.user_name, longest.node_count, longest.runtime_class
 ),
 
 numbered_cells as (
@@ -206,9 +248,8 @@ cell_months as (
         list(user_number order by user_number, runtime_class, node_count) as cell_users,
         list(runtime_class order by user_number, runtime_class, node_count) as cell_runtime_classes,
         list(node_count order by user_number, runtime_class, node_count) as cell_node_counts,
-        list(attempts order by user_number, runtime_class, node_count) as cell_attempts,
         list(failed order by user_number, runtime_class, node_count) as cell_failed,
-        list(cast(node_days as double) order by user_number, runtime_class, node_count) as cell_node_days
+        list(days order by user_number, runtime_class, node_count) as cell_days
     from numbered_cells
     group by cluster_id, month_date
 ),
@@ -322,9 +363,8 @@ select
     coalesce(cell_months.cell_users, []) as cell_users,
     coalesce(cell_months.cell_runtime_classes, []) as cell_runtime_classes,
     coalesce(cell_months.cell_node_counts, []) as cell_node_counts,
-    coalesce(cell_months.cell_attempts, []) as cell_attempts,
     coalesce(cell_months.cell_failed, []) as cell_failed,
-    coalesce(cell_months.cell_node_days, []) as cell_node_days,
+    coalesce(cell_months.cell_days, []) as cell_days,
     coalesce(category_months.categories, []) as categories
 from clusters
 left join months using (cluster_id)

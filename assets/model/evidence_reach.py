@@ -225,24 +225,18 @@ def _sum_of(counts: Sequence[Count]) -> Count:
 
 
 def unexplained_bound(
-    *,
-    users: ArrayLike,
-    runtime_classes: ArrayLike,
-    node_counts: ArrayLike,
-    attempts: ArrayLike,
-    failed: ArrayLike,
-    node_days: ArrayLike,
+    *, users: ArrayLike, runtime_classes: ArrayLike, node_counts: ArrayLike, failed: ArrayLike, days: ArrayLike
 ) -> float:
     """Bound how many ends without evidence grow with the nodes that an attempt held, as faults of machines do.
 
     Parameters
     ----------
     users, runtime_classes, node_counts
-        What the attempts of a cell have in common, shape (n,). Runtimes of a class differ by less than a factor of two.
-    attempts, failed
-        All attempts of each cell, and those that ended FAILED or REQUEUED without evidence.
-    node_days
-        Their node-days.
+        What the attempts of a cell have in common, shape (n,). The ends of a class differ by less than a factor of two.
+    failed
+        Attempts that ended FAILED or REQUEUED without evidence while their runtime was of the class.
+    days
+        Time that the attempts of the user and size ran while their runtime was of the class, whether they ended or not.
 
     Returns
     -------
@@ -252,33 +246,31 @@ def unexplained_bound(
 
     Notes
     -----
-    Poisson counts with ``E(failed) = a attempts + b node_days``, an `a` of each user and runtime class and one `b`,
-    none of them negative; the limit is that of the profile likelihood of `b`.
+    Poisson counts with ``E(failed) = (a + b node_count) days``, an `a` of each user and runtime class and one `b`, none
+    of them negative; the limit is that of the profile likelihood of `b`.
     """
     user, runtime_class, size = (np.asarray(values, dtype=float) for values in (users, runtime_classes, node_counts))
     user_of_size = np.unique(np.stack([user, size]), axis=1)[0]
     if np.count_nonzero(np.unique(user_of_size, return_counts=True)[1] > 1) < MIN_USERS:
         return math.nan
     stratum = np.unique(np.stack([user, runtime_class]), axis=1, return_inverse=True)[1].ravel()
-    profile = _Profile(stratum, *(np.asarray(values, dtype=float) for values in (attempts, failed, node_days)))
-    return profile.upper_limit() * float(np.sum(node_days))
+    time = np.asarray(days, dtype=float)
+    return _Profile(stratum, np.asarray(failed, dtype=float), time, size * time).upper_limit() * float(size @ time)
 
 
 class _Profile:
     """The likelihood of the share of failures that grows with node-days, all else at its best."""
 
-    def __init__(self, stratum: NDArray[np.intp], attempts: Floats, failed: Floats, node_days: Floats) -> None:
-        has_failed = np.bincount(stratum, weights=failed) > 0
-        kept = has_failed[stratum]
+    def __init__(self, stratum: NDArray[np.intp], failed: Floats, days: Floats, node_days: Floats) -> None:
+        kept = (np.bincount(stratum, weights=failed) > 0)[stratum] & (days > 0)
         self._lost_days = float(node_days[~kept].sum())
         self._stratum = np.unique(stratum[kept], return_inverse=True)[1]
-        self._attempts, self._failed, self._days = attempts[kept], failed[kept], node_days[kept]
-        self._all = self._by_stratum(self._attempts)
+        self._failed, self._days, self._node_days = failed[kept], days[kept], node_days[kept]
+        self._all = self._by_stratum(self._days)
 
     def upper_limit(self) -> float:
         """Give the largest rate per node-day that the counts allow."""
-        total = self._lost_days + float(self._days.sum())
-        top = (float(self._failed.sum()) + 3.0) / total if total else math.inf
+        top = (float(self._failed.sum()) + 3.0) / (self._lost_days + float(self._node_days.sum()))
         best = _root(lambda rate: self._at(rate)[1], 0.0, top) if self._at(0.0)[1] > 0 else 0.0
         least = self._at(best)[0] - _Z**2 / 2
         while self._at(top)[0] > least:
@@ -287,21 +279,21 @@ class _Profile:
 
     def _at(self, rate: float) -> tuple[float, float]:
         """Give the profile's log-likelihood at a rate and its slope there."""
-        grown = rate * self._days
-        # What is left of failures at no rate is the most that a stratum's own share can be; Newton's steps climb to it
-        # from the least that it can be and never pass it, because the slope is convex.
+        grown = rate * self._node_days
+        # Newton's steps climb to the share of each stratum that does not grow from below, because the slope is convex.
+        # A step that leads below nothing ends there.
         share = np.maximum(0.0, self._by_stratum(self._failed - grown)) / self._all
         for _ in range(50):
-            mean = np.maximum(share[self._stratum] * self._attempts + grown, 1e-300)
-            slope = self._by_stratum(self._failed * self._attempts / mean) - self._all
-            bend = self._by_stratum(self._failed * self._attempts**2 / mean**2)
+            mean = np.maximum(share[self._stratum] * self._days + grown, 1e-300)
+            slope = self._by_stratum(self._failed * self._days / mean) - self._all
+            bend = self._by_stratum(self._failed * (self._days / mean) ** 2)
             step = np.maximum(slope / bend, -share)
             share = share + step
             if np.all(np.abs(step) <= 1e-9 * (share + 1e-12)):
                 break
-        mean = np.maximum(share[self._stratum] * self._attempts + grown, 1e-300)
+        mean = np.maximum(share[self._stratum] * self._days + grown, 1e-300)
         value = np.sum(special.xlogy(self._failed, mean) - mean) - rate * self._lost_days
-        slope_of_rate = np.sum(self._days * (self._failed / mean - 1)) - self._lost_days
+        slope_of_rate = np.sum(self._node_days * (self._failed / mean - 1)) - self._lost_days
         return float(value), float(slope_of_rate)
 
     def _by_stratum(self, values: Floats) -> Floats:
