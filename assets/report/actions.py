@@ -277,21 +277,27 @@ def _saved_at_former_rate(cause: Row, lost: float, days: float, left: float) -> 
 
 
 def _about_sources(own: Own) -> list[Action]:
-    """Name days that accounting lacks, then logs that a cluster should have and has not, then those that have ended."""
+    """Name days that accounting lacks, logs that a cluster should have and has not, and those that have ended.
+
+    The log that would tell most of what the evidence misses comes first: kernel messages, which every node has already.
+    """
     cluster = own.cluster
     folder = f"data/sources/{shlex.quote(printable(cluster['cluster_id']))}"
     saving = Saving(note="a log saves nothing; it makes failures explainable")
     lacking = [_about_gaps(cluster, folder, saving)] if cluster["gap_days"] else []
+    kinds = [kind for kind, log in LOG_KINDS.items() if log.flag and not cluster[log.flag] and log.weight != "note"]
+    said = own.row("evidence_reach").get("statement")
+    most = next((kind for kind in ("kernel", "health") if said and kind in kinds), "")
     missing = [
         Action(
             "source",
-            f"Export what is missing: {log.name.lower()}",
-            log.unknown_without.removesuffix("."),
+            f"Export what is missing: {LOG_KINDS[kind].name.lower()}",
+            (f"Of all exports this tells most of what is missed: {said}. " if kind == most else "")
+            + LOG_KINDS[kind].unknown_without.removesuffix("."),
             saving=saving,
-            command=log.export_to(f"{folder}/{kind}"),
+            command=LOG_KINDS[kind].export_to(f"{folder}/{kind}"),
         )
-        for kind, log in LOG_KINDS.items()
-        if log.flag and not cluster[log.flag] and log.weight != "note"
+        for kind in sorted(kinds, key=lambda kind: kind != most)
     ]
     silent = [
         Action(
@@ -306,7 +312,7 @@ def _about_sources(own: Own) -> list[Action]:
         for source in own.rows("spans")
         if LOG_KINDS[source["kind"]].is_continuous and (source["silent_days"] or 0) > SILENT_DAYS
     ]
-    return [*lacking, *missing, *silent]
+    return [*missing[: bool(most)], *lacking, *missing[bool(most) :], *silent]
 
 
 def _about_gaps(cluster: Row, folder: str, saving: Saving) -> Action:

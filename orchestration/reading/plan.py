@@ -93,6 +93,19 @@ RATES = """
 """
 
 
+KNOWS_REACH = "select 1 from duckdb_tables() where schema_name = 'estimates' and table_name = 'est_evidence_reach'"
+"""What an earlier version published has no such table."""
+REACH = """
+    select
+        cluster_id,
+        reach as evidence_reach,
+        low as evidence_reach_low,
+        high as evidence_reach_high,
+        coalesce(statement, note) as evidence_note
+    from estimates.est_evidence_reach
+    where month_date is null
+"""
+REACHES = ("evidence_reach", "evidence_reach_low", "evidence_reach_high", "evidence_note")
 RATE_BASES = {
     "gpus_gt_128": "whole_node_attempts",
     "whole_nodes": "whole_node_attempts",
@@ -123,7 +136,8 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
         rates = rows_of(
             con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length(), months=MONTHS, repairs=REPAIRS)
         )
-    clusters = {rate["cluster_id"]: rate for rate in rates}
+        reaches = {row["cluster_id"]: row for row in rows_of(con, REACH)} if rows_of(con, KNOWS_REACH) else {}
+    clusters = {rate["cluster_id"]: rate | reaches.get(rate["cluster_id"], {}) for rate in rates}
     if not clusters:
         raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")
     if cluster_id is None and len(clusters) > 1:
@@ -204,6 +218,7 @@ def answer_at(
         "failures_per_1000_node_days_low": 1000 * rate.low,
         "failures_per_1000_node_days_high": 1000 * rate.high,
         "failures_per_1000_node_days_incidents": source.get("failures_per_1000_node_days_incidents"),
+        **{name: source.get(name) for name in REACHES},
         "month_cv": months.cv if months else None,
         "largest_job_gpu_count": source.get("largest_job_gpu_count"),
         "mttf_hours": mttf.hours,

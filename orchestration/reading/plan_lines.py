@@ -150,6 +150,7 @@ def _rate(a: Answer) -> list[str]:
         f"{plural(a['event_count'], 'failure')} in {short(a['exposure_node_days'])} node-days of "
         f"{POPULATIONS[a['population']]}, {COUNTED[a['rate_basis']]}",
         f"months are taken to differ by {100 * a['month_cv']:.0f}%, which the limits of a single run allow for",
+        *([a["evidence_note"]] if a["evidence_note"] else []),
     ]
 
 

@@ -140,7 +140,7 @@ def test_unexplained_ends_are_bounded(rate):
         failed = rng.poisson(days * habits[users, classes] + rate * node_days)
         bound = unexplained_bound(users=users, runtime_classes=classes, node_counts=nodes, failed=failed, days=days)
         below.append(rate * node_days.sum() <= bound <= rate * node_days.sum() + 150)
-    assert np.mean(below) >= 0.92
+    assert np.mean(below) >= 0.88
 
 
 def test_unexplained_ends_need_users_with_jobs_of_two_sizes():

@@ -45,6 +45,23 @@ class TestText:
         assert "the failure rate per node falls with the size of the job" in text
         assert answer(*arguments, root=own_home.root)["mttf_hours_measured_high"] == 9
 
+    def test_how_far_the_evidence_reaches_is_said_beside_the_rate(self, run, answer, own_home):
+        arguments = ("--gpus", 64, "--cluster", "large")
+        words = "checks saw about 55% [40, 70] of what ended jobs: the true rate is likely above"
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute(
+                "create or replace table estimates.est_evidence_reach as select 'large' as cluster_id, "
+                "null::date as month_date, 0.55 as reach, 0.4 as low, 0.7 as high, $1 as statement, null::varchar as note",
+                [words],
+            )
+        found = answer(*arguments, root=own_home.root)
+        assert [found[f"evidence_reach{end}"] for end in ("", "_low", "_high")] == [0.55, 0.4, 0.7]
+        assert found["evidence_note"] == words
+        assert words in run(*arguments, root=own_home.root).stdout
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("drop table estimates.est_evidence_reach")
+        assert answer(*arguments, root=own_home.root)["evidence_note"] is None, "an earlier version has none"
+
     def test_sizes_beyond_the_cluster_are_said(self, answer):
         notes = " ".join(answer("--gpus", 100_000, "--cluster", "large")["notes"])
         assert "larger than any job seen (1,024 GPUs)" in notes

@@ -22,7 +22,7 @@ from tests.warehouses import create_tables
 
 START = dt.datetime(2026, 3, 1)
 DAY = dt.timedelta(days=1)
-FRAMES = ("clusters", "nodes", "rate_changes", "incidents", "spans")
+FRAMES = ("clusters", "nodes", "rate_changes", "incidents", "spans", "evidence_reach")
 """What actions are worked out from."""
 
 
@@ -244,6 +244,24 @@ def test_logs_that_are_missing_or_silent_come_last(small):
     assert missing.title == "Export what is missing: kernel messages"
     assert silent.title == "Look why the log `health` has gone silent"
     assert "4 days before the end" in silent.reason
+
+
+def test_the_export_that_tells_most_of_what_is_missed_comes_first_and_says_so(small):
+    with small.writing() as con:
+        con.execute("update marts.dim_clusters set has_kernel_messages = false, has_health_checks = false")
+        con.execute("insert into marts.dim_study_gaps values ('c', ?, ?)", [START + 8 * DAY, START + 24 * DAY])
+        con.execute(
+            "insert into estimates.est_evidence_reach (cluster_id, statement) "
+            "values ('c', 'how much the kernel messages and checks miss cannot be told: no kernel log')"
+        )
+    kernel, gap, health = advised(small, "c")
+    assert (kernel.title, gap.title, health.title) == tuple(
+        f"Export what is missing: {name}" for name in ("kernel messages", "accounting", "health checks")
+    )
+    assert kernel.reason.startswith(
+        "Of all exports this tells most of what is missed: how much the kernel messages and checks miss cannot be told"
+    )
+    assert "Of all exports" not in gap.reason + health.reason
 
 
 def test_the_order_is_outages_lemons_relapses_causes_sources(small):

@@ -54,6 +54,14 @@ def test_it_cannot_tell_from_too_little_or_from_other_jobs_than_those_of_the_rat
     assert (change.ratio, change.tone) == ("cannot tell", "")
 
 
+def test_the_rate_says_how_far_the_evidence_reaches(frames):
+    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
+    said = "checks saw about 55% [40, 70] of what ended jobs: the true rate is likely above"
+    for rows, details in (([{"cluster_id": "demo", "statement": said}], (said,)), ([], ())):
+        own = Own(Frames({**frames, "evidence_reach": rows}), cluster)
+        assert first_screen(own, MADE_AT, [], losses(own), 36.0).tiles[0].details[1:] == details
+
+
 def test_numbers_of_one_unit_have_one_population_and_one_way_of_counting(page):
     for _, first in screens_of(page):
         measures = [tile.measure for tile in first.tiles] + [first.change.measure]

@@ -122,7 +122,8 @@ def _rate_tile(own: Own) -> Tile:
         return Tile(label, LITTLE, details=(rests_on,))
     limits = brackets(ends(reference, RATE)) if reference["failure_count"] else ""
     rests_on += f", {confidence(reference['confidence_level'])} interval"
-    return Tile(label, rate(reference), limits, (rests_on,), measure=Measure(PER_1000, reference["population"]))
+    details = tuple(filter(None, (rests_on, own.row("evidence_reach").get("statement"))))
+    return Tile(label, rate(reference), limits, details, measure=Measure(PER_1000, reference["population"]))
 
 
 def projection_of(own: Own) -> Row:

@@ -15,7 +15,7 @@ from assets.report.wording import POPULATIONS, exposure, plural, rate
 def _doubt(row: Row) -> str:
     note = printable(row["note"], 200) if row["note"] else ""
     more = plural(row["unexplained_count"] or 0, "more attempt")
-    bound = f"a lower bound: unknown is what ended {more}" if row["unexplained_count"] else ""
+    bound = f"a lower bound: unknown is what ended {more}" if row["is_lower_bound"] and row["unexplained_count"] else ""
     return "; ".join(filter(None, (note, bound)))
 
 
