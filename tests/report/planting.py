@@ -156,6 +156,7 @@ def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
             "run_count": runs,
             "event_count": runs,
             "exposure": 40.0 * runs,
+            "has_enough_data": True,
         }
         row |= {"ettr_measured": value, "ettr_bound_low": value - 0.04, "ettr_bound_high": value + 0.015}
         row |= {

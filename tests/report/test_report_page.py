@@ -13,6 +13,7 @@ from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.headline import utilisation_in_words
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
+from tests.report.planting import MADE_AT
 from tests.report.reading import Element, pages, parse, table
 
 SECTIONS = [
@@ -188,6 +189,14 @@ def test_the_parts_of_long_runs_stand_apart(demo):
     parts = table(section(demo, "ettr"), "Hours of long runs by part").rows()
     assert parts[-1][4:] == ["1.00", "unknown", "unknown"]
     assert parts[0] == ["32 GPUs", "539 80.2%", "0", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
+
+
+def test_progress_of_few_runs_is_not_told(frames):
+    few = Frames(frames | {"ettr": [row | {"has_enough_data": False} for row in frames["ettr"]]})
+    for read, said in ((frames, "99.0%"), (few, "too little to tell")):
+        [told] = [each for each in build(read, MADE_AT).chapters if each.cluster_id == "demo"]
+        first = next(leaf.first for leaf in told.leaves if leaf.first)
+        assert next(tile.value for tile in first.tiles if "Progress" in tile.label) == said
 
 
 def test_the_first_screen_tells_progress_and_waiting_apart(demo):

@@ -141,10 +141,9 @@ def _mttf_tile(own: Own) -> Tile:
 
 
 def _ettr_tile(sizes: list[Row]) -> Tile:
-    judged = [row for row in sizes if (row["run_count"] or 0) >= MIN_RUNS]
+    judged = [row for row in sizes if row["has_enough_data"] and (row["run_count"] or 0) >= MIN_RUNS]
     if not judged:
-        why = f"no size has {MIN_RUNS} runs of 24 h and more" if sizes else "no run of 24 h and more"
-        return Tile("Progress of long runs", LITTLE, details=(why,))
+        return Tile("Progress of long runs", LITTLE, details=(f"it takes {MIN_RUNS} runs of one size and of a day",))
     row = max(judged, key=lambda row: row["gpu_size_bin"] or 0)
     return Tile(
         f"Progress of scheduled time, runs of {gpus(row['gpu_size_bin'])}",
