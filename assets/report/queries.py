@@ -91,6 +91,7 @@ PUBLISHED = {
     "['all', 'all_without_lemon_failures', 'with_lemon_node', 'without_lemon_node'], population)",
     "lemon_lists": "estimates.est_lemon_evaluations order by window_end_date nulls last",
     "lemon_root_causes": "estimates.est_lemon_root_causes order by node_count desc, root_cause",
+    "losses": "estimates.est_lost_gpu_hours order by period, loss",
     "lost_by_account": "marts.agg_lost_hours_by_account "
     "order by expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
     "mttf": "estimates.est_mttf_by_size order by gpu_size_bin",
@@ -110,7 +111,12 @@ PUBLISHED = {
     "unmapped_signals": f"marts.agg_unmapped_signals order by {ORDER}",
 }
 """Published tables by the name that sections call them, with the rows wanted and their order."""
-LABELS = {"failure_category": "label", "other_category": "other_label", "relapsed_category": "relapsed_label"}
+LABELS = {
+    "failure_category": "label",
+    "loss": "label",
+    "other_category": "other_label",
+    "relapsed_category": "relapsed_label",
+}
 """Columns that hold a category, and the column that its label gets."""
 
 

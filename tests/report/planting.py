@@ -12,6 +12,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from assets.estimates.est_lost_gpu_hours import TABLE as LOSSES
+from assets.estimates.est_lost_gpu_hours import with_losses
 from assets.model.failure_rate import dispersed_interval, garwood_interval
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
 from tests.report.planting_lemons import grid, lemon_rows, plans
@@ -55,6 +57,7 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
     plant_causes(con)
     for cluster_id, (node_count, largest) in CLUSTERS.items():
         plant_estimates(con, cluster_id, node_count, largest)
+    insert_known(con, LOSSES.name, with_losses(con.execute(LOSSES.query).df()).to_dict("records"))
     plant_ettr(con)
     plant_lemons_and_plans(con)
     plant_rates(con)

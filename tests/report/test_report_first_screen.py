@@ -80,7 +80,9 @@ def test_losses_are_expected_ones_and_the_leading_cause_is_the_dearest_of_them(f
     assert f"{short(expected)} GPU-hours" in demo.sentence
     causes = [row for row in frames["causes"] if row["cluster_id"] == "demo"]
     dearest = max(causes, key=lambda row: row["expected_lost_gpu_hours"] or 0)
-    assert f"; {dearest['label']} cost " in demo.sentence
+    part = 100 * dearest["expected_lost_gpu_hours"] / expected
+    assert f"; {dearest['label']} cost {part:.0f}% of it." in demo.sentence
+    assert demo.tiles[3].unit.startswith("["), "limits"
 
 
 @pytest.mark.parametrize(("hours", "is_old"), [(35, False), (37, True)])

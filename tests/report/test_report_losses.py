@@ -99,19 +99,21 @@ def test_losses_of_unknown_gpus_are_no_zeros(frames):
 def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
     cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
-    nothing = {"expected_lost_gpu_hours": None, "gpu_unknown_count": 2}
+    lost = [row for row in frames["losses"] if row["cluster_id"] == "demo"]
 
-    def tile(rows, **others):
-        own = Own(Frames({**frames, "lost_by_account": rows, **others}), cluster)
+    def tile(changed, unknown_count=0):
+        told = {"losses": [row | changed for row in lost], "lost_by_account": [*owed[1:]]}
+        told["lost_by_account"].append(owed[0] | {"gpu_unknown_count": unknown_count})
+        own = Own(Frames({**frames, **told}), cluster)
         return first_screen(own, MADE_AT, [], losses(own), 36.0).tiles[3]
 
-    assert "of unknown GPU count" not in " ".join(tile(owed).details)
-    assert tile([row | nothing for row in owed]).value == "unknown"
-    partly = tile([owed[0] | nothing, *owed[1:]])
-    assert "2 losses of unknown GPU count left out" in partly.details
-    assert tile([]).value == "none seen"
-    unseen = [row | {"failure_count": None} if row["population"] == "all" else row for row in frames["rates"]]
-    assert tile([], rates=unseen).value == "unknown", "no log could have shown a failure"
+    assert "of unknown GPU count" not in " ".join(tile({}).details)
+    nothing = dict.fromkeys(("expected_lost_gpu_hours", "expected_lost_cost"))
+    assert tile(nothing, 2).value == "unknown"
+    assert "2 losses of unknown GPU count left out" in tile({}, 2).details
+    assert tile(dict.fromkeys(nothing, 0.0)).value == "none seen"
+    unseen = tile(nothing | {"note": "no log could have shown a failure"})
+    assert (unseen.value, unseen.details) == ("unknown", ("no log could have shown a failure",))
 
 
 def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):

@@ -83,7 +83,7 @@ def comparison(owns: Sequence[Own], chapters: Sequence[Chapter]) -> tuple[Sectio
     if not owns:
         return ()
     rows: list[Row] = [
-        {**own.cluster, "chapter": chapter, "first": chapter.leaves[0].first}
+        {**own.cluster, "chapter": chapter, "first": chapter.leaves[0].first if chapter.leaves else None}
         for own, chapter in zip(owns, chapters, strict=True)
     ]
     clusters = table(

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from assets.report.actions import Action
 from assets.report.blocks import Age, Change, Direction, Figure, FirstScreen, Measure, Section, Tile
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
-from assets.report.queries import Own, Row, summed
+from assets.report.queries import Own, Row
 from assets.report.sections.ettr import waiting
 from assets.report.sections.gaps import missing_kinds
-from assets.report.sections.headline import COUNTED, could_see, has_enough, period, reference_of, through, utilisation
+from assets.report.sections.headline import COUNTED, has_enough, period, reference_of, through, utilisation
 from assets.report.tables import ends
 from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate
 
@@ -44,7 +44,7 @@ def first_screen(
         actions=tuple(actions),
         age=_age(through(cluster), made_at, fresh_hours),
         missing=f"Missing: {', '.join(names)}." if names else "No kind of log is missing.",
-        lost_gpu_hours=lost_of(own)[0] or 0.0,
+        lost_gpu_hours=losses_of(own)["expected_lost_gpu_hours"] or 0.0,
         trend=trend if enough else None,
     )
 
@@ -56,9 +56,8 @@ def change_of(own: Own) -> Change:
         return Change(f"How often machines fail is unknown: {reference['note']}.", UNKNOWN)
     if not has_enough(own):
         return Change(
-            f"Too little to tell: {plural(reference.get('failure_count') or 0, 'failure')} in "
-            f"{short(reference.get('node_days') or 0)} node-days. The pages show what happened; of the machine they "
-            "say next to nothing yet.",
+            f"Too little to tell: {short(reference.get('node_days') or 0)} node-days were seen. The pages show what "
+            "happened; of the machine they say next to nothing yet.",
             LITTLE,
         )
     population = reference.get("population")
@@ -160,25 +159,24 @@ def _by_window(days: list[Row], name: str) -> list[float | None]:
 
 
 def _loss_tile(own: Own) -> Tile:
-    label = "GPU-hours lost to failures"
-    (lost, cost), currency = lost_of(own), own.cluster["currency"]
-    unknown = sum(row["gpu_unknown_count"] for row in own.rows("lost_by_account"))
-    left_out = f"{plural(unknown, 'loss', 'losses')} of unknown GPU count left out" if unknown else ""
-    if lost is None and unknown:
-        return Tile(label, UNKNOWN, details=(left_out,))
+    label, study = "GPU-hours lost to failures", losses_of(own)
+    lost, unknown = (
+        study["expected_lost_gpu_hours"],
+        sum(row["gpu_unknown_count"] for row in own.rows("lost_by_account")),
+    )
+    detail = [f"{money(study['expected_lost_cost'], study['currency'])} in all"] if study["expected_lost_cost"] else []
+    detail += [f"{plural(unknown, 'loss', 'losses')} of unknown GPU count left out"] if unknown else []
     if lost is None:
-        if not could_see(own):
-            return Tile(label, UNKNOWN, details=("attempts ended FAILED on nodes of which no log was understood",))
+        return Tile(label, UNKNOWN, details=(*detail, *([study["note"]] if study["note"] and not detail else [])))
+    if not lost:
         return Tile(label, "none seen", details=("no attempt lost work to an infrastructure failure",))
+    last, before = (losses_of(own, months)["expected_lost_gpu_hours"] for months in ("last_30_days", "30_days_before"))
+    if own.row("rate_ratios", comparison="months").get("other_node_days"):
+        detail.append(f"last 30 days: {short(last)}; the 30 before: {short(before)}")
     days = own.rows("daily_work")
-    last, before = _by_window(days, "lost_gpu_hours")
-    detail = [f"{money(cost, currency)} in all"] if cost else []
-    detail += [left_out] if left_out else []
-    if last is not None:
-        detail.append(f"last 30 days: {short(last)}" + ("" if before is None else f"; the 30 before: {short(before)}"))
     starts = range(len(days) % 7, len(days), 7)
     weeks = [sum(day["lost_gpu_hours"] for day in days[start : start + 7]) for start in starts]
-    return Tile(label, short(lost), "", tuple(detail), spark(weeks), LOST)
+    return Tile(label, short(lost), brackets(ends(study, "expected_lost_gpu_hours")), tuple(detail), spark(weeks), LOST)
 
 
 def _allocation_tile(own: Own) -> Tile:
@@ -199,11 +197,10 @@ def _allocation_tile(own: Own) -> Tile:
     return Tile(label, share(allocated / in_service), "", tuple(details), spark(shares))
 
 
-def lost_of(own: Own) -> tuple[float | None, float | None]:
-    """Add up the GPU-hours that failures are expected to have cost, and their price; None: nothing, or no price."""
-    hours = summed(own.rows("lost_by_account"), "expected_lost_gpu_hours")["expected_lost_gpu_hours"]
-    price = own.cluster["price_per_gpu_hour"] if own.cluster["currency"] else None
-    return hours or None, hours * price if price else None
+def losses_of(own: Own, months: str = "study") -> Row:
+    """Find what failures are expected to have cost in a period, from all causes together."""
+    nothing = dict.fromkeys(("expected_lost_gpu_hours", "expected_lost_cost", "note"))
+    return own.row("losses", period=months, loss="all") or nothing
 
 
 def brackets(interval: str) -> str:
@@ -226,11 +223,12 @@ def money(amount: float | None, currency: str) -> str:
 
 def _sentence(own: Own, actions: Sequence[Action]) -> str:
     """Say what failures cost, and how many nodes to take out."""
-    (lost, cost), said = lost_of(own), []
-    if lost:
-        price = f" ({money(cost, own.cluster['currency'])})" if cost else ""
+    study, said = losses_of(own), []
+    if study["expected_lost_gpu_hours"]:
+        price = f" ({money(study['expected_lost_cost'], study['currency'])})" if study["expected_lost_cost"] else ""
         said.append(
-            f"{short(lost)} GPU-hours{price} were lost to failures in {period(own.cluster)}{_main_cause(own, lost)}."
+            f"{short(study['expected_lost_gpu_hours'])} GPU-hours{price} were lost to failures in {period(own.cluster)}"
+            f"{_main_cause(own, study['expected_lost_gpu_hours'])}."
         )
     if has_enough(own):
         out = sum(action.takes_out for action in actions)
@@ -240,9 +238,10 @@ def _sentence(own: Own, actions: Sequence[Action]) -> str:
 
 def _main_cause(own: Own, total: float) -> str:
     """Name the cause that cost most, and its share of all that was lost."""
-    known = [row for row in own.rows("causes") if row["expected_lost_gpu_hours"]]
-    worst = max(known, key=lambda row: row["expected_lost_gpu_hours"], default=None)
-    return f"; {worst['label']} cost {100 * worst['expected_lost_gpu_hours'] / total:.0f}% of it" if worst else ""
+    causes = [row for row in own.rows("losses", period="study") if row["loss"] not in {"all", "preemption"}]
+    worst = max(causes, key=lambda row: row["expected_lost_gpu_hours"] or 0.0, default={"expected_lost_gpu_hours": 0.0})
+    cost = worst["expected_lost_gpu_hours"]
+    return f"; {worst['label']} cost {100 * cost / total:.0f}% of it" if cost else ""
 
 
 def _age(end: dt.datetime | None, made_at: dt.datetime, fresh_hours: float) -> Age:
