@@ -51,7 +51,8 @@ class TestText:
         with duckdb.connect(str(own_home.published_file)) as con:
             con.execute(
                 "create or replace table estimates.est_evidence_reach as select 'large' as cluster_id, "
-                "null::date as month_date, 0.55 as reach, 0.4 as low, 0.7 as high, $1 as statement, null::varchar as note",
+                "null::date as month_date, 0.55 as reach, 0.4 as low, 0.7 as high, $1 as statement, "
+                "null::varchar as note",
                 [words],
             )
         found = answer(*arguments, root=own_home.root)
