@@ -6,6 +6,7 @@ its summary and `faultline lemons` share these words.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import shlex
 from dataclasses import dataclass, replace
@@ -281,47 +282,37 @@ def _about_sources(own: Own) -> list[Action]:
 
     The log that would tell most of what the evidence misses comes first: kernel messages, which every node has already.
     """
-    cluster = own.cluster
-    folder = f"data/sources/{shlex.quote(printable(cluster['cluster_id']))}"
-    saving = Saving(note="a log saves nothing; it makes failures explainable")
-    lacking = [_about_gaps(cluster, folder, saving)] if cluster["gap_days"] else []
-    kinds = [kind for kind, log in LOG_KINDS.items() if log.flag and not cluster[log.flag] and log.weight != "note"]
-    said = own.row("evidence_reach").get("statement")
-    most = next((kind for kind in ("kernel", "health") if said and kind in kinds), "")
-    missing = [
-        Action(
-            "source",
-            f"Export what is missing: {LOG_KINDS[kind].name.lower()}",
-            (f"Of all exports this tells most of what is missed: {said}. " if kind == most else "")
-            + LOG_KINDS[kind].unknown_without.removesuffix("."),
-            saving=saving,
-            command=LOG_KINDS[kind].export_to(f"{folder}/{kind}"),
-        )
-        for kind in sorted(kinds, key=lambda kind: kind != most)
-    ]
-    silent = [
-        Action(
-            "source",
-            f"Look why the log `{printable(source['kind'])}` has gone silent",
-            f"It tells nothing after {moment(source['to_at'])} UTC, {plural(int(source['silent_days']), 'day')} before "
-            "the end of the study period",
-            days=source["silent_days"],
-            saving=saving,
-            command=LOG_KINDS[source["kind"]].export_to(f"{folder}/{source['kind']}", moment(source["to_at"])[:10]),
-        )
-        for source in own.rows("spans")
-        if LOG_KINDS[source["kind"]].is_continuous and (source["silent_days"] or 0) > SILENT_DAYS
-    ]
-    return [*missing[: bool(most)], *lacking, *missing[bool(most) :], *silent]
+    cluster, said, asked = own.cluster, own.row("evidence_reach").get("statement"), []
+    lacking = (log for log in LOG_KINDS.items() if log[1].flag and not cluster[log[1].flag] and log[1].weight != "note")
+    missing = {kind: log.unknown_without.removesuffix(".") for kind, log in lacking}
+    most = next((kind for kind in ("kernel", "health") if said and kind in missing), "")
+    if most:
+        why = f"Of all exports this tells most of what is missed: {said}. {missing.pop(most)}"
+        asked.append(_from_log(own, most, why))
+    if cluster["gap_days"]:
+        gaps = duration(24 * cluster["gap_days"])
+        why = f"{gaps} of the study period are in no export, and every rate leaves them out"
+        asked.append(_from_log(own, "sacct", why, since=cluster["study_from_at"]))
+    asked += [_from_log(own, kind, why) for kind, why in missing.items()]
+    for row in own.rows("spans"):
+        if LOG_KINDS[row["kind"]].is_continuous and (row["silent_days"] or 0) > SILENT_DAYS:
+            why = f"It tells nothing after {moment(row['to_at'])} UTC, {plural(int(row['silent_days']), 'day')} before "
+            why += "the end of the study period"
+            asked.append(_from_log(own, row["kind"], why, since=row["to_at"], days=row["silent_days"]))
+    return asked
 
 
-def _about_gaps(cluster: Row, folder: str, saving: Saving) -> Action:
-    log = LOG_KINDS["sacct"]
-    gaps = duration(24 * cluster["gap_days"])
+def _from_log(own: Own, kind: str, why: str, since: dt.datetime | None = None, days: float | None = None) -> Action:
+    """Ask for an export, or why a log is silent where it has been for so many days."""
+    missing = f"Export what is missing: {LOG_KINDS[kind].name.lower()}"
     return Action(
         "source",
-        f"Export what is missing: {log.name.lower()}",
-        f"{gaps} of the study period are in no export, and every rate leaves them out",
-        saving=saving,
-        command=log.export_to(f"{folder}/sacct", moment(cluster["study_from_at"])[:10]),
+        missing if days is None else f"Look why the log `{printable(kind)}` has gone silent",
+        why,
+        days=days,
+        saving=Saving(note="a log saves nothing; it makes failures explainable"),
+        command=LOG_KINDS[kind].export_to(
+            f"data/sources/{shlex.quote(printable(own.cluster['cluster_id']))}/{kind}",
+            moment(since)[:10] if since else "START",
+        ),
     )
