@@ -21,5 +21,5 @@ METHOD_VERSION = "8"
 7: a cause is counted where it could have been seen; components of a heterogeneous job fail once; lemons are gated by a
    bootstrap; the variation between months is a posterior.
 8: the rate of machines counts every node that an incident took down; a time limit loses the work since the last
-   checkpoint.
+   checkpoint; what taking a node out saves is told by its own jobs.
 """
