@@ -5,7 +5,7 @@ Every number is one of a first screen, as it stands there; real and simulated cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from assets.report.blocks import Cell, Chapter, FirstScreen, Section, section
 from assets.report.changes import Change
@@ -14,37 +14,20 @@ from assets.report.queries import Own, Row
 from assets.report.tables import Col, table
 
 
+def _first(heading: str, cell: Callable[[Row, FirstScreen], Cell]) -> Col:
+    """Make a column of what stands on the first screens."""
+    return Col(heading, lambda row: cell(row, row["first"]) if row["first"] else Cell(UNKNOWN))
+
+
 def _tile(heading: str, place: int) -> Col:
-    """Make a column of a number of the first screens, with its limits and what it rests on."""
-
-    def cell(row: Row) -> Cell:
-        if row["first"] is None:
-            return Cell(UNKNOWN)
-        tile = row["first"].tiles[place]
-        return Cell(tile.value, detail="; ".join(filter(None, (tile.unit, *tile.details[:1]))))
-
-    return Col(heading, cell)
+    """Make a column of a number of the first screens, with its limits."""
+    return _first(heading, lambda _, first: Cell(first.tiles[place].value, detail=first.tiles[place].unit))
 
 
-def _change(row: Row) -> Cell:
-    first: FirstScreen | None = row["first"]
-    return Cell(first.change.ratio, detail=first.change.detail) if first else Cell(UNKNOWN)
-
-
-def _to_do(row: Row) -> Cell:
-    first: FirstScreen | None = row["first"]
-    if first is None:
-        return Cell(UNKNOWN)
+def _to_do(row: Row, first: FirstScreen) -> Cell:
     out = sum(action.takes_out for action in first.actions)
     detail = f"{whole(out)} to take out" if out else ""
     return Cell(whole(len(first.actions)), detail=detail, link=f"#{row['chapter'].anchor}-actions")
-
-
-def _until(row: Row) -> Cell:
-    first: FirstScreen | None = row["first"]
-    if first is None:
-        return Cell(UNKNOWN)
-    return Cell(first.age.until, detail=f"old: {first.age.ago}" if first.age.is_old else "")
 
 
 def _name(row: Row) -> Cell:
@@ -54,12 +37,15 @@ def _name(row: Row) -> Cell:
 
 CLUSTERS = (
     Col("Cluster", _name),
-    Col("#Last 30 days over the 30 before", _change),
+    _first("#Last 30 days over the 30 before", lambda _, first: Cell(first.change.ratio, detail=first.change.detail)),
     _tile("#Failures per 1,000 node-days", 0),
     _tile("#MTTF, whole cluster", 1),
     _tile("#Lost GPU-hours", 3),
-    Col("#To do", _to_do),
-    Col("Data until (UTC)", _until),
+    _first("#To do", _to_do),
+    _first(
+        "Data until (UTC)",
+        lambda _, first: Cell(first.age.until, detail=f"old: {first.age.ago}" if first.age.is_old else ""),
+    ),
     Col("#Nodes", "node_count", whole),
     Col("#GPUs", "gpu_count", whole),
 )

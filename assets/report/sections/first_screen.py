@@ -77,14 +77,9 @@ def change_of(own: Own) -> Change:
         f"{verdict}: {short(row['rate'])} {PER_1000} in the last {WINDOW} days against "
         f"{short(row['other_rate'])} in the {WINDOW} before {counted}, {times}."
     )
-    detail = f"{row['verdict']} {limits}; {short(row['rate'])} against {short(row['other_rate'])} {counted}"
-    return Change(
-        said,
-        f"\N{MULTIPLICATION SIGN} {short(row['ratio'])}" if row["ratio"] else verdict,
-        detail,
-        tone,
-        measure,
-    )
+    detail = f"{limits}; {counted[1:-1]}"
+    ratio = f"\N{MULTIPLICATION SIGN} {short(row['ratio'])}, {row['verdict']}" if row["ratio"] else row["verdict"]
+    return Change(said, ratio, detail, tone, measure)
 
 
 def spark(values: Sequence[float | None]) -> tuple[str, ...]:
@@ -224,12 +219,12 @@ def money(amount: float | None, currency: str) -> str:
 def _sentence(own: Own, actions: Sequence[Action]) -> str:
     """Say what failures cost, and how many nodes to take out."""
     study, said = losses_of(own), []
-    if study["expected_lost_gpu_hours"]:
-        price = f" ({money(study['expected_lost_cost'], study['currency'])})" if study["expected_lost_cost"] else ""
-        said.append(
-            f"{short(study['expected_lost_gpu_hours'])} GPU-hours{price} were lost to failures in {period(own.cluster)}"
-            f"{_main_cause(own, study['expected_lost_gpu_hours'])}."
-        )
+    lost, cost = study["expected_lost_gpu_hours"], study["expected_lost_cost"]
+    if lost:
+        limits = brackets(ends(study, "expected_lost_gpu_hours"))
+        price = f" ({money(cost, study['currency'])})" if cost else ""
+        cause = _main_cause(own, lost)
+        said.append(f"{short(lost)} GPU-hours {limits}{price} were lost to failures in {period(own.cluster)}{cause}.")
     if has_enough(own):
         out = sum(action.takes_out for action in actions)
         said.append(f"Take out {plural(out, 'node')}." if out else "No node to take out.")
