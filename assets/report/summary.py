@@ -68,8 +68,8 @@ def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.date
 
 
 def _numbers(first: FirstScreen) -> list[str]:
-    """Write the rate and the MTTF of the first screen, where they are known."""
-    return [f"{tile.label}: {tile.value} {tile.unit}." for tile in first.tiles[:2] if tile.unit]
+    """Write the rate, how far its evidence reaches, and the MTTF of the first screen, where they are known."""
+    return [f"{'; '.join((f'{t.label}: {t.value} {t.unit}', *t.details[1:]))}." for t in first.tiles[:2] if t.unit]
 
 
 def _until(chapter: Chapter, first: FirstScreen) -> str:

@@ -56,6 +56,13 @@ def test_it_says_what_the_first_screen_says_digit_by_digit(page):
         assert first.age.until in text
 
 
+def test_it_says_how_far_the_evidence_reaches(page):
+    said = "checks saw about 55% of what ended jobs"
+    _, first = screens_of(page)[0]
+    tile = dataclasses.replace(first.tiles[0], details=(first.tiles[0].details[0], said))
+    assert f"; {said}. MTTF of a job" in write_summary(of_first(page, tiles=(tile, *first.tiles[1:])), [], MADE_AT)
+
+
 def test_nothing_is_escaped_that_is_no_markdown(page):
     assert "\\:" not in write_summary(page, [], MADE_AT)
 
