@@ -142,15 +142,15 @@ def decade_ticks(low: float, high: float) -> dict[str, float]:
     return {short(value, 1): value for value in values if low <= value <= high}
 
 
-def dots(rows: Iterable[Row], stem: str, label: Say, k: Say, **others: Say) -> list[Row]:
-    """Gather what `intervals` draws of a column with limits: `label` names a row, `k` says what it rests on."""
+def dots(rows: Iterable[Row], stem: str, label: Say, rests: Say, **others: Say) -> list[Row]:
+    """Gather what `intervals` draws of a column with limits: `label` names a row, `rests` says what it rests on."""
     return [
         {
             "label": label(row),
             "value": row[stem],
             "low": row[f"{stem}_low"],
             "high": row[f"{stem}_high"],
-            "k": k(row),
+            "rests": rests(row),
             "text": f"{short(row[stem])} ({ends(row, stem)})",
         }
         | {name: say(row) for name, say in others.items()}
@@ -162,7 +162,7 @@ def intervals(rows: list[Row], title: str, around_one: bool = False) -> list[Spe
     """Draw a dot with its interval on a logarithmic axis for each row, and say what they rest on beside it.
 
     The rows are what `dots` gathered (a limit that is None leaves its side open: the interval runs to the edge) and,
-    where the dots are coloured, have a `group`. An axis around one shows a line there, where nothing differs.
+    where the dots are coloured, have a `colour`. An axis around one shows a line there, where nothing differs.
     """
     known = [row[end] for row in rows for end in ("value", "low", "high") if (row[end] or 0) > 0]
     low, high = min(known) / 1.3, max(known) * 1.3
@@ -172,15 +172,17 @@ def intervals(rows: list[Row], title: str, around_one: bool = False) -> list[Spe
         row |= {"left": row["low"] if (row["low"] or 0) > 0 else low, "right": row["high"] or high}
     x = log_axis(title, decade_ticks(low, high), low, high, right=high * (high / low) ** 0.12)
     y = name("label", sort=[row["label"] for row in rows], title=None, axis=NAMES_AXIS)
-    dot: Spec = {"x": at("value", x), "y": y, "filled": True, "tooltip": told(label="what", text=title)}
-    if "group" in rows[0]:
-        found = {row["group"] for row in rows}
-        shades = {group: shade for group, shade in palette.GROUP_COLOURS.items() if group in found}
-        dot |= {"fill": colours(shades, "group", title="where to look:"), "opacity": PICKED, "cursor": "pointer"}
-        dots = layer("point", params=[pick("group"), zoom("x")], size=110, stroke=INK, strokeWidth=0.8, **dot)
-    else:
-        where = "isValid(datum.value) && datum.value > 0"
-        dots = layer("point", where=where, size=90, color=palette.MEASURED, **dot)
+    looks: Spec = {"color": palette.MEASURED}
+    if "colour" in rows[0]:
+        looks = {
+            "fill": name("colour", scale=None, legend=None),
+            "stroke": INK,
+            "strokeWidth": 0.8,
+            "cursor": "pointer",
+        }
+    dots = layer("point", where="isValid(datum.value) && datum.value > 0", params=[] if around_one else [zoom("x")],
+                 size=100, opacity=1, filled=True, x=at("value", x), y=y, tooltip=told(label="what", text=title),
+                 **looks)  # fmt: skip
     one = layer("rule", color=SOFT, strokeDash=[4, 3], x={"datum": 1.0, "type": "quantitative", **x})
     bars = layer("rule", strokeWidth=2, color=SOFT, x=at("left", x), x2={"field": "right"}, y=y)
-    return [*([one] if around_one else []), bars, dots, *labelled("k", dx=8, x=at("right", x), y=y)]
+    return [*([one] if around_one else []), bars, dots, *labelled("rests", dx=8, x=at("right", x), y=y)]

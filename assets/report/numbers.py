@@ -1,4 +1,4 @@
-"""How the report writes numbers: three significant digits, commas between thousands, units beside the value.
+"""How the report writes numbers: counts in full, three significant digits elsewhere, commas between thousands.
 
 Unknown is a word here, never a zero, and a rate is written together with its event count and exposure. Nothing in
 this module depends on the locale or the clock.

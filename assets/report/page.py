@@ -38,7 +38,7 @@ from assets.report.sections.headline import has_enough, headline
 from assets.report.sections.lemons import lemons, nodes
 from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
-from assets.report.sections.over_time import over_time
+from assets.report.sections.over_time import drawn, over_time
 from assets.report.sections.provenance import provenance
 from assets.report.sections.shares import sizes, states
 from assets.report.what_if import start_of, what_if, what_if_script, what_if_styles
@@ -63,9 +63,9 @@ def what_to_expect(own: Own) -> Section:
 
 PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
-    ("failures", "Failures", (failures, causes, over_time, forecasts)),
+    ("failures", "Failures", (drawn, failures, causes, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, nodes)),
-    ("jobs", "Jobs and MTTF", (mttf, constant, states, sizes, preemptions)),
+    ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),
     ("quality", "Data quality", (gaps,)),
@@ -162,7 +162,7 @@ def chapter(frames: Frames, cluster: Row, made_at: dt.datetime, fresh_hours: flo
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         try:
             if not key:
-                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), built[over_time], fresh_hours))
+                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), built[drawn], fresh_hours))
             elif key == "failures":
                 leaf = replace(leaf, details=failure_details(own))
         except UNEXPECTED_ROWS:

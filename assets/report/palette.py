@@ -1,7 +1,7 @@
-"""The report's colours: Okabe and Ito's set, safe for the colour-blind, one meaning per colour in every figure.
+"""The report's colours: a failure category has one, the same in every figure, table and theme.
 
-Causes are coloured by the part of the machine one would go and look at, because twenty causes do not fit into eight
-colours; the axis names the cause itself. Grey always means that the cause was not found.
+The hue is the part of the machine one would go and look at, the lightness tells its causes apart, which any eye sees.
+Grey is what a figure takes together. What is measured has the ink of the page or a blue that no cause has.
 """
 
 from __future__ import annotations
@@ -10,62 +10,37 @@ ATTEMPTS = "#56B4E9"  # sky blue
 GPU_TIME = "#0072B2"  # blue
 MEASURED = "#000000"
 THEORY = "#767676"
-NOT_FOUND = "#999999"
-OTHER_CAUSES = "#EDEDED"
+OTHER = "#D0D0D0"
 PARTS_OF_TIME = (GPU_TIME, "#D8CBEA", "#AB8FD0", "#7B52AB", "#9ED3F2")
 """Progress in blue, what scheduled time was lost to in violet, waiting in pale blue: none is the colour of a cause."""
 
-GROUP_COLOURS = {
-    "GPU": "#D55E00",
-    "Network": "#CC79A7",
-    "Storage": "#009E73",
-    "Host": "#E69F00",
-    "Services": "#F0E442",
-    "User program": "#C8C8C8",
-    "Cause not found": NOT_FOUND,
-}
-
-_CATEGORIES = {
-    "GPU": ("gpu_unavailable", "gpu_memory", "gpu_driver_firmware", "gpu_nvlink", "unknown_xid"),
-    "Network": ("ib_link", "eth_link", "nccl_timeout"),
-    "Storage": ("filesystem_mount", "block_device"),
-    "Host": ("main_memory", "pcie", "host_hardware", "performance"),
-    "Services": ("config", "system_services"),
-    "User program": ("oom", "user_code"),
-}
-_GROUP_OF = {category: group for group, categories in _CATEGORIES.items() for category in categories}
-
-
-def group_of(category: str | None) -> str:
-    """Name the part of the machine a failure category points to.
-
-    >>> group_of("pcie"), group_of("node_fail_unattributed")
-    ('Host', 'Cause not found')
-    """
-    return _GROUP_OF.get(category or "", "Cause not found")
+CAUSES = {
+    "gpu_memory": "#D44F00", "gpu_unavailable": "#8C2901", "gpu_driver_firmware": "#EF8F51", "gpu_nvlink": "#C51E21",
+    "unknown_xid": "#FDC2A2",
+    "ib_link": "#CD5394", "nccl_timeout": "#EE8DBD", "eth_link": "#8E3075",
+    "filesystem_mount": "#0FA578", "block_device": "#096B4D",
+    "pcie": "#D39F00", "main_memory": "#F1C11B", "host_hardware": "#786104", "performance": "#F6E697",
+    "system_services": "#0F808B", "config": "#4ECCD3",
+    "oom": "#6C4BCC", "user_code": "#9A88E1",
+    "node_fail_unattributed": "#43597A", "unattributed": "#5E7791", "unmapped": "#8EA0B8", "consequence": "#9CC4DD",
+    "repair": "#9B785C", "planned": "#C8AB90",
+}  # fmt: skip
+"""GPU, network, storage, host, services, user programs, no cause found, and what is no failure: the order of stacks."""
 
 
 def colour_of(category: str | None) -> str:
-    """Colour of a failure category, the same wherever it shows."""
-    return GROUP_COLOURS[group_of(category)]
+    """Colour of a failure category, wherever it shows.
 
-
-def shades_of(categories: list[str]) -> dict[str, str]:
-    """Tell causes of one group apart by lightness, which any eye sees: the first has the group's own colour.
-
-    >>> shades_of(["gpu_memory", "pcie", "gpu_nvlink", "gpu_unavailable"])
-    {'gpu_memory': '#D55E00', 'pcie': '#E69F00', 'gpu_nvlink': '#eaae80', 'gpu_unavailable': '#803800'}
+    >>> colour_of("pcie"), colour_of(None)
+    ('#D39F00', '#D0D0D0')
     """
-    groups = [group_of(category) for category in categories]
-    ranks = [groups[:place].count(group) for place, group in enumerate(groups)]
-    return {name: _shaded(colour_of(name), rank) for name, rank in zip(categories, ranks, strict=True)}
+    return CAUSES.get(category or "", OTHER)
 
 
-def _shaded(colour: str, rank: int) -> str:
-    """Lighten odd ranks and darken even ones, further with each pair of ranks."""
-    if rank == 0:
-        return colour
-    share = 0.5 + 0.1 * ((rank - 1) // 2) if rank % 2 else 0.4 + 0.15 * ((rank - 1) // 2)
-    towards = 255 if rank % 2 else 0
-    parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
-    return "#" + "".join(f"{min(255, round(part + share * (towards - part))):02x}" for part in parts)
+def in_order(categories: list[str]) -> list[str]:
+    """Sort categories as figures stack them, which is by the part of the machine.
+
+    >>> in_order(["pcie", "gpu_nvlink", "ib_link"])
+    ['gpu_nvlink', 'ib_link', 'pcie']
+    """
+    return sorted(categories, key=lambda name: list(CAUSES).index(name) if name in CAUSES else len(CAUSES))

@@ -82,8 +82,6 @@ PUBLISHED = {
     "ettr": "estimates.est_ettr_by_size order by gpu_size_bin",
     "ettr_by_qos": "estimates.est_ettr_by_qos qualify count(distinct qos) over (partition by cluster_id) > 1 "
     "order by qos, gpu_size_bin",
-    "ettr_grid": "estimates.est_ettr_grid where gpu_count = 16384 and scenario = 'async_writes' "
-    "order by failures_per_1000_node_days, checkpoint_minutes",
     "evidence_reach": "estimates.est_evidence_reach where month_date is null",
     "files": "ops.files order by cluster_id, kind, path",
     "forecasts": "estimates.est_forecast_scores order by month_date",

@@ -84,7 +84,7 @@ def test_the_bar_cuts_no_mark_however_many_clusters_there_are(tab, page, bundle,
     tab.open(file.as_uri())
     tab.run("location.hash = 'demo'")
     tab.wait("document.documentElement.dataset.page === 'demo'")
-    marks = "Array.from(document.querySelectorAll('.mainbar .badge')).map((mark) => mark.getBoundingClientRect())"
+    marks = "Array.from(document.querySelectorAll('.mainbar small')).map((mark) => mark.getBoundingClientRect())"
     ends = [end for end in tab.run(f"{marks}.map((box) => box.right)") if end]
     assert len(ends) == (count + 1 if count + 2 <= (8 if width > 600 else 3) else 1)
     frame = tab.run("document.querySelector('.mainbar nav').getBoundingClientRect().right")
@@ -228,9 +228,8 @@ def test_the_charts_hold_what_the_tables_say(opened):
 
     opened.go("demo/failures")
     assert "GPU memory error" in chart("causes")
-    assert "k = " in chart("causes")
     opened.go("demo/jobs")
-    assert "k=0" in chart("mttf")
+    assert "1 year" in chart("mttf")
     assert "whole cluster" in chart("mttf")
     opened.go("demo/losses")
     assert "second order" in chart("losses")

@@ -173,10 +173,7 @@ def test_lists_of_the_past_are_judged(demo):
 def test_the_grid_marks_the_own_rate_where_it_can(demo, hall):
     chart = section(demo, "checkpoints").all("div", class_="chart")[0]
     assert "The own rate of this cluster is marked" in (chart.attributes["aria-label"] or "")
-    assert "above the grid of the figure" in section(hall, "checkpoints").text
-    rows = {row[0]: row for row in table(section(demo, "checkpoints"), "Expected ETTR of a run").rows()}
-    assert len(rows) == 10
-    assert rows["15.0"][-1] == "not reached by any"
+    assert "above the figure" in section(hall, "checkpoints").text
     plans = table(section(demo, "checkpoints"), "Checkpoint plans").rows()
     assert [row[0] for row in plans] == ["64 GPUs", "1,024 GPUs", "16,384 GPUs"]
     assert all(row[6].endswith("%") for row in plans)

@@ -64,7 +64,7 @@ def test_small_causes_are_one_layer_and_days_of_unknown_exposure_none(specs, sec
     assert "2026-09-12" in days
     assert not {"2026-09-13", "2026-09-14"} & set(days)
     assert days["2026-09-12"] != days["2026-09-15"]
-    assert "On 2 days the node-days are unknown" in sections("demo", "over-time").text
+    assert "On 2 days the node-days are unknown" in sections("demo", "drawn").text
 
 
 def test_no_two_layers_have_one_colour(specs):
@@ -105,7 +105,7 @@ def test_a_change_says_before_after_ratio_and_what_was_known(sections):
 
 def test_a_single_day_gives_sentences_and_no_chart(sections, specs):
     text = sections("hall-b", "over-time").text
-    assert "The records span 1 day." in text
+    assert "The records span 1 day." in sections("hall-b", "drawn").text
     assert "a change takes 14 at least" in text
     assert "hall-b-over-time-chart" not in specs
 

@@ -217,8 +217,9 @@ def test_the_asset_depends_on_what_it_reads():
 def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():
     seed = PROJECT / "dbt_project" / "seeds" / "failure_categories.csv"
     categories = duckdb.sql(f"select failure_category, is_infrastructure, is_cause from '{seed}'").fetchall()
-    not_found = {name for name, _, _ in categories if palette.group_of(name) == "Cause not found"}
-    assert not_found == {"node_fail_unattributed", "unattributed", "unmapped", "consequence", "planned", "repair"}
+    assert {name for name, _, _ in categories} == set(palette.CAUSES)
+    shades = [palette.colour_of(name) for name in palette.CAUSES]
+    assert len({*shades, palette.OTHER, palette.ATTEMPTS}) == len(shades) + 2
     causes = {name for name, is_infrastructure, is_cause in categories if is_infrastructure and is_cause}
     assert causes - {"unattributed"} <= set(NEXT_STEP)
 

@@ -15,7 +15,7 @@ from assets.report.numbers import duration, printable, share, short, whole
 from assets.report.queries import Frames, Own, Row, summed
 from assets.report.sections.failures import weighted
 from assets.report.sections.headline import reference_of
-from assets.report.tables import Col, cause, ends, flag, interval, table
+from assets.report.tables import Col, cause, ends, flag, interval, level_of, table
 from assets.report.wording import loss_rule, number, plural, rate, sentence
 
 PER_MILLION = "#Per million GPU-hours"
@@ -101,7 +101,6 @@ def causes(own: Own) -> Section:
         "causes",
         "Why attempts failed",
         None if seen else note(_without_causes(own)),
-        _figure([row for row in seen if row["per_million"]]),
         table(
             "Failure rate by cause",
             rows,
@@ -142,15 +141,17 @@ def _per_million(row: Row) -> Row:
     return row | {f"per_million{end}": value for end, value in scaled.items()}
 
 
-def _figure(rows: list[Row]) -> Figure | None:
+def cause_figure(own: Own) -> Figure | None:
+    """Draw the rate by cause; None where no cause was seen."""
+    rows = [row for row in map(_per_million, own.rows("causes")) if row["failure_count"] and row["per_million"]]
     if not rows:
         return None
     drawn = dots(
         rows,
         "per_million",
         itemgetter("label"),
-        lambda row: plural(row["failure_count"], "failure"),
-        group=lambda row: palette.group_of(row["failure_category"]),
+        lambda row: number(row["failure_count"]),
+        colour=lambda row: palette.colour_of(row["failure_category"]),
         link=of_cause,
     )
     return figure(
@@ -160,10 +161,11 @@ def _figure(rows: list[Row]) -> Figure | None:
         f"{short(rows[0]['per_million'])} per million GPU-hours ({plural(rows[0]['failure_count'], 'failure')}). The "
         "table below holds every value.",
         drawn,
-        {"label": "Cause", "group": "Where to look", "value": "Per million GPU-hours", "low": "Lower limit",
-         "high": "Upper limit", "k": "Failed attempts"},
+        {"label": "Cause", "value": "Per million GPU-hours", "low": "Lower limit", "high": "Upper limit",
+         "rests": "Failed attempts"},
         intervals(drawn, "failures per million GPU-hours"),
         {"step": 26},
+        f"Dots: rate by cause. Lines: {level_of(rows)} limits. Numbers: failed attempts.",
     )  # fmt: skip
 
 
@@ -184,7 +186,7 @@ def _kind(row: Row) -> str:
 
 def trust(own: Own) -> Section:
     """Build the tables on chance and windows of a cluster's attribution, or say why there is none."""
-    cluster_id = own.cluster["cluster_id"]
+    cluster_id, simulated = own.cluster["cluster_id"], " (simulated)" if own.cluster["is_simulated"] else ""
     chance, windows = own.rows("attribution_chance"), own.rows("attribution_windows")
     judged = [row for row in windows if row["failed_count"]]
     reason = next((row["note"] for row in windows if row["note"]), "no failed attempt to hold it against")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections.abc import Sequence
 
-from assets.report import palette
+import numpy as np
+
+from assets.model.checkpoint import longest_minutes
+from assets.model.ettr import expected_ettr_exact
 from assets.report.blocks import Cell, Figure, Section, Table, Text, section
-from assets.report.charts import INK, Spec, at, figure, layer, name, named_ticks, told
+from assets.report.charts import INK, Spec, at, figure, labelled, layer, name, named_ticks, told
 from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
-from assets.report.queries import Own, Row, grouped
+from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, level_of, table
 from assets.report.wording import POPULATIONS, RATE, exposure, sentence, span
 
-SHOWN_MINUTES = (5, 15, 30, 60)
+MINUTES = (5, 10, 15, 30, 45, 60, 90, 120, 180, 240, 360, 480)
+RATES = (0.5, 1, 2, 3.5, 5, 6.5, 10, 15, 20, 30, 50)
 STEPS = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
 BLUES = ["#f7fbff", "#e1ecf7", "#c6dbef", "#9ecae1", "#6baed6", "#3f8fc4", "#1c6bb0"]
 
@@ -25,19 +30,20 @@ def minutes(value: float) -> str:
 
 def checkpoints(own: Own) -> Section:
     """Build the section on expected ETTR and checkpoint plans."""
-    plans, cells = own.rows("checkpoint_plans"), own.frames["ettr_grid"]
+    plans = own.rows("checkpoint_plans")
     mine = plans[0] if plans else {}
+    quoted = [row for row in own.rows("projections") if row["is_cluster_size"] or row["is_largest_job"]]
+    sizes = [row for row in quoted if row["node_count"]] or plans[:1]
     return section(
         "checkpoints",
         "Checkpoints: what ETTR a large run without a queue can expect",
-        Text(_own_rate(mine, cells), "plain" if mine.get(RATE) else "note"),
-        _figure(cells, mine) if cells else None,
-        _grid(cells),
+        Text(_own_rate(mine), "plain" if mine.get(RATE) else "note"),
+        _figure(sizes, mine) if plans and mine["node_count"] else None,
         _plans(plans) if mine.get("node_count") is not None or mine.get("mttf_hours_low") is not None else None,
     )
 
 
-def _own_rate(mine: Row, cells: list[Row]) -> str:
+def _own_rate(mine: Row) -> str:
     if not mine:
         return "There is no failure rate to plan with."
     if not mine["event_count"] or mine[RATE] is None:
@@ -48,14 +54,12 @@ def _own_rate(mine: Row, cells: list[Row]) -> str:
         f"This cluster fails {short(mine[RATE])} times per {whole(1000)} node-days ({ends(mine, RATE)}, "
         f"{confidence(mine['confidence_level'])}; {exposure(mine['event_count'], mine['exposure'])})."
     )
-    rates = [cell[RATE] for cell in cells]
-    if rates and not min(rates) <= mine[RATE] <= max(rates):
-        where = "above" if mine[RATE] > max(rates) else "below"
-        said += f" That lies {where} the grid of the figure, which therefore does not mark it."
+    if not RATES[0] <= mine[RATE] <= RATES[-1]:
+        said += f" That lies {'above' if mine[RATE] > RATES[-1] else 'below'} the figure, which does not mark it."
     return said
 
 
-def position(value: float, values: list[float]) -> float:
+def position(value: float, values: Sequence[float]) -> float:
     """Find the place of a value among sorted ones, logarithmically between two of them.
 
     >>> position(4.0, [1.0, 4.0, 16.0]), position(2.0, [1.0, 4.0, 16.0]), position(0.5, [1.0, 4.0, 16.0])
@@ -65,55 +69,52 @@ def position(value: float, values: list[float]) -> float:
     return low + math.log(value / values[low]) / math.log(values[low + 1] / values[low])
 
 
-def _figure(cells: list[Row], mine: Row) -> Figure:
-    first = cells[0]
-    intervals, rates = (sorted({cell[column] for cell in cells}) for column in ("checkpoint_minutes", RATE))
+def _figure(sizes: list[Row], mine: Row) -> Figure:
+    """Shade what the largest of the cluster's own sizes can expect, and draw the line of the target for each."""
+    first, target = sizes[-1], mine["ettr_target"]
+    costs = {name: mine[name] for name in ("restart_minutes", "write_minutes")}
+    per_day = first["node_count"] * np.array(RATES) / 1000
+    expected = expected_ettr_exact(per_day[:, None], np.array(MINUTES), **costs)
     drawn = [
-        {
-            "minutes": cell["checkpoint_minutes"],
-            "rate": cell[RATE],
-            "x": intervals.index(cell["checkpoint_minutes"]),
-            "y": rates.index(cell[RATE]),
-            "ettr": cell["ettr_expected_exact"],
-            "label": f"{cell['ettr_expected_exact']:.2f}",
-        }
-        for cell in cells
+        {"minutes": MINUTES[x], "rate": RATES[y], "x": x, "y": y, "ettr": value, "label": f"{value:.2f}"}
+        for y, of_rate in enumerate(expected.tolist())
+        for x, value in enumerate(of_rate)
     ]
-    target, marked = _target(cells, intervals, rates), _marked(mine, rates, len(intervals))
-    reached = f"an ETTR of {first['ettr_target']:g}"
+    lines = [line for plan in sizes for line in _line(plan, target, costs)]
+    marked, reached = _marked(mine), f"an ETTR of {target:g}"
     return figure(
         "ettr-grid",
         f"Expected ETTR of a run of {gpus(first['gpu_count'])}",
-        f"Shaded cells over minutes between checkpoints and failure rate; the line is the longest interval that "
-        f"reaches {reached}. {'The own rate of this cluster is marked.' if marked else 'No own rate is marked.'} "
-        "The table below holds the values.",
+        f"Shaded cells over minutes between checkpoints and failure rate; a line for each own size of the cluster is "
+        f"the longest interval that reaches {reached}. {'The own rate of this cluster is marked.' if marked else ''}",
         drawn,
         {"rate": "Failures per 1,000 node-days", "minutes": "Minutes between checkpoints", "ettr": "Expected ETTR"},
-        _layers(intervals, rates),
+        _layers(),
         340,
-        f"Thick line: the longest interval that reaches {reached}"
-        f"{'' if target else ' (no rate of the grid does)'}. Black: this cluster's rate and its limits. Assumed: "
-        f"{first['restart_minutes']:g} min to restart, {_cost(first['write_minutes'])} to write a checkpoint, no "
-        "queue. The grid rests on no data.",
-        target=target,
+        f"Thick lines: the longest interval with which a run of so many GPUs reaches {reached}"
+        f"{'' if lines else ' (none does)'}. "
+        + ("Solid across: this cluster's rate; dashed across: its limits. " if marked else "")
+        + f"Assumed: {mine['restart_minutes']:g} min to restart, {_cost(mine['write_minutes'])} to write a "
+        "checkpoint, no queue.",
+        target=lines,
         own=marked,
     )
 
 
-def _layers(intervals: list[float], rates: list[float]) -> list[Spec]:
-    """Draw cells that are all alike, the line of the target, and the cluster's own rate with its limits."""
+def _layers() -> list[Spec]:
+    """Draw cells that are all alike, the lines of the target, and the cluster's own rate with its limits."""
     x, y = (
         {
             "title": title,
             "scale": {"domain": [-0.5, len(values) - 0.5], "nice": False, "zero": False},
             "axis": named_ticks({f"{value:g}": place for place, value in enumerate(values)}, -0.5, len(values) - 0.5),
         }
-        for title, values in (("minutes between checkpoints", intervals), ("failures per 1,000 node-days", rates))
+        for title, values in (("minutes between checkpoints", MINUTES), ("failures per 1,000 node-days", RATES))
     )
     shade = at("ettr", title="expected ETTR:", legend={"gradientLength": 240},
                scale={"type": "threshold", "domain": STEPS, "range": BLUES})  # fmt: skip
     place: Spec = {"x": at("x", x), "y": at("y", y)}
-    line: Spec = {**place, "order": at("y")}
+    line: Spec = {**place, "order": at("y"), "detail": name("size")}
     across: Spec = {"color": INK, "opacity": 0.45, "x": at("left", x), "x2": {"field": "right"}}
     cells = layer("rect", stroke="white", strokeWidth=0.5, x=at("left", x), x2={"field": "right"}, y=at("foot", y),
                   y2={"field": "top"}, color=shade,
@@ -124,7 +125,7 @@ def _layers(intervals: list[float], rates: list[float]) -> list[Spec]:
     return [
         cells,
         layer("line", "target", strokeWidth=6, color="white", **line),
-        layer("line", "target", strokeWidth=3, color=palette.GROUP_COLOURS["GPU"], **line),
+        layer("line", "target", strokeWidth=3, color=INK, **line),
         layer("rule", "own", strokeWidth=2.5, y=at("y", y), **across),
         *(
             layer("rule", "own", f"isValid(datum.{end})", strokeWidth=1.5, strokeDash=[5, 4], y=at(end, y), **across)
@@ -133,6 +134,7 @@ def _layers(intervals: list[float], rates: list[float]) -> list[Spec]:
         layer("text", "own", align="left", dx=6, fontSize=11, fontWeight="bold", color=INK, x={"value": "width"},
               y=at("y", y), text=name("label")),
         layer("text", fontSize=10, **place, text=name("label"), color=ink),
+        *labelled("label", "target", dx=8, dy=-8, fontWeight="bold", **place),
     ]  # fmt: skip
 
 
@@ -140,45 +142,22 @@ def _cost(value: float) -> str:
     return f"{60 * value:.0f} s" if value < 1 else f"{value:g} min"
 
 
-def _target(cells: list[Row], intervals: list[float], rates: list[float]) -> list[Row]:
-    longest = {cell[RATE]: cell["checkpoint_minutes_longest"] for cell in cells}
-    points = [
-        {"x": position(value, intervals), "y": rates.index(rate), "minutes": value, "rate": rate}
-        for rate, value in sorted(longest.items())
-        if value is not None
-    ]
-    return [point for point in points if -0.5 <= point["x"] <= len(intervals) - 0.5]
+def _line(plan: Row, target: float, costs: dict[str, float]) -> list[Row]:
+    """Place the longest interval that reaches the target at each rate, those inside the grid; the first is labelled."""
+    longest = longest_minutes(plan["node_count"] * np.array(RATES) / 1000, target, **costs)
+    places = [(y, position(value, MINUTES)) for y, value in enumerate(longest.tolist()) if not math.isnan(value)]
+    inside, size = [(x, y) for y, x in places if -0.5 <= x <= len(MINUTES) - 0.5], gpus(plan["gpu_count"])
+    return [{"x": x, "y": y, "size": size, "label": "" if place else size} for place, (x, y) in enumerate(inside)]
 
 
-def _marked(mine: Row, rates: list[float], columns: int) -> list[Row]:
+def _marked(mine: Row) -> list[Row]:
     """Place the cluster's own rate and its limits, those inside the grid."""
-    places = {end: position(mine[RATE + end], rates) for end in ("", "_low", "_high") if mine.get(RATE + end)}
-    inside = {end: place for end, place in places.items() if -0.5 <= place <= len(rates) - 0.5}
-    if "" not in inside or not rates[0] <= mine[RATE] <= rates[-1]:
+    places = {end: position(mine[RATE + end], RATES) for end in ("", "_low", "_high") if mine.get(RATE + end)}
+    inside = {end: place for end, place in places.items() if -0.5 <= place <= len(RATES) - 0.5}
+    if "" not in inside:
         return []
     row = {"y": inside[""], "low": inside.get("_low"), "high": inside.get("_high"), "left": -0.5}
-    return [row | {"right": columns - 0.5, "label": f"this cluster: {short(mine[RATE])}"}]
-
-
-def _grid(cells: list[Row]) -> Table | None:
-    known = {cell["checkpoint_minutes"] for cell in cells}
-    shown = [f"{interval:g}" for interval in SHOWN_MINUTES if interval in known]
-    rows = []
-    for _, of_rate in sorted(grouped(cells, RATE).items()):
-        by_interval = {f"{cell['checkpoint_minutes']:g}": cell["ettr_expected_exact"] for cell in of_rate}
-        rows.append(dict.fromkeys(shown) | of_rate[0] | by_interval)
-    target = f"{cells[0]['ettr_target']:g}" if cells else ""
-    return table(
-        f"Expected ETTR of a run of {gpus(cells[0]['gpu_count'])}" if cells else "",
-        rows,
-        (
-            Col("#Failures per 1,000 node-days", RATE, short),
-            Col("#MTTF of the run", "mttf_hours", duration),
-            *(Col(f"#Every {interval} min", interval, short, unknown="not computed") for interval in shown),
-            Col(f"#Longest interval for {target}", "checkpoint_minutes_longest", minutes, unknown="not reached by any"),
-        ),
-        is_collapsed=True,
-    )
+    return [row | {"right": len(MINUTES) - 0.5, "label": f"this cluster: {short(mine[RATE])}"}]
 
 
 def _mttf(plan: Row) -> Cell:

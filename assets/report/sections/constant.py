@@ -10,7 +10,7 @@ from assets.report.blocks import Cell, Figure, Section, Text, note, section
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import confidence, gpus, printable, short, whole
 from assets.report.queries import Own, Row, grouped
-from assets.report.tables import Col, ends, flag, interval, level_of, table
+from assets.report.tables import Col, Write, ends, flag, interval, level_of, table
 from assets.report.wording import POPULATIONS, exposure, number, plural, sentence
 
 OPEN_MONTHS = 12
@@ -32,7 +32,7 @@ def _fit(row: Row) -> str:
 
 SHAPES = (
     Col("Size", "gpu_size_bin", gpus),
-    Col("#Failures (k)", "event_count", whole),
+    Col("#Failures", "event_count", whole),
     Col("#Runtime", lambda row: f"{short(row['exposure'])} h"),
     Col("#Weibull shape", "weibull_shape", short),
     interval("weibull_shape"),
@@ -119,11 +119,11 @@ def _shape_figure(rows: list[Row]) -> Figure | None:
         f"One dot per job size with its interval, {plural(len(rows), 'size')}, about the line of shape 1, which is a "
         "constant rate. Left of it, attempts fail less the longer they run. The table below holds every value.",
         drawn,
-        {"label": "Size", "value": "Weibull shape", "low": "Lower limit", "high": "Upper limit", "k": "Failures"},
+        {"label": "Size", "value": "Weibull shape", "low": "Lower limit", "high": "Upper limit", "rests": "Failures"},
         intervals(drawn, "Weibull shape", around_one=True),
         {"step": 26},
-        "Shape 1: constant. Below: falling with age, which a mixture of good and bad nodes also looks like. Above: "
-        "rising.",
+        f"Dots: shape. Lines: {level_of(rows)} limits. Dashed: shape 1, a constant rate; below, it falls with age, "
+        "which a mixture of good and bad nodes also looks like; above, it rises.",
     )
 
 
@@ -171,11 +171,12 @@ def _ratio_figure(rows: list[Row]) -> Figure | None:
         f"One dot per comparison with its interval, about the line where both rates are equal. {whole(differ)} of "
         f"{whole(len(rows))} intervals leave equality out. The table below holds every value.",
         drawn,
-        {"label": "Comparison", "value": "Ratio", "low": "Lower limit", "high": "Upper limit", "k": "Incidents"},
+        {"label": "Comparison", "value": "Ratio", "low": "Lower limit", "high": "Upper limit", "rests": "Incidents"},
         intervals(drawn, "ratio of the rates", around_one=True),
         {"step": 26},
-        f"Left of the line the first named rate is the lower one. At {level_of(rows)}, about one in "
-        f"{whole(1 / (1 - (rows[0]['confidence_level'] or 0.9)))} intervals leaves equality out by chance.",
+        f"Dots: ratio. Lines: {level_of(rows)} limits. Numbers: incidents on both sides. Dashed: equal rates; left of "
+        "it the first named rate is the lower one, and about one in "
+        f"{whole(1 / (1 - (rows[0]['confidence_level'] or 0.9)))} lines misses it by chance.",
     )
 
 
@@ -208,18 +209,18 @@ RATIOS = (
 )
 
 
-def _seen(heading: str, name: str) -> Col:
-    return Col(heading, lambda row: short(row[name]) if row["is_over"] else "not over")
+def _seen(heading: str, name: str, write: Write) -> Col:
+    return Col(heading, lambda row: write(row[name]) if row["is_over"] else "not over")
 
 
 FORECASTS = (
     Col("Month", lambda row: f"{row['month_date']:%Y-%m}"),
     Col("#Failures expected", "failures_expected", short),
     interval("failures_expected", heading="#{level} limits", unless="failures_expected"),
-    _seen("#Failures", "failure_count"),
+    _seen("#Failures", "failure_count", number),
     Col("#Rate expected", "rate_expected", short),
     Col("#{level} limits", lambda row: ends(row, "rate_expected"), detail=lambda row: row["note"] or ""),
-    _seen("#Rate", "failures_per_1000_node_days"),
+    _seen("#Rate", "failures_per_1000_node_days", short),
     flag("Inside", "has_rate_inside"),
     Col("#Log score", "log_score", "{:.2f}".format, unknown=""),
     Col("#Naive", "log_score_naive", "{:.2f}".format, unknown=""),

@@ -16,7 +16,7 @@ MEASURED = (
     Col("Size", "gpu_size_bin", gpus),
     Col("#Runs", "run_count", whole),
     Col("#Scheduled hours", "exposure", short),
-    Col("#Failures (k)", "event_count", whole),
+    Col("#Failures", "event_count", whole),
     Col("#Progress of scheduled time", "progress_ratio", share),
     Col("#{level} interval", lambda row: ends(row, "progress_ratio", share), detail="note"),
     interval("progress_ratio_bound", share, heading="#Bounds"),

@@ -66,7 +66,7 @@ SPANS = (
     Col("Log", "kind"),
     Col("From", "from_at", moment),
     Col("To", "to_at", moment),
-    Col("Share of the study period", "covered_ratio", share),
+    Col("#Share of the study period", "covered_ratio", share),
     Col("#Node-days seen", "seen_node_days_ratio", share, unknown=""),
     Col("#Gaps", "gap_count", whole, detail=longest_gap),
     Col("Known by", "known_by"),

@@ -68,7 +68,7 @@ ROOT_CAUSES = (
 )
 EFFECTS = (
     Col("Attempts", lambda row: POPULATIONS.get(row["population"], printable(row["population"]))),
-    Col("#Failed (k)", "failure_count", whole),
+    Col("#Failed", "failure_count", whole),
     Col("#Attempts", "attempt_count", whole),
     Col("#Share", "failure_ratio", share),
     interval("failure_ratio", share),
@@ -91,6 +91,7 @@ def lemons(own: Own) -> Section:
         "lemons",
         title,
         _found(judged, verdicts),
+        _signal_figures(own.rows("lemon_signals")),
         table(
             "Nodes by how surely they are lemons",
             judged,
@@ -109,7 +110,7 @@ def lemons(own: Own) -> Section:
             "The component that most repair tickets of a lemon name, as in the paper's table II."
             + "".join(f" Unknown: {said}." for said in notes),
         ),
-        *_signals(own.rows("lemon_signals")),
+        _signals(own.rows("lemon_signals")),
         _effects(own.rows("lemon_effects")),
         _lists(own.rows("lemon_lists")),
     )
@@ -205,26 +206,30 @@ def _lists(rows: list[Row]) -> Block | None:
     )
 
 
-def _signals(steps: list[Row]) -> list[Block | None]:
-    if not steps:
-        return [note("No signal of any node is known.")]
-    by_signal = {name: [step for step in steps if step["signal"] == name] for name in SIGNALS}
-    drawn = [_signal_figure(name, own) for name, own in by_signal.items() if own and own[-1]["largest"]]
+def _signal_figures(steps: list[Row]) -> Multiples | None:
+    drawn = [_signal_figure(name, own) for name in SIGNALS if (own := _steps(steps, name)) and own[-1]["largest"]]
     reading = (
-        "A line that is near 100% on the left has few nodes with large values. Dots: nodes called lemons, by name. "
-        "Signals that are unknown, or 0 at every node, have no figure."
+        "How the signals spread over the nodes: a line that is near 100% on the left has few nodes with large values. "
+        "Dots: nodes called lemons, by name. Signals that are unknown, or 0 at every node, have no figure."
     )
-    return [
-        Multiples("How the signals spread over the nodes", tuple(drawn), reading) if drawn else None,
-        table(
-            "Signals of the nodes",
-            [own[0] if own else {"signal": name} for name, own in by_signal.items()],
-            SIGNAL_COLUMNS,
-            "Over the days before the last one that the configuration asks for, 28 by default. 90% and 99% of the "
-            "nodes have at most the value given. A node stands out above the 99% value and with 2 or more, or from a "
-            "configured limit on; one signal alone makes no lemon.",
-        ),
-    ]
+    return Multiples("How the signals spread over the nodes", tuple(drawn), reading) if drawn else None
+
+
+def _steps(steps: list[Row], name: str) -> list[Row]:
+    return [step for step in steps if step["signal"] == name]
+
+
+def _signals(steps: list[Row]) -> Table | Text | None:
+    if not steps:
+        return note("No signal of any node is known.")
+    return table(
+        "Signals of the nodes",
+        [next(iter(_steps(steps, name)), {"signal": name}) for name in SIGNALS],
+        SIGNAL_COLUMNS,
+        "Over the days before the last one that the configuration asks for, 28 by default. 90% and 99% of the nodes "
+        "have at most the value given. A node stands out above the 99% value and with 2 or more, or from a configured "
+        "limit on; one signal alone makes no lemon.",
+    )
 
 
 def _signal_value(heading: str, name: str) -> Col:
@@ -283,7 +288,7 @@ def _signal_figure(name: str, steps: list[Row]) -> Figure:
         [
             layer("line", interpolate="step-after", strokeWidth=2, color=palette.GPU_TIME, **place),
             layer("point", filled=True, size=60, opacity=0, tooltip=tooltip, **place),
-            layer("point", where=named, filled=True, size=80, stroke=INK, color=palette.GROUP_COLOURS["GPU"], opacity=1,
+            layer("point", where=named, filled=True, size=80, stroke=INK, color=palette.MEASURED, opacity=1,
                   tooltip=tooltip, **place),
             *labelled("written", where=named, dy=-12, **place),
         ],

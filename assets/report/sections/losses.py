@@ -7,7 +7,7 @@ import math
 from assets.report import palette
 from assets.report.addresses import of_cause
 from assets.report.blocks import Block, Figure, Pair, Section, Text, note, section
-from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, labelled, layer, name, pick, told
+from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, layer, name, pick, told
 from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row, grouped, summed
@@ -133,8 +133,7 @@ def _figure(sizes: list[Row], failed: list[Row], price: float | None, currency: 
     shades = _shades(failed)
     bars = [bar for row in lost for bar in _bars(row, failed, shades, price, currency)]
     largest = max(lost, key=lambda row: sum(row[name] or 0.0 for name in HOURS))
-    top = max(bar["total"] for bar in bars) or 1.0
-    y = {"title": "lost GPU-hours", "axis": {"tickCount": 6}, "scale": {"domain": [0, top * 1.12]}}
+    y = {"title": "lost GPU-hours", "axis": {"tickCount": 6}}
     x = name("size", sort=list(dict.fromkeys(bar["size"] for bar in bars)), title="GPUs of the job", axis=FLAT_AXIS)
     return figure(
         "losses",
@@ -146,11 +145,9 @@ def _figure(sizes: list[Row], failed: list[Row], price: float | None, currency: 
         [
             layer("bar", params=[pick("part")], x=x, y=at("hours", y, stack="zero"), opacity=PICKED,
                   color=colours(shades, "part", title=None), tooltip=told(size="size", part="part", text="lost")),
-            *labelled("label", where=f"datum.part == '{SECOND_ORDER}'", dy=-8, x=x, y=at("total", y)),
         ],
         280,
-        "Above each bar: the share of the second order, which is work lost in attempts that a restarting job "
-        "preempted. Sizes without a loss have no bar.",
+        "Second order: work lost in attempts that a restarting job preempted. Sizes without a loss have no bar.",
     )  # fmt: skip
 
 
@@ -159,9 +156,10 @@ def _shades(failed: list[Row]) -> dict[str, str]:
     causes = grouped(failed, "failure_category")
     sums = {name: summed(rows, "lost_gpu_hours")["lost_gpu_hours"] for name, rows in causes.items()}
     ranked = sorted((name for name, hours in sums.items() if hours), key=lambda name: (-sums[name], name))
-    shades = {causes[name][0]["label"]: shade for name, shade in palette.shades_of(ranked[:CAUSES_SHOWN]).items()}
+    shown = palette.in_order(ranked[:CAUSES_SHOWN])
+    shades = {causes[name][0]["label"]: palette.colour_of(name) for name in shown}
     if len(ranked) > CAUSES_SHOWN:
-        shades[OTHER] = palette.OTHER_CAUSES
+        shades[OTHER] = palette.OTHER
     return shades | {SECOND_ORDER: palette.ATTEMPTS}
 
 
@@ -171,12 +169,9 @@ def _bars(size: Row, failed: list[Row], shades: dict[str, str], price: float | N
         if row["gpu_size_bin"] == size["gpu_size_bin"] and row["lost_gpu_hours"]:
             hours[row["label"] if row["label"] in shades else OTHER] += row["lost_gpu_hours"]
     hours[SECOND_ORDER] = size[HOURS[1]] or 0.0
-    total = sum(hours.values())
     return [
         {
             "size": whole(size["gpu_size_bin"]),
-            "total": total,
-            "label": f"{100 * hours[SECOND_ORDER] / total:.0f}%" if total else "",
             "part": part,
             "hours": value,
             "link": of_cause(size | {"label": part}) if part not in {OTHER, SECOND_ORDER} else "",

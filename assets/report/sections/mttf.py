@@ -7,7 +7,7 @@ from assets.report.blocks import Cell, Figure, Pair, Section, Table, note, secti
 from assets.report.charts import DURATION_TICKS, SOFT, Spec, at, figure, labelled, layer, log_axis, name, told, zoom
 from assets.report.numbers import confidence, duration, gpus, short, whole
 from assets.report.queries import Own, Row
-from assets.report.tables import Col, ends, interval, table
+from assets.report.tables import Col, ends, interval, level_of, table
 from assets.report.wording import POPULATIONS, exposure, plural
 from assets.report.wording import mttf as mttf_words
 
@@ -21,7 +21,7 @@ def _value(row: Row) -> Cell:
 
 MEASURED = (
     Col("Size", "gpu_size_bin", gpus),
-    Col("#Failures (k)", "failure_count", whole),
+    Col("#Failures", "failure_count", whole),
     Col("#Runtime", lambda row: f"{short(row['runtime_hours'])} h"),
     Col("#MTTF", _value),
     interval("mttf_hours", duration, unless="event_count"),
@@ -107,11 +107,12 @@ def _figure(rows: list[Row], projections: list[Row], own_gpu_count: int | None) 
         "The table below holds every value.",
         measured,
         {"size": "Size", "mttf": "MTTF (h)", "low": "Lower limit (h)", "high": "Upper limit (h)",
-         "bound": "Lower bound, none failed (h)", "k": "Failures"},
+         "bound": "Lower bound, none failed (h)", "rests": "Failures"},
         _layers(measured, theory, own_gpu_count),
         340,
-        "Dots: measured, with interval and failure count k. Open triangles: no failure seen, the MTTF lies above. "
-        "Dashed: 1 / (nodes × failure rate), the band from the limits of that rate.",
+        f"Dots: measured. Upright lines: {level_of(rows)} limits. Numbers: failures. Open triangles: none seen, the "
+        "MTTF lies above. Dashed: 1 / (nodes × failure rate), thin lines: from the limits of that rate."
+        + (" Dotted, upright: the whole cluster." if own_gpu_count else ""),
         theory=theory,
         cluster=[{"gpus": own_gpu_count, "label": "whole cluster"}] if own_gpu_count else [],
     )  # fmt: skip
@@ -132,9 +133,11 @@ def _layers(measured: list[Row], theory: list[Row], own_gpu_count: int | None) -
     )
     tooltip, high_end = told(size="size", text="MTTF"), {"field": "high"}
     point: Spec = {"filled": True, "opacity": 1, "x": x, "tooltip": tooltip}
-    layers = [
-        layer("area", "theory", "isValid(datum.low) && isValid(datum.high)", color=palette.THEORY, opacity=0.16, x=x,
-              y=at("low", y), y2=high_end),
+    layers: list[Spec] = [
+        *(
+            layer("line", "theory", f"isValid(datum.{end})", strokeWidth=0.8, color=palette.THEORY, x=x, y=at(end, y))
+            for end in ("low", "high")
+        ),
         layer("line", "theory", strokeDash=[6, 4], strokeWidth=2, color=palette.THEORY, x=x, y=at("rate", y)),
         layer("rule", where="isValid(datum.low) && isValid(datum.high)", strokeWidth=1.5, color=palette.MEASURED, x=x,
               y=at("low", y), y2=high_end),
@@ -142,7 +145,7 @@ def _layers(measured: list[Row], theory: list[Row], own_gpu_count: int | None) -
               y=at("mttf", y), **point),
         layer("point", where="isValid(datum.bound)", shape="triangle-up", fill="white", size=110,
               stroke=palette.MEASURED, y=at("bound", y), **point),
-        *labelled("k", dx=8, dy=-8, x=x, y=at("at", y)),
+        *labelled("rests", dx=8, dy=-8, x=x, y=at("at", y)),
     ]  # fmt: skip
     if own_gpu_count:
         layers += [
@@ -164,7 +167,7 @@ def _point(row: Row) -> Row:
         "high": row["mttf_hours_high"] if failed else None,
         "bound": bound,
         "at": value if failed else bound,
-        "k": f"k={whole(row['failure_count'])}",
+        "rests": whole(row["failure_count"]),
         "text": mttf_words(row),
     }
 

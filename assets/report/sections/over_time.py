@@ -11,6 +11,7 @@ from assets.report.blocks import Cell, Figure, Section, Table, note, section
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, layer, name, pick, told, zoom
 from assets.report.numbers import UNKNOWN, printable, short, whole
 from assets.report.queries import Own, Row, grouped
+from assets.report.sections.causes import cause_figure
 from assets.report.sections.first_screen import change_of
 from assets.report.tables import Col, ends, table
 from assets.report.wording import exposure, number, plural, rate, span
@@ -31,18 +32,26 @@ MARKS: dict[str, tuple[str, Spec]] = {
     "change": ("Change of the rate", {"color": INK, "strokeWidth": 2.2}),
 }
 """Kinds of what happened: in words, and the look of their lines."""
+LOOKS = {"check": "Dashed", "annotation": "Dotted", "change": "Thick upright line"}
 Days = dict[dt.date, list[Row]]
 
 
+def drawn(own: Own) -> Section:
+    """Build the section that shows the failure rate: over time, which the first screen shows too, and by cause."""
+    daily = own.rows("daily_rates")
+    course = _figure(daily, _marks(own), own.row("rates", population="all", counted_as="attempts")) or note(
+        _explain_missing_figure(daily)
+    )
+    return section("drawn", "What fails, and when", course, cause_figure(own))
+
+
 def over_time(own: Own) -> Section:
-    """Build the section on the failure rate over time."""
-    daily, marks, changes = own.rows("daily_rates"), _marks(own), own.rows("rate_changes")
+    """Build the section on what came when, and on changes of the rate."""
+    marks, changes = _marks(own), own.rows("rate_changes")
     return section(
         "over-time",
         "Failure rate over time",
-        _figure(daily, marks, own.row("rates", population="all", counted_as="attempts"))
-        or note(_explain_missing_figure(daily)),
-        _by_window(grouped(daily, "day_date")),
+        _by_window(grouped(own.rows("daily_rates"), "day_date")),
         table(
             "What was introduced or noted",
             [mark for mark in marks if mark["kind"] != "change"],
@@ -90,9 +99,8 @@ def _figure(daily: list[Row], marks: list[Row], all_days: Row) -> Figure | None:
     ranked = sorted((name for name, count in totals.items() if count), key=lambda name: (-totals[name], name))
     # One cause too many takes the place that a layer of others would take.
     shown = ranked if len(ranked) == CAUSES_SHOWN + 1 else ranked[:CAUSES_SHOWN]
-    shown = sorted(shown, key=lambda name: (list(palette.GROUP_COLOURS).index(palette.group_of(name)), -totals[name]))
-    shades = {labels[name]: shade for name, shade in palette.shades_of(shown).items()}
-    shades |= {OTHER: palette.OTHER_CAUSES} if len(shown) < len(ranked) else {}
+    shades = {labels[name]: palette.colour_of(name) for name in palette.in_order(shown)}
+    shades |= {OTHER: palette.OTHER} if len(shown) < len(ranked) else {}
     first, last = min(days), max(days)
     # Where labels compete for room, changes come first.
     drawn = sorted((mark for mark in marks if first <= mark["day"] <= last), key=lambda mark: mark["kind"] != "change")
@@ -116,12 +124,17 @@ def _figure(daily: list[Row], marks: list[Row], all_days: Row) -> Figure | None:
         {"day": "30 days to", "label": "Cause", "rate": f"Failures {PER_1000}"},
         _layers(shades, top, lanes, {mark["kind"] for mark in drawn}),
         300 + 22 * lanes,
-        f"Trailing {WINDOW_DAYS} days; until {WINDOW_DAYS} days are on record, all there are, {MIN_DAYS} at least. "
-        "Line and band: all causes, with the 90% limits of their count. Hue: part of the machine; shade: cause. "
-        f"Dashed: a check first reported. Dotted: noted by the site. Solid: change of the rate of incidents.{gap}",
+        f"Thick line: all causes; thin lines: the 90% limits of their count.{_key(drawn)} Until {WINDOW_DAYS} days are "
+        f"on record: all there are, {MIN_DAYS} at least.{gap}",
         totals=whole_rate,
         marks=lines,
     )
+
+
+def _key(marks: list[Row]) -> str:
+    """Say what the upright lines are, of the kinds that there are."""
+    kinds = {mark["kind"] for mark in marks}
+    return "".join(f" {look}: {MARKS[kind][0].lower()}." for kind, look in LOOKS.items() if kind in kinds)
 
 
 def _layers(shades: dict[str, str], top: float, lanes: int, kinds: set[str]) -> list[Spec]:
@@ -141,11 +154,14 @@ def _layers(shades: dict[str, str], top: float, lanes: int, kinds: set[str]) -> 
     run = name("span")
     band: Spec = {"y": at("low", y), "y2": {"field": "high"}}
     value = {"field": "rate", "type": "quantitative", "title": PER_1000, "format": ".3~g"}
-    layers = [
+    layers: list[Spec] = [
         layer("area", stroke="white", strokeWidth=0.6, params=[pick("label"), zoom("x")], opacity=PICKED, x=x, **band,
               detail=run, fill=fill, tooltip=[day, *told(label="cause"), value]),
-        layer("area", "totals", color=INK, opacity=0.12, x=x, detail=run, **band),
-        layer("line", "totals", color=INK, strokeWidth=1.5, x=x, detail=run, y=at("rate", y)),
+        *(
+            layer("line", "totals", color=INK, strokeWidth=0.8, opacity=0.7, x=x, detail=run, y=at(end, y))
+            for end in ("low", "high")
+        ),
+        layer("line", "totals", color=INK, strokeWidth=2, x=x, detail=run, y=at("rate", y)),
         layer("point", "totals", opacity=0, filled=True, size=160, x=x, y=at("rate", y),
               tooltip=[day, *told(text="all causes")]),
     ]  # fmt: skip

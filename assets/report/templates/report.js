@@ -1,8 +1,9 @@
 // The page's own behaviour: addresses, tables, figures, evidence, theme. Strings of the logs only ever become text.
 (function () {
   "use strict";
-  const PAGE_ROWS = 25;
+  const PAGE_ROWS = 25, PAGE_LINES = 10;
   const NARROW = 560;
+  const TALL = 120;
   const root = document.documentElement;
   const all = (selector, within) => Array.from((within || document).querySelectorAll(selector));
   const read = (script) => JSON.parse(script.textContent);
@@ -119,7 +120,7 @@
   }
 
   function cellOf(data, column) {
-    const node = make("td", { class: [column.n ? "number" : "", data.t.length <= 30 ? "short" : "long"].join(" ").trim() });
+    const node = make("td", { "data-head": column.name, class: [column.n ? "number" : "", data.t.length <= 30 ? "short" : "long"].join(" ").trim() });
     if (data.s) {
       const mark = make("span", { class: "swatch" });
       mark.style.background = data.s;
@@ -155,7 +156,7 @@
         make("button", { type: "button", click: () => sortBy(place) }, column.name)));
     const body = make("tbody");
     const table = make("table", {},
-      make("caption", { class: holder.closest("details") ? "unseen" : null }, data.caption),
+      make("caption", { class: "unseen" }, data.caption),
       make("thead", {}, make("tr", {}, ...heads)), body);
     const counted = make("span", { class: "counted", role: "status" });
     const chip = make("a", { class: "chip", hidden: true });
@@ -163,12 +164,12 @@
     const on = button("Next", () => update({ page: state.page + 1 }));
     const search = make("input", { type: "search", placeholder: "Search", "aria-label": "Search in: " + data.caption,
       input: () => update({ search: search.value.toLowerCase(), page: 0 }) });
+    const title = holder.closest("details") ? null : make("strong", {}, data.caption);
     const tools = make("div", { class: "tools" }, chip, cells.length > 8 ? search : null, counted,
-      ...(cells.length > PAGE_ROWS ? [back, on] : []),
+      back, on,
       button("CSV", () => save(data.caption + ".csv", csv(), "text/csv"), { "aria-label": "Download as CSV: " + data.caption }));
     const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": data.caption }, table);
-    holder.append(scroll, tools);
-    if (!holder.closest("details")) holder.prepend(tools);
+    holder.append(make("div", { class: "head" }, title, tools), scroll);
 
     function update(changes) {
       Object.assign(state, changes);
@@ -193,11 +194,11 @@
     }
 
     function draw() {
-      const rows = chosen();
-      const last = Math.max(0, Math.ceil(rows.length / PAGE_ROWS) - 1);
+      const rows = chosen(), isLines = holder.classList.contains("lines"), pageRows = isLines ? PAGE_LINES : PAGE_ROWS;
+      const last = Math.max(0, Math.ceil(rows.length / pageRows) - 1);
       state.page = Math.min(Math.max(0, state.page), last);
-      const from = state.page * PAGE_ROWS;
-      const part = state.everything ? rows : rows.slice(from, from + PAGE_ROWS);
+      const from = state.page * pageRows;
+      const part = state.everything ? rows : rows.slice(from, from + pageRows);
       body.replaceChildren(...part.map((row) => make("tr", {}, ...row.map((cell, place) => cellOf(cell, data.columns[place])))));
       if (total && !state.search && !(state.filter && state.value)) {
         body.append(make("tr", { class: "total" }, ...total.map((cell, place) => cellOf(cell, data.columns[place]))));
@@ -209,6 +210,7 @@
       counted.textContent = part.length < rows.length
         ? whole(from + 1) + " to " + whole(from + part.length) + " of " + whole(rows.length)
         : whole(rows.length) + (rows.length === 1 ? " row" : " rows");
+      back.hidden = on.hidden = part.length === rows.length;
       back.disabled = state.page === 0;
       on.disabled = state.page >= last;
       const isFiltered = Boolean(state.filter && state.value && data.columns.some((each) => each.f === state.filter));
@@ -219,6 +221,11 @@
         chip.setAttribute("aria-label", "Show all, not only " + state.filter + " " + state.value);
         holder.dataset.filtered = "yes";
       } else delete holder.dataset.filtered;
+      // Rows that long texts would make tall, and the other columns empty, stand as lines of "heading value".
+      if (!isLines && Array.from(body.rows).some((row) => row.offsetHeight > TALL)) {
+        holder.classList.add("lines");
+        draw();
+      }
     }
 
     function csv() {
@@ -232,6 +239,7 @@
       return [names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
     }
 
+    holder.fit = () => { holder.classList.remove("lines"); draw(); };
     holder.dataset.tableOf = data.caption;
     holder.setFilter = (filter, value) => update({ filter, value, page: 0 });
     holder.setEverything = (everything) => update({ everything });
@@ -321,7 +329,7 @@
         const link = item && item.datum && item.datum.link;
         if (typeof link === "string" && link.startsWith("#")) location.hash = link;
       });
-      if (figure && !figure.querySelector(".tools")) figure.append(figureTools(figure, box, result.view));
+      if (figure && !figure.querySelector(".tools")) figure.querySelector("figcaption").after(figureTools(figure, box, result.view));
     }).catch((error) => {
       box.textContent = "This chart could not be drawn (" + error.message + "). Its numbers stand in the table.";
       Promise.reject(error);
@@ -346,6 +354,7 @@
       shown.hidden = !shown.hidden;
       box.hidden = !shown.hidden;
       numbers.hidden = !shown.hidden;
+      shown.fit();
       swap.textContent = shown.hidden ? "Table" : "Chart";
       swap.setAttribute("aria-pressed", String(!shown.hidden));
     });
@@ -429,7 +438,9 @@
   }
 
   document.addEventListener("toggle", (event) => { if (event.target.open) fill(event.target); }, true);
+  const fitTables = () => all("[data-table-of]", pages.get(root.dataset.page)).forEach((table) => table.fit());
   function showForPrint(isBefore) {
+    root.classList.toggle("printing", isBefore);
     const page = pages.get(root.dataset.page);
     for (const details of all("details", page)) {
       if (isBefore) details.dataset.was = details.open ? "yes" : "";
@@ -443,6 +454,7 @@
   window.addEventListener("afterprint", () => showForPrint(false));
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
+    fitTables();
     if ((width < NARROW) === (window.innerWidth < NARROW)) return;
     width = window.innerWidth;
     for (const box of all(".chart[data-drawn]")) { delete box.dataset.drawn; seen.observe(box); }
