@@ -111,7 +111,7 @@ def prepare_storage(home: Home) -> None:
 
 def parse_settings(file: Path, content: bytes) -> Mapping[str, Any]:
     """Parse a dagster.yaml; raise `UnreadableSettings` if it is no mapping."""
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     try:
         found = yaml.safe_load(content)

@@ -15,12 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from assets.estimates.table import TableSpec
+from orchestration.ddl import declared_tables
 from orchestration.home import DBT_PROJECT, PROJECT
 from orchestration.reading.catalogue import ColumnListing, column_listing
-from orchestration.reading.ddl import declared_tables
 from orchestration.terminal import write
 
 OWNERS = {

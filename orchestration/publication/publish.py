@@ -18,10 +18,10 @@ import duckdb
 from assets.sql import identifier
 from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, look_in, transaction
 from orchestration.checks.asset_checks import failed_checks
+from orchestration.ddl import comments
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
-from orchestration.reading.ddl import comments
 from orchestration.stages import record_stages
 from orchestration.upkeep.healing import Say
 from orchestration.upkeep.permissions import WrongGroup

@@ -15,8 +15,8 @@ from pathlib import Path
 import duckdb
 
 from assets.sql import identifier
+from orchestration.ddl import declared_tables
 from orchestration.home import DBT_PROJECT, PROJECT
-from orchestration.reading.ddl import declared_tables
 from orchestration.reading.published import ReadingError, published
 from orchestration.terminal import print_table, say, say_json
 

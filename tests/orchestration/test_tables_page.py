@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from orchestration.ddl import declared_tables
 from orchestration.home import PROJECT
 from orchestration.reading.catalogue import definitions
-from orchestration.reading.ddl import declared_tables
 from orchestration.tables_page import OWNERS, page
 
 PAGE = PROJECT / "docs" / "tables.md"
