@@ -8,12 +8,14 @@ import sys
 import duckdb
 import pytest
 
+from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.model.month_variation import month_variation
 from assets.warehouse import Warehouse
 from orchestration.home import PROJECT
 from orchestration.reading.published import published
 from orchestration.reading.run_to_plan import minutes_of
+from tests.estimates.five_clusters import read
 
 KEYS = {
     "gpu_count", "node_count", "failures_per_1000_node_days", "mttf_hours", "mttf_hours_low", "mttf_hours_high",
@@ -127,6 +129,17 @@ class TestRate:
         season = answer("--gpus", 1024, "--cluster", "large", "--days", 90, root=own_home.root)
         assert season["probability_uninterrupted"] == pytest.approx((shape / (shape + 3 * 14.4)) ** shape)
         assert answer("--gpus", 1024, "--rate", 2.5)["month_cv"] is None
+
+    def test_it_says_what_the_published_table_says(self, answer, own_home):
+        warehouse = Warehouse(path=str(own_home.published_file))
+        est_checkpoint_plans(warehouse=warehouse)
+        (row,) = read(warehouse, "est_checkpoint_plans", cluster_id="large", gpu_count=1024)
+        asked = ("--gpus", 1024, "--cluster", "large", "--restart", f"{row['restart_minutes']}m")
+        found = answer(*asked, "--write", f"{row['write_minutes']}m", root=own_home.root)
+        of_both = found.keys() & row.keys() - {"method", "note", "confidence_level"}
+        assert {"probability_ettr_ge_target", "ettr_run_low", "expected_interruptions_high"} < of_both
+        for name in of_both:
+            assert found[name] == pytest.approx(row[name]) if isinstance(row[name], float) else row[name], name
 
     def test_doubt_about_the_rate_shows_in_the_probability(self, answer):
         """At 2.5 taken as known, 1,024 GPUs reach 0.9 for certain; two failures do not make that certain."""
