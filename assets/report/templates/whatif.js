@@ -108,7 +108,7 @@
       show("best", isFree ? "none" : duration(found.best_minutes / 60), isFree ? "a write that takes no time never costs"
         : "ETTR " + ratio(found.ettr_best) + " with it; "
           + limits(found.best_minutes_low, found.best_minutes_high, minutes, isKnown));
-      show("spares", chance(found.without_spare), input.spares === 0 ? "no spare nodes are held" : "");
+      show("spares", input.spares ? chance(found.without_spare) : "always", input.spares ? "" : "no spare nodes are held");
       grid(input);
     }
 
