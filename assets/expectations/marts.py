@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assets.expectations.fitted import fitted
 from assets.expectations.rules import (
     Rule,
     believable_time,
@@ -326,6 +327,7 @@ def agg_lost_goodput() -> list[Rule]:
     row = ("cluster_id", "gpu_size_bin")
     return [
         columns(*row, "first_order_gpu_hours", "second_order_gpu_hours"),
+        *fitted("expected_lost_gpu_hours", *row),
         not_negative("first_order_gpu_hours", *row),
         not_negative("second_order_gpu_hours", *row),
         finite(("first_order_gpu_hours", "second_order_gpu_hours"), *row),
@@ -359,6 +361,8 @@ def agg_lost_hours_by_account_monthly() -> list[Rule]:
 def _credit_statement(*row: str) -> list[Rule]:
     return [
         columns(*row, "lost_gpu_hours", "lost_cost"),
+        *fitted("expected_lost_gpu_hours", *row),
+        *fitted("expected_lost_cost", *row),
         not_negative("lost_gpu_hours", *row),
         not_negative("lost_cost", *row),
         finite(("lost_gpu_hours", "lost_cost"), *row),

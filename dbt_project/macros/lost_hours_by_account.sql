@@ -33,6 +33,7 @@ losses as (
         cluster_id,
         attempt_id,
         failed_at as lost_at,
+        coalesce(incident_id, attempt_id) as event_id,
         true as is_first_order,
         posterior_probability as probability,
         lost_gpu_hours
@@ -42,6 +43,7 @@ losses as (
         cluster_id,
         attempt_id,
         preempted_at as lost_at,
+        coalesce(instigator_attempt_id, attempt_id) as event_id,
         false as is_first_order,
         second_order_probability as probability,
         lost_gpu_hours
@@ -49,7 +51,7 @@ losses as (
 
 ),
 
-lost as (
+events as (
 
     select
         attempts.cluster_id,
@@ -58,14 +60,12 @@ lost as (
         {% endif %}
         attempts.account,
         attempts.user_name,
-        count(case when losses.is_first_order then 1 end) as failure_count,
-        count(case when not losses.is_first_order then 1 end) as second_order_count,
+        losses.is_first_order,
+        max(losses.probability) as probability,
+        count(*) as loss_count,
         count(case when losses.lost_gpu_hours is null then 1 end) as gpu_unknown_count,
         {{ exact_sum('losses.lost_gpu_hours') }} as lost_gpu_hours,
-        {{ exact_sum('case when losses.is_first_order then losses.lost_gpu_hours end') }} as first_order_gpu_hours,
-        {{ exact_sum('case when not losses.is_first_order then losses.lost_gpu_hours end') }}
-            as second_order_gpu_hours,
-        {{ exact_sum('case when losses.is_first_order then losses.probability end') }} as expected_failure_count,
+        {{ exact_sum('losses.probability') }} as expected_count,
         {{ exact_sum('losses.probability * losses.lost_gpu_hours') }} as expected_lost_gpu_hours
     from losses
     inner join attempts
@@ -77,7 +77,45 @@ lost as (
         {% if is_monthly %}
             cast(date_trunc('month', losses.lost_at) as date),
         {% endif %}
-        attempts.account, attempts.user_name
+        attempts.account, attempts.user_name, losses.is_first_order, losses.event_id
+
+),
+
+lost as (
+
+    select
+        cluster_id,
+        {% if is_monthly %}
+            month_date,
+        {% endif %}
+        account,
+        user_name,
+        cast(coalesce(sum(case when is_first_order then loss_count end), 0) as bigint) as failure_count,
+        cast(coalesce(sum(case when not is_first_order then loss_count end), 0) as bigint) as second_order_count,
+        cast(sum(gpu_unknown_count) as bigint) as gpu_unknown_count,
+        {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours,
+        {{ exact_sum('case when is_first_order then lost_gpu_hours end') }} as first_order_gpu_hours,
+        {{ exact_sum('case when not is_first_order then lost_gpu_hours end') }} as second_order_gpu_hours,
+        {{ exact_sum('case when is_first_order then expected_count end') }} as expected_failure_count,
+        {{ exact_sum('expected_lost_gpu_hours') }} as expected_lost_gpu_hours,
+        {{ exact_sum(loss_variance_of_event('expected_lost_gpu_hours', 'probability')) }} as loss_variance
+    from events
+    group by
+        cluster_id,
+        {% if is_monthly %}
+            month_date,
+        {% endif %}
+        account, user_name
+
+),
+
+limited as (
+
+    select
+        *,
+        {{ expected_loss_limit('expected_lost_gpu_hours', 'loss_variance', '-') }} as expected_lost_gpu_hours_low,
+        {{ expected_loss_limit('expected_lost_gpu_hours', 'loss_variance', '+') }} as expected_lost_gpu_hours_high
+    from lost
 
 )
 
@@ -97,7 +135,12 @@ select
     lost.lost_gpu_hours * clusters.price_per_gpu_hour as lost_cost,
     case when clusters.price_per_gpu_hour is not null then clusters.currency end as currency,
     coalesce(lost.expected_failure_count, 0) as expected_failure_count,
-    lost.expected_lost_gpu_hours
-from lost
+    lost.expected_lost_gpu_hours,
+    lost.expected_lost_gpu_hours_low,
+    lost.expected_lost_gpu_hours_high,
+    lost.expected_lost_gpu_hours * clusters.price_per_gpu_hour as expected_lost_cost,
+    lost.expected_lost_gpu_hours_low * clusters.price_per_gpu_hour as expected_lost_cost_low,
+    lost.expected_lost_gpu_hours_high * clusters.price_per_gpu_hour as expected_lost_cost_high
+from limited as lost
 inner join clusters on lost.cluster_id = clusters.cluster_id
 {%- endmacro %}

@@ -40,7 +40,7 @@ LEMONS = """
         nodes.window_end_date
     from estimates.est_lemon_nodes as nodes
     left join marts.dim_nodes as names using (cluster_id, node_id)
-    where nodes.verdict = 'lemon'
+    where nodes.verdict = 'lemon' and nodes.has_enough_data
     order by nodes.cluster_id, nodes.rank nulls last, nodes.node_id
 """
 CHANGES = """
@@ -49,13 +49,17 @@ CHANGES = """
         failure_category,
         changed_at,
         rate_before,
+        rate_before_low,
+        rate_before_high,
         rate_after,
+        rate_after_low,
+        rate_after_high,
         ratio,
         ratio_low,
         ratio_high,
         annotation
     from estimates.est_rate_changes
-    where changed_at is not null
+    where changed_at is not null and has_enough_data
     order by cluster_id, changed_at, failure_category <> 'all', failure_category
 """
 FAILING = """
@@ -141,8 +145,8 @@ def _change_event(cluster: dict[str, Any], change: dict[str, Any]) -> Event:
         "change_point",
         cluster_id,
         f"{what} in {change['changed_at']:%Y-%m}",
-        f"{what}: since {change['changed_at']:%Y-%m-%d} {_number(change['rate_after'])} incidents per 1,000 node-days,"
-        f" before {_number(change['rate_before'])}{by}{near}",
+        f"{what}: since {change['changed_at']:%Y-%m-%d} {_interval(change, 'rate_after')} incidents per 1,000"
+        f" node-days, before {_interval(change, 'rate_before')}{by}{near}",
         cluster["is_simulated"],
         change,
     )

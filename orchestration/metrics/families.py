@@ -88,15 +88,18 @@ PUBLISHED = (
         select
             {_CLUSTER},
             (select count(*) from marts.fct_attempts as a where a.cluster_id = clusters.cluster_id) as attempts,
-            (select count(*) from marts.fct_failures as f where f.cluster_id = clusters.cluster_id)
-                as infrastructure_failures
+            losses.failure_count as infrastructure_failures,
+            losses.expected_failure_count as expected_infrastructure_failures
         {_CLUSTERS}
+        left join estimates.est_lost_gpu_hours as losses
+            on clusters.cluster_id = losses.cluster_id and losses.period = 'study' and losses.loss = 'all'
         where clusters.has_accounting
         """,
         ("cluster", "simulated"),
         {
             "attempts": "Attempts of jobs in the study.",
-            "infrastructure_failures": "Attempts that infrastructure ended, in the whole study.",
+            "infrastructure_failures": "Attempts that infrastructure ended in the whole study by the paper's rule.",
+            "expected_infrastructure_failures": "The same, each weighted by its probability.",
         },
     ),
     Family(
@@ -150,21 +153,18 @@ PUBLISHED = (
     Family(
         f"""
         select
-            {_CLUSTER}, loss,
-            -- One size of which the loss is unknown makes the sum unknown.
-            if(count(*) = count(gpu_hours), sum(gpu_hours), null) as lost_gpu_hours
+            {_CLUSTER}, period, confidence_level::varchar as confidence, expected_lost_gpu_hours,
+            expected_lost_gpu_hours_low, expected_lost_gpu_hours_high, lost_gpu_hours
         {_CLUSTERS}
-        inner join (
-            select cluster_id, 'failures' as loss, first_order_gpu_hours as gpu_hours
-            from marts.agg_lost_goodput
-            union all
-            select cluster_id, 'preemptions_after_failures' as loss, second_order_gpu_hours as gpu_hours
-            from marts.agg_lost_goodput
-        ) as losses using (cluster_id)
-        group by all
+        inner join estimates.est_lost_gpu_hours as losses using (cluster_id)
+        where losses.loss = 'all' and losses.has_enough_data
         """,
-        ("cluster", "simulated", "loss"),
-        {"lost_gpu_hours": "GPU-hours of work lost in the whole study."},
+        ("cluster", "simulated", "period", "confidence"),
+        {
+            "expected_lost_gpu_hours": "GPU-hours of work that infrastructure is expected to have cost in a period.",
+            "lost_gpu_hours": "The same by the paper's rule, which takes each failure as certain.",
+        },
+        ("expected_lost_gpu_hours",),
     ),
     Family(
         f"""
@@ -232,7 +232,7 @@ PUBLISHED = (
     ),
 )
 """What is read from the file that readers see."""
-HEADLINE = ("failures_per_1000_node_days", "mttf_hours", "progress_ratio", "lost_gpu_hours")
+HEADLINE = ("failures_per_1000_node_days", "mttf_hours", "progress_ratio", "expected_lost_gpu_hours")
 """The metrics that Dagster plots over the publications."""
 
 RUNS = Family(

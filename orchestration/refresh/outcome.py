@@ -27,10 +27,14 @@ CLUSTERS = """
         cluster.is_stale,
         cluster.node_count,
         (select count(*) from marts.fct_attempts a where a.cluster_id = cluster.cluster_id) as attempts,
-        (select count(*) from marts.fct_failures f where f.cluster_id = cluster.cluster_id) as failures,
-        rate.failures_per_1000_node_days as rate,
-        rate.failures_per_1000_node_days_low as rate_low,
-        rate.failures_per_1000_node_days_high as rate_high,
+        losses.failure_count as failures,
+        losses.expected_failure_count as expected_failures,
+        losses.expected_lost_gpu_hours,
+        losses.expected_lost_gpu_hours_low,
+        losses.expected_lost_gpu_hours_high,
+        if(rate.has_enough_data, rate.failures_per_1000_node_days, null) as rate,
+        if(rate.has_enough_data, rate.failures_per_1000_node_days_low, null) as rate_low,
+        if(rate.has_enough_data, rate.failures_per_1000_node_days_high, null) as rate_high,
         rate.failure_count as rate_failures,
         rate.node_days,
         rate.has_enough_data,
@@ -39,6 +43,8 @@ CLUSTERS = """
     from marts.dim_clusters cluster
     left join estimates.est_failure_rates rate
         on rate.cluster_id = cluster.cluster_id and rate.is_reference
+    left join estimates.est_lost_gpu_hours losses
+        on losses.cluster_id = cluster.cluster_id and losses.period = 'study' and losses.loss = 'all'
     order by cluster.cluster_id
 """
 LINES = """
@@ -123,10 +129,10 @@ class Outcome:
             marks = [mark for mark in ("simulated", "stale") if row[f"is_{mark}"]]
             name = f"{row['cluster_id']} ({', '.join(marks)})" if marks else row["cluster_id"]
             yield ""
-            # Where no failure was found and no rate has a limit, none could have been seen.
-            is_known = row["failures"] or row["rate_high"] is not None
-            failures = plural(row["failures"], "infrastructure failure") if is_known else "failures unknown"
-            yield (f"{name}: {plural(row['attempts'], 'attempt')} on {plural(row['node_count'], 'node')}, {failures}")
+            yield (
+                f"{name}: {plural(row['attempts'], 'attempt')} on {plural(row['node_count'], 'node')}, "
+                f"{_failures_in_words(row)}"
+            )
             yield f"  failure rate {_rate_in_words(row)}"
         for cluster in self.failing:
             kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"
@@ -214,6 +220,17 @@ def _not_pulled_in_words(row: dict[str, Any]) -> str:
         return f"{row['cluster_id']}: not all of its logs could be fetched:"
     known = f"ends {row['pulled_to']:%Y-%m-%d %H:%M} UTC" if row["pulled_to"] else "is what was put there by hand"
     return f"{row['cluster_id']} is stale: its logs could not be fetched, and its accounting {known}:"
+
+
+def _failures_in_words(row: dict[str, Any]) -> str:
+    if row["expected_failures"] is None:
+        return "failures unknown"
+    found = f"{_number(row['expected_failures'])} infrastructure failures expected"
+    if not row["expected_lost_gpu_hours"]:
+        return found
+    low, high = (_number(row[f"expected_lost_gpu_hours_{end}"]) for end in ("low", "high"))
+    limits = f" [{low}, {high}]" if row["has_enough_data"] else ""
+    return f"{found}, which cost {_number(row['expected_lost_gpu_hours'])}{limits} GPU-hours"
 
 
 def _rate_in_words(row: dict[str, Any]) -> str:

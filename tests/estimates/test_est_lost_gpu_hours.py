@@ -1,5 +1,8 @@
 """What infrastructure is expected to have cost: weighted by probability, with limits, by period and by cause."""
 
+import math
+from pathlib import Path
+
 import pytest
 
 from assets.estimates.est_failure_rates import est_failure_rates
@@ -90,3 +93,11 @@ def test_no_loss_has_no_upper_limit_and_what_nobody_could_see_is_unknown(losses)
     assert [blind[name] for name in names] == [None] * 4
     assert blind["method"] == "not_observable"
     assert "not observable" in blind["note"]
+
+
+def test_the_credit_statement_has_the_same_limits():
+    macro = Path(__file__).parents[2] / "dbt_project" / "macros" / "expected_loss_limit.sql"
+    assert "1.6448536269514722 * sqrt(ln(1 +" in macro.read_text(encoding="utf-8")
+    found = loss_interval(100.0, 2000.0)
+    factor = math.exp(1.6448536269514722 * math.sqrt(math.log(1 + 2000 / 100**2)))
+    assert (float(found.low), float(found.high)) == pytest.approx((100 / factor, 100 * factor))

@@ -93,7 +93,7 @@ def test_the_headline_numbers_are_those_of_the_metrics(home):
 
 
 def test_a_cluster_of_which_too_little_was_seen_has_no_series_of_estimates(home):
-    names = {"failures_per_1000_node_days", "mttf_hours", "ettr_measured_ratio", "lemons"}
+    names = {"failures_per_1000_node_days", "mttf_hours", "ettr_measured_ratio", "expected_lost_gpu_hours", "lemons"}
     before = {name: values(parse(home), name, cluster="alpha") for name in names}
     with duckdb.connect(str(home.published_file), read_only=True) as con:
         tables = [
@@ -115,12 +115,13 @@ def test_what_is_unknown_is_absent_and_never_zero(home):
     write(home, "update estimates.est_failure_rates set failures_per_1000_node_days = null")
     write(home, "update estimates.est_mttf_projections set mttf_hours_high = 'inf'::double, mttf_hours = 'nan'::double")
     write(home, "update estimates.est_lemon_nodes set verdict = 'not enough data'")
-    write(home, "update marts.agg_lost_goodput set first_order_gpu_hours = null")
+    write(home, "update estimates.est_lost_gpu_hours set expected_lost_gpu_hours = null")
     found = parse(home)
     for name in ("data_through_timestamp_seconds", "gpus", "failures_per_1000_node_days", "mttf_hours", "lemons"):
         assert values(found, name) == [], name
     assert values(found, "mttf_hours_high") == []
-    assert values(found, "lost_gpu_hours", loss="failures") == []
+    assert values(found, "expected_lost_gpu_hours") == []
+    assert values(found, "expected_lost_gpu_hours_high", period="study")
     assert values(found, "failures_per_1000_node_days_high")
 
 
@@ -306,7 +307,13 @@ def test_every_metric_that_the_dashboard_asks_for_exists():
     text = DASHBOARD.read_text(encoding="utf-8")
     asked = set(re.findall(r"faultline_([a-z0-9_]+)", text))
     assert asked - ALL == set()
-    must = {"failures_per_1000_node_days_low", "mttf_hours_high", "ettr_measured_ratio", "lost_gpu_hours", "lemons"}
+    must = {
+        "failures_per_1000_node_days_low",
+        "mttf_hours_high",
+        "ettr_measured_ratio",
+        "expected_lost_gpu_hours",
+        "lemons",
+    }
     assert must <= asked
 
 

@@ -15,6 +15,8 @@ from orchestration.terminal import console
 
 ROW = {
     "cluster_id": "c1", "is_simulated": False, "is_stale": False, "node_count": 16, "attempts": 102, "failures": 8,
+    "expected_failures": 7.61, "expected_lost_gpu_hours": 120.4, "expected_lost_gpu_hours_low": 60.0,
+    "expected_lost_gpu_hours_high": 240.0,
     "rate": 6.5, "rate_low": 2.5, "rate_high": 13.1, "rate_failures": 8, "node_days": 1230.0,
     "population": "gpus_gt_128", "has_enough_data": True, "rate_note": None,
 }  # fmt: skip
@@ -44,13 +46,19 @@ def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "words"), [({}, "0 infrastructure failures"), ({"rate_high": None}, "failures unknown")]
+    ("found", "words"),
+    [
+        ({}, "7.61 infrastructure failures expected, which cost 120 [60, 240] GPU-hours"),
+        ({"has_enough_data": False}, "7.61 infrastructure failures expected, which cost 120 GPU-hours"),
+        ({"expected_failures": 0.0, "expected_lost_gpu_hours": 0.0}, "0 infrastructure failures expected"),
+        ({"expected_failures": None, "failures": None, "expected_lost_gpu_hours": None}, "failures unknown"),
+    ],
+    ids=["with limits", "too little for limits", "none", "none could have been seen"],
 )
-def test_no_failure_is_a_count_only_where_one_could_have_been_seen(found, words) -> None:
+def test_failures_are_those_to_expect_and_unknown_where_none_could_have_been_seen(found, words) -> None:
     out = io.StringIO()
     lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
-    row = ROW | {"failures": 0} | found
-    told = Outcome("published", 1.0, "r", "w", [row], lines, {"passed": 0, "failed": 0, "warned": 0})
+    told = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
     told.print(Console(file=out, width=1000))
     assert f"c1: 102 attempts on 16 nodes, {words}\n" in out.getvalue()
 

@@ -34,6 +34,7 @@ losses as (
         attempts.cluster_id,
         attempts.gpu_size_bin,
         'first' as loss_order,
+        coalesce(failures.incident_id, failures.attempt_id) as event_id,
         failures.posterior_probability as probability,
         failures.lost_gpu_hours
     from failures
@@ -53,6 +54,7 @@ losses as (
             when preemptions.instigator_attempt_id is null then 'unknown'
             else 'none'
         end as loss_order,
+        coalesce(preemptions.instigator_attempt_id, preemptions.attempt_id) as event_id,
         preemptions.second_order_probability as probability,
         preemptions.lost_gpu_hours
     from preemptions
@@ -81,6 +83,30 @@ lost as (
     from losses
     group by cluster_id, gpu_size_bin
 
+),
+
+events as (
+
+    select
+        cluster_id,
+        gpu_size_bin,
+        max(probability) as probability,
+        {{ exact_sum('probability * lost_gpu_hours') }} as expected_lost_gpu_hours
+    from losses
+    where loss_order in ('first', 'second')
+    group by cluster_id, gpu_size_bin, loss_order, event_id
+
+),
+
+variances as (
+
+    select
+        cluster_id,
+        gpu_size_bin,
+        {{ exact_sum(loss_variance_of_event('expected_lost_gpu_hours', 'probability')) }} as loss_variance
+    from events
+    group by cluster_id, gpu_size_bin
+
 )
 
 select
@@ -99,9 +125,19 @@ select
         else lost.instigator_unknown_gpu_hours
     end as instigator_unknown_gpu_hours,
     coalesce(lost.expected_failure_count, 0) as expected_failure_count,
-    case when coalesce(lost.loss_count, 0) = 0 then 0 else lost.expected_lost_gpu_hours end as expected_lost_gpu_hours
+    case when coalesce(lost.loss_count, 0) = 0 then 0 else lost.expected_lost_gpu_hours end as expected_lost_gpu_hours,
+    case
+        when coalesce(lost.loss_count, 0) = 0 then 0
+        else {{ expected_loss_limit('lost.expected_lost_gpu_hours', 'variances.loss_variance', '-') }}
+    end as expected_lost_gpu_hours_low,
+    {{ expected_loss_limit('lost.expected_lost_gpu_hours', 'variances.loss_variance', '+') }}
+        as expected_lost_gpu_hours_high
 from sizes
 left join lost
     on
         sizes.cluster_id = lost.cluster_id
         and sizes.gpu_size_bin is not distinct from lost.gpu_size_bin
+left join variances
+    on
+        sizes.cluster_id = variances.cluster_id
+        and sizes.gpu_size_bin is not distinct from variances.gpu_size_bin

@@ -42,8 +42,10 @@ def test_lemons_and_changes_of_a_first_publication_are_told_once(settings, web, 
         "node001: lemon, probability 99.0%; 90.0 failures per 1,000 node-days [45.0, 180], 90%; 8 failures"
     ]
     assert by_title["alpha: the failure rate changed (2)"] == [
-        "all failures: since 2026-01-10 2 incidents per 1,000 node-days, before 1, 2 [1.1, unknown] times",
-        "all failures: since 2026-02-10 4 incidents per 1,000 node-days, before 2, 2 [1.1, unknown] times",
+        "all failures: since 2026-01-10 2 [1, 4] incidents per 1,000 node-days, before 1 [0.5, 2], "
+        "2 [1.1, unknown] times",
+        "all failures: since 2026-02-10 4 [2, 8] incidents per 1,000 node-days, before 2 [1, 4], "
+        "2 [1.1, unknown] times",
     ]
     assert len(web.texts) == len(by_title) == 3
     assert any("(simulated)" in title for title in by_title)
