@@ -26,9 +26,11 @@ def lemons(
     from orchestration.reading import lemon_list
     from orchestration.reading.plan import WrongQuestion
 
-    file = settings_of(home).home.published_file
+    settings = settings_of(home)
     try:
-        answers = answer(lambda: lemon_list.list_lemons(file, cluster, limit))
+        answers = answer(
+            lambda: lemon_list.list_lemons(settings.home.published_file, cluster, limit, settings.freshness_hours)
+        )
     except WrongQuestion as error:
         raise typer.BadParameter(terminal.visible(str(error))) from None
     if as_json:

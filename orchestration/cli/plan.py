@@ -97,9 +97,10 @@ def plan(  # noqa: PLR0917
     if rate is not None:
         found = planning.plan_at_rate(rate, run)
     else:
-        file = settings_of(home).home.published_file
+        settings = settings_of(home)
+        file = settings.home.published_file
         try:
-            found = answer(lambda: planning.plan_on_cluster(file, cluster, run))
+            found = answer(lambda: planning.plan_on_cluster(file, cluster, run, settings.freshness_hours))
         except planning.WrongQuestion as error:
             raise typer.BadParameter(terminal.visible(str(error))) from None
     if html is not None:

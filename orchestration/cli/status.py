@@ -45,5 +45,5 @@ def status(
         return
     from orchestration.reading.status import show_status
 
-    if not answer(lambda: show_status(settings.home, as_json)):
+    if not answer(lambda: show_status(settings.home, as_json, settings.freshness_hours)):
         raise typer.Exit(1)

@@ -14,6 +14,8 @@ from assets.report.actions import lemon_words, saving_of
 from assets.report.numbers import short
 from assets.report.wording import stale
 from assets.rows import rows_of
+from orchestration.environment import HomeSettings
+from orchestration.reading.age import as_of, with_age
 from orchestration.reading.plan import WrongQuestion
 from orchestration.reading.published import ReadingError, published
 from orchestration.terminal import say_lines
@@ -37,6 +39,7 @@ CLUSTERS = """
         coalesce(bool_or((to_json(clusters)->>'is_stale')::boolean), false) as is_stale,
         any_value(to_json(clusters)->>'stale_reason') as stale_reason,
         any_value((to_json(clusters)->>'built_at')::timestamp) as built_at,
+        any_value((to_json(clusters)->>'data_through_at')::timestamp) as data_through_at,
         min(nodes.window_start_date) as window_start_date,
         min(nodes.window_end_date) as window_end_date,
         count(nodes.node_id) as node_count,
@@ -128,7 +131,12 @@ JUDGED = ("lemon_count", "watch_count", "ok_count", "fleet_rate", "p_value", "fa
 """What is unknown of a cluster of which too little was seen."""
 
 
-def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = None) -> list[Answer]:
+def list_lemons(
+    path: Path,
+    cluster_id: str | None = None,
+    limit: int | None = None,
+    fresh_hours: float = HomeSettings.freshness_hours,
+) -> list[Answer]:
     """Read each cluster's lemons and the nodes to watch.
 
     Parameters
@@ -139,6 +147,8 @@ def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = N
         One cluster only.
     limit
         At most so many nodes are described; the exclude line names every lemon all the same.
+    fresh_hours
+        Data that ends longer ago is called old.
 
     Raises
     ------
@@ -160,7 +170,9 @@ def list_lemons(path: Path, cluster_id: str | None = None, limit: int | None = N
             own = [node for node in nodes if node["cluster_id"] == cluster["cluster_id"] and cluster["has_enough_data"]]
             names = [node["node_name"] for node in own if node["verdict"] == "lemon"]
             judged = {} if cluster["has_enough_data"] else dict.fromkeys(JUDGED)
-            answers.append({**cluster, **judged, "exclude": exclude_option(names), "nodes": own[:limit]})
+            answers.append(
+                {**with_age(cluster, fresh_hours), **judged, "exclude": exclude_option(names), "nodes": own[:limit]}
+            )
     return answers
 
 
@@ -178,7 +190,7 @@ def print_lemons(answers: list[Answer]) -> None:
 def lines_of(answer: Answer) -> list[str]:
     """Put one cluster's list into lines."""
     name = f"{answer['cluster_id']}{' (a simulated cluster)' if answer['is_simulated'] else ''}"
-    old = [stale(answer)] if answer["is_stale"] else []
+    old = [line for line in (stale(answer), as_of(answer) if answer["is_old"] else "") if line]
     if not answer["node_count"] or not answer["has_enough_data"]:
         return [f"{name}: nothing can be told of its nodes: {answer['refusal']}", *old]
     days = f"{answer['window_start_date']} to {answer['window_end_date']}"
@@ -205,7 +217,7 @@ def lines_of(answer: Answer) -> list[str]:
     if hidden:
         lines.append(f"{hidden} more: raise --limit")
     if answer["exclude"]:
-        lines += ["", answer["exclude"]]
+        lines += ["", f"# {as_of(answer) or 'of unknown age'}", answer["exclude"]]
     return lines
 
 

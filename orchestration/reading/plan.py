@@ -28,6 +28,8 @@ from assets.model.run_plan import (
 from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
 from assets.report.wording import stale
 from assets.rows import rows_of
+from orchestration.environment import HomeSettings
+from orchestration.reading.age import as_of, with_age
 from orchestration.reading.plan_assumptions import assumptions
 from orchestration.reading.plan_prior import answers_with_prior
 from orchestration.reading.published import ReadingError, published
@@ -49,6 +51,7 @@ RATES = """
         coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
         to_json(clusters)->>'stale_reason' as stale_reason,
         (to_json(clusters)->>'built_at')::timestamp as built_at,
+        (to_json(clusters)->>'data_through_at')::timestamp as data_through_at,
         rates.population,
         rates.counted_as,
         rates.failure_count,
@@ -122,7 +125,9 @@ class WrongQuestion(Exception):
     """The cluster does not exist, or none was named among several; the text lists them, on one line."""
 
 
-def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[str, Any]:
+def plan_on_cluster(
+    path: Path, cluster_id: str | None, run: RunToPlan, fresh_hours: float = HomeSettings.freshness_hours
+) -> dict[str, Any]:
     """Plan with the measured rate of a cluster; without a name, of the only cluster.
 
     Raises
@@ -137,7 +142,9 @@ def plan_on_cluster(path: Path, cluster_id: str | None, run: RunToPlan) -> dict[
             con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length(), months=MONTHS, repairs=REPAIRS)
         )
         reaches = {row["cluster_id"]: row for row in rows_of(con, REACH)} if rows_of(con, KNOWS_REACH) else {}
-    clusters = {rate["cluster_id"]: rate | reaches.get(rate["cluster_id"], {}) for rate in rates}
+    clusters = {
+        rate["cluster_id"]: with_age(rate, fresh_hours) | reaches.get(rate["cluster_id"], {}) for rate in rates
+    }
     if not clusters:
         raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")
     if cluster_id is None and len(clusters) > 1:
@@ -199,7 +206,7 @@ def answer_at(
     found = {
         "cluster_id": source.get("cluster_id"),
         "is_simulated": source.get("is_simulated"),
-        **{name: source.get(name) for name in ("is_stale", "stale_reason", "built_at")},
+        **{name: source.get(name) for name in ("is_stale", "stale_reason", "built_at", "data_through_at", "is_old")},
         "rate_source": "measured" if source else "given",
         "population": source.get("population"),
         "counted_as": source.get("counted_as"),
@@ -275,7 +282,7 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
     """List the caveats of an answer; a given rate has none."""
     if not source:
         return []
-    caveats = [caveat for caveat in (stale(source), source["note"]) if caveat]
+    caveats = [caveat for caveat in (as_of(source), stale(source), source["note"]) if caveat]
     low, high = source["mttf_hours_measured_low"], source["mttf_hours_measured_high"]
     is_apart = (
         low is not None and high is not None and (low > found["mttf_hours_high"] or high < found["mttf_hours_low"])

@@ -16,9 +16,11 @@ from typing import Any
 
 import duckdb
 
+from assets.report.numbers import short
 from assets.report.queries import SQL
 from assets.rows import rows_of
 from assets.site_rules import counted_by_kind
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import (
     current_publication,
@@ -27,6 +29,7 @@ from orchestration.publication.folders import (
     was_published,
 )
 from orchestration.pull.outcomes import FAILED, PULLED, in_words, last_outcome
+from orchestration.reading.age import with_age
 from orchestration.reading.published import ReadingError, one_line, published
 from orchestration.terminal import say_json, say_lines
 from orchestration.upkeep.holder import Holder, holder_of
@@ -69,6 +72,26 @@ CHECKS = """
     where run_id = (select run_id from ops.runs order by rowid desc limit 1)
 """
 KNOWS_FAILURES = "select 1 from duckdb_tables() where schema_name = 'ops' and table_name = 'cluster_failures'"
+KNOWS_LOSSES = """
+    select 1 from duckdb_tables() where schema_name = 'estimates' and table_name = 'est_lost_gpu_hours'
+"""
+NUMBERS = """
+    select
+        rates.cluster_id,
+        rates.has_enough_data,
+        rates.note,
+        if(rates.has_enough_data, rates.failures_per_1000_node_days, null) as failures_per_1000_node_days,
+        if(rates.has_enough_data, rates.failures_per_1000_node_days_low, null) as failures_per_1000_node_days_low,
+        if(rates.has_enough_data, rates.failures_per_1000_node_days_high, null) as failures_per_1000_node_days_high,
+        if(losses.has_enough_data, losses.expected_lost_gpu_hours, null) as expected_lost_gpu_hours,
+        if(losses.has_enough_data, losses.expected_lost_gpu_hours_low, null) as expected_lost_gpu_hours_low,
+        if(losses.has_enough_data, losses.expected_lost_gpu_hours_high, null) as expected_lost_gpu_hours_high
+    from estimates.est_failure_rates as rates
+    left join estimates.est_lost_gpu_hours as losses
+        on rates.cluster_id = losses.cluster_id and losses.period = 'last_30_days' and losses.loss = 'all'
+    where rates.is_reference
+"""
+"""What is expected of each cluster: its failure rate, and what its last 30 days cost."""
 WITHOUT_NUMBERS = """
     select cluster_id, string_agg(reason, chr(10) order by failed_at, reason) as reason
     from ops.cluster_failures
@@ -100,17 +123,17 @@ FRESHNESS = """
 """
 
 
-def show_status(home: Home, as_json: bool = False) -> bool:
+def show_status(home: Home, as_json: bool = False, fresh_hours: float = HomeSettings.freshness_hours) -> bool:
     """Print the last publication, the last run and how fresh the data is; tell whether all is well.
 
-    The last run failed, or a cluster is stale: then it is not.
+    The last run failed, or a cluster is stale: then it is not. Older data than `fresh_hours` is called old.
 
     Raises
     ------
     ReadingError
         As `status`; the JSON, without values, is printed before.
     """
-    found = _gathered(home)
+    found = _gathered(home, fresh_hours)
     if as_json:
         say_json(found, indent=2)
     _require_something(found, home)
@@ -121,7 +144,7 @@ def show_status(home: Home, as_json: bool = False) -> bool:
     return not (has_failed or is_stale or (found["published"] or {}).get("problem"))
 
 
-def status(home: Home) -> dict[str, Any]:
+def status(home: Home, fresh_hours: float = HomeSettings.freshness_hours) -> dict[str, Any]:
     """Gather the state of a home as plain values; times are ISO 8601 in UTC, ages in hours.
 
     Raises
@@ -129,7 +152,7 @@ def status(home: Home) -> dict[str, Any]:
     ReadingError
         The home has neither a publication nor a run.
     """
-    found = _gathered(home)
+    found = _gathered(home, fresh_hours)
     _require_something(found, home)
     return found
 
@@ -139,12 +162,12 @@ def _require_something(found: dict[str, Any], home: Home) -> None:
         raise ReadingError(f"nothing is published in {home.root} yet; run `faultline refresh` first")
 
 
-def _gathered(home: Home) -> dict[str, Any]:
+def _gathered(home: Home, fresh_hours: float) -> dict[str, Any]:
     found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
     found["refused_since"] = []
     current, pinned = current_publication(home), pinned_publication(home)
     if home.published_file.exists():
-        found |= _state_of_published_file(home)
+        found |= _state_of_published_file(home, fresh_hours)
     found["publications"] = [
         {
             "number": publication.number,
@@ -206,13 +229,17 @@ def free_of_refresh(lock_file: Path) -> Iterator[Holder | None]:
         yield None
 
 
-def _state_of_published_file(home: Home) -> dict[str, Any]:
+def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
     """Read the state of the published file; damage becomes part of the state."""
     try:
         with published(home.published_file) as con:
             last = _aged(_first(con, PUBLICATION) or {}, "published_at")
+            numbers = {row["cluster_id"]: row for row in (_rows(con, NUMBERS) if _rows(con, KNOWS_LOSSES) else [])}
             found = _state(con) | {
-                "clusters": [_aged(row, "newest_at") for row in _rows(con, FRESHNESS)],
+                "clusters": [
+                    _aged(plain(with_age(row, fresh_hours)), "newest_at") | {"numbers": numbers.get(row["cluster_id"])}
+                    for row in rows_of(con, FRESHNESS)
+                ],
                 "clusters_without_numbers": _rows(con, WITHOUT_NUMBERS) if _rows(con, KNOWS_FAILURES) else [],
                 "unmapped": {row["kind"]: row["signal_count"] for row in _rows(con, UNMAPPED)}
                 if _rows(con, KNOWS_UNMAPPED)
@@ -318,6 +345,7 @@ def _cluster_lines(found: dict[str, Any]) -> list[str]:
             else "empty"
         )
         lines.append(f"cluster    {name}: {cluster['record_count']:,} accounting records, {fresh}")
+        lines.extend(f"           {line}" for line in (_numbers_line(cluster), _old_line(cluster)) if line)
         if cluster["is_stale"]:
             lines.append(
                 f"           STALE: its numbers are of {_moment(cluster['built_at'])}; there are no newer ones:"
@@ -327,6 +355,31 @@ def _cluster_lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"cluster    {cluster['cluster_id']}: WITHOUT NUMBERS, it could not be built:")
         lines.extend(f"           {line}" for line in cluster["reason"].splitlines())
     return lines
+
+
+def _numbers_line(cluster: dict[str, Any]) -> str:
+    """Say what is expected of a cluster, with limits, or why nothing can be told."""
+    numbers = cluster["numbers"]
+    if not numbers:
+        return ""
+    if not numbers["has_enough_data"] or numbers["failures_per_1000_node_days_high"] is None:
+        return str(numbers["note"])
+    rate, lost = (_limited(numbers, name) for name in ("failures_per_1000_node_days", "expected_lost_gpu_hours"))
+    return f"{rate} failures per 1,000 node-days; {lost} GPU-hours lost in its last 30 days"
+
+
+def _limited(row: dict[str, Any], name: str) -> str:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    return f"{short(value or 0.0)} [{short(low)}, {short(high)}]"
+
+
+def _old_line(cluster: dict[str, Any]) -> str:
+    if not cluster["is_old"]:
+        return ""
+    return (
+        f"OLD: its data ends {_moment(cluster['data_through_at'])} ({_age(cluster['data_age_hours'])}); put newer logs"
+        " into its folder and run `faultline refresh`"
+    )
 
 
 def _pull_lines(pull: dict[str, Any]) -> list[str]:

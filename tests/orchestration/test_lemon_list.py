@@ -162,6 +162,20 @@ def test_a_publication_without_any_cluster_says_so(run, lemon_home, tmp_path):
     assert "faultline doctor" in result.output
 
 
+def test_the_line_to_paste_says_of_which_time_it_is(lemon_home, run, tmp_path):
+    home = Home.at(tmp_path)
+    home.published_file.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(lemon_home.published_file, home.published_file)
+    with duckdb.connect(str(home.published_file)) as con:
+        con.execute("update marts.dim_clusters set data_through_at = '2026-04-22 06:00'")
+    lines = run("--cluster", "planted", root=home.root).stdout.splitlines()
+    at = next(at for at, line in enumerate(lines) if line.startswith("--exclude="))
+    assert lines[at - 1].startswith("# as of 2026-04-22 06:00 UTC, the end of its accounting")
+    assert any(": old; put newer logs there and run `faultline refresh`" in line for line in lines[:3])
+    (found,) = json.loads(run("--cluster", "planted", "--json", root=home.root).stdout)
+    assert (found["is_old"], found["data_through_at"]) == (True, "2026-04-22T06:00:00Z")
+
+
 def test_a_cluster_of_which_too_little_was_seen_names_no_node(lemon_home, run, tmp_path):
     home = Home.at(tmp_path)
     home.published_file.parent.mkdir(parents=True, exist_ok=True)

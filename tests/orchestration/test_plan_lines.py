@@ -81,6 +81,14 @@ class TestText:
         found = answer(*asked, root=own_home.root)
         assert (found["is_stale"], found["built_at"]) == (True, "2026-04-20T02:10:00Z")
 
+    def test_the_answer_says_of_which_time_it_is(self, run, answer, own_home):
+        with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("update marts.dim_clusters set data_through_at = '2026-04-20 02:10'")
+        text = " ".join(run("--gpus", 64, "--cluster", "small", root=own_home.root).stdout.split())
+        assert "as of 2026-04-20 02:10 UTC, the end of its accounting" in text
+        assert "old; put newer logs there and run `faultline refresh`" in text
+        assert answer("--gpus", 64, "--cluster", "small", root=own_home.root)["is_old"] is True
+
     def test_only_simulated_clusters_are_called_simulated(self, run, answer):
         assert "simulated" not in run("--gpus", 64, "--cluster", "small").stdout
         assert [answer("--gpus", 64, "--cluster", name)["is_simulated"] for name in ("large", "small")] == [True, False]

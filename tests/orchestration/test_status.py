@@ -74,6 +74,31 @@ class TestStatus:
         assert not show_status(home)
         assert "STALE" in capsys.readouterr().out
 
+    def test_old_data_is_told_with_its_age_and_what_to_do(self, home, capsys):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update marts.dim_clusters set data_through_at = current_timestamp - interval 50 hour")
+        assert show_status(home, fresh_hours=36)
+        assert "put newer logs into its folder and run `faultline refresh`" in capsys.readouterr().out
+        (cluster, _) = status(home, fresh_hours=36)["clusters"]
+        assert (cluster["is_old"], round(cluster["data_age_hours"])) == (True, 50)
+        assert show_status(home, fresh_hours=72)
+        assert "OLD" not in capsys.readouterr().out
+
+    def test_what_is_expected_stands_with_its_limits_or_the_reason_why_nothing_can_be_told(self, home, capsys):
+        show_status(home)
+        text = capsys.readouterr().out
+        assert "250 [12.0, 2,000] failures per 1,000 node-days; 2.00 [1.00, 4.00] GPU-hours lost in its last 30" in text
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute(
+                "update estimates.est_failure_rates set has_enough_data = false, note = 'too little to tell: x'"
+            )
+            con.execute("update estimates.est_lost_gpu_hours set has_enough_data = false")
+        show_status(home)
+        assert "too little to tell: x" in (text := capsys.readouterr().out)
+        assert "per 1,000 node-days" not in text
+        numbers = status(home)["clusters"][0]["numbers"]
+        assert numbers["failures_per_1000_node_days"] is numbers["expected_lost_gpu_hours"] is None
+
     def test_while_a_refresh_runs_the_working_file_is_not_touched(self, home):
         build(home.working_file)
         with subprocess.Popen(

@@ -164,9 +164,7 @@ select
     clusters.restart_minutes,
     clusters.write_minutes,
     coalesce(accounting.first_at, node_totals.first_at) as first_at,
-    greatest(
-        coalesce(accounting.last_at, node_totals.last_at), coalesce(node_totals.last_at, accounting.last_at)
-    ) as last_at,
+    coalesce(accounting.last_at, node_totals.last_at) as last_at,
     study_periods.study_from_at,
     study_periods.study_to_at,
     study_periods.data_through_at,

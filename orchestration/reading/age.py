@@ -1,0 +1,31 @@
+"""How old the data of a cluster is, and whether that is older than `FAULTLINE_FRESHNESS_HOURS` allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from assets.report.numbers import duration, moment
+
+
+def with_age(row: Mapping[str, Any], fresh_hours: float) -> dict[str, Any]:
+    """Add `data_age_hours` and `is_old` to a row with `data_through_at`, which is UTC without a zone or None.
+
+    >>> with_age({"data_through_at": None}, 36)
+    {'data_through_at': None, 'data_age_hours': None, 'is_old': False}
+    """
+    end: datetime | None = row["data_through_at"]
+    hours = None if end is None else (datetime.now(UTC).replace(tzinfo=None) - end).total_seconds() / 3600
+    age = None if hours is None else round(hours, 2)
+    return {**row, "data_age_hours": age, "is_old": hours is not None and hours > fresh_hours}
+
+
+def as_of(row: Mapping[str, Any]) -> str:
+    """Say of which time the numbers of a row are that `with_age` has made, and what makes old ones newer."""
+    if row["data_through_at"] is None:
+        return ""
+    said = f"as of {moment(row['data_through_at'])} UTC, the end of its accounting"
+    if not row["is_old"]:
+        return said
+    return f"{said}, {duration(row['data_age_hours'])} ago: old; put newer logs there and run `faultline refresh`"
