@@ -1,0 +1,114 @@
+"""One truth: no page and no command says another number of the same thing than another one does.
+
+Each statement of a number that a reader may hold against another is found by its words, in all pages, in the summary,
+in what commands print and in the metrics. All that are about one thing have one value.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+
+from assets.report.numbers import duration, short
+from assets.report.page import build, render
+from assets.report.queries import Frames, read_frames
+from assets.report.summary import write_summary
+from orchestration.environment import HomeSettings
+from orchestration.home import Home
+from orchestration.metrics.collecting import exposition
+from orchestration.reading.published import published
+from orchestration.refresh.outcome import read_outcome
+from tests.report.planting import MADE_AT
+from tests.report.reading import pages, parse, table
+
+CAPTURE_AND_MINIMAL = {"testbed", "secrets", "time-limits", "checkpoints-every-ten-minutes"}
+NUMBER = r"([\d,]*\.?\d+)"
+LIMITS = r"(?: \[[^]]+\])?"
+STATEMENTS = {
+    "expected loss of the study, all jobs, GPU-hours": (
+        rf"{NUMBER} GPU-hours{LIMITS}(?: \([^)]+\))? were lost to failures",
+        rf"{NUMBER} GPU-hours lost, each loss counted with its probability",
+        rf"infrastructure failures? expected, which cost {NUMBER}{LIMITS} GPU-hours",
+    ),
+    "failures expected, all jobs": (rf"(?<![\d.,]){NUMBER} infrastructure failures?(?=[,:]| in | expected)",),
+    "rate that is quoted, per 1,000 node-days": (
+        rf"Failures per 1,000 node-days, [^:]+?: {NUMBER} \[",
+        rf"failure rate {NUMBER} per 1,000 node-days",
+    ),
+    "MTTF of the whole cluster": (r"MTTF of a job on all [\d,]+ GPUs:? ([\d.,]+ \w+) \[",),
+    "verdict on the last month": (r"(Worse than|Better than|No change shown since|Cannot tell whether it is worse)",),
+}
+"""What a number is of (definition, population, unit), and the words that say it."""
+SERIES = {
+    "failures_per_1000_node_days": ("", "failure rate {} per 1,000 node-days", short),
+    "mttf_hours": ('job="whole_cluster"', "MTTF of a job on all 1 GPUs {} [", duration),
+    "expected_infrastructure_failures": ("", "{} infrastructure failures expected", short),
+    "expected_lost_gpu_hours": ('period="study"', "{} GPU-hours lost, each loss counted with its probability", short),
+}
+"""Labels that a series of the metrics has, and how a page says what it tells."""
+Told = dict[str, dict[str, dict[str, set[str]]]]
+
+
+def statements(text: str) -> Iterator[tuple[str, str]]:
+    """Find what a text says, by what it is about; without the zeros that one writer adds and another does not."""
+    for thing, patterns in STATEMENTS.items():
+        for value in (value for pattern in patterns for value in re.findall(pattern, text)):
+            yield thing, f"{float(value.replace(',', '')):g}" if value[-1].isdigit() else value
+
+
+def told_by(home: Home, names: set[str]) -> Told:
+    """Gather what each source says of each cluster, by what it is about."""
+    with published(home.published_file) as con:
+        frames = read_frames(con)
+    chosen = [row for row in frames["clusters"] if row["is_simulated"] or row["cluster_id"] in names]
+    page = build(Frames({**frames, "clusters": chosen}), MADE_AT)
+    told: Told = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+    root, summary = parse(render(page, "")), write_summary(page, None, MADE_AT)
+    series, outcome = exposition(HomeSettings(home)).decode(), read_outcome(home, "published", 0.0)
+    outcome.print(Console(file=(screen := io.StringIO()), width=1000))
+    printed = screen.getvalue()
+    index = {row[0].split(" ")[0]: row for row in table(root, "All clusters").rows()}
+    for chapter in page.chapters:
+        name = chapter.cluster_id
+        texts = {leaf.attributes["id"]: leaf.text for leaf in pages(root, chapter.anchor).children}
+        texts["summary.md"] = "".join(part for part in summary.split("\n* ") if part.startswith(f"**{name}**"))
+        texts["refresh"] = "".join(part for part in printed.split("\n\n") if part.startswith((f"{name}:", f"{name} (")))
+        rate, mttf, lost = (cell.partition(" [")[0] for cell in index[name][2:5])
+        cells = {"failures_per_1000_node_days": rate, "mttf_hours": mttf, "expected_lost_gpu_hours": lost}
+        texts["index"] = "; ".join(SERIES[metric][1].format(cell) for metric, cell in cells.items())
+        for metric, (label, phrase, write) in SERIES.items():
+            named = rf'^faultline_{metric}{{cluster="{re.escape(name)}",.*{label}.*}} (\S+)$'
+            found = re.findall(named, series, re.MULTILINE)
+            texts[f"metric {metric}"] = "; ".join(phrase.format(write(float(value))) for value in found)
+        for source, text in texts.items():
+            for thing, value in statements(text):
+                told[name][thing][source].add(value)
+    return told
+
+
+@pytest.fixture(scope="module")
+def told(minimal_home: Home, many_clusters: object) -> Told:
+    """What is said of the capture, of the simulated clusters and of three minimal ones."""
+    return told_by(minimal_home, CAPTURE_AND_MINIMAL)
+
+
+def test_no_source_says_another_number_of_the_same_thing(told):
+    assert len(told) >= len(CAPTURE_AND_MINIMAL) + 1
+    for cluster, things in told.items():
+        for thing, sources in things.items():
+            assert len(set().union(*sources.values())) == 1, (cluster, thing, dict(sources))
+
+
+def test_each_number_is_told_in_several_places(told):
+    for thing in STATEMENTS:
+        assert max(len(things[thing]) for things in told.values()) >= 3, thing
+
+
+def test_no_source_tells_a_rate_of_a_cluster_of_minutes(told):
+    assert not told["testbed"]["rate that is quoted, per 1,000 node-days"]
+    assert not told["testbed"]["MTTF of the whole cluster"]
