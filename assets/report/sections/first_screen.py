@@ -13,7 +13,7 @@ from assets.report.sections.ettr import waiting
 from assets.report.sections.gaps import missing_kinds
 from assets.report.sections.headline import COUNTED, has_enough, period, reference_of, through, utilisation
 from assets.report.tables import ends
-from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate
+from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate, sentence
 
 WINDOW = 30
 CANNOT_TELL = "cannot tell"
@@ -55,11 +55,11 @@ def change_of(own: Own) -> Change:
     if reference.get("node_days") and reference["failure_count"] is None:
         return Change(f"How often machines fail is unknown: {reference['note']}.", UNKNOWN)
     if not has_enough(own):
-        return Change(
-            f"Too little to tell: {short(reference.get('node_days') or 0)} node-days were seen. The pages show what "
-            "happened; of the machine they say next to nothing yet.",
-            LITTLE,
+        why = (reference.get("note") or "nothing was seen").rpartition(f"{LITTLE}: ")[2].partition("; ")[0]
+        said = (
+            f"{sentence(f'{LITTLE}: {why}')} The pages show what happened; of the machine they say next to nothing yet."
         )
+        return Change(said, LITTLE)
     population = reference.get("population")
     row = own.row("rate_ratios", comparison="months", counted_as="incidents", population=population)
     if not row.get("node_days") or not row["other_node_days"]:
