@@ -142,9 +142,7 @@ def plan_on_cluster(
             con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length(), months=MONTHS, repairs=REPAIRS)
         )
         reaches = {row["cluster_id"]: row for row in rows_of(con, REACH)} if rows_of(con, KNOWS_REACH) else {}
-    clusters = {
-        rate["cluster_id"]: with_age(rate, fresh_hours) | reaches.get(rate["cluster_id"], {}) for rate in rates
-    }
+    clusters = {rate["cluster_id"]: with_age(rate, fresh_hours) | reaches.get(rate["cluster_id"], {}) for rate in rates}
     if not clusters:
         raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")
     if cluster_id is None and len(clusters) > 1:
