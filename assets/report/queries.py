@@ -92,6 +92,8 @@ PUBLISHED = {
     "losses": "estimates.est_lost_gpu_hours order by period, loss",
     "lost_by_account": "marts.agg_lost_hours_by_account "
     "order by expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
+    "lost_by_month": "marts.agg_lost_hours_by_account_monthly "
+    "order by month_date desc, expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
     "mttf": "estimates.est_mttf_by_size order by gpu_size_bin",
     "projections": "estimates.est_mttf_projections order by gpu_count",
     "rate_changes": "estimates.est_rate_changes order by failure_category != 'all', failure_category, changed_at",

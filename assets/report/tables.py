@@ -43,6 +43,8 @@ class Col:
     """What is written where there is no value."""
     filter: str = ""
     """Name by which an address selects rows: `#<cluster>/<page>/<filter>=<text>`."""
+    is_picked: bool = False
+    """One of its values is picked, the first row's to begin with, and only rows that have it are shown."""
     has_swatch: bool = False
     """Has the colour of the row's category before it."""
     is_code: bool = False
@@ -51,8 +53,12 @@ class Col:
     def head(self, level: str = "") -> dict[str, Any]:
         """Give what the page's script reads of the column."""
         name, is_numeric = self.heading.removeprefix("#"), self.heading.startswith("#")
-        filtered = {"f": self.filter} if self.filter else {}
-        return {"name": name.replace("{level}", level), "n": int(is_numeric), **filtered}
+        marks = {"f": self.filter, "p": self.is_picked}
+        return {
+            "name": name.replace("{level}", level),
+            "n": int(is_numeric),
+            **{key: mark for key, mark in marks.items() if mark},
+        }
 
     def text(self, row: Row) -> str:
         """Write the value of a row alone."""

@@ -131,6 +131,13 @@ from losses
 inner join marts.fct_attempts using (cluster_id, attempt_id)
 group by all;
 
+insert into marts.agg_lost_hours_by_account_monthly by name
+select
+    months.month_date,
+    accounts.*
+from marts.agg_lost_hours_by_account as accounts
+cross join (select unnest([date '2026-08-01', date '2026-09-01']) as month_date) as months;
+
 insert into marts.agg_crash_loops by name
 select
     'demo' as cluster_id,

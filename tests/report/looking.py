@@ -4,9 +4,11 @@ from __future__ import annotations
 
 OVERLAPS = """(() => {
   const boxes = Array.from(document.querySelectorAll(
-    "article:not([hidden]) :is(h1, h2, p, dt, dd, td > bdi, td > a, th button, figcaption, .tool, summary, " +
+    "article:not([hidden]) :is(h1, h2, p, dt, dd, td > bdi, td > a, th button, figcaption, .head strong, .tool, " +
+    "input, select, summary, " +
     ".chart svg text)"
-  )).filter((node) => node.textContent.trim() && node.getAttribute('opacity') !== '0' && node.getClientRects().length)
+  )).filter((node) => node.textContent.trim() || node.type === 'search')
+    .filter((node) => node.getAttribute('opacity') !== '0' && node.getClientRects().length)
     .filter((node) => !node.closest('.unseen') && !node.closest('details:not([open])'))
     .map((node) => [node, node.getBoundingClientRect()]).filter(([, box]) => box.width > 1 && box.height > 1);
   const found = [];
@@ -31,6 +33,28 @@ CUT = """(() => {
   return wide > 1 ? ['the page is ' + wide + ' wider than the window'] : outside.slice(0, 5);
 })()"""
 """What is wider than the window, and labels that leave their chart."""
+EMPTY = """(() => {
+  const seen = Array.from(document.querySelectorAll(
+    'article:not([hidden]) :is(h1, h2, h3, p, li, dt, dd, bdi, small, code, figcaption, caption, strong, summary, ' +
+    'th, label, input, select, button, .chart, nav a)'
+  )).map((node) => node.getBoundingClientRect())
+    .filter((box) => box.width > 1 && box.height > 1 && box.left < window.innerWidth && box.right > 0)
+    .sort((one, other) => one.top - other.top);
+  const found = [];
+  let foot = seen.length ? seen[0].top : 0;
+  for (const box of seen) {
+    if (box.top - foot > 100) found.push('nothing for ' + Math.round(box.top - foot) + ' px at ' + Math.round(foot));
+    foot = Math.max(foot, box.bottom);
+  }
+  return found.slice(0, 5);
+})()"""
+"""Bands of a page across which a reader sees nothing, such as a row that a text outside of the window makes tall."""
+LATE = """(() => {
+  const parts = Array.from(document.querySelectorAll('article:not([hidden]) :is(.chart, [data-table-of])'));
+  const long = parts.findIndex((part) => part.querySelectorAll('tbody tr').length >= 25);
+  return long < 0 ? [] : parts.slice(long).filter((part) => part.matches('figure > .chart')).map((part) => part.id);
+})()"""
+"""Figures that stand behind a table of 25 rows."""
 BARE = """Array.from(document.querySelectorAll('article:not([hidden]) figure .chart')).filter((box) => {
   const marks = box.querySelectorAll('svg .role-mark :is(path, rect, line, text, image)');
   return !box.closest('details:not([open])') && !(box.dataset.chart === 'drawn' && marks.length);

@@ -105,6 +105,19 @@ def test_a_date_stays_on_one_line(opened):
     assert opened.run(f"{said}.filter((node) => {bare}).length") == 0
 
 
+def test_an_account_of_a_month_is_one_click_and_a_choice_away(opened):
+    opened.go("demo/losses")
+    holder = "document.querySelector('article:not([hidden]) [data-table-of$=\"in one month\"]')"
+    months = opened.run(f"Array.from({holder}.querySelectorAll('option'), (option) => option.text)")
+    assert months == sorted(months, reverse=True)
+    shown = f"Array.from({holder}.querySelectorAll('tbody td:first-child'), (cell) => cell.innerText)"
+    assert set(opened.run(shown)) == {months[0]}
+    opened.run(f"{holder}.querySelector('select').value = '{months[-1]}'")
+    opened.run(f"{holder}.querySelector('select').dispatchEvent(new Event('change'))")
+    assert set(opened.run(shown)) == {months[-1]}
+    assert opened.run(f"{holder}.getBoundingClientRect().top + window.scrollY") < 1800
+
+
 def test_a_table_is_sorted_searched_and_turned(opened):
     opened.go("demo/failures")
     times = rows(opened, "[data-section=failures] tbody tr td:first-child")

@@ -24,7 +24,7 @@ from assets.warehouse import Warehouse
 from orchestration.home import Home
 from tests.conftest import CAPTURE, new_home, refresh
 from tests.report.browser import Tab, browser
-from tests.report.looking import BARE, CUT, LOST, OVERLAPS, SORTED
+from tests.report.looking import BARE, CUT, EMPTY, LATE, LOST, OVERLAPS, SORTED
 from tests.report.planting import MADE_AT
 from tests.report.test_report_what_if import INPUTS, model
 from tests.warehouses import create_tables
@@ -33,6 +33,7 @@ pytestmark = pytest.mark.slow
 
 SCALE = os.environ.get("FAULTLINE_TEST_SCALE", "1")
 LOOKS = [(width, scheme) for width in (1440, 768, 390) for scheme in ("light", "dark")]
+SEEN = {"on each other": OVERLAPS, "cut": CUT, "bare": BARE, "empty": EMPTY, "behind a long table": LATE}
 AXE = """axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violations.map((violation) =>
   violation.id + ': ' + violation.nodes.slice(0, 3).map((node) => node.target.join(' ')).join(', ')))"""
 
@@ -108,11 +109,23 @@ def test_every_page_is_whole(tab, report, width, scheme):
     wrong = {}
     for page in opened(tab, report, width, scheme):
         tab.go(page)
-        found = {name: tab.run(script) for name, script in (("on each other", OVERLAPS), ("cut", CUT), ("bare", BARE))}
+        found = {name: tab.run(script) for name, script in SEEN.items()}
         wrong |= {f"{page}: {name}": said for name, said in found.items() if said}
     assert wrong == {}
     assert tab.problems == []
     assert tab.run("document.documentElement.dataset.problems || ''") == ""
+
+
+def test_every_page_is_whole_on_paper(tab, report):
+    wrong = {}
+    for page in opened(tab, report, 718):
+        tab.go(page)
+        tab.run("window.dispatchEvent(new Event('beforeprint'))")
+        tab.show(718, media="print")
+        wrong |= {page: said} if (said := tab.run(EMPTY) + tab.run(OVERLAPS)) else {}
+        tab.show(718)
+        tab.run("window.dispatchEvent(new Event('afterprint'))")
+    assert wrong == {}
 
 
 def test_every_column_sorts_and_every_link_leads_somewhere(tab, report):

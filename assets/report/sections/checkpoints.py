@@ -11,7 +11,7 @@ import numpy as np
 from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr_exact
 from assets.report.blocks import Cell, Figure, Section, Table, Text, section
-from assets.report.charts import INK, Spec, at, figure, labelled, layer, name, named_ticks, told
+from assets.report.charts import INK, Spec, at, figure, layer, name, named_ticks, told
 from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, level_of, table
@@ -91,7 +91,8 @@ def _figure(sizes: list[Row], mine: Row) -> Figure:
         {"rate": "Failures per 1,000 node-days", "minutes": "Minutes between checkpoints", "ettr": "Expected ETTR"},
         _layers(),
         340,
-        f"Thick lines: the longest interval with which a run of so many GPUs reaches {reached}"
+        f"Thick lines: the longest interval that reaches {reached}, of runs of "
+        f"{', '.join(gpus(row['gpu_count']) for row in reversed(sizes))}, the lowest line first"
         f"{'' if lines else ' (none does)'}. "
         + ("Solid across: this cluster's rate; dashed across: its limits. " if marked else "")
         + f"Assumed: {mine['restart_minutes']:g} min to restart, {_cost(mine['write_minutes'])} to write a "
@@ -134,7 +135,6 @@ def _layers() -> list[Spec]:
         layer("text", "own", align="left", dx=6, fontSize=11, fontWeight="bold", color=INK, x={"value": "width"},
               y=at("y", y), text=name("label")),
         layer("text", fontSize=10, **place, text=name("label"), color=ink),
-        *labelled("label", "target", dx=8, dy=-8, fontWeight="bold", **place),
     ]  # fmt: skip
 
 
@@ -143,11 +143,11 @@ def _cost(value: float) -> str:
 
 
 def _line(plan: Row, target: float, costs: dict[str, float]) -> list[Row]:
-    """Place the longest interval that reaches the target at each rate, those inside the grid; the first is labelled."""
+    """Place the longest interval that reaches the target at each rate, those inside the grid."""
     longest = longest_minutes(plan["node_count"] * np.array(RATES) / 1000, target, **costs)
     places = [(y, position(value, MINUTES)) for y, value in enumerate(longest.tolist()) if not math.isnan(value)]
     inside, size = [(x, y) for y, x in places if -0.5 <= x <= len(MINUTES) - 0.5], gpus(plan["gpu_count"])
-    return [{"x": x, "y": y, "size": size, "label": "" if place else size} for place, (x, y) in enumerate(inside)]
+    return [{"x": x, "y": y, "size": size} for x, y in inside]
 
 
 def _marked(mine: Row) -> list[Row]:

@@ -92,7 +92,7 @@ def losses(own: Own) -> Section:
             "others that made room for their restarts.",
         )
         or "No job run failed three times and more in a row: no crash loop.",
-        *_statement(owed, sizes, price if currency else None, currency),
+        *_statement(owed, own.rows("lost_by_month"), sizes, price if currency else None, currency),
         note(NOTE) if own.cluster["are_names_hidden"] else None,
     )
 
@@ -183,7 +183,9 @@ def _bars(size: Row, failed: list[Row], shades: dict[str, str], price: float | N
     ]
 
 
-def _statement(owed: list[Row], sizes: list[Row], price: float | None, currency: str) -> list[Block | None]:
+def _statement(
+    owed: list[Row], monthly: list[Row], sizes: list[Row], price: float | None, currency: str
+) -> list[Block | None]:
     if not owed:
         return [note("No lost work is known by account.")]
     money = Col(f"#Lost ({currency})", lambda row: short(_times(row["expected_lost_gpu_hours"], price), 4))
@@ -191,6 +193,10 @@ def _statement(owed: list[Row], sizes: list[Row], price: float | None, currency:
     by_account = [
         {"account": account, "user_count": len(rows), **_added(rows, *COUNTS, "lost_gpu_hours")}
         for account, rows in grouped(owed, "account").items()
+    ]
+    by_month = [
+        {"month": f"{month:%Y-%m}", "account": account, **_added(rows, *COUNTS, "lost_gpu_hours")}
+        for (month, account), rows in grouped(monthly, "month_date", "account").items()
     ]
     total = _added(owed, *COUNTS, "lost_gpu_hours")
     without_price = "" if price else "No price per GPU-hour is configured, so there is no sum of money. "
@@ -201,6 +207,11 @@ def _statement(owed: list[Row], sizes: list[Row], price: float | None, currency:
             "GPU-hours lost by account",
             sorted(by_account, key=lambda row: (-(row["expected_lost_gpu_hours"] or 0.0), printable(row["account"]))),
             (Col("Account", "account"), Col("#Users", "user_count", whole), *columns),
+        ),
+        table(
+            "GPU-hours lost by account in one month",
+            sorted(by_month, key=lambda row: (row["month"], row["expected_lost_gpu_hours"] or 0.0), reverse=True),
+            (Col("Month", "month", is_picked=True), Col("Account", "account"), *columns),
         ),
         table(
             "Credit statement: GPU-hours lost by account and user",

@@ -165,7 +165,11 @@
     const search = make("input", { type: "search", placeholder: "Search", "aria-label": "Search in: " + data.caption,
       input: () => update({ search: search.value.toLowerCase(), page: 0 }) });
     const title = holder.closest("details") ? null : make("strong", {}, data.caption);
-    const tools = make("div", { class: "tools" }, chip, cells.length > 8 ? search : null, counted,
+    const picked = data.columns.findIndex((column) => column.p);
+    const values = picked < 0 ? [] : [...new Set(cells.map((row) => row[picked].t))];
+    const picker = values.length ? make("select", { "aria-label": data.columns[picked].name + " of: " + data.caption,
+      change: () => update({ page: 0 }) }, ...values.map((value) => make("option", {}, value))) : null;
+    const tools = make("div", { class: "tools" }, chip, picker, cells.length > 8 ? search : null, counted,
       back, on,
       button("CSV", () => save(data.caption + ".csv", csv(), "text/csv"), { "aria-label": "Download as CSV: " + data.caption }));
     const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": data.caption }, table);
@@ -182,7 +186,7 @@
 
     function chosen() {
       const column = state.filter ? data.columns.findIndex((each) => each.f === state.filter) : -1;
-      let rows = cells;
+      let rows = picker ? cells.filter((row) => row[picked].t === picker.value) : cells;
       if (column >= 0) rows = rows.filter((row) => row[column].t === state.value);
       if (state.search) rows = rows.filter((row) => row.some((cell) => (cell.t + " " + (cell.d || "")).toLowerCase().includes(state.search)));
       if (state.sort === null) return rows;
