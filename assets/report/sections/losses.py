@@ -209,7 +209,7 @@ def _statement(
             (Col("Account", "account"), Col("#Users", "user_count", whole), *columns),
         ),
         table(
-            "GPU-hours lost by account in one month",
+            "One month: GPU-hours lost by account",
             sorted(by_month, key=lambda row: (row["month"], row["expected_lost_gpu_hours"] or 0.0), reverse=True),
             (Col("Month", "month", is_picked=True), Col("Account", "account"), *columns),
         ),
