@@ -143,6 +143,14 @@ def texts() -> dict[str, str]:
     return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | files
 
 
+def _told(row: Row) -> Row:
+    """Make what has limits unknown where too little was seen of a cluster; counts and the note that says why stay."""
+    if row.get("has_enough_data", True):
+        return row
+    limited = [name.removesuffix("_low") for name in row if name.endswith("_low")]
+    return row | dict.fromkeys(f"{name}{end}" for name in limited for end in ("", "_low", "_high") if name + end in row)
+
+
 def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
     """Run the queries of these names, or all, and return their rows by name.
 
@@ -150,7 +158,7 @@ def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
     """
     known = {row["table_name"] for row in rows_of(con, "from duckdb_tables() where schema_name = 'raw'")}
     frames = Frames(
-        (name, rows_of(con, text) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
+        (name, list(map(_told, rows_of(con, text))) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
         for name, text in texts().items()
         if not names or name in {*names, "categories"}
     )
