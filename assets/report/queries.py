@@ -145,7 +145,7 @@ def texts() -> dict[str, str]:
 
 def _told(row: Row) -> Row:
     """Make what has limits unknown where too little was seen of a cluster; counts and the note that says why stay."""
-    if row.get("has_enough_data", True):
+    if row.get("has_enough_data") is not False:
         return row
     limited = [name.removesuffix("_low") for name in row if name.endswith("_low")]
     return row | dict.fromkeys(f"{name}{end}" for name in limited for end in ("", "_low", "_high") if name + end in row)
