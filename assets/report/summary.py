@@ -21,7 +21,7 @@ MAX_NAMES = 4
 MAX_PICTURED = 4
 MAX_TILES = 4
 TILE_CHARACTERS = 38
-_ACTIVE = re.compile(r"([\\`*_<>#@|~&]|\](?=\()|(?<=www)\.|:(?=//))")
+_ACTIVE = re.compile(r"([\\`*<>#@|~&]|(?<!\w)_|_(?!\w)|\](?=\()|(?<=www)\.|:(?=//))")
 _FULL = "* All of it: `index.html` beside this file. Intervals are in brackets; times are UTC."
 
 Screens = list[tuple[Chapter, FirstScreen]]
@@ -45,8 +45,8 @@ def worst_first(screens: Screens) -> Screens:
 def escape(text: str) -> str:
     r"""Keep a text from being a link or HTML, and what is not active in Markdown as it is read.
 
-    >>> print(escape("Missing: 18.0 [13.3, 24.0] by <b> [a](http://b) www.c"))
-    Missing: 18.0 [13.3, 24.0] by \<b\> [a\](http\://b) www\.c
+    >>> print(escape("gpu_01: 18.0 [13.3, 24.0] by <b> [a](http://b) www.c _d_"))
+    gpu_01: 18.0 [13.3, 24.0] by \<b\> [a\](http\://b) www\.c \_d\_
     """
     return _ACTIVE.sub(r"\\\1", printable(text, 1000))
 
