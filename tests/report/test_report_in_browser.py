@@ -70,7 +70,7 @@ def test_every_page_is_whole_at_every_width(opened, page, width, scheme):
 
 def test_the_first_screen_needs_no_scrolling(opened):
     opened.go("demo")
-    assert opened.run("document.querySelector('article:not([hidden]) .age').getBoundingClientRect().bottom") <= 900
+    assert opened.run("document.querySelector('article:not([hidden]) .first').getBoundingClientRect().bottom") <= 900
     assert len(rows(opened, ".tile .value")) > 4
 
 
@@ -84,9 +84,9 @@ def test_the_bar_cuts_no_mark_however_many_clusters_there_are(tab, page, bundle,
     tab.open(file.as_uri())
     tab.run("location.hash = 'demo'")
     tab.wait("document.documentElement.dataset.page === 'demo'")
-    marks = "Array.from(document.querySelectorAll('.mainbar small')).map((mark) => mark.getBoundingClientRect())"
-    ends = [end for end in tab.run(f"{marks}.map((box) => box.right)") if end]
-    assert len(ends) == (count + 1 if count + 2 <= (8 if width > 600 else 3) else 1)
+    links = "Array.from(document.querySelectorAll('.mainbar [data-covers]'))"
+    ends = [end for end in tab.run(f"{links}.map((link) => link.getBoundingClientRect().right)") if end]
+    assert len(ends) == (count + 2 if count + 2 <= (8 if width > 600 else 3) else 1)
     frame = tab.run("document.querySelector('.mainbar nav').getBoundingClientRect().right")
     assert max(ends) <= frame <= width
     assert tab.run("document.querySelector('header').getBoundingClientRect().height") < 200
