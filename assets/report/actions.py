@@ -117,12 +117,8 @@ def saving_of(node: Row) -> Saving:
     value, low, high = (node[f"saved_gpu_hours_per_month{end}"] for end in ("", "_low", "_high"))
     if value is None:
         return Saving(note=node["saving_note"] or "its rate is not estimated")
-    cost = (
-        f"gives up {short(node['given_up_gpu_hours_per_month'])} GPU-hours of use a month: {pays(node)}".removesuffix(
-            ": "
-        )
-    )
-    return Saving(value, low, high, node["confidence_level"], cost)
+    cost = f"gives up {short(node['given_up_gpu_hours_per_month'])} GPU-hours of use a month: {pays(node)}"
+    return Saving(value, low, high, node["confidence_level"], cost.removesuffix(": "))
 
 
 def pays(node: Row) -> str:

@@ -82,16 +82,12 @@ class Measure:
 
 @dataclass(frozen=True)
 class Tile:
-    """A headline number, its unit in smaller print, what it rests on, and how it went.
-
-    `spark` has the points of a line for each run of known values, in a box of 100 by 24.
-    """
+    """A headline number, its unit in smaller print, and what it rests on."""
 
     label: str
     value: str
     unit: str = ""
     details: tuple[str, ...] = ()
-    spark: tuple[str, ...] = ()
     measure: Measure | None = None
 
 

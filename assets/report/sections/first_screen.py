@@ -82,28 +82,6 @@ def change_of(own: Own) -> Change:
     return Change(said, ratio, detail, tone, measure)
 
 
-def spark(values: Sequence[float | None]) -> tuple[str, ...]:
-    """Draw a course into a box of 100 by 24: the points of a line for each run of known values.
-
-    >>> spark([1.0, 3.0, None, 2.0, 2.0])
-    ('0,16 25,2', '75,9 100,9')
-    >>> spark([1.0])
-    ()
-    """
-    known = [value for value in values if value is not None]
-    if len(known) < 2:
-        return ()
-    low, high = min(0.0, *known), max(known) or 1.0
-    lines: list[list[str]] = [[]]
-    for place, value in enumerate(values):
-        if value is None:
-            lines.append([])
-        else:
-            x, y = 100 * place / (len(values) - 1), 23 - 21 * (value - low) / ((high - low) or 1.0)
-            lines[-1].append(f"{x:.4g},{y:.3g}")
-    return tuple(" ".join(line) for line in lines if len(line) > 1)
-
-
 def _rate_tile(own: Own) -> Tile:
     reference = reference_of(own)
     label = f"Failures per 1,000 node-days, {POPULATIONS.get(reference.get('population', ''), 'all jobs')}"
@@ -147,12 +125,6 @@ def _ettr_tile(sizes: list[Row]) -> Tile:
     )
 
 
-def _by_window(days: list[Row], name: str) -> list[float | None]:
-    """Add up a column over the last 30 days and over the 30 days before; None where a day is unknown or missing."""
-    parts = ([day[name] for day in part] for part in (days[-WINDOW:], days[-2 * WINDOW : -WINDOW]))
-    return [sum(part) if len(part) == WINDOW and None not in part else None for part in parts]
-
-
 def _loss_tile(own: Own) -> Tile:
     label, study = "GPU-hours lost to failures", losses_of(own)
     lost, unknown = (
@@ -168,28 +140,14 @@ def _loss_tile(own: Own) -> Tile:
     last, before = (losses_of(own, months)["expected_lost_gpu_hours"] for months in ("last_30_days", "30_days_before"))
     if own.row("rate_ratios", comparison="months").get("other_node_days"):
         detail.append(f"last 30 days: {short(last)}; the 30 before: {short(before)}")
-    days = own.rows("daily_work")
-    starts = range(len(days) % 7, len(days), 7)
-    weeks = [sum(day["lost_gpu_hours"] for day in days[start : start + 7]) for start in starts]
-    return Tile(label, short(lost), brackets(ends(study, "expected_lost_gpu_hours")), tuple(detail), spark(weeks), LOST)
+    return Tile(label, short(lost), brackets(ends(study, "expected_lost_gpu_hours")), tuple(detail), LOST)
 
 
 def _allocation_tile(own: Own) -> Tile:
     label, (allocated, in_service) = "GPU time allocated", utilisation(own)
     if allocated is None or not in_service:
         return Tile(label, UNKNOWN, details=("the GPU counts of nodes or of jobs are unknown",))
-    days = own.rows("daily_work")
-
-    def ratio(allocated: float | None, in_service: float | None) -> float | None:
-        return None if allocated is None or not in_service else allocated / in_service
-
-    shares = [ratio(day["allocated_gpu_hours"], day["in_service_gpu_hours"]) for day in days[1:-1]]
-    sums = (_by_window(days, name) for name in ("allocated_gpu_hours", "in_service_gpu_hours"))
-    last, before = (ratio(*part) for part in zip(*sums, strict=True))
-    details = ["of the GPU-hours in service: no estimate, so no interval"]
-    if last is not None and before is not None:
-        details.append(f"last 30 days: {share(last)}; the 30 before: {share(before)}")
-    return Tile(label, share(allocated / in_service), "", tuple(details), spark(shares))
+    return Tile(label, share(allocated / in_service), "", ("of the GPU-hours in service: no estimate, so no interval",))
 
 
 def losses_of(own: Own, months: str = "study") -> Row:

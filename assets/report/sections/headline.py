@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from assets.report.blocks import Section, Text, section
+from assets.report.blocks import Section, section
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.sections.mttf import projected
@@ -33,12 +33,10 @@ RATES = (
 
 def headline(own: Own) -> Section:
     """Build the section on what was observed, and on the numbers that are quoted."""
-    simulated = "Simulated: every log line of this cluster was made by a program. It shows the method, not a machine."
     quoted = [row for row in own.rows("projections") if row["is_cluster_size"] or row["is_largest_job"]]
     return section(
         "headline",
         "The numbers, and what they rest on",
-        Text(simulated, "warning") if own.cluster["is_simulated"] else None,
         facts(own),
         table(
             "Failure rates",
@@ -59,11 +57,6 @@ def reference_of(own: Own) -> Row:
 def has_enough(own: Own) -> bool:
     """Tell whether enough was observed for the estimates to say something of the machine."""
     return bool(reference_of(own).get("has_enough_data"))
-
-
-def could_see(own: Own) -> bool:
-    """Tell whether no failure means none: not where attempts ended FAILED and no log of their nodes was understood."""
-    return own.row("rates", population="all", counted_as="attempts").get("failure_count") is not None
 
 
 def facts(own: Own) -> str:

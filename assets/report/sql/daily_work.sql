@@ -1,23 +1,6 @@
--- Work done, and lost as far as infrastructure is likely to be the reason, day by day. One row per cluster and day.
-with lost as (
-    select cluster_id, cast(failed_at as date) as day_date, posterior_probability * lost_gpu_hours as lost_gpu_hours
-    from marts.fct_failures
-    union all
-    select
-        cluster_id, cast(preempted_at as date) as day_date,
-        second_order_probability * lost_gpu_hours as lost_gpu_hours
-    from marts.fct_preemptions
-    where is_second_order
-),
-
-lost_days as (
-    select cluster_id, day_date, sum(lost_gpu_hours) as lost_gpu_hours
-    from lost
-    group by cluster_id, day_date
-),
-
+-- GPU-hours in service and allocated, day by day. One row per cluster and day.
 -- A node counts for the part of a day that lies in the observed period.
-node_days as (
+with node_days as (
     select
         days.*,
         days.day_date < cast(nodes.first_seen_at as date) or days.day_date > cast(nodes.last_seen_at as date) as is_unseen,
@@ -30,24 +13,16 @@ node_days as (
     from marts.fct_node_days as days
     inner join marts.dim_nodes as nodes using (cluster_id, node_id)
     inner join marts.dim_clusters as clusters using (cluster_id)
-),
-
-work_days as (
-    select
-        cluster_id,
-        day_date,
-        sum(allocated_gpu_hours) as allocated_gpu_hours,
-        sum(in_service_gpu_hours) as in_service_gpu_hours,
-        coalesce(sum(in_service_gpu_hours) filter (where is_unseen), 0) as unseen_gpu_hours,
-        count(*) filter (where out_of_service_hours is null) as unknown_outage_count,
-        count(*) filter (where allocated_gpu_hours is null) as unknown_allocation_count
-    from node_days
-    group by cluster_id, day_date
 )
 
 select
-    work_days.*,
-    coalesce(lost_days.lost_gpu_hours, 0) as lost_gpu_hours
-from work_days
-left join lost_days using (cluster_id, day_date)
+    cluster_id,
+    day_date,
+    sum(allocated_gpu_hours) as allocated_gpu_hours,
+    sum(in_service_gpu_hours) as in_service_gpu_hours,
+    coalesce(sum(in_service_gpu_hours) filter (where is_unseen), 0) as unseen_gpu_hours,
+    count(*) filter (where out_of_service_hours is null) as unknown_outage_count,
+    count(*) filter (where allocated_gpu_hours is null) as unknown_allocation_count
+from node_days
+group by cluster_id, day_date
 order by cluster_id, day_date
