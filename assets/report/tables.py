@@ -43,8 +43,8 @@ class Col:
     """What is written where there is no value."""
     filter: str = ""
     """Name by which an address selects rows: `#<cluster>/<page>/<filter>=<text>`."""
-    is_picked: bool = False
-    """One of its values is picked, the first row's to begin with, and only rows that have it are shown."""
+    picked: str = ""
+    """One of its values is picked, this one to begin with, and only rows that have it are shown."""
     has_swatch: bool = False
     """Has the colour of the row's category before it."""
     is_code: bool = False
@@ -53,7 +53,7 @@ class Col:
     def head(self, level: str = "") -> dict[str, Any]:
         """Give what the page's script reads of the column."""
         name, is_numeric = self.heading.removeprefix("#"), self.heading.startswith("#")
-        marks = {"f": self.filter, "p": self.is_picked}
+        marks = {"f": self.filter, "p": self.picked}
         return {
             "name": name.replace("{level}", level),
             "n": int(is_numeric),

@@ -30,9 +30,11 @@ CUT = """(() => {
     const box = text.getBoundingClientRect(), frame = text.ownerSVGElement.getBoundingClientRect();
     return text.textContent && (box.right > frame.right + 3 || box.left < frame.left - 3);
   }).map((text) => text.textContent);
-  return wide > 1 ? ['the page is ' + wide + ' wider than the window'] : outside.slice(0, 5);
+  const tables = Array.from(document.querySelectorAll('article:not([hidden]) .scroll'))
+    .filter((table) => table.scrollWidth > table.clientWidth + 1).map((table) => table.ariaLabel);
+  return wide > 1 ? ['the page is ' + wide + ' wider than the window'] : [...outside, ...tables].slice(0, 5);
 })()"""
-"""What is wider than the window, and labels that leave their chart."""
+"""What is wider than the window, labels that leave their chart, and tables that leave the page."""
 EMPTY = """(() => {
   const seen = Array.from(document.querySelectorAll(
     'article:not([hidden]) :is(h1, h2, h3, p, li, dt, dd, bdi, small, code, figcaption, caption, strong, summary, ' +

@@ -7,50 +7,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assets.report.blocks import Cell, Chapter, FirstScreen, Section, section
+from assets.report.blocks import Chapter, FirstScreen, Section, section
 from assets.report.changes import Change
-from assets.report.numbers import UNKNOWN, printable, whole
+from assets.report.numbers import printable, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, table
 
 
-def _first(heading: str, cell: Callable[[Row, FirstScreen], Cell]) -> Col:
-    """Make a column of what stands on the first screens."""
-    return Col(heading, lambda row: cell(row, row["first"]) if row["first"] else Cell(UNKNOWN))
+def _first(heading: str, said: Callable[[FirstScreen], str], detail: Callable[[FirstScreen], str], page: str) -> Col:
+    """Make a column of what stands on the first screens; a click shows the page behind it."""
+    return Col(
+        heading,
+        lambda row: row["first"] and said(row["first"]),
+        detail=lambda row: row["first"] and detail(row["first"]),
+        link=lambda row: f"#{row['chapter'].anchor}{page}",
+    )
 
 
-def _tile(heading: str, place: int) -> Col:
+def _tile(heading: str, place: int, page: str) -> Col:
     """Make a column of a number of the first screens, with its limits."""
-    return _first(heading, lambda _, first: Cell(first.tiles[place].value, detail=first.tiles[place].unit))
+    return _first(heading, lambda first: first.tiles[place].value, lambda first: first.tiles[place].unit, page)
 
 
-def _to_do(row: Row, first: FirstScreen) -> Cell:
+def _taken_out(first: FirstScreen) -> str:
     out = sum(action.takes_out for action in first.actions)
-    detail = f"{whole(out)} to take out" if out else ""
-    return Cell(whole(len(first.actions)), detail=detail, link=f"#{row['chapter'].anchor}-actions")
+    return f"{whole(out)} to take out" if out else ""
 
 
-def _name(row: Row) -> Cell:
-    simulated = "simulated" if row["chapter"].is_simulated else ""
-    return Cell(row["chapter"].cluster_id, detail=simulated, link=f"#{row['chapter'].anchor}")
-
-
+NAME = Col(
+    "Cluster",
+    lambda row: row["chapter"].cluster_id,
+    detail=lambda row: "simulated" if row["chapter"].is_simulated else "",
+    link=lambda row: f"#{row['chapter'].anchor}",
+)
 CLUSTERS = (
-    Col("Cluster", _name),
-    _first("#Last 30 days over the 30 before", lambda _, first: Cell(first.change.ratio, detail=first.change.detail)),
-    _tile("#Failures per 1,000 node-days", 0),
-    _tile("#MTTF, whole cluster", 1),
-    _tile("#Lost GPU-hours", 3),
-    _first("#To do", _to_do),
-    _first(
-        "Data until (UTC)",
-        lambda _, first: Cell(first.age.until, detail=f"old: {first.age.ago}" if first.age.is_old else ""),
-    ),
+    NAME,
+    _first("#Last 30 days over the 30 before", lambda first: first.change.ratio, lambda first: first.change.detail,
+           "/failures"),
+    _tile("#Failures per 1,000 node-days", 0, "/failures"),
+    _tile("#MTTF, whole cluster", 1, "/ettr"),
+    _tile("#Lost GPU-hours", 3, "/losses"),
+    _first("#To do", lambda first: whole(len(first.actions)), _taken_out, "-actions"),
+    _first("Data until (UTC)", lambda first: first.age.until,
+           lambda first: f"old: {first.age.ago}" if first.age.is_old else "", "/quality"),
     Col("#Nodes", "node_count", whole),
     Col("#GPUs", "gpu_count", whole),
-)
+)  # fmt: skip
 ACTIONS = (
-    Col("Cluster", _name),
+    NAME,
     Col("What to do", lambda row: row["action"].title, detail=lambda row: row["action"].rests_on),
     Col("Why", lambda row: row["action"].reason),
     Col("Saves", lambda row: row["action"].saving.amount, detail=lambda row: row["action"].saving.note),

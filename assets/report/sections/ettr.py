@@ -114,7 +114,7 @@ def _figure(sizes: list[Row]) -> Figure | None:
         for row in rows
         for rank, (part, stem) in enumerate(PARTS.items())
     ]
-    title = "% of waiting and scheduled time; mark: expected ETTR"
+    title = "% of the time; mark: expected ETTR"
     x = {"title": title, "scale": {"domain": [0, 112]}, "axis": {"tickCount": 6}}
     y = name("size", sort=[gpus(row["gpu_size_bin"]) for row in rows], title=None, axis=NAMES_AXIS)
     once = "datum.rank == 0"

@@ -59,7 +59,7 @@ LOOPS = (
 
 def losses(own: Own) -> Section:
     """Build the section on work lost in first and second order."""
-    sizes, owed, loops = own.rows("lost_goodput"), own.rows("lost_by_account"), own.rows("crash_loops")
+    sizes, loops = own.rows("lost_goodput"), own.rows("crash_loops")
     title = "Lost goodput, and who lost it"
     if not any(row["failure_count"] or row["second_order_count"] for row in sizes):
         said = (
@@ -92,7 +92,7 @@ def losses(own: Own) -> Section:
             "others that made room for their restarts.",
         )
         or "No job run failed three times and more in a row: no crash loop.",
-        *_statement(owed, own.rows("lost_by_month"), sizes, price if currency else None, currency),
+        *_statement(own, sizes, price if currency else None, currency),
         note(NOTE) if own.cluster["are_names_hidden"] else None,
     )
 
@@ -183,9 +183,8 @@ def _bars(size: Row, failed: list[Row], shades: dict[str, str], price: float | N
     ]
 
 
-def _statement(
-    owed: list[Row], monthly: list[Row], sizes: list[Row], price: float | None, currency: str
-) -> list[Block | None]:
+def _statement(own: Own, sizes: list[Row], price: float | None, currency: str) -> list[Block | None]:
+    owed, until = own.rows("lost_by_account"), own.cluster["data_through_at"] or own.cluster["last_at"]
     if not owed:
         return [note("No lost work is known by account.")]
     money = Col(f"#Lost ({currency})", lambda row: short(_times(row["expected_lost_gpu_hours"], price), 4))
@@ -196,8 +195,11 @@ def _statement(
     ]
     by_month = [
         {"month": f"{month:%Y-%m}", "account": account, **_added(rows, *COUNTS, "lost_gpu_hours")}
-        for (month, account), rows in grouped(monthly, "month_date", "account").items()
+        for (month, account), rows in grouped(own.rows("lost_by_month"), "month_date", "account").items()
     ]
+    months = {row["month"] for row in by_month}
+    # The month in which the data ends is not over.
+    last_month = max(months - {str(until)[:7]} or months, default="")
     total = _added(owed, *COUNTS, "lost_gpu_hours")
     without_price = "" if price else "No price per GPU-hour is configured, so there is no sum of money. "
     unknown = sum(row["gpu_unknown_count"] for row in owed)
@@ -211,7 +213,7 @@ def _statement(
         table(
             "One month: GPU-hours lost by account",
             sorted(by_month, key=lambda row: (row["month"], row["expected_lost_gpu_hours"] or 0.0), reverse=True),
-            (Col("Month", "month", is_picked=True), Col("Account", "account"), *columns),
+            (Col("Month", "month", picked=last_month), Col("Account", "account"), *columns),
         ),
         table(
             "Credit statement: GPU-hours lost by account and user",

@@ -1,9 +1,7 @@
 // The page's own behaviour: addresses, tables, figures, evidence, theme. Strings of the logs only ever become text.
 (function () {
   "use strict";
-  const PAGE_ROWS = 25, PAGE_LINES = 10;
-  const NARROW = 560;
-  const TALL = 120;
+  const PAGE_ROWS = 25, PAGE_LINES = 10, PAPER_ROWS = 200, NARROW = 560, TALL = 120;
   const root = document.documentElement;
   const all = (selector, within) => Array.from((within || document).querySelectorAll(selector));
   const read = (script) => JSON.parse(script.textContent);
@@ -110,10 +108,7 @@
     return (found[1] ? -1 : 1) * value * (UNITS[found[5]] || 1);
   }
 
-  function keyOf(cell, isNumeric) {
-    if (cell.v !== undefined) return cell.v;
-    return isNumeric ? numberIn(cell.t) : cell.t;
-  }
+  const keyOf = (cell, isNumeric) => cell.v ?? (isNumeric ? numberIn(cell.t) : cell.t);
 
   function compare(a, b) {
     return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
@@ -148,7 +143,7 @@
   }
 
   function buildTable(holder, data) {
-    const state = { sort: null, down: false, search: "", page: 0, filter: "", value: "", everything: false };
+    const state = { sort: null, down: false, search: "", page: 0, filter: "", value: "", onPaper: false };
     const cells = data.rows.map((row) => row.map((cell) => (typeof cell === "string" ? { t: cell } : cell)));
     const total = data.last ? cells.pop() : null;
     const heads = data.columns.map((column, place) =>
@@ -168,7 +163,7 @@
     const picked = data.columns.findIndex((column) => column.p);
     const values = picked < 0 ? [] : [...new Set(cells.map((row) => row[picked].t))];
     const picker = values.length ? make("select", { "aria-label": data.columns[picked].name + " of: " + data.caption,
-      change: () => update({ page: 0 }) }, ...values.map((value) => make("option", {}, value))) : null;
+      change: () => update({ page: 0 }) }, ...values.map((value) => make("option", { selected: value === data.columns[picked].p }, value))) : null;
     const tools = make("div", { class: "tools" }, chip, picker, cells.length > 8 ? search : null, counted,
       back, on,
       button("CSV", () => save(data.caption + ".csv", csv(), "text/csv"), { "aria-label": "Download as CSV: " + data.caption }));
@@ -198,11 +193,12 @@
     }
 
     function draw() {
-      const rows = chosen(), isLines = holder.classList.contains("lines"), pageRows = isLines ? PAGE_LINES : PAGE_ROWS;
+      const rows = chosen(), isLines = holder.classList.contains("lines");
+      const pageRows = state.onPaper ? PAPER_ROWS : isLines ? PAGE_LINES : PAGE_ROWS;
       const last = Math.max(0, Math.ceil(rows.length / pageRows) - 1);
       state.page = Math.min(Math.max(0, state.page), last);
       const from = state.page * pageRows;
-      const part = state.everything ? rows : rows.slice(from, from + pageRows);
+      const part = rows.slice(from, from + pageRows);
       body.replaceChildren(...part.map((row) => make("tr", {}, ...row.map((cell, place) => cellOf(cell, data.columns[place])))));
       if (total && !state.search && !(state.filter && state.value)) {
         body.append(make("tr", { class: "total" }, ...total.map((cell, place) => cellOf(cell, data.columns[place]))));
@@ -225,8 +221,8 @@
         chip.setAttribute("aria-label", "Show all, not only " + state.filter + " " + state.value);
         holder.dataset.filtered = "yes";
       } else delete holder.dataset.filtered;
-      // Rows that long texts would make tall, and the other columns empty, stand as lines of "heading value".
-      if (!isLines && Array.from(body.rows).some((row) => row.offsetHeight > TALL)) {
+      // Rows that are wider than the page, or tall by long texts, stand as lines of "heading value".
+      if (!isLines && (scroll.scrollWidth > scroll.clientWidth || Array.from(body.rows).some((row) => row.offsetHeight > TALL))) {
         holder.classList.add("lines");
         draw();
       }
@@ -243,10 +239,9 @@
       return [names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
     }
 
-    holder.fit = () => { holder.classList.remove("lines"); draw(); };
+    holder.fit = (onPaper = false) => { holder.classList.remove("lines"); update({ onPaper, page: onPaper ? 0 : state.page }); };
     holder.dataset.tableOf = data.caption;
     holder.setFilter = (filter, value) => update({ filter, value, page: 0 });
-    holder.setEverything = (everything) => update({ everything });
     holder.csv = csv;
     draw();
   }
@@ -442,7 +437,7 @@
   }
 
   document.addEventListener("toggle", (event) => { if (event.target.open) fill(event.target); }, true);
-  const fitTables = () => all("[data-table-of]", pages.get(root.dataset.page)).forEach((table) => table.fit());
+  const fitTables = (onPaper) => all("[data-table-of]", pages.get(root.dataset.page)).forEach((table) => table.fit(onPaper));
   function showForPrint(isBefore) {
     root.classList.toggle("printing", isBefore);
     const page = pages.get(root.dataset.page);
@@ -451,14 +446,14 @@
       details.open = isBefore || details.dataset.was === "yes";
     }
     if (isBefore) fill(page);
-    for (const table of all("[data-table-of]", page)) table.setEverything(isBefore);
+    fitTables(isBefore);
     if (isBefore) drawAll();
   }
   window.addEventListener("beforeprint", () => showForPrint(true));
   window.addEventListener("afterprint", () => showForPrint(false));
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
-    fitTables();
+    fitTables(root.classList.contains("printing"));
     if ((width < NARROW) === (window.innerWidth < NARROW)) return;
     width = window.innerWidth;
     for (const box of all(".chart[data-drawn]")) { delete box.dataset.drawn; seen.observe(box); }
