@@ -39,7 +39,7 @@ class LogKind:
     flag: str = ""
     """Column of `dim_clusters` that tells whether there is such evidence."""
     is_continuous: bool = True
-    """The log goes on all the time, so that what it covers matters."""
+    """The log goes on all the time, so that what it covers matters; node events come with outages alone."""
     warnings: dict[str, Gap] = field(default_factory=dict)
     """What readers may find about a whole file (`ops.files.warnings`)."""
 
@@ -179,6 +179,7 @@ LOG_KINDS = {
         "faults. Outages stay in the denominator of the allocated GPU time, which looks lower than it was.",
         "warning",
         "has_node_events",
+        is_continuous=False,
     ),
     "slurmctld": LogKind(
         "slurmctld.log",

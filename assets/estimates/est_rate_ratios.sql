@@ -236,8 +236,8 @@ window_shares as (
         node_days,
         epoch(least(day_date + interval 1 day, to_at) - greatest(cast(day_date as timestamp), study_from_at))
             as day_seconds,
-        epoch(least(day_date + interval 1 day, to_at) - greatest(cast(day_date as timestamp), boundary_at))
-            as later_seconds,
+        epoch(least(day_date + interval 1 day, to_at)
+            - greatest(cast(day_date as timestamp), boundary_at, study_from_at)) as later_seconds,
         epoch(least(day_date + interval 1 day, boundary_at)
             - greatest(cast(day_date as timestamp), from_at, study_from_at)) as earlier_seconds
     from window_days

@@ -118,6 +118,11 @@ LABELS = {
     "relapsed_category": "relapsed_label",
 }
 """Columns that hold a category, and the column that its label gets."""
+OBSERVED = re.compile(
+    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(other_)?node_days|gpu_hours|runtime_hours|exposure|confidence_level"
+    r"|planned_days|(restart|write|checkpoint)_minutes|ettr_target"
+)
+"""Columns of estimates that are no estimates: counts, exposures, and what is assumed."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +148,20 @@ def texts() -> dict[str, str]:
     return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | files
 
 
-def _told(row: Row) -> Row:
-    """Make what has limits unknown where too little was seen of a cluster; counts and the note that says why stay."""
+def known_of(row: Row) -> Row:
+    """Make every number that is estimated unknown where too little was seen of a cluster; its note says why.
+
+    >>> seen = {"failure_count": 1.0, "node_days": 0.5, "checkpoint_minutes_young": 84.0, "probability": 0.3}
+    >>> known_of(seen | {"has_enough_data": False})["failure_count"]
+    1.0
+    >>> [name for name, value in known_of(seen | {"has_enough_data": False}).items() if value is None]
+    ['checkpoint_minutes_young', 'probability']
+    """
     if row.get("has_enough_data") is not False:
         return row
-    limited = [name.removesuffix("_low") for name in row if name.endswith("_low")]
-    return row | dict.fromkeys(f"{name}{end}" for name in limited for end in ("", "_low", "_high") if name + end in row)
+    ends = {name.removesuffix("_low") + end for name in row if name.endswith("_low") for end in ("", "_low", "_high")}
+    estimated = {name for name, value in row.items() if isinstance(value, float) and not OBSERVED.fullmatch(name)}
+    return row | dict.fromkeys((ends | estimated) & row.keys())
 
 
 def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
@@ -158,7 +171,7 @@ def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
     """
     known = {row["table_name"] for row in rows_of(con, "from duckdb_tables() where schema_name = 'raw'")}
     frames = Frames(
-        (name, list(map(_told, rows_of(con, text))) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
+        (name, list(map(known_of, rows_of(con, text))) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
         for name, text in texts().items()
         if not names or name in {*names, "categories"}
     )

@@ -61,6 +61,9 @@ def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.date
             f"* **{escape(chapter.cluster_id)}**{simulated}: {escape(said)}",
             f"  Data until {_until(chapter, first)}. To do: {to_do(first, 3, escape)}",
         ]
+    for chapter in page.chapters:
+        if not any(leaf.first for leaf in chapter.leaves):
+            lines.append(f"* **{escape(chapter.cluster_id)}**: its first screen could not be made; see the log.")
     if len(lines) == 1:
         lines.append("* No cluster is in the warehouse.")
     lines += [f"* Since the report before: {_changed(changes)}", _FULL]

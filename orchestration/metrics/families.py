@@ -89,7 +89,7 @@ PUBLISHED = (
             {_CLUSTER},
             (select count(*) from marts.fct_attempts as a where a.cluster_id = clusters.cluster_id) as attempts,
             losses.failure_count as infrastructure_failures,
-            losses.expected_failure_count as expected_infrastructure_failures
+            if(losses.has_enough_data, losses.expected_failure_count, null) as expected_infrastructure_failures
         {_CLUSTERS}
         left join estimates.est_lost_gpu_hours as losses
             on clusters.cluster_id = losses.cluster_id and losses.period = 'study' and losses.loss = 'all'

@@ -148,7 +148,15 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
         raise RefreshFailed(message, result.run_id)
     for problem in Ledger(home.alerts).problems():
         to_stderr(f"alert not delivered by {problem['channel']}: {problem['error']}")
-    return read_outcome(home, "published", started)
+    outcome = read_outcome(home, "published", started)
+    outcome.checks["warned"] += warnings_of_report(result)
+    return outcome
+
+
+def warnings_of_report(result: ExecuteInProcessResult) -> int:
+    """Count the failed checks of the report, which is made after `ops.checks` is published."""
+    found = result.get_asset_check_evaluations()
+    return sum(not check.passed for check in found if check.asset_key.path[0] == "report")
 
 
 def to_stderr(text: str) -> None:

@@ -240,6 +240,17 @@ def test_the_months_end_with_the_study_to_the_hour_and_are_of_the_population_tha
     assert (row["verdict"], row["note"]) == ("worse", None)
 
 
+def test_the_first_day_of_a_study_shorter_than_a_month_counts_as_far_as_it_is_studied(tmp_path):
+    """From 1 March 06:00 to 2 March 08:00 are 26 hours of a node."""
+    row = months(
+        tmp_path,
+        "update marts.dim_clusters set study_from_at = '2026-03-01 06:00';"
+        "update marts.fct_node_days set study_hours = if(day_date = '2026-03-01', 18, 8);",
+        "update estimates.est_failure_rates set is_reference = population = 'nodes'",
+    )
+    assert sides(row)[1] == pytest.approx(26 / 24)
+
+
 def test_days_that_nobody_saw_are_not_quiet_days(tmp_path):
     """From 21 February on no log was understood: ten days of the later window are left out, the last in part."""
     row = months(tmp_path, SEEN)

@@ -155,11 +155,16 @@ class TestDoctor:
             con.execute("delete from ops.spans where kind != 'sacct'")
             con.executemany(
                 "insert into ops.spans values ('beta', ?, ?, ?, 'log')",
-                [("events", first, first + (last - first) / 4), ("health", first, last)],
+                [
+                    ("slurmctld", first, first + (last - first) / 4),
+                    ("events", first, first + (last - first) / 4),
+                    ("health", first, last),
+                ],
             )
         found = findings()
-        assert "covers 25.0% of the study period" in found["beta/events"].what
-        assert "sacctmgr -P show event" in found["beta/events"].next_step
+        assert "covers 25.0% of the study period" in found["beta/slurmctld"].what
+        assert "cp /var/log/slurm/slurmctld.log*" in found["beta/slurmctld"].next_step
+        assert "beta/events" not in found  # between outages they say nothing
         assert "beta/health" not in found
 
     def test_a_wrong_size_of_nodes_is_told_where_no_inventory_tells_it(self, home):

@@ -93,7 +93,10 @@ def test_the_headline_numbers_are_those_of_the_metrics(home):
 
 
 def test_a_cluster_of_which_too_little_was_seen_has_no_series_of_estimates(home):
-    names = {"failures_per_1000_node_days", "mttf_hours", "ettr_measured_ratio", "expected_lost_gpu_hours", "lemons"}
+    names = {
+        *("failures_per_1000_node_days", "mttf_hours", "ettr_measured_ratio", "expected_lost_gpu_hours", "lemons"),
+        "expected_infrastructure_failures",
+    }
     before = {name: values(parse(home), name, cluster="alpha") for name in names}
     with duckdb.connect(str(home.published_file), read_only=True) as con:
         tables = [

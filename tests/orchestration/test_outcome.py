@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
+import dagster as dg
 import duckdb
 import pytest
 from rich.console import Console
@@ -11,6 +13,7 @@ from rich.console import Console
 from assets.sources.errors import SourceError
 from orchestration.reading.status import status
 from orchestration.refresh.outcome import Outcome, read_outcome
+from orchestration.refresh.run import warnings_of_report
 from orchestration.terminal import console
 
 ROW = {
@@ -89,3 +92,12 @@ def test_a_check_that_warns_is_no_failed_one_as_in_status(small_home) -> None:
     checks = read_outcome(small_home, "unchanged", 0.0).checks
     assert checks == status(small_home)["checks"]
     assert checks == {"passed": 0, "failed": 0, "warned": 1}
+
+
+def test_what_the_report_could_not_make_is_a_warning() -> None:
+    checks = [
+        dg.AssetCheckEvaluation(dg.AssetKey(key), "check", passed)
+        for key, passed in ((["report", "index"], False), (["report", "index"], True), (["marts", "dim_nodes"], False))
+    ]
+    result = SimpleNamespace(get_asset_check_evaluations=lambda: checks)
+    assert warnings_of_report(result) == 1

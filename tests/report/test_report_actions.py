@@ -230,7 +230,12 @@ def test_a_cause_that_was_not_seen_before_has_no_ratio_and_comes_before_those_th
 def test_logs_that_are_missing_or_silent_come_last(small):
     with small.writing() as con:
         con.execute("update marts.dim_clusters set has_kernel_messages = false")
-        for kind, silent in (("health", SILENT_DAYS + 1), ("events", SILENT_DAYS - 1), ("inventory", 40)):
+        for kind, silent in (
+            ("health", SILENT_DAYS + 1),
+            ("kernel", SILENT_DAYS - 1),
+            ("events", 30),
+            ("inventory", 40),
+        ):
             con.execute(
                 "insert into ops.spans values ('c', ?, ?, ?, 'log')", [kind, START, START + (90 - silent) * DAY]
             )

@@ -105,7 +105,8 @@ def test_a_change_says_before_after_ratio_and_what_was_known(sections):
 
 def test_a_single_day_gives_sentences_and_no_chart(sections, specs):
     text = sections("hall-b", "over-time").text
-    assert "The records span 1 day." in sections("hall-b", "drawn").text
+    assert "Too little to tell of the rate over time." in sections("hall-b", "drawn").text
+    assert "Failure rate by 30 days" not in text
     assert "a change takes 14 at least" in text
     assert "hall-b-over-time-chart" not in specs
 

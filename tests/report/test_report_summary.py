@@ -74,6 +74,14 @@ def test_a_cluster_of_minutes_has_no_rate_and_goes_last(page):
     assert "Since the report before: there is none." in text
 
 
+def test_a_cluster_without_a_first_screen_is_named(page):
+    chapter = page.chapters[0]
+    bare = dataclasses.replace(chapter, leaves=(dataclasses.replace(chapter.leaves[0], first=None),))
+    text = write_summary(dataclasses.replace(page, chapters=(bare,)), None, MADE_AT)
+    assert "* **demo**: its first screen could not be made; see the log." in text
+    assert "No cluster is in the warehouse" not in text
+
+
 @pytest.mark.parametrize("count", [0, 1, 6, 30])
 def test_every_cluster_has_its_own_item(page, count):
     several = [of_first(page, cluster_id=f"cluster{number}").chapters[0] for number in range(count)]

@@ -39,7 +39,7 @@ def checkpoints(own: Own) -> Section:
         "Checkpoints: what ETTR a large run without a queue can expect",
         Text(_own_rate(mine), "plain" if mine.get(RATE) else "note"),
         _figure(sizes, mine) if plans and mine["node_count"] else None,
-        _plans(plans) if mine.get("node_count") is not None or mine.get("mttf_hours_low") is not None else None,
+        _plans(plans) if mine.get(RATE) is not None or mine.get("mttf_hours_low") is not None else None,
     )
 
 

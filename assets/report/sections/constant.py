@@ -128,19 +128,20 @@ def _shape_figure(rows: list[Row]) -> Figure | None:
 
 
 def _compared(own: Own) -> list[Row]:
-    """Select the comparisons of a cluster; a real one is not held against a simulated one on its own pages."""
+    """Select the comparisons of a cluster with enough seen on both sides, and of a real one with real ones alone."""
     here = own.cluster["cluster_id"]
     return [
         row | {"here": here}
         for row in own.frames["rate_ratios"]
         if here in (row["cluster_id"], row["other_cluster_id"])
+        and row["has_enough_data"]
         and (own.cluster["is_simulated"] or not (row["is_simulated"] or row["other_is_simulated"]))
     ]
 
 
 def _has_exposure(row: Row) -> bool:
     """Tell whether both sides were observed for long enough; a few minutes would stretch the axis over decades."""
-    return row["has_enough_data"] and min(row["node_days"] or 0, row["other_node_days"] or 0) >= MIN_NODE_DAYS
+    return min(row["node_days"] or 0, row["other_node_days"] or 0) >= MIN_NODE_DAYS
 
 
 def _name(row: Row) -> str:

@@ -182,7 +182,8 @@ def _sentence(own: Own, actions: Sequence[Action]) -> str:
         limits = brackets(ends(study, "expected_lost_gpu_hours"))
         price = f" ({money(cost, study['currency'])})" if cost else ""
         cause = _main_cause(own, lost)
-        said.append(f"{short(lost)} GPU-hours {limits}{price} were lost to failures in {period(own.cluster)}{cause}.")
+        days = duration(24 * study["exposure"])
+        said.append(f"{short(lost)} GPU-hours {limits}{price} were lost to failures in {days}{cause}.")
     if has_enough(own):
         out = sum(action.takes_out for action in actions)
         said.append(f"Take out {plural(out, 'node')}." if out else "No node to take out.")

@@ -13,8 +13,9 @@ from assets.report.numbers import UNKNOWN, printable, short, whole
 from assets.report.queries import Own, Row, grouped
 from assets.report.sections.causes import cause_figure
 from assets.report.sections.first_screen import change_of
+from assets.report.sections.headline import has_enough
 from assets.report.tables import Col, ends, table
-from assets.report.wording import exposure, number, plural, rate, span
+from assets.report.wording import LITTLE, exposure, number, plural, rate, sentence, span
 
 WINDOW_DAYS = 30
 MIN_DAYS = 7
@@ -38,10 +39,9 @@ Days = dict[dt.date, list[Row]]
 
 def drawn(own: Own) -> Section:
     """Build the section that shows the failure rate: over time, which the first screen shows too, and by cause."""
-    daily = own.rows("daily_rates")
-    course = _figure(daily, _marks(own), own.row("rates", population="all", counted_as="attempts")) or note(
-        _explain_missing_figure(daily)
-    )
+    daily, all_days = own.rows("daily_rates"), own.row("rates", population="all", counted_as="attempts")
+    course = _figure(daily, _marks(own), all_days) or note(_explain_missing_figure(daily))
+    course = course if has_enough(own) else note(sentence(f"{LITTLE} of the rate over time"))
     return section("drawn", "What fails, and when", course, cause_figure(own))
 
 
@@ -51,7 +51,7 @@ def over_time(own: Own) -> Section:
     return section(
         "over-time",
         "Failure rate over time",
-        _by_window(grouped(own.rows("daily_rates"), "day_date")),
+        _by_window(grouped(own.rows("daily_rates"), "day_date")) if has_enough(own) else None,
         table(
             "What was introduced or noted",
             [mark for mark in marks if mark["kind"] != "change"],
