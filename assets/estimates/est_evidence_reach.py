@@ -22,6 +22,7 @@ from assets.model.evidence_reach import (
     TwoSources,
     evidence_reach,
     late_excess,
+    leaves_room,
     two_sources,
     unexplained_bound,
 )
@@ -76,11 +77,18 @@ TABLE = TableSpec(
             "reach",
             "double",
             RATIO,
-            "Share that was counted, by late evidence or by two sources, whichever leaves less. With is_at_most it is "
-            "no higher. NULL: cannot be told, see note.",
+            "Share that was counted of what either source can show, by late evidence or by two sources, whichever "
+            "leaves less. With is_at_most it is no higher. NULL: cannot be told, see note.",
             REACH,
         ),
-        Column("low", "double", RATIO, "Lower limit of reach. NULL: none is known.", (*REACH, *UNEXPLAINED[-2:])),
+        Column(
+            "low",
+            "double",
+            RATIO,
+            "Lower limit of reach, and of the share of all that infrastructure ended where unexplained ends may be as "
+            "many as unexplained_count_high. NULL: none is known.",
+            (*REACH, *UNEXPLAINED[-2:]),
+        ),
         Column("high", "double", RATIO, "Upper limit of reach. NULL: reach cannot be told.", REACH),
         Column(
             "is_at_most",
@@ -143,7 +151,8 @@ TABLE = TableSpec(
             "double",
             ATTEMPTS,
             "Upper limit of the ends without evidence that grow with nodes among jobs of a user that ran as long, as "
-            "faults of machines do and errors of large jobs may. NULL: fewer than 5 users have jobs of two sizes.",
+            "faults of machines do and errors of large jobs may. Above 3/7 of counted_count, and of 30, it lowers low. "
+            "NULL: fewer than 5 users have jobs of two sizes.",
             UNEXPLAINED,
         ),
         Column(
@@ -161,6 +170,15 @@ TABLE = TableSpec(
             "What to say beside a rate: how much of what ended jobs was seen, or why that cannot be told. NULL: too "
             "few failures to say anything.",
             (*REACH, *LOGS),
+        ),
+        Column(
+            "is_doubtful",
+            "boolean",
+            "",
+            "The statement says that rates and losses may be higher, and their causes others. False: nearly all was "
+            "seen, or too little to say anything.",
+            (*REACH, *UNEXPLAINED[-2:], *LOGS),
+            is_required=True,
         ),
         *evidence(
             "two_sources: by what two sources saw and by late evidence; late_evidence: by late evidence alone; "
@@ -232,7 +250,7 @@ def _judged(months: pd.DataFrame) -> dict[str, Any]:
         "event_count": counted,
         "exposure": ended,
         "exposure_unit": ATTEMPTS,
-        **_in_words(months.iloc[0], reach, sources, counted, ended),
+        **_in_words(months.iloc[0], reach, sources, counted, ended, unexplained=unexplained),
     }
 
 
@@ -246,9 +264,9 @@ def _by_category(months: pd.DataFrame) -> list[Sources]:
 
 
 def _in_words(
-    cluster: pd.Series[Any], reach: Reach, sources: TwoSources, counted: float, ended: float
-) -> dict[str, str | None]:
-    """Say why the reach cannot be told, or of what it is not; and what to say beside a rate."""
+    cluster: pd.Series[Any], reach: Reach, sources: TwoSources, counted: float, ended: float, *, unexplained: float
+) -> dict[str, str | bool | None]:
+    """Say why the reach cannot be told, or of what it is not; what to say beside a rate, and whether it is in doubt."""
     logs = {"kernel log": cluster["has_kernel_messages"], "health checks": cluster["has_health_checks"]}
     missing = " and ".join(f"no {name}" for name, is_there in logs.items() if not is_there)
     seen_by = {"no kernel log": "checks", "no health checks": "kernel messages"}.get(
@@ -266,11 +284,12 @@ def _in_words(
             f"kernel messages and checks both saw {sources.common:.3g} of {counted:.3g} failures, too few to tell what "
             "neither saw"
         )
+    room = f"by how ends without any evidence grow with nodes, up to {unexplained:.0f} more may be faults"
+    has_room = leaves_room(counted, unexplained)
+    more = f"; {room}" if has_room else ""
     if math.isnan(reach.value):
-        return {
-            "note": f"cannot be told: {why}",
-            "statement": f"how much the {seen_by} miss cannot be told: {why}" if is_telling else None,
-        }
+        said = f"how much the {seen_by} miss cannot be told: {why}{more}" if is_telling else None
+        return {"note": f"cannot be told: {why}", "statement": said, "is_doubtful": is_telling}
     if reach.is_at_most:
         note: str | None = f"what leaves no trace cannot be told: {why}"
     else:
@@ -279,12 +298,18 @@ def _in_words(
     low, value, high = (
         "?" if math.isnan(share) else f"{100 * share:.0f}" for share in (reach.low, reach.value, reach.high)
     )
-    seen = f"{'at most' if reach.is_at_most else 'about'} {value}% [{low}, {high}] of what ended jobs"
-    if reach.value < NEARLY_ALL:
-        return {"note": note, "statement": f"{seen_by} saw {seen}: the true rate is likely above"}
+    likely = f"the true rate {'is likely' if reach.value < NEARLY_ALL else 'may be'} above"
     if reach.is_at_most:
-        return {"note": note, "statement": f"{seen_by} saw {seen}; how much less cannot be told: {why}"}
-    return {"note": note, "statement": f"{seen_by} saw nearly all, {seen}"}
+        seen = f"{seen_by} saw at most {value}% [{low}, {high}] of what ended jobs{more}"
+        end = f": {likely}" if reach.value < NEARLY_ALL else f"; how much less cannot be told: {why}"
+        return {"note": note, "statement": f"{seen}{end}", "is_doubtful": True}
+    if has_room:
+        said = f"saw about {value}% of what either can show; {room}, so that as little as {low}% was seen: {likely}"
+        return {"note": note, "statement": f"{seen_by} {said}", "is_doubtful": True}
+    seen = f"about {value}% [{low}, {high}] of what either can show"
+    if reach.value < NEARLY_ALL:
+        return {"note": note, "statement": f"{seen_by} saw {seen}: {likely}", "is_doubtful": True}
+    return {"note": note, "statement": f"{seen_by} saw nearly all, {seen}", "is_doubtful": False}
 
 
 def headline(reaches: pd.DataFrame) -> str:

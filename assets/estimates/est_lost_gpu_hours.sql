@@ -140,7 +140,11 @@ select
     nullif(concat_ws(
         '; ',
         case when coalesce(unseen.is_unseen, true) then coalesce(unseen.note, 'no accounting') end,
-        if(sums.gpu_unknown_count > 0, format('losses left out, GPUs unknown: {}', sums.gpu_unknown_count), null)
+        if(sums.gpu_unknown_count > 0, format('losses left out, GPUs unknown: {}', sums.gpu_unknown_count), null),
+        case
+            when evidence.is_doubtful and not coalesce(unseen.is_unseen, true)
+                then 'at least, of what the logs show, and the leading cause may be another: ' || evidence.statement
+        end
     ), '') as note
 from periods
 inner join clusters using (cluster_id)
@@ -148,4 +152,6 @@ inner join rows_to_fill as wanted using (cluster_id)
 left join sums
     on periods.cluster_id = sums.cluster_id and periods.period = sums.period and wanted.loss = sums.loss
 left join unseen on periods.cluster_id = unseen.cluster_id
+left join estimates.est_evidence_reach as evidence
+    on periods.cluster_id = evidence.cluster_id and evidence.month_date is null
 order by periods.cluster_id, periods.period, wanted.loss

@@ -116,7 +116,7 @@ TABLE = TableSpec(
             REFERENCE_RATE,
             "Node-days that the rate rests on.",
             REFERENCE_RATE,
-            note_upstream=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.reach"),
+            note_upstream=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),
         ),
     ),
     shared=("reference_months",),

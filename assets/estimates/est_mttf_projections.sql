@@ -74,7 +74,7 @@ select
             when rates.failure_count = 0
                 then format('no failure in {:.4g} node-days: only the lower limit is known', rates.node_days)
         end,
-        if(rates.node_days > 0 and coalesce(evidence.reach < 0.9, true), evidence.statement, null)
+        if(rates.node_days > 0 and evidence.is_doubtful, evidence.statement, null)
     ), '') as note
 from sizes
 inner join clusters using (cluster_id)

@@ -21,6 +21,11 @@ MIN_COMMON = 7.0
 """Fewer failures that both sources saw say too little of what neither did."""
 MAX_UNCOMPARED = 0.5
 """Where more than this share of the failures could not be compared, the others do not stand for them."""
+MAX_UNEXPLAINED = 3 / 7
+"""Where the bound on unexplained ends is more than this share of the failures, it leaves a reach below 0.7. Where
+nearly all is seen it is at most 0.36 of 30 failures and more."""
+FEW = 30.0
+"""Of fewer failures the bound may be a larger share by chance alone."""
 MIN_USERS = 5
 """Users with jobs of two sizes, below which ends that grow with nodes cannot be told from habits."""
 _TAIL = (1 - CONFIDENCE_LEVEL) / 2
@@ -310,6 +315,15 @@ def _root(falling: Callable[[float], float], low: float, high: float) -> float:
     return high
 
 
+def leaves_room(counted: float, unexplained_high: float) -> bool:
+    """Tell whether the bound on unexplained ends is more than the habits of users and chance leave.
+
+    >>> leaves_room(44.0, 59.0), leaves_room(44.0, 15.0), leaves_room(7.0, 4.0), leaves_room(44.0, math.nan)
+    (True, False, False, False)
+    """
+    return unexplained_high > MAX_UNEXPLAINED * max(counted, FEW)
+
+
 def evidence_reach(counted: float, late: Count, sources: TwoSources, unexplained_high: float = math.nan) -> Reach:
     """Compute the share of the failures that was counted: by late evidence or by two sources, whichever leaves less.
 
@@ -323,8 +337,9 @@ def evidence_reach(counted: float, late: Count, sources: TwoSources, unexplained
     Returns
     -------
     Reach
-        Where the sources cannot be compared, the value is the most that late evidence leaves, with the bound on
-        unexplained ends as its lower limit; `nan` where chance alone explains the late evidence.
+        The bound on unexplained ends lowers `low` where it leaves room. Where the sources cannot be compared, the value
+        is the most that late evidence leaves, with that bound as its lower limit; `nan` where chance alone explains the
+        late evidence.
 
     Examples
     --------
@@ -341,6 +356,8 @@ def evidence_reach(counted: float, late: Count, sources: TwoSources, unexplained
     if sources.unseen is not None:
         by_sources = _share(sources.compared, sources.unseen)
         value, low, high = (min(pair) for pair in zip(by_late, by_sources, strict=True))
+        if leaves_room(counted, unexplained_high):
+            low = min(low, counted / (counted + unexplained_high))
         return Reach(value, low, high, is_at_most=False)
     if late.low <= 0:
         return Reach(math.nan, math.nan, math.nan, is_at_most=False)

@@ -118,6 +118,19 @@ PUBLISHED = (
     Family(
         f"""
         select
+            {_CLUSTER}, confidence_level::varchar as confidence, reach as evidence_reach_ratio,
+            low as evidence_reach_ratio_low, high as evidence_reach_ratio_high
+        {_CLUSTERS}
+        inner join estimates.est_evidence_reach as evidence using (cluster_id)
+        where evidence.month_date is null and evidence.has_enough_data
+        """,
+        ("cluster", "simulated", "confidence"),
+        {"evidence_reach_ratio": "Share of the failures that the evidence showed. Absent: it cannot be told."},
+        ("evidence_reach_ratio",),
+    ),
+    Family(
+        f"""
+        select
             {_CLUSTER}, job, projections.gpu_count::varchar as job_gpus, confidence_level::varchar as confidence,
             mttf_hours, mttf_hours_low, mttf_hours_high
         {_CLUSTERS}

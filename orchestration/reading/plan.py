@@ -104,7 +104,7 @@ REACH = """
         reach as evidence_reach,
         low as evidence_reach_low,
         high as evidence_reach_high,
-        coalesce(statement, note) as evidence_note
+        statement as evidence_note
     from estimates.est_evidence_reach
     where month_date is null
 """

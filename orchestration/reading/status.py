@@ -75,6 +75,11 @@ KNOWS_FAILURES = "select 1 from duckdb_tables() where schema_name = 'ops' and ta
 KNOWS_LOSSES = """
     select 1 from duckdb_tables() where schema_name = 'estimates' and table_name = 'est_lost_gpu_hours'
 """
+KNOWS_DOUBT = """
+    select 1 from duckdb_columns()
+    where schema_name = 'estimates' and table_name = 'est_evidence_reach' and column_name = 'is_doubtful'
+"""
+DOUBT = "select cluster_id, statement from estimates.est_evidence_reach where month_date is null and is_doubtful"
 NUMBERS = """
     select
         rates.cluster_id,
@@ -235,6 +240,11 @@ def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
         with published(home.published_file) as con:
             last = _aged(_first(con, PUBLICATION) or {}, "published_at")
             numbers = {row["cluster_id"]: row for row in (_rows(con, NUMBERS) if _rows(con, KNOWS_LOSSES) else [])}
+            doubts = {
+                row["cluster_id"]: row["statement"] for row in (_rows(con, DOUBT) if _rows(con, KNOWS_DOUBT) else [])
+            }
+            for cluster_id, row in numbers.items():
+                row["doubt"] = doubts.get(cluster_id)
             found = _state(con) | {
                 "clusters": [
                     _aged(plain(with_age(row, fresh_hours)), "newest_at") | {"numbers": numbers.get(row["cluster_id"])}
@@ -365,7 +375,8 @@ def _numbers_line(cluster: dict[str, Any]) -> str:
     if not numbers["has_enough_data"] or numbers["failures_per_1000_node_days_high"] is None:
         return str(numbers["note"])
     rate, lost = (_limited(numbers, name) for name in ("failures_per_1000_node_days", "expected_lost_gpu_hours"))
-    return f"{rate} failures per 1,000 node-days; {lost} GPU-hours lost in its last 30 days"
+    at_least, doubt = ("at least ", f"; {numbers['doubt']}") if numbers["doubt"] else ("", "")
+    return f"{rate} failures per 1,000 node-days; {at_least}{lost} GPU-hours lost in its last 30 days{doubt}"
 
 
 def _limited(row: dict[str, Any], name: str) -> str:

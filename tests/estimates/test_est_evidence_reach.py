@@ -128,7 +128,8 @@ def test_two_sources_and_the_cause_that_one_alone_can_show(reaches):
     assert list(both["one_source_categories"]) == ["driver"]
     assert both["note"] == "one kind of log alone can show these causes, which are not compared: driver"
     assert (both["method"], both["is_at_most"]) == ("two_sources", False)
-    assert both["statement"] == "kernel messages and checks saw nearly all, about 96% [86, 100] of what ended jobs"
+    assert both["statement"] == "kernel messages and checks saw nearly all, about 96% [86, 100] of what either can show"
+    assert (both["is_doubtful"], reaches["late", "None"]["is_doubtful"]) == (False, True)
 
 
 def test_months_are_judged_by_themselves(reaches):
@@ -151,3 +152,37 @@ def test_what_cannot_be_told_has_its_reason(reaches, cluster, why):
     assert row["reach"] is None
     assert row["high"] is None
     assert (row["note"], row["method"], row["statement"]) == (why, "cannot_be_told", None)
+    assert row["is_doubtful"] is False
+
+
+def test_ends_without_evidence_that_grow_with_nodes_are_said_and_lower_the_limit(tmp_path):
+    """Beside 34 failures that two sources saw, of each of five users 8 of 10 ends on 16 nodes, and none on one."""
+    house = Warehouse(path=str(tmp_path / "faultline.duckdb"))
+    with house.writing() as con:
+        create_tables(con)
+        con.execute(MARTS)
+        con.execute("""
+            insert into marts.fct_attempts by name
+            select
+                'both' as cluster_id, format('u{}-{}-{}', u, nodes, i) as attempt_id, true as is_terminal,
+                if(nodes = 16 and i < 8, 'FAILED', 'COMPLETED') as state, nodes as node_count, 1800 as runtime_seconds,
+                format('user{}', u) as user_name, timestamp '2026-02-10' + to_hours(i) as ended_at,
+                timestamp '2026-02-10' + to_hours(i) - interval 30 minute as started_at
+            from range(5) as users (u), range(10) as attempts (i), (values (1), (16)) as sizes (nodes)
+        """)
+    est_evidence_reach(warehouse=house)
+    with house.reading() as con:
+        (row,) = (
+            con.execute("from estimates.est_evidence_reach where cluster_id = 'both' and month_date is null")
+            .arrow()
+            .read_all()
+            .to_pylist()
+        )
+    high = row["unexplained_count_high"]
+    assert 40 < high < 60
+    assert (row["low"], row["is_doubtful"]) == (pytest.approx(34 / (34 + high)), True)
+    assert row["statement"] == (
+        "kernel messages and checks saw about 96% of what either can show; by how ends without any evidence grow with "
+        f"nodes, up to {high:.0f} more may be faults, so that as little as {100 * row['low']:.0f}% was seen: the true "
+        "rate may be above"
+    )

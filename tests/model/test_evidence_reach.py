@@ -81,6 +81,16 @@ def test_the_reach_is_what_leaves_less():
     assert not reach.is_at_most
 
 
+def test_unexplained_ends_lower_the_limit_of_two_sources_where_they_leave_room():
+    sources = TwoSources(Count(0.0, 0.0, 0.4), 41.0, 40.0, ())
+    reach = evidence_reach(44.0, NOTHING_LATE, sources, unexplained_high=59.0)
+    assert (reach.value, reach.low) == (1.0, pytest.approx(44 / 103))
+    habits = evidence_reach(44.0, NOTHING_LATE, sources, unexplained_high=16.0)
+    assert habits.low == pytest.approx(41 / 41.4)
+    few = evidence_reach(8.0, NOTHING_LATE, TwoSources(Count(0.0, 0.0, 0.4), 8.0, 8.0, ()), unexplained_high=10.0)
+    assert few.low == pytest.approx(8 / 8.4), "of few failures chance leaves as much"
+
+
 def test_with_one_source_late_evidence_gives_the_most_it_can_be():
     reach = evidence_reach(60.0, Count(40.0, 30.0, 48.0), NO_SOURCES, unexplained_high=90.0)
     assert reach.is_at_most

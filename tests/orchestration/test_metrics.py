@@ -74,6 +74,11 @@ def test_every_value_is_the_one_that_is_published(home):
             rows = con.execute(f"select cluster_id, {name} from estimates.est_mttf_projections where is_cluster_size")
             for cluster, value in rows.fetchall():
                 assert values(found, name, cluster=cluster, job="whole_cluster") == ([] if value is None else [value])
+    assert [values(found, f"evidence_reach_ratio{end}", cluster="alpha") for end in ("", "_low", "_high")] == [
+        [0.8],
+        [0.6],
+        [0.9],
+    ]
     assert values(found, "lemons") == [1.0]
     assert values(found, "data_through_timestamp_seconds", cluster="alpha") == [
         datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()
@@ -95,7 +100,7 @@ def test_the_headline_numbers_are_those_of_the_metrics(home):
 def test_a_cluster_of_which_too_little_was_seen_has_no_series_of_estimates(home):
     names = {
         *("failures_per_1000_node_days", "mttf_hours", "ettr_measured_ratio", "expected_lost_gpu_hours", "lemons"),
-        "expected_infrastructure_failures",
+        *("expected_infrastructure_failures", "evidence_reach_ratio"),
     }
     before = {name: values(parse(home), name, cluster="alpha") for name in names}
     with duckdb.connect(str(home.published_file), read_only=True) as con:

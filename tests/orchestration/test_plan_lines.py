@@ -60,6 +60,9 @@ class TestText:
         assert found["evidence_note"] == words
         assert words in run(*arguments, root=own_home.root).stdout
         with duckdb.connect(str(own_home.published_file)) as con:
+            con.execute("update estimates.est_evidence_reach set statement = null, note = 'too few to tell'")
+        assert answer(*arguments, root=own_home.root)["evidence_note"] is None, "silent, as the report is"
+        with duckdb.connect(str(own_home.published_file)) as con:
             con.execute("drop table estimates.est_evidence_reach")
         assert answer(*arguments, root=own_home.root)["evidence_note"] is None, "an earlier version has none"
 

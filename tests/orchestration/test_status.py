@@ -99,6 +99,17 @@ class TestStatus:
         numbers = status(home)["clusters"][0]["numbers"]
         assert numbers["failures_per_1000_node_days"] is numbers["expected_lost_gpu_hours"] is None
 
+    def test_a_loss_of_doubtful_evidence_is_at_least_that(self, home, capsys):
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("update estimates.est_evidence_reach set is_doubtful = true, statement = 'checks saw half'")
+        show_status(home)
+        words = "node-days; at least 2.00 [1.00, 4.00] GPU-hours lost in its last 30 days; checks saw half\n"
+        assert words in capsys.readouterr().out
+        with duckdb.connect(str(home.published_file)) as con:
+            con.execute("alter table estimates.est_evidence_reach drop column is_doubtful")
+        show_status(home)
+        assert "at least" not in capsys.readouterr().out, "an earlier version does not know"
+
     def test_while_a_refresh_runs_the_working_file_is_not_touched(self, home):
         build(home.working_file)
         with subprocess.Popen(

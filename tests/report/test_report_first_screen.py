@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 import pytest
 
+from assets.report.blocks import Text
 from assets.report.numbers import short
 from assets.report.page import build, render
 from assets.report.queries import Frames, Own
@@ -83,6 +85,24 @@ def test_losses_are_expected_ones_and_the_leading_cause_is_the_dearest_of_them(f
     part = 100 * dearest["expected_lost_gpu_hours"] / expected
     assert f"; {dearest['label']} cost {part:.0f}% of it." in demo.sentence
     assert demo.tiles[3].unit.startswith("["), "limits"
+
+
+def test_a_loss_of_doubtful_evidence_is_at_least_that_and_its_cause_may_be_another(frames):
+    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
+    doubt = [{"cluster_id": "demo", "statement": "checks saw at most half", "is_doubtful": True}]
+    lost = [row | {"note": "at least: checks saw at most half"} for row in frames["losses"]]
+    own = Own(Frames({**frames, "evidence_reach": doubt, "losses": lost}), cluster)
+    first = first_screen(own, MADE_AT, [], losses(own), 36.0)
+    assert re.search(
+        r"^At least [\d,]+ GPU-hours \[.*\] .*were lost to failures that left evidence in .*; .* cost \d+% of it, and "
+        r"the leading cause may be another\.",
+        first.sentence,
+    )
+    assert "at least, of what the logs show" in first.tiles[3].details
+    said = [block.text for block in losses(own).blocks if isinstance(block, Text)]
+    assert said[1] == "At least: checks saw at most half."
+    sure = Own(Frames({**frames, "evidence_reach": [doubt[0] | {"is_doubtful": False}]}), cluster)
+    assert "least" not in first_screen(sure, MADE_AT, [], losses(sure), 36.0).sentence
 
 
 @pytest.mark.parametrize(("hours", "is_old"), [(35, False), (37, True)])

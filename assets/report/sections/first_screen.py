@@ -11,7 +11,7 @@ from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, s
 from assets.report.queries import Own, Row
 from assets.report.sections.ettr import waiting
 from assets.report.sections.gaps import missing_kinds
-from assets.report.sections.headline import COUNTED, has_enough, period, reference_of, through, utilisation
+from assets.report.sections.headline import COUNTED, has_enough, is_doubtful, period, reference_of, through, utilisation
 from assets.report.tables import ends
 from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate, sentence
 
@@ -131,7 +131,8 @@ def _loss_tile(own: Own) -> Tile:
         study["expected_lost_gpu_hours"],
         sum(row["gpu_unknown_count"] for row in own.rows("lost_by_account")),
     )
-    detail = [f"{money(study['expected_lost_cost'], study['currency'])} in all"] if study["expected_lost_cost"] else []
+    detail = ["at least, of what the logs show"] if is_doubtful(own) else []
+    detail += [f"{money(study['expected_lost_cost'], study['currency'])} in all"] if study["expected_lost_cost"] else []
     detail += [f"{plural(unknown, 'loss', 'losses')} of unknown GPU count left out"] if unknown else []
     if lost is None:
         return Tile(label, UNKNOWN, details=(*detail, *([study["note"]] if study["note"] and not detail else [])))
@@ -183,7 +184,9 @@ def _sentence(own: Own, actions: Sequence[Action]) -> str:
         price = f" ({money(cost, study['currency'])})" if cost else ""
         cause = _main_cause(own, lost)
         days = duration(24 * study["exposure"])
-        said.append(f"{short(lost)} GPU-hours {limits}{price} were lost to failures in {days}{cause}.")
+        least, shown = ("At least ", " that left evidence") if is_doubtful(own) else ("", "")
+        hours = f"{least}{short(lost)} GPU-hours {limits}{price}"
+        said.append(f"{hours} were lost to failures{shown} in {days}{cause}.")
     if has_enough(own):
         out = sum(action.takes_out for action in actions)
         said.append(f"Take out {plural(out, 'node')}." if out else "No node to take out.")
@@ -195,7 +198,8 @@ def _main_cause(own: Own, total: float) -> str:
     causes = [row for row in own.rows("losses", period="study") if row["loss"] not in {"all", "preemption"}]
     worst = max(causes, key=lambda row: row["expected_lost_gpu_hours"] or 0.0, default={"expected_lost_gpu_hours": 0.0})
     cost = worst["expected_lost_gpu_hours"]
-    return f"; {worst['label']} cost {100 * cost / total:.0f}% of it" if cost else ""
+    another = ", and the leading cause may be another" if is_doubtful(own) else ""
+    return f"; {worst['label']} cost {100 * cost / total:.0f}% of it{another}" if cost else ""
 
 
 def _age(end: dt.datetime | None, made_at: dt.datetime, fresh_hours: float) -> Age:

@@ -12,8 +12,9 @@ from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row, grouped, summed
 from assets.report.sections.failures import weighted
+from assets.report.sections.headline import is_doubtful
 from assets.report.tables import Col, table
-from assets.report.wording import loss_rule, number, plural
+from assets.report.wording import loss_rule, number, plural, sentence
 
 CAUSES_SHOWN = 7
 OTHER = "Other causes"
@@ -83,6 +84,7 @@ def losses(own: Own) -> Section:
         "losses",
         title,
         _summary(sizes),
+        sentence(own.row("losses", period="study", loss="all")["note"]) if is_doubtful(own) else None,
         Pair(chart, by_size) if chart and by_size else by_size,
         table(
             f"Crash loops ({whole(len(loops))})",

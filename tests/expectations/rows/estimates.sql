@@ -114,7 +114,7 @@ from (values ('gpu_unavailable', 1.0::double), ('pcie', 0.0)) causes (category, 
 insert into estimates.est_evidence_reach by name
 select
     'alpha' as cluster_id, month_date, 0.8::double as reach, 0.6::double as low, 0.9::double as high,
-    false as is_at_most, 4.0::double as counted_count, 1 as late_seen_count, 1.0::double as late_count,
+    false as is_at_most, true as is_doubtful, 4.0::double as counted_count, 1 as late_seen_count, 1.0::double as late_count,
     0.0::double as late_count_low, 1.0::double as late_count_high, 4.0::double as compared_count,
     3.0::double as both_count, 1.0::double as unseen_count, 0.0::double as unseen_count_low,
     2.0::double as unseen_count_high, []::varchar[] as one_source_categories, 'attempts' as exposure_unit,
