@@ -48,6 +48,8 @@ class LogKind:
         return self.export.replace("FOLDER", shlex.quote(str(folder))).replace("START", start)
 
 
+SILENT_DAYS = 3.0
+"""A log that goes on all the time and ends so long before the study period does has gone silent."""
 EPOCH_TIMES = "SLURM_TIME_FORMAT=%s"
 DELIMITER = "\x1f"
 """Between the columns of accounting: names, comments and submit lines may hold any printable character."""

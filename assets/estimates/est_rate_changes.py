@@ -17,6 +17,7 @@ import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, write
+from assets.log_kinds import LOG_KINDS, SILENT_DAYS
 from assets.model.change_points import (
     MINIMUM_CELLS,
     PENALTY_FACTOR,
@@ -58,6 +59,7 @@ NOTES = (
     "marts.agg_check_introductions.first_reported_at",
     "marts.agg_check_introductions.is_introduction",
 )
+SPANS = ("ops.spans.kind", "ops.spans.to_at")
 UNIT = "incidents per 1,000 node-days"
 NOT_OBSERVABLE = "not observable: attempts ended FAILED on nodes of which no log was understood"
 CANNOT_TELL = "cannot tell"
@@ -133,9 +135,10 @@ TABLE = TableSpec(
             "varchar",
             "",
             "Over the whole study: rises, falls, or no drift shown; with constant rates 2 of 100 clusters show one, as "
-            "with changes. cannot tell: no incident, or none could be seen. What the last 30 days are against those "
-            "before says the row months of est_rate_ratios.",
-            RATE,
+            "with changes. cannot tell: no incident, or none could be seen, or health checks or kernel messages end "
+            f"more than {SILENT_DAYS:g} days before the study does: fewer incidents may be fewer seen. What the last "
+            "30 days are against those before says the row months of est_rate_ratios.",
+            (*RATE, *SPANS),
             is_required=True,
         ),
         Column(
@@ -150,7 +153,7 @@ TABLE = TableSpec(
             "optimal_partition: a change; no_change: none was worth its penalty; too_short: not two spans long; "
             "no_events, no_exposure: nothing to look at.",
             "Incidents to expect in both spans, a sum of probabilities; without a change, in all days.",
-            (*INCIDENTS, "ops.sight.kind"),
+            (*INCIDENTS, *SPANS, "ops.sight.kind"),
             "Node-days of both spans; without a change, of all days.",
             DAYS,
         ),
@@ -203,20 +206,32 @@ def _rows(row: dict[Hashable, Any], family_size: int) -> list[dict[str, Any]]:
     if not series.node_days.sum() > 0:
         return [common | _nothing(series, "no_exposure", "no node-days to look at")]
     trend = laplace_trend(series.count, series.node_days)
+    silent = _silent_logs(row["logs"])
     segments = find_rate_changes(series.count, series.node_days, family_size=family_size)
     common |= {
         "trend_score": trend.score,
         "trend_p_value": trend.p_value,
-        "trend_verdict": _drift(trend),
+        "trend_verdict": CANNOT_TELL if silent else _drift(trend),
         "dispersion": segments.dispersion,
     }
     if segments.start.size > 1:
-        return [common | _change(segments, i, series, row["notes"]) for i in range(1, segments.start.size)]
+        changes = [_change(segments, i, series, row["notes"]) for i in range(1, segments.start.size)]
+        return [
+            common | change | {"note": "; ".join(filter(None, (change["note"], silent))) or None} for change in changes
+        ]
     if row["failure_category"] != "all":
         return []
     if series.count.sum() == 0 and row["unseen_count"] > 0:
         return [common | _nothing(series, "no_events", NOT_OBSERVABLE) | UNSEEN | {"trend_verdict": CANNOT_TELL}]
-    return [common | _nothing(series, *_unchanged(series.count, trend))]
+    method, note = _unchanged(series.count, common["trend_verdict"])
+    return [common | _nothing(series, method, f"{note}; {silent}" if silent else note)]
+
+
+def _silent_logs(logs: Any) -> str:
+    """Say which logs ended long before the study did, after which faults that only they tell of were not seen."""
+    ended = [log for log in logs if log["silent_days"] > SILENT_DAYS] if isinstance(logs, np.ndarray | list) else []
+    said = [f"{LOG_KINDS[log['kind']].name.lower()} end on {log['to_at']:%Y-%m-%d}" for log in ended]
+    return f"{', '.join(said)}: fewer incidents may be fewer seen" if said else ""
 
 
 def _drift(trend: TrendTest) -> str:
@@ -225,13 +240,13 @@ def _drift(trend: TrendTest) -> str:
     return ("rises" if trend.score > 0 else "falls") if trend.p_value < FALSE_ALARMS else "no drift shown"
 
 
-def _unchanged(count: Floats, trend: TrendTest) -> tuple[str, str]:
+def _unchanged(count: Floats, verdict: str) -> tuple[str, str]:
     """Return the note of a series without a change."""
     if count.sum() == 0:
         return "no_events", "no incident"
     if count.size < 2 * MINIMUM_CELLS:
         return "too_short", f"{count.size} day{'s' * (count.size != 1)}: a change takes {2 * MINIMUM_CELLS} at least"
-    drift = "; the trend test sees a drift" if trend.p_value < FALSE_ALARMS else ""
+    drift = "; the trend test sees a drift" if verdict in {"rises", "falls"} else ""
     return "no_change", f"no change of rate found in {count.size} days{drift}"
 
 

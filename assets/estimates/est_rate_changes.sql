@@ -146,6 +146,25 @@ notes_of_series as (
                 or coalesce(notes.failure_category, series.failure_category) = series.failure_category
             )
     group by series.cluster_id, series.failure_category
+),
+
+-- logs that go on all the time and give evidence of faults
+logs as (
+    select
+        cluster_id,
+        list({'kind': kind, 'to_at': to_at, 'silent_days': silent_days} order by kind) as logs
+    from (
+        select
+            spans.cluster_id,
+            spans.kind,
+            max(spans.to_at) as to_at,
+            epoch(any_value(clusters.study_to_at) - max(spans.to_at)) / 86400 as silent_days
+        from ops.spans as spans
+        inner join clusters using (cluster_id)
+        where spans.kind in ('kernel', 'health') and clusters.study_to_at is not null
+        group by spans.cluster_id, spans.kind
+    ) as ends
+    group by cluster_id
 )
 
 select
@@ -155,6 +174,7 @@ select
     series.incident_probabilities,
     series.node_days,
     notes_of_series.notes,
+    logs.logs,
     coalesce(unseen.attempt_count, 0) as unseen_count
 from clusters
 left join series on clusters.cluster_id = series.cluster_id
@@ -162,6 +182,7 @@ left join notes_of_series
     on
         series.cluster_id = notes_of_series.cluster_id
         and series.failure_category = notes_of_series.failure_category
+left join logs on clusters.cluster_id = logs.cluster_id
 left join (
     select
         cluster_id,

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assets.log_kinds import LOG_KINDS
+from assets.log_kinds import LOG_KINDS, SILENT_DAYS
 from assets.node_lists import exclude_option, fold, safe_names
 from assets.report.advice import NEXT_STEP, RECENT_DAYS
 from assets.report.numbers import chance, confidence, duration, moment, printable, short, whole
@@ -22,8 +22,6 @@ from assets.report.wording import plural, span
 Kind = Literal["outage", "lemon", "relapse", "cause", "source"]
 
 DAYS_PER_MONTH = 30.0
-SILENT_DAYS = 3.0
-"""A log that goes on all the time and ends so long before the study period does has gone silent."""
 MAX_SINGLE_OUTAGES = 3
 """Open outages beyond this number are one action, so that they do not hide all others."""
 CANNOT_TELL = "cannot tell"

@@ -167,3 +167,22 @@ def test_notes_count_within_a_week_of_the_limits_only():
     assert nearest_note(notes[:1], date(2026, 1, 20), date(2026, 1, 19), date(2026, 1, 21)) is None
     assert nearest_note(notes[:1], date(2026, 1, 20), date(2026, 1, 10), date(2026, 1, 21)) == "2026-01-05: far"
     assert nearest_note(None, date(2026, 1, 20), date(2026, 1, 10), date(2026, 1, 21)) is None
+
+
+def test_fewer_incidents_after_a_log_has_ended_are_no_trend(warehouse):
+    """The incidents of the first half alone: without the end of the log, they fall."""
+    verdicts = []
+    for ended in ("2026-07-18", "2026-04-10"):
+        with warehouse.writing() as con:
+            con.execute(CHANGE)
+            con.execute("delete from ops.spans")
+            con.execute("update marts.dim_clusters set study_to_at = '2026-07-20' where cluster_id = 'large'")
+            con.execute("insert into ops.spans values ('large', 'kernel', '2026-01-01', ?, 'log')", [ended])
+            con.execute("delete from marts.fct_incidents where cluster_id = 'large' and started_at > '2026-04-10'")
+        est_rate_changes(warehouse=warehouse)
+        row = read(warehouse, "est_rate_changes", cluster_id="large", failure_category="all")[0]
+        verdicts.append((row["trend_verdict"], row["note"]))
+    assert verdicts == [
+        ("falls", None),
+        ("cannot tell", "kernel messages end on 2026-04-10: fewer incidents may be fewer seen"),
+    ]

@@ -10,8 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from assets.log_kinds import SILENT_DAYS
 from assets.node_lists import safe_names
-from assets.report.actions import SILENT_DAYS, Action, actions_of, drain_command
+from assets.report.actions import Action, actions_of, drain_command
 from assets.report.advice import RECENT_DAYS, advise
 from assets.report.queries import Frames, Own, read_frames
 from assets.warehouse import Warehouse

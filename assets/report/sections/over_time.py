@@ -353,5 +353,8 @@ def _trend(series: Row) -> str:
     if p_value is None:
         return ""
     way = {"rises": "incidents become more frequent", "falls": "incidents become less frequent"}
+    if series["trend_verdict"] == "cannot tell":
+        why = f": {series['note'].rpartition('; ')[2]}" if series["changed_at"] else ""
+        return f" Whether incidents become more or less frequent over the whole study cannot be told{why}."
     found = way.get(series["trend_verdict"], "no drift is shown")
     return f" Over the whole study {found} (Laplace's test, p = {short(p_value, 2)}; below 0.02 is called a drift)."
