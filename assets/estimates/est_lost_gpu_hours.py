@@ -101,7 +101,7 @@ TABLE = TableSpec(
         ),
         Column("currency", "varchar", "", "Of the cost. NULL: no price.", ("marts.dim_clusters.currency", *PRICE)),
         *evidence(
-            "log_normal: limits of a log-normal distribution with the variance of a compound Poisson sum of incidents; "
+            "weighted_poisson: limits of a weighted sum of Poisson counts of incidents (Fay and Feuer 1997); "
             "no_loss: nothing was lost, so no upper limit is known; not_observable: losses could not have been seen.",
             "Failures to expect, as expected_failure_count.",
             ("marts.fct_failures.posterior_probability", *SEEN),
@@ -116,7 +116,8 @@ TABLE = TableSpec(
 def with_losses(sums: pd.DataFrame) -> pd.DataFrame:
     """Add the limits and the cost to the sums of losses; what could not have been seen is unknown."""
     seen = ~sums["is_unseen"].to_numpy(dtype=bool)
-    loss = loss_interval(numbers(sums, "expected_lost_gpu_hours"), numbers(sums, "loss_variance"))
+    expected, variance = numbers(sums, "expected_lost_gpu_hours"), numbers(sums, "loss_variance")
+    loss = loss_interval(expected, variance, numbers(sums, "largest_loss"))
     limits = {"": loss.value, "_low": loss.low, "_high": loss.high}
     price = numbers(sums, "price_per_gpu_hour")
     counts = ("failure_count", "expected_failure_count", "lost_gpu_hours")

@@ -95,7 +95,8 @@ sums as (
         cast(sum(cast(
             expected_lost_gpu_hours * expected_lost_gpu_hours / nullif(event_probability, 0) * (2 - event_probability)
                 as decimal(38, 9)
-        )) as double) as loss_variance
+        )) as double) as loss_variance,
+        max(expected_lost_gpu_hours / nullif(event_probability, 0)) as largest_loss
     from events
     group by cluster_id, period, loss
 ),
@@ -137,6 +138,7 @@ select
     if(sums.loss is null, 0, sums.lost_gpu_hours) as lost_gpu_hours,
     if(sums.loss is null, 0, sums.expected_lost_gpu_hours) as expected_lost_gpu_hours,
     if(sums.loss is null, 0, sums.loss_variance) as loss_variance,
+    if(sums.loss is null, 0, sums.largest_loss) as largest_loss,
     nullif(concat_ws(
         '; ',
         case when coalesce(unseen.is_unseen, true) then coalesce(unseen.note, 'no accounting') end,

@@ -1,6 +1,6 @@
 """Limits of an expected loss: a sum over events that may be none, and of which the next period has others.
 
-The macro `expected_loss_limit` of dbt puts the same limits on the credit statement.
+The macros `expected_loss_low` and `expected_loss_high` of dbt put the same limits on the credit statement.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy import stats
 
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 
-LOG_NORMAL = "log_normal"
+WEIGHTED_POISSON = "weighted_poisson"
 NO_LOSS = "no_loss"
 
 
@@ -28,7 +28,7 @@ class LossInterval:
     confidence_level
         Nominal probability that [low, high] covers the loss to expect of such a period.
     method
-        `log_normal` or `no_loss`, element by element.
+        `weighted_poisson` or `no_loss`, element by element.
     """
 
     value: NDArray[np.float64]
@@ -39,7 +39,7 @@ class LossInterval:
 
 
 def loss_interval(
-    expected_loss: ArrayLike, variance: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
+    expected_loss: ArrayLike, variance: ArrayLike, largest: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
 ) -> LossInterval:
     """Put limits on sums of losses.
 
@@ -50,6 +50,8 @@ def loss_interval(
         for unknown.
     variance
         Sum of w m^2 (2 - w): how many events there are is a Poisson count, and each may be none. In the unit squared.
+    largest
+        The largest m: the next event may cost as much.
     confidence_level
         1 - a, between 0 and 1.
 
@@ -65,21 +67,32 @@ def loss_interval(
 
     Notes
     -----
-    ``L exp(-z s)`` and ``L exp(z s)`` with ``s^2 = log(1 + variance / L^2)``: limits of a log-normal distribution with
-    this coefficient of variation around its median. Assumptions: what an event costs is known but for its checkpoints,
-    and events are independent. One certain event has limits of a quarter and of four times its cost.
+    Gamma limits of Fay and Feuer, Statistics in Medicine 16 (1997) 791, for a weighted sum of Poisson counts: the
+    scaled chi-squared quantiles of L and V, and of L + g and V + g^2 with the largest g for the upper one. The
+    quantiles are those of Wilson and Hilferty, a closed form that SQL has too. Assumptions: what an event costs is
+    known but for its checkpoints, and events are independent. Costs of jobs of 1 to 512 GPUs, each size as likely:
+    coverage of 90% limits is 92% at 100 events, 93% at 30, 85% at 10 and 77% at 5, where the largest cost to come was
+    often not seen yet.
 
     Examples
     --------
-    >>> loss = loss_interval([100.0, 0.0], [100.0 * 20.0, 0.0])
+    >>> loss = loss_interval([100.0, 0.0], [100.0 * 20.0, 0.0], [20.0, 0.0])
     >>> loss.low.round(1).tolist(), loss.high.round(1).tolist()
-    ([49.5, 0.0], [201.8, nan])
+    ([39.3, 0.0], [210.1, nan])
     """
-    loss, spread = np.broadcast_arrays(np.asarray(expected_loss, dtype=float), np.asarray(variance, dtype=float))
-    if np.any(loss < 0) or np.any(spread < 0):
-        raise ValueError("a loss and its variance are 0 or more")
+    loss, spread, most = np.broadcast_arrays(
+        *(np.asarray(part, dtype=float) for part in (expected_loss, variance, largest))
+    )
+    if np.any(loss < 0) or np.any(spread < 0) or np.any(most < 0):
+        raise ValueError("a loss, its variance and its largest part are 0 or more")
     z = float(stats.norm.ppf(0.5 + confidence_level / 2))
+    low = np.where(loss > 0, _scaled_quantile(loss, spread, -z), loss)
+    high = np.where(loss > 0, _scaled_quantile(loss + most, spread + most**2, z), np.nan)
+    return LossInterval(loss, low, high, confidence_level, np.where(loss > 0, WEIGHTED_POISSON, NO_LOSS))
+
+
+def _scaled_quantile(mean: NDArray[np.float64], variance: NDArray[np.float64], z: float) -> NDArray[np.float64]:
+    """Give the quantile of a scaled chi-squared distribution by the cube root of Wilson and Hilferty (1931)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.exp(z * np.sqrt(np.log1p(spread / loss**2)))
-        low, high = np.where(loss > 0, loss / factor, loss), np.where(loss > 0, loss * factor, np.nan)
-    return LossInterval(loss, low, high, confidence_level, np.where(loss > 0, LOG_NORMAL, NO_LOSS))
+        root = 1 - variance / (9 * mean**2) + z * np.sqrt(variance) / (3 * mean)
+        return np.asarray(mean * np.maximum(root, 0.0) ** 3)

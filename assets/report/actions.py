@@ -25,6 +25,7 @@ DAYS_PER_MONTH = 30.0
 MAX_SINGLE_OUTAGES = 3
 """Open outages beyond this number are one action, so that they do not hide all others."""
 CANNOT_TELL = "cannot tell"
+SAVED = "saved_gpu_hours_per_month"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Action:
 def actions_of(own: Own) -> list[Action]:
     """Work out what to do about a cluster, the most urgent first."""
     nodes = own.rows("nodes")
-    lemons = sorted(own.rows("nodes", verdict="lemon"), key=lambda row: (row["rank"] is None, row["rank"]))
+    lemons = sorted(own.rows("nodes", verdict="lemon"), key=lambda row: (-(row[SAVED] or 0.0), row["rank"]))
     broken = sorted((row for row in nodes if row["needs_repair"]), key=lambda row: row["open_since"])
     to_repair = [row for row in broken if row["verdict"] != "lemon"]
     groups = [to_repair] if len(to_repair) > MAX_SINGLE_OUTAGES else [[row] for row in to_repair]
@@ -112,7 +113,7 @@ def saving_of(node: Row) -> Saving:
     >>> str(saving_of(saved | cost)).split("; ")[1]
     'gives up 4,480 GPU-hours of use a month: pays if the repair takes less than 1.9 days'
     """
-    value, low, high = (node[f"saved_gpu_hours_per_month{end}"] for end in ("", "_low", "_high"))
+    value, low, high = (node[f"{SAVED}{end}"] for end in ("", "_low", "_high"))
     if value is None:
         return Saving(note=node["saving_note"] or "its rate is not estimated")
     cost = f"gives up {short(node['given_up_gpu_hours_per_month'])} GPU-hours of use a month: {pays(node)}"
@@ -122,7 +123,9 @@ def saving_of(node: Row) -> Saving:
 def pays(node: Row) -> str:
     """Say how short a repair must be to pay; empty where that is unknown."""
     days = node["break_even_days"]
-    return "" if days is None else f"pays if the repair takes less than {short(days, 2)} days"
+    if days is None:
+        return ""
+    return f"pays if the repair takes less than {f'{short(days, 2)} days' if days >= 1 else duration(24 * days)}"
 
 
 def lemon_words(node: Row) -> str:

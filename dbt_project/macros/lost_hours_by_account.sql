@@ -98,7 +98,8 @@ lost as (
         {{ exact_sum('case when not is_first_order then lost_gpu_hours end') }} as second_order_gpu_hours,
         {{ exact_sum('case when is_first_order then expected_count end') }} as expected_failure_count,
         {{ exact_sum('expected_lost_gpu_hours') }} as expected_lost_gpu_hours,
-        {{ exact_sum(loss_variance_of_event('expected_lost_gpu_hours', 'probability')) }} as loss_variance
+        {{ exact_sum(loss_variance_of_event('expected_lost_gpu_hours', 'probability')) }} as loss_variance,
+        max(expected_lost_gpu_hours / nullif(probability, 0)) as largest_loss
     from events
     group by
         cluster_id,
@@ -113,8 +114,9 @@ limited as (
 
     select
         *,
-        {{ expected_loss_limit('expected_lost_gpu_hours', 'loss_variance', '-') }} as expected_lost_gpu_hours_low,
-        {{ expected_loss_limit('expected_lost_gpu_hours', 'loss_variance', '+') }} as expected_lost_gpu_hours_high
+        {{ expected_loss_low('expected_lost_gpu_hours', 'loss_variance') }} as expected_lost_gpu_hours_low,
+        {{ expected_loss_high('expected_lost_gpu_hours', 'loss_variance', 'largest_loss') }}
+            as expected_lost_gpu_hours_high
     from lost
 
 )

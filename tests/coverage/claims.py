@@ -198,7 +198,8 @@ def chance(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
 def planned_interruptions(con: duckdb.DuckDBPyConnection, truths: Truths) -> pd.DataFrame:
     """Limits of the interruptions that `faultline plan` predicts, against those of a month drawn afterwards."""
     paths = con.execute("select path from duckdb_databases() where not internal order by database_oid desc").fetchall()
-    run = RunToPlan(PLANNED_GPUS, 5.0, 0.0, 0.0, 60.0, PLANNED_DAYS, 0.9)
+    costs = {"restart_minutes": 5.0, "write_minutes": 0.0, "queue_minutes": 0.0}
+    run = RunToPlan(PLANNED_GPUS, PLANNED_DAYS, 0.9, 60.0, given=costs)
     rows = []
     with TemporaryDirectory() as folder:
         # The file is open here, and a plan wants to open it with other settings.

@@ -157,7 +157,7 @@ def test_a_lemon_saves_its_own_losses_and_says_what_it_gives_up(small):
     (found,) = advised(small, "c")
     assert str(found.saving) == (
         "12.0 GPU-hours a month (90%: 4.50 to 21.0); gives up 2,880 GPU-hours of use a month: pays if the repair "
-        "takes less than 0.12 days"
+        "takes less than 3.00 h"
     )
     assert (
         found.command == "scontrol update nodename=n1 state=drain reason='lemon: 4 incidents in 90 days to 2026-05-29'"

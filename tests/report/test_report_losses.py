@@ -123,7 +123,7 @@ def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):
     assert "ticket T-17: GPU" in rows[0][-1]
     saved, given_up = rows[0][5:7]
     assert saved.split()[0] == "72.0"
-    assert given_up == "5,000 pays if the repair takes less than 0.43 days"
+    assert given_up == "5,000 pays if the repair takes less than 10.4 h"
     assert [element.text for element in lemons.all("code")] == ["--exclude=sim[007,021]"]
     assert "4.00% of these names are expected to be wrong" in lemons.text
     assert not section(hall, "lemons").all("code")

@@ -103,7 +103,8 @@ variances as (
     select
         cluster_id,
         gpu_size_bin,
-        {{ exact_sum(loss_variance_of_event('expected_lost_gpu_hours', 'probability')) }} as loss_variance
+        {{ exact_sum(loss_variance_of_event('expected_lost_gpu_hours', 'probability')) }} as loss_variance,
+        max(expected_lost_gpu_hours / nullif(probability, 0)) as largest_loss
     from events
     group by cluster_id, gpu_size_bin
 
@@ -128,9 +129,9 @@ select
     case when coalesce(lost.loss_count, 0) = 0 then 0 else lost.expected_lost_gpu_hours end as expected_lost_gpu_hours,
     case
         when coalesce(lost.loss_count, 0) = 0 then 0
-        else {{ expected_loss_limit('lost.expected_lost_gpu_hours', 'variances.loss_variance', '-') }}
+        else {{ expected_loss_low('lost.expected_lost_gpu_hours', 'variances.loss_variance') }}
     end as expected_lost_gpu_hours_low,
-    {{ expected_loss_limit('lost.expected_lost_gpu_hours', 'variances.loss_variance', '+') }}
+    {{ expected_loss_high('lost.expected_lost_gpu_hours', 'variances.loss_variance', 'variances.largest_loss') }}
         as expected_lost_gpu_hours_high
 from sizes
 left join lost
