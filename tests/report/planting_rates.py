@@ -65,7 +65,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
     """Rows by table; columns that the report does not read are among them."""
     frames = {
         "marts.agg_failure_rates_daily": con.execute(DAILY).df(),
-        "estimates.est_rate_changes": with_changes(_series()),
+        "estimates.est_rate_changes": with_changes(_series().assign(logs=None)),
         "estimates.est_scale_tests": tested(_sizes()),
         "estimates.est_time_to_failure": fitted(_ages()),
         "estimates.est_rate_ratios": with_ratios(_sides().assign(has_enough_data=True)),
