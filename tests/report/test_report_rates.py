@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import pytest
@@ -85,13 +84,6 @@ def test_what_happened_is_marked_and_listed(specs, sections):
     assert "Without health checks nobody can say" in sections("hall-b", "over-time").text
 
 
-def test_the_failures_of_all_windows_are_all_failures(sections, frames):
-    rows = table(sections("demo", "over-time"), "Failure rate by 30 days").rows()
-    failures = [row for row in frames["daily_rates"] if row["cluster_id"] == "demo"]
-    assert sum(int(row[2]) for row in rows) == sum(row["failure_count"] for row in failures) > 0
-    assert re.search(r" \d+ failures in [\d,.]+ node-days", rows[-1][4])
-
-
 def test_a_change_says_before_after_ratio_and_what_was_known(sections):
     rows = table(sections("demo", "over-time"), "Changes of the rate").rows()
     assert [row[0] for row in rows] == ["all", "InfiniBand link"]
@@ -106,7 +98,6 @@ def test_a_change_says_before_after_ratio_and_what_was_known(sections):
 def test_a_single_day_gives_sentences_and_no_chart(sections, specs):
     text = sections("hall-b", "over-time").text
     assert "Too little to tell of the rate over time." in sections("hall-b", "drawn").text
-    assert "Failure rate by 30 days" not in text
     assert "a change takes 14 at least" in text
     assert "hall-b-over-time-chart" not in specs
 

@@ -7,15 +7,15 @@ from itertools import groupby
 
 from assets.model.failure_rate import dispersed_interval
 from assets.report import palette
-from assets.report.blocks import Cell, Figure, Section, Table, note, section
+from assets.report.blocks import Figure, Section, note, section
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, layer, name, pick, told, zoom
-from assets.report.numbers import UNKNOWN, printable, short, whole
+from assets.report.numbers import printable, short, whole
 from assets.report.queries import Own, Row, grouped
 from assets.report.sections.causes import cause_figure
 from assets.report.sections.first_screen import change_of
 from assets.report.sections.headline import has_enough
 from assets.report.tables import Col, ends, table
-from assets.report.wording import LITTLE, exposure, number, plural, rate, sentence, span
+from assets.report.wording import LITTLE, exposure, plural, rate, sentence, span
 
 WINDOW_DAYS = 30
 MIN_DAYS = 7
@@ -51,7 +51,6 @@ def over_time(own: Own) -> Section:
     return section(
         "over-time",
         "Failure rate over time",
-        _by_window(grouped(own.rows("daily_rates"), "day_date")) if has_enough(own) else None,
         table(
             "What was introduced or noted",
             [mark for mark in marks if mark["kind"] != "change"],
@@ -273,43 +272,6 @@ def _marks(own: Own) -> list[Row]:
             label = "rate changed" if row["ratio"] is None else f"rate × {short(row['ratio'], 2)}"
             marks.append((row["changed_at"].date(), "change", label, ""))
     return [dict(zip(("day", "kind", "label", "text"), mark, strict=True)) for mark in sorted(marks)]
-
-
-def _by_window(days: Days) -> Table | None:
-    """Show every 30th window, counted back from the last day, so that no failure is in two of them."""
-    last, rows = max(days, default=dt.date.min), []
-    for day, causes in days.items():
-        if (last - day).days % WINDOW_DAYS == 0:
-            leader = max(causes, key=lambda row: (row["failure_count_30d"], row["failure_category"]))
-            rows.append(leader | {"count": sum(row["failure_count_30d"] for row in causes)})
-    return table(
-        f"Failure rate by {WINDOW_DAYS} days",
-        rows,
-        (
-            Col("Days to", "day_date", str),
-            Col("#Days", "window_day_count", whole),
-            Col("#Failed attempts", "count", number),
-            Col("#Node-days", "node_days_30d", short),
-            Col(f"#Per {whole(1000)} node-days", _window_rate),
-            Col("Most frequent", _leader),
-        ),
-        f"Each failed attempt counts with its probability. Rate: over the node-days of the {WINDOW_DAYS} days that end "
-        "with the day named, in UTC.",
-    )
-
-
-def _window_rate(row: Row) -> Cell:
-    count, node_days = row["count"], row["node_days_30d"]
-    if not node_days:
-        return Cell(UNKNOWN if node_days is None else "no exposure")
-    return Cell(short(1000 * count / node_days), detail=exposure(count, node_days)) if count else Cell("none seen")
-
-
-def _leader(row: Row) -> Cell:
-    if not row["count"]:
-        return Cell("")
-    said = f"{row['label']} ({plural(row['failure_count_30d'], 'failure')})"
-    return Cell(said, swatch=palette.colour_of(row["failure_category"]))
 
 
 def _words_on_checks(own: Own) -> str:
