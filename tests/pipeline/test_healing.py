@@ -119,10 +119,14 @@ def start(home, monkeypatch):
     ends = [True]
 
     def execute(*_):
-        return SimpleNamespace(success=ends.pop(0), run_id="none", all_events=[])
+        is_success = ends.pop(0)
+        return SimpleNamespace(success=is_success, run_id="none", all_events=[], get_asset_check_evaluations=lambda: [])
+
+    def outcome_of(_home, status, _started):
+        return SimpleNamespace(status=status, checks={"warned": 0})
 
     monkeypatch.setattr(refreshing, "_execute", execute)
-    monkeypatch.setattr(refreshing, "read_outcome", lambda home, status, started: SimpleNamespace(status=status))
+    monkeypatch.setattr(refreshing, "read_outcome", outcome_of)
 
     def start(run_ends=(True,)):
         ends[:] = run_ends
