@@ -39,8 +39,8 @@ TABLE = TableSpec(
     description=(
         "Work that infrastructure is expected to have cost: what failures lost, and what restarts after them took from "
         "jobs that were preempted for it, each times the probability that infrastructure was the cause. In the study, "
-        "its last 30 days and the 30 days before; in all and by cause. Where est_evidence_reach is in doubt, it is "
-        "what the logs show at least; see note. One row per cluster, period and loss; causes only where there is a loss."
+        "its last 30 days and the 30 days before; in all and by cause. At least, where est_evidence_reach is in doubt; "
+        "see note. One row per cluster, period and loss; causes only where there is a loss."
     ),
     key=("cluster_id", "period", "loss"),
     columns=(
