@@ -26,7 +26,7 @@ from orchestration.refresh.outcome import read_outcome
 from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse, table
 
-CLUSTERS = ()
+CLUSTERS: dict[str, object] = {}
 """None of its own: it reads those of others."""
 CAPTURE_AND_MINIMAL = {"testbed", "secrets", "time-limits", "checkpoints-every-ten-minutes"}
 NUMBER = r"([\d,]*\.?\d+)"
