@@ -2,7 +2,7 @@ with
 
 clusters as (
 
-    select * from {{ ref('stg_config__clusters') }}
+    select * from {{ source_table('raw', 'clusters') }}
 
 )
 
