@@ -47,7 +47,7 @@ _INPUTS = {
         group by cluster_id, node_id
         having bool_or(is_latest)
     """,
-    # Records without GPUs have none from the day on from which others name theirs (int_gpus_tracked).
+    # Records without GPUs have none from the day on from which others name theirs (int_gpu_counts).
     "first_gpus": """
         select cluster_id, date_trunc('day', min(coalesce(started_at, submitted_at))) as gpus_tracked_from
         from raw.sacct

@@ -28,7 +28,7 @@ planned_ends as (
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
     {{ renewed_jobs_only('chained_jobs', 'het_jobs', 'failures', 'planned_ends') }}
 
 )

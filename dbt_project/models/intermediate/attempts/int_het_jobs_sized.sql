@@ -9,7 +9,7 @@ components as (
         attempt_number,
         submitted_at,
         gpu_count
-    from {{ ref('int_attempts_resolved') }}
+    from {{ ref('int_attempts') }}
     where het_job_id is not null
 
 ),

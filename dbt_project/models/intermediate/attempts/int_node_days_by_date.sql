@@ -2,7 +2,7 @@ with
 
 records as (
 
-    select * from {{ ref('int_records_measured') }}
+    select * from {{ ref('int_attempts') }}
     where observed_until_at is not null
 
 ),

@@ -9,7 +9,7 @@ spans as (
 
 records as (
 
-    select * from {{ ref('int_records_measured') }}
+    select * from {{ ref('int_attempts') }}
     where started_at is not null
 
 ),

@@ -2,7 +2,7 @@ with
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
 
 ),
 

@@ -2,7 +2,7 @@ with
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
     where
         started_at is not null
         and runtime_seconds is not null

@@ -4,7 +4,7 @@ with
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
     {{ touched_jobs_only() }}
 
 ),

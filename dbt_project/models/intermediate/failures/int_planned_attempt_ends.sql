@@ -9,7 +9,7 @@ suspects as (
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
     where
         is_terminal
         and started_at is not null

@@ -79,7 +79,7 @@ failures as (
 
 records as (
 
-    select * from {{ ref('int_records_measured') }}
+    select * from {{ ref('int_attempts') }}
     where
         is_terminal
         and started_at is not null

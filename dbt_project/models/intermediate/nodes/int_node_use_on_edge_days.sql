@@ -63,7 +63,7 @@ dated_spans as (
 
 records as (
 
-    select * from {{ ref('int_records_measured') }}
+    select * from {{ ref('int_attempts') }}
     where observed_until_at is not null
 
 ),

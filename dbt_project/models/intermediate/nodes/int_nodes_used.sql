@@ -4,7 +4,7 @@ with
 
 records as (
 
-    select * from {{ ref('int_records_measured') }}
+    select * from {{ ref('int_attempts') }}
     where
         observed_until_at is not null
         and {{ is_on_touched_day() }}

@@ -2,7 +2,7 @@ with
 
 preempted_attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
     where
         is_terminal
         and state = 'PREEMPTED'
@@ -11,7 +11,7 @@ preempted_attempts as (
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
 
 ),
 

@@ -36,7 +36,7 @@ arrays_named as (
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
     where
         (cluster_id, job_id_raw) in (
             select

@@ -8,7 +8,7 @@ signals as (
 
 attempts as (
 
-    select * from {{ ref('int_attempts_resolved') }}
+    select * from {{ ref('int_attempts') }}
     where
         is_terminal
         and started_at is not null

@@ -1,41 +1,23 @@
+{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [touched_jobs()]}) }}
+
 with
 
 records as (
 
     select * from {{ ref('stg_sacct__records') }}
+    {{ touched_jobs_only() }}
 
 ),
 
-whole_node_gpus as (
+gpu_counts as (
 
-    select * from {{ ref('int_whole_node_gpus_counted') }}
-
-),
-
-gpu_tracking as (
-
-    select * from {{ ref('int_gpus_tracked') }}
+    select * from {{ ref('int_gpu_counts') }}
 
 ),
 
-refuted_counts as (
+numbering as (
 
-    select * from {{ ref('int_gpu_counts_refuted') }}
-
-),
-
-dated_records as (
-
-    select
-        records.*,
-        -- What names no GPU has none from the day on from which accounting names them; before, nobody knows.
-        coalesce(
-            records.gpu_count_source = 'none'
-            and coalesce(records.started_at, records.submitted_at) >= gpu_tracking.gpus_tracked_from,
-            false
-        ) as has_no_gpu
-    from records
-    inner join gpu_tracking on records.cluster_id = gpu_tracking.cluster_id
+    select * from {{ ref('int_attempts_numbered') }}
 
 ),
 
@@ -61,28 +43,28 @@ timed_records as (
             'COMPLETED', 'FAILED', 'CANCELLED', 'TIMEOUT', 'NODE_FAIL', 'PREEMPTED', 'BOOT_FAIL', 'DEADLINE',
             'OUT_OF_MEMORY', 'REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'REVOKED', 'RESIZING'
         ) as is_terminal,
-        case
-            when refuted_counts.source_path is not null then null
-            when records.gpu_count is not null then records.gpu_count
-            when records.has_no_gpu then 0
-            else whole_node_gpus.gpu_count
-        end as allocated_gpu_count,
-        case
-            when refuted_counts.source_path is not null then 'refuted'
-            when records.gpu_count is not null then records.gpu_count_source
-            when records.has_no_gpu then 'none_of_tracked'
-            when whole_node_gpus.gpu_count is not null then 'inventory'
-            else 'unknown'
-        end as allocated_gpu_count_source
-    from dated_records as records
-    left join whole_node_gpus
+        case when gpu_counts.source_path is null then records.gpu_count else gpu_counts.gpu_count end as told_gpu_count,
+        coalesce(
+            gpu_counts.gpu_count_source,
+            case when records.gpu_count is null then 'unknown' else records.gpu_count_source end
+        ) as told_gpu_count_source,
+        coalesce(
+            numbering.attempt_id, {{ attempt_id('records.cluster_id', 'records.job_id_raw', 'records.submitted_at') }}
+        ) as attempt_id,
+        numbering.job_key,
+        numbering.previous_attempt_id,
+        coalesce(numbering.attempt_number, 1) as attempt_number,
+        coalesce(numbering.is_last_of_job, true) as is_last_of_job,
+        coalesce(numbering.is_continuation, false) as is_continuation
+    from records
+    left join gpu_counts
         on
-            records.source_path = whole_node_gpus.source_path
-            and records.source_line_number = whole_node_gpus.source_line_number
-    left join refuted_counts
+            records.source_path = gpu_counts.source_path
+            and records.source_line_number = gpu_counts.source_line_number
+    left join numbering
         on
-            records.source_path = refuted_counts.source_path
-            and records.source_line_number = refuted_counts.source_line_number
+            records.source_path = numbering.source_path
+            and records.source_line_number = numbering.source_line_number
 
 ),
 
@@ -141,6 +123,12 @@ exposed_records as (
 
 select
     cluster_id,
+    attempt_id,
+    coalesce(job_key, attempt_id) as job_key,
+    previous_attempt_id,
+    attempt_number,
+    is_last_of_job,
+    is_continuation,
     source_path,
     source_line_number,
     job_id,
@@ -176,8 +164,8 @@ select
     node_ids,
     node_count,
     requested_node_count,
-    cast(allocated_gpu_count as integer) as gpu_count,
-    allocated_gpu_count_source as gpu_count_source,
+    told_gpu_count as gpu_count,
+    told_gpu_count_source as gpu_count_source,
     gpu_type,
     requested_gpu_count,
     cpu_count,
@@ -186,6 +174,6 @@ select
     failed_node_id,
     pending_reason,
     warnings,
-    allocated_gpu_count * exposure_seconds / 3600 as gpu_hours,
+    told_gpu_count * exposure_seconds / 3600 as gpu_hours,
     node_count * exposure_seconds / 86400 as node_days
 from exposed_records
