@@ -142,41 +142,97 @@ symptoms as (
     union all
     select * from from_reasons
 
+),
+
+events as (
+
+    select
+        symptoms.cluster_id,
+        symptoms.event_id,
+        symptoms.node_id,
+        symptoms.observed_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as observed_at,
+        symptoms.source,
+        symptoms.check_name,
+        symptoms.check_key,
+        symptoms.check_type,
+        symptoms.subject,
+        symptoms.code,
+        symptoms.codes,
+        symptoms.fault_code,
+        symptoms.failure_category,
+        symptoms.co_category,
+        symptoms.severity,
+        symptoms.evidence_class,
+        symptoms.result,
+        symptoms.is_point_event,
+        symptoms.last_ok_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as last_ok_at,
+        symptoms.cleared_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as cleared_at,
+        symptoms.origin,
+        symptoms.pci_address,
+        symptoms.job_id_raw,
+        symptoms.message,
+        symptoms.source_path,
+        symptoms.source_line_number,
+        coalesce(clocks.corrected_seconds, 0) as clock_offset_seconds
+    from symptoms
+    left join clocks
+        on
+            symptoms.cluster_id = clocks.cluster_id
+            and symptoms.node_id = clocks.node_id
+            and symptoms.is_by_node_clock
+            and (clocks.from_at is null or symptoms.observed_at >= clocks.from_at)
+            and (clocks.to_at is null or symptoms.observed_at < clocks.to_at)
+
+),
+
+{{ repeats_across_sources('events') }},
+
+judged as (
+
+    select
+        events.*,
+        repeats_across_sources.duplicate_of_event_id,
+        -- What repeats another event supports it and proves nothing of its own.
+        case
+            when repeats_across_sources.event_id is null then events.evidence_class
+            else {{ cap_at_supporting('events.evidence_class') }}
+        end as own_evidence_class
+    from events
+    left join repeats_across_sources
+        on
+            events.cluster_id = repeats_across_sources.cluster_id
+            and events.event_id = repeats_across_sources.event_id
+
 )
 
 select
-    symptoms.cluster_id,
-    symptoms.event_id,
-    symptoms.node_id,
-    symptoms.observed_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as observed_at,
-    symptoms.source,
-    symptoms.check_name,
-    symptoms.check_key,
-    symptoms.check_type,
-    symptoms.subject,
-    symptoms.code,
-    symptoms.codes,
-    symptoms.fault_code,
-    symptoms.failure_category,
-    symptoms.co_category,
-    symptoms.severity,
-    symptoms.evidence_class,
-    symptoms.result,
-    symptoms.is_point_event,
-    symptoms.last_ok_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as last_ok_at,
-    symptoms.cleared_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as cleared_at,
-    symptoms.origin,
-    symptoms.pci_address,
-    symptoms.job_id_raw,
-    symptoms.message,
-    symptoms.source_path,
-    symptoms.source_line_number,
-    coalesce(clocks.corrected_seconds, 0) as clock_offset_seconds
-from symptoms
-left join clocks
-    on
-        symptoms.cluster_id = clocks.cluster_id
-        and symptoms.node_id = clocks.node_id
-        and symptoms.is_by_node_clock
-        and (clocks.from_at is null or symptoms.observed_at >= clocks.from_at)
-        and (clocks.to_at is null or symptoms.observed_at < clocks.to_at)
+    cluster_id,
+    event_id,
+    node_id,
+    observed_at,
+    source,
+    check_name,
+    check_key,
+    check_type,
+    subject,
+    code,
+    codes,
+    failure_category,
+    co_category,
+    severity,
+    own_evidence_class as evidence_class,
+    own_evidence_class = 'A' as is_evidence,
+    is_point_event,
+    last_ok_at,
+    cleared_at,
+    result,
+    origin,
+    pci_address,
+    job_id_raw,
+    duplicate_of_event_id,
+    duplicate_of_event_id is not null as is_repeat,
+    message,
+    source_path,
+    source_line_number,
+    clock_offset_seconds
+from judged

@@ -1,11 +1,9 @@
-with
-
-events as (
-
-    select * from {{ ref('int_health_events') }}
-
-),
-
+{#-
+    CTEs that find the events that repeat another: the bus message of an Xid 79, the result of a check that reads the
+    kernel's log, the state of an agent that also told the event, a reason written by a health check. The last of them,
+    `repeats_across_sources`, has one row per repeating event. events: a CTE.
+-#}
+{% macro repeats_across_sources(events) -%}
 -- A check that reads the kernel's log repeats what the kernel said since the check's last good result. An entry of a
 -- log of events repeats what the kernel said at its moment.
 checks_of_kernel_log as (
@@ -15,8 +13,8 @@ checks_of_kernel_log as (
         checks.event_id,
         messages.event_id as duplicate_of_event_id,
         abs({{ seconds_between('messages.observed_at', 'checks.observed_at') }}) as distance_seconds
-    from events as checks
-    inner join events as messages
+    from {{ events }} as checks
+    inner join {{ events }} as messages
         on
             checks.cluster_id = messages.cluster_id
             and checks.node_id = messages.node_id
@@ -41,8 +39,8 @@ states_of_events as (
         states.event_id,
         moments.event_id as duplicate_of_event_id,
         abs({{ seconds_between('moments.observed_at', 'states.observed_at') }}) as distance_seconds
-    from events as states
-    inner join events as moments
+    from {{ events }} as states
+    inner join {{ events }} as moments
         on
             states.cluster_id = moments.cluster_id
             and states.node_id = moments.node_id
@@ -86,7 +84,7 @@ first_repeats as (
 originals as (
 
     select events.*
-    from events
+    from {{ events }} as events
     left join first_repeats
         on
             events.cluster_id = first_repeats.cluster_id
@@ -105,7 +103,7 @@ reasons_of_checks as (
         reasons.cluster_id,
         reasons.event_id,
         originals.event_id as duplicate_of_event_id
-    from events as reasons
+    from {{ events }} as reasons
     inner join originals
         on
             reasons.cluster_id = originals.cluster_id
@@ -127,16 +125,13 @@ reasons_of_checks as (
                 originals.event_id
         ) = 1
 
-)
+),
 
-select
-    cluster_id,
-    event_id,
-    duplicate_of_event_id
-from first_repeats
-union all
-select
-    cluster_id,
-    event_id,
-    duplicate_of_event_id
-from reasons_of_checks
+repeats_across_sources as (
+
+    select * from first_repeats
+    union all
+    select * from reasons_of_checks
+
+)
+{%- endmacro %}
