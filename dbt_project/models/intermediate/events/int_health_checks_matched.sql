@@ -29,8 +29,5 @@ from reported
 inner join rules
     on
         reported.cluster_id = rules.cluster_id
-        and case
-            when rules.pattern is null then reported.check_key = rules.check_name
-            else {{ site_pattern_matches('reported.check_key', 'rules.pattern') }}
-        end
+        and {{ site_rule_fits_check('rules', 'reported.check_key') }}
 qualify row_number() over (partition by reported.cluster_id, reported.check_key order by rules.rule_order) = 1

@@ -8,19 +8,8 @@ parts as (
 
 withdrawals as (
 
-    select * from {{ ref('int_node_withdrawals') }}
-
-),
-
-inventory_withdrawals as (
-
-    select * from {{ ref('int_inventory_withdrawals') }}
-
-),
-
-service_changes as (
-
     select * from {{ ref('int_node_service_changes') }}
+    where is_withdrawal
 
 ),
 
@@ -50,7 +39,7 @@ in_slurmctld_log as (
     select
         withdrawals.cluster_id,
         withdrawals.node_id,
-        withdrawals.withdrawn_at as observed_at,
+        withdrawals.changed_at as observed_at,
         'slurmctld' as source,
         withdrawals.reason,
         reasons.code,
@@ -59,7 +48,7 @@ in_slurmctld_log as (
         coalesce(reasons.severity, 'info') as severity,
         -- A reason written down without taking the node out is a comment on something older.
         case
-            when withdrawals.state is not null then coalesce(reasons.evidence_class, 'none')
+            when withdrawals.state_of_reason is not null then coalesce(reasons.evidence_class, 'none')
             else {{ cap_at_supporting("coalesce(reasons.evidence_class, 'none')") }}
         end as evidence_class,
         coalesce(reasons.origin, 'administrator') as origin,
@@ -100,7 +89,8 @@ by_site_rule as (
 
 ),
 
--- A drained node's row begins when its last job has ended: without the request's time it cannot explain that end.
+-- A drained node's row begins when its last job has ended: without the request's time it cannot explain that end. One
+-- that still runs a job has no row yet, but a request.
 in_node_events as (
 
     select
@@ -126,56 +116,6 @@ in_node_events as (
         not is_in_slurmctld_log
         and source != 'slurmctld'
 
-),
-
--- A drain asked for while a job still runs has no row yet; the inventory knows reason and time.
-only_in_inventory as (
-
-    select
-        inventory_withdrawals.cluster_id,
-        inventory_withdrawals.node_id,
-        inventory_withdrawals.reason_at as observed_at,
-        'node_event' as source,
-        inventory_withdrawals.reason,
-        reasons.code,
-        coalesce(reasons.failure_category, 'unmapped') as failure_category,
-        reasons.co_category,
-        coalesce(reasons.severity, 'info') as severity,
-        coalesce(reasons.evidence_class, 'none') as evidence_class,
-        coalesce(reasons.origin, 'administrator') as origin,
-        cast(null as bigint) as job_id_raw,
-        inventory_withdrawals.source_path,
-        inventory_withdrawals.source_line_number
-    from inventory_withdrawals
-    left join reasons
-        on
-            inventory_withdrawals.cluster_id = reasons.cluster_id
-            and lower(inventory_withdrawals.reason) = reasons.reason_key
-    where
-        not exists (
-            select 1
-            from parts
-            where
-                inventory_withdrawals.cluster_id = parts.cluster_id
-                and inventory_withdrawals.node_id = parts.node_id
-                and lower(inventory_withdrawals.reason) = lower(parts.reason)
-                and coalesce(parts.ended_at, timestamp '9999-01-01') >= inventory_withdrawals.reason_at
-                and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > parts.started_at
-        )
-        -- Every line of the log: a check that sets its reason again is one withdrawal, and has the time of the last.
-        and not exists (
-            select 1
-            from service_changes
-            where
-                service_changes.kind != 'return'
-                and inventory_withdrawals.cluster_id = service_changes.cluster_id
-                and inventory_withdrawals.node_id = service_changes.node_id
-                and lower(inventory_withdrawals.reason) = lower(service_changes.reason)
-                and abs(
-                    {{ seconds_between('service_changes.changed_at', 'inventory_withdrawals.reason_at') }}
-                ) <= 2
-        )
-
 )
 
 select * from in_slurmctld_log
@@ -183,5 +123,3 @@ union all
 select * from by_site_rule
 union all
 select * from in_node_events
-union all
-select * from only_in_inventory

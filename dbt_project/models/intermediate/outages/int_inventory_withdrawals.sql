@@ -19,12 +19,6 @@ snapshots as (
 
 ),
 
-service_changes as (
-
-    select * from {{ ref('int_node_service_changes') }}
-
-),
-
 -- Slurm keeps reason and time until the node comes back: all snapshots that show them tell of one withdrawal.
 withdrawals as (
 
@@ -48,37 +42,20 @@ withdrawals as (
 
 ),
 
-in_service as (
-
-    select
-        cluster_id,
-        node_id,
-        captured_at as in_service_at
-    from snapshots
-    where is_in_service
-    union all
-    select
-        cluster_id,
-        node_id,
-        changed_at as in_service_at
-    from service_changes
-    where kind = 'return'
-
-),
-
 returned as (
 
     select
         withdrawals.cluster_id,
         withdrawals.node_id,
         withdrawals.reason_at,
-        min(in_service.in_service_at) as returned_at
+        min(in_service.captured_at) as returned_at
     from withdrawals
-    inner join in_service
+    inner join snapshots as in_service
         on
-            withdrawals.cluster_id = in_service.cluster_id
+            in_service.is_in_service
+            and withdrawals.cluster_id = in_service.cluster_id
             and withdrawals.node_id = in_service.node_id
-            and withdrawals.last_shown_at < in_service.in_service_at
+            and withdrawals.last_shown_at < in_service.captured_at
     group by withdrawals.cluster_id, withdrawals.node_id, withdrawals.reason_at
 
 )
@@ -91,6 +68,7 @@ select
     withdrawals.reason,
     withdrawals.reason_user,
     withdrawals.out_state,
+    withdrawals.last_shown_at,
     least(
         returned.returned_at,
         lead(withdrawals.reason_at) over (

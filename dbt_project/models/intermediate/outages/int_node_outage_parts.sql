@@ -1,8 +1,10 @@
+-- Long, because everything above the health events waits for it: three models would stand above one another here.
 with
 
-intervals as (
+node_events as (
 
-    select * from {{ ref('int_node_intervals') }}
+    select * from {{ ref('stg_sacctmgr__node_events') }}
+    where node_id is not null
 
 ),
 
@@ -12,15 +14,246 @@ service_changes as (
 
 ),
 
-withdrawals as (
+shown_withdrawals as (
 
-    select * from {{ ref('int_node_withdrawals') }}
+    select * from {{ ref('int_inventory_withdrawals') }}
 
 ),
 
+reasons as (
+
+    select * from {{ ref('int_node_reasons_classified') }}
+
+),
+
+event_spans as (
+
+    select * from {{ ref('stg_ops__spans') }}
+    where kind = 'events'
+
+),
+
+-- What came back after the last export of events is told by the controller's log alone.
+later_returns as (
+
+    select
+        cluster_id,
+        node_id,
+        min(changed_at) as returned_at
+    from service_changes
+    where
+        kind = 'return'
+        and changed_at > (
+            select max(event_spans.to_at) from event_spans
+            where service_changes.cluster_id = event_spans.cluster_id
+        )
+    group by cluster_id, node_id
+
+),
+
+-- A node has one state at a time: an open row ended at the latest where the node's next row begins.
+recorded as (
+
+    select
+        node_events.cluster_id,
+        node_events.node_id,
+        node_events.started_at,
+        coalesce(
+            node_events.ended_at,
+            lead(node_events.started_at) over (
+                partition by node_events.cluster_id, node_events.node_id
+                order by node_events.started_at, node_events.source_path, node_events.source_line_number
+            ),
+            later_returns.returned_at
+        ) as ended_at,
+        node_events.state,
+        node_events.state_flags,
+        node_events.reason,
+        node_events.reason_user,
+        'sacctmgr' as source,
+        node_events.source_path,
+        node_events.source_line_number
+    from node_events
+    left join later_returns
+        on
+            node_events.cluster_id = later_returns.cluster_id
+            and node_events.node_id = later_returns.node_id
+            and node_events.started_at < later_returns.returned_at
+
+),
+
+-- Slurm keeps the reason of a node that is out already, whatever it finds after that.
+effective_withdrawals as (
+
+    select * from service_changes
+    where
+        is_withdrawal
+        and state_of_reason is not null
+    qualify
+        kind = 'request'
+        or changed_at = min(changed_at) over (partition by cluster_id, node_id, return_count)
+
+),
+
+-- Where an export of node events or a row of the node says whether it is out, and from when on.
+known as (
+
+    select
+        cluster_id,
+        cast(null as string) as node_id,
+        from_at as known_at,
+        from_at,
+        to_at + interval 1 microsecond as to_at
+    from event_spans
+    union all
+    select
+        cluster_id,
+        node_id,
+        started_at as known_at,
+        started_at - interval 60 second as from_at,
+        coalesce(ended_at, timestamp '9999-01-01') as to_at
+    from recorded
+
+),
+
+-- Outside of that, the controller's log still tells when a node was taken out and came back. What it says of a node
+-- that a row says is out, or that begins within a minute, is the same outage.
+unrecorded_withdrawals as (
+
+    select
+        withdrawals.*,
+        min(case when known.known_at > withdrawals.changed_at then known.known_at end) as known_at
+    from effective_withdrawals as withdrawals
+    left join known
+        on
+            withdrawals.cluster_id = known.cluster_id
+            and coalesce(known.node_id, withdrawals.node_id) = withdrawals.node_id
+    group by all
+    having not bool_or(coalesce(
+        withdrawals.changed_at >= known.from_at and withdrawals.changed_at < known.to_at, false
+    ))
+
+),
+
+logged as (
+
+    select
+        cluster_id,
+        node_id,
+        changed_at as started_at,
+        least(
+            returned_at,
+            known_at,
+            lead(changed_at) over (
+                partition by cluster_id, node_id, return_count
+                order by changed_at, source_line_number
+            )
+        ) as ended_at,
+        replace(state_of_reason, '$', '') as state,
+        -- In a reservation for maintenance the log has DRAINED$.
+        case when contains(state_of_reason, '$') then '$' end as state_flags,
+        reason,
+        cast(null as string) as reason_user,
+        'slurmctld' as source,
+        source_path,
+        source_line_number
+    from unrecorded_withdrawals
+
+),
+
+stated as (
+
+    select * from recorded
+    union all
+    select * from logged
+
+),
+
+-- What a snapshot shows has ended where the controller's log tells that the node was back, too.
 inventory_withdrawals as (
 
-    select * from {{ ref('int_inventory_withdrawals') }}
+    select
+        shown.cluster_id,
+        shown.node_id,
+        shown.reason_at,
+        least(min(shown.ended_at), min(returns.changed_at)) as ended_at,
+        shown.out_state,
+        shown.reason,
+        shown.reason_user,
+        shown.source_path,
+        shown.source_line_number
+    from shown_withdrawals as shown
+    left join service_changes as returns
+        on
+            returns.kind = 'return'
+            and shown.cluster_id = returns.cluster_id
+            and shown.node_id = returns.node_id
+            and shown.last_shown_at < returns.changed_at
+    group by all
+
+),
+
+-- A node that snapshots of the inventory show out, of which neither of the others knows anything in that time.
+intervals as (
+
+    select * from stated
+    union all
+    select
+        inventory_withdrawals.cluster_id,
+        inventory_withdrawals.node_id,
+        inventory_withdrawals.reason_at as started_at,
+        inventory_withdrawals.ended_at,
+        inventory_withdrawals.out_state as state,
+        cast(null as string) as state_flags,
+        inventory_withdrawals.reason,
+        inventory_withdrawals.reason_user,
+        'inventory' as source,
+        inventory_withdrawals.source_path,
+        inventory_withdrawals.source_line_number
+    from inventory_withdrawals
+    where
+        inventory_withdrawals.out_state is not null
+        and not exists (
+            select 1
+            from stated
+            where
+                inventory_withdrawals.cluster_id = stated.cluster_id
+                and inventory_withdrawals.node_id = stated.node_id
+                and coalesce(stated.ended_at, timestamp '9999-01-01') > inventory_withdrawals.reason_at
+                and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > stated.started_at
+        )
+
+),
+
+classified as (
+
+    select
+        intervals.*,
+        reasons.code,
+        reasons.co_category,
+        coalesce(reasons.severity, 'info') as severity,
+        coalesce(reasons.evidence_class, 'none') as evidence_class,
+        case
+            -- In a reservation for maintenance a node that stops answering was switched off.
+            when
+                reasons.failure_category = 'node_fail_unattributed'
+                and contains(coalesce(intervals.state_flags, ''), '$')
+                then 'planned'
+            when coalesce(reasons.failure_category, 'unmapped') != 'unmapped' then reasons.failure_category
+            when
+                {{ regex_matches("coalesce(intervals.state, '')", "'MAINT|POWER|REBOOT'") }}
+                or {{ regex_matches("coalesce(intervals.state_flags, '')", "'[$~%!@^]'") }}
+                then 'planned'
+            when intervals.reason is null and contains(coalesce(intervals.state_flags, ''), '*')
+                then 'node_fail_unattributed'
+            else 'unmapped'
+        end as failure_category,
+        coalesce(reasons.origin, 'slurm') as origin
+    from intervals
+    left join reasons
+        on
+            intervals.cluster_id = reasons.cluster_id
+            and lower(intervals.reason) = reasons.reason_key
 
 ),
 
@@ -28,12 +261,12 @@ inventory_withdrawals as (
 numbered as (
 
     {{ numbered_within_a_minute(
-        'intervals', ['cluster_id', 'node_id', 'failure_category'], 'part_number'
+        'classified', ['cluster_id', 'node_id', 'failure_category'], 'part_number'
     ) | indent(4) }}
 
 ),
 
-merged as (
+parts as (
 
     select
         cluster_id,
@@ -60,51 +293,26 @@ merged as (
 
 ),
 
-counted_returns as (
-
-    select
-        cluster_id,
-        node_id,
-        changed_at as returned_at,
-        return_count + 1 as return_count
-    from service_changes
-    where kind = 'return'
-
-),
-
--- Event rows carry whole seconds, the log milliseconds: a second of tolerance on either side.
-placed_between_returns as (
-
-    {{ asof_left_join(
-        'merged', 'counted_returns', ['cluster_id', 'node_id'],
-        'merged.started_at + interval 1 second', 'returned_at', 'return_count'
-    ) | indent(4) }}
-
-),
-
 -- A reason that snapshots show asks for the first outage after it, and not for later ones of the same reason.
 asked_in_inventory as (
 
     select
-        merged.cluster_id,
-        merged.node_id,
-        merged.failure_category,
-        merged.part_number,
-        merged.started_at,
-        inventory_withdrawals.reason_at
-    from merged
-    inner join inventory_withdrawals
+        withdrawals.*,
+        parts.failure_category,
+        parts.part_number,
+        parts.started_at
+    from inventory_withdrawals as withdrawals
+    left join parts
         on
-            merged.cluster_id = inventory_withdrawals.cluster_id
-            and merged.node_id = inventory_withdrawals.node_id
-            and lower(merged.reason) = lower(inventory_withdrawals.reason)
-            and coalesce(merged.ended_at, timestamp '9999-01-01') >= inventory_withdrawals.reason_at
-            and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > merged.started_at
+            withdrawals.cluster_id = parts.cluster_id
+            and withdrawals.node_id = parts.node_id
+            and lower(withdrawals.reason) = lower(parts.reason)
+            and coalesce(parts.ended_at, timestamp '9999-01-01') >= withdrawals.reason_at
+            and coalesce(withdrawals.ended_at, timestamp '9999-01-01') > parts.started_at
     qualify
         row_number() over (
-            partition by
-                inventory_withdrawals.cluster_id, inventory_withdrawals.node_id, inventory_withdrawals.reason_at
-            order by merged.started_at
+            partition by withdrawals.cluster_id, withdrawals.node_id, withdrawals.reason_at
+            order by parts.started_at
         ) = 1
 
 ),
@@ -139,26 +347,72 @@ select
     parts.evidence_class,
     parts.origin,
     case
-        when withdrawals.kind = 'request' then least(withdrawals.withdrawn_at, parts.started_at)
+        when withdrawals.kind = 'request' then least(withdrawals.changed_at, parts.started_at)
         when withdrawals.kind is null and inventory_requests.reason_at is not null
             then least(inventory_requests.reason_at, parts.started_at)
     end as requested_at,
-    withdrawals.withdrawn_at is not null as is_in_slurmctld_log,
+    withdrawals.changed_at is not null as is_in_slurmctld_log,
     parts.source,
     parts.interval_count,
     parts.source_path,
     parts.source_line_number
-from placed_between_returns as parts
-left join withdrawals
+from parts
+-- Event rows carry whole seconds, the log milliseconds: some tolerance on either side.
+left join service_changes as withdrawals
     on
         parts.cluster_id = withdrawals.cluster_id
         and parts.node_id = withdrawals.node_id
-        and coalesce(parts.return_count, 0) = withdrawals.return_count
         and lower(parts.reason) = lower(withdrawals.reason)
-        and withdrawals.withdrawn_at <= parts.started_at + interval 2 second
+        and withdrawals.is_withdrawal
+        and withdrawals.changed_at <= parts.started_at + interval 2 second
+        and coalesce(withdrawals.last_returned_at <= parts.started_at + interval 1 second, true)
+        and coalesce(withdrawals.returned_at > parts.started_at + interval 1 second, true)
 left join inventory_requests
     on
         parts.cluster_id = inventory_requests.cluster_id
         and parts.node_id = inventory_requests.node_id
         and parts.failure_category = inventory_requests.failure_category
         and parts.part_number = inventory_requests.part_number
+
+union all
+
+-- A drain asked for while a job still runs has no row yet; the inventory knows reason and time.
+select
+    asked.cluster_id,
+    asked.node_id,
+    cast(null as timestamp) as started_at,
+    asked.ended_at,
+    cast(null as string) as state,
+    asked.reason,
+    asked.reason_user,
+    coalesce(reasons.failure_category, 'unmapped') as failure_category,
+    coalesce(reasons.failure_category = 'planned', false) as is_planned,
+    reasons.code,
+    reasons.co_category,
+    coalesce(reasons.severity, 'info') as severity,
+    coalesce(reasons.evidence_class, 'none') as evidence_class,
+    coalesce(reasons.origin, 'administrator') as origin,
+    asked.reason_at as requested_at,
+    false as is_in_slurmctld_log,
+    'inventory' as source,
+    0 as interval_count,
+    asked.source_path,
+    asked.source_line_number
+from asked_in_inventory as asked
+left join reasons
+    on
+        asked.cluster_id = reasons.cluster_id
+        and lower(asked.reason) = reasons.reason_key
+where
+    asked.part_number is null
+    -- Every line of the log: a check that sets its reason again is one withdrawal, and has the time of the last.
+    and not exists (
+        select 1
+        from service_changes
+        where
+            service_changes.kind != 'return'
+            and asked.cluster_id = service_changes.cluster_id
+            and asked.node_id = service_changes.node_id
+            and lower(asked.reason) = lower(service_changes.reason)
+            and abs({{ seconds_between('service_changes.changed_at', 'asked.reason_at') }}) <= 2
+    )

@@ -3,6 +3,7 @@ with
 parts as (
 
     select * from {{ ref('int_node_outage_parts') }}
+    where started_at is not null
 
 ),
 

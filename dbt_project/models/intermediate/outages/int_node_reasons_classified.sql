@@ -30,9 +30,19 @@ site_rules as (
 
 ),
 
+site_check_rules as (
+
+    select * from {{ ref('stg_config__health_check_rules') }}
+
+),
+
 site_checks as (
 
-    select * from {{ ref('int_health_checks_matched') }}
+    select distinct
+        cluster_id,
+        check_key
+    from {{ ref('stg_health__checks') }}
+    where cluster_id in (select site_check_rules.cluster_id from site_check_rules)
 
 ),
 
@@ -175,20 +185,25 @@ site_check as (
     select
         reasons.cluster_id,
         reasons.reason_key,
-        site_checks.failure_category,
-        site_checks.severity,
-        site_checks.evidence_class
+        site_check_rules.failure_category,
+        site_check_rules.severity,
+        site_check_rules.evidence_class
     from reasons
     inner join site_checks
         on
             reasons.cluster_id = site_checks.cluster_id
             and contains(reasons.reason_key, site_checks.check_key || ':')
+    inner join site_check_rules
+        on
+            site_checks.cluster_id = site_check_rules.cluster_id
+            and {{ site_rule_fits_check('site_check_rules', 'site_checks.check_key') }}
     left join first_rule on reasons.reason_key = first_rule.reason_key
     where coalesce(first_rule.failure_category, 'unmapped') not in ('planned', 'by_xid')
     qualify
         row_number() over (
             partition by reasons.cluster_id, reasons.reason_key
-            order by length(site_checks.check_key) desc, site_checks.check_key
+            order by
+                length(site_checks.check_key) desc, site_checks.check_key asc, site_check_rules.rule_order asc
         ) = 1
 
 ),

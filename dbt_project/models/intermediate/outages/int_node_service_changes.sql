@@ -226,37 +226,6 @@ set_down_again as (
 
 ),
 
--- It was back when it answered again, if the log tells that, and at the latest when it was last heard of.
-returns_before_down as (
-
-    select
-        set_down_again.cluster_id,
-        set_down_again.node_id,
-        least(set_down_again.last_known_at, min(answers.logged_at)) as changed_at,
-        'return' as kind,
-        cast(null as string) as state,
-        cast(null as string) as reason,
-        cast(null as bigint) as job_id_raw,
-        set_down_again.source_path,
-        set_down_again.source_line_number
-    from set_down_again
-    left join events as answers
-        on
-            set_down_again.cluster_id = answers.cluster_id
-            and set_down_again.node_id = answers.node_id
-            and answers.kind = 'node_returned'
-            and set_down_again.previous_changed_at < answers.logged_at
-            and set_down_again.changed_at > answers.logged_at
-    group by
-        set_down_again.cluster_id,
-        set_down_again.node_id,
-        set_down_again.changed_at,
-        set_down_again.last_known_at,
-        set_down_again.source_path,
-        set_down_again.source_line_number
-
-),
-
 clusters_known_by_log_alone as (
 
     select cluster_id from withdrawn_stretches
@@ -278,18 +247,39 @@ job_starts as (
 
 ),
 
--- Slurm starts nothing on a node that drains or is down, though jobs that run there go on: a start tells that the node
--- is back. What starts within a minute may have been given the node before, and have waited for it to boot.
-returns_by_job as (
+unstated_returns as (
 
+    -- It was back when it answered again, if the log tells that, and at the latest when it was last heard of.
+    select
+        set_down_again.cluster_id,
+        set_down_again.node_id,
+        least(set_down_again.last_known_at, min(answers.logged_at)) as changed_at,
+        set_down_again.source_path,
+        set_down_again.source_line_number
+    from set_down_again
+    left join events as answers
+        on
+            set_down_again.cluster_id = answers.cluster_id
+            and set_down_again.node_id = answers.node_id
+            and answers.kind = 'node_returned'
+            and set_down_again.previous_changed_at < answers.logged_at
+            and set_down_again.changed_at > answers.logged_at
+    group by
+        set_down_again.cluster_id,
+        set_down_again.node_id,
+        set_down_again.changed_at,
+        set_down_again.last_known_at,
+        set_down_again.source_path,
+        set_down_again.source_line_number
+
+    union all
+
+    -- Slurm starts nothing on a node that drains or is down, though jobs that run there go on: a start tells that the
+    -- node is back. What starts within a minute may have been given the node before, and have waited for it to boot.
     select
         withdrawn_stretches.cluster_id,
         withdrawn_stretches.node_id,
         min(job_starts.started_at) as changed_at,
-        'return' as kind,
-        cast(null as string) as state,
-        cast(null as string) as reason,
-        cast(null as bigint) as job_id_raw,
         withdrawn_stretches.source_path,
         withdrawn_stretches.source_line_number
     from withdrawn_stretches
@@ -298,8 +288,7 @@ returns_by_job as (
             withdrawn_stretches.cluster_id = job_starts.cluster_id
             and withdrawn_stretches.node_id = job_starts.node_id
             and job_starts.started_at > withdrawn_stretches.changed_at + interval 60 second
-            and job_starts.started_at
-            < coalesce(withdrawn_stretches.next_changed_at, timestamp '9999-01-01')
+            and job_starts.started_at < coalesce(withdrawn_stretches.next_changed_at, timestamp '9999-01-01')
     where withdrawn_stretches.state_so_far is not null
     group by
         withdrawn_stretches.cluster_id,
@@ -314,13 +303,46 @@ changes as (
 
     select * from stated_changes
     union all
-    select * from returns_before_down
-    union all
-    select * from returns_by_job
+    select
+        cluster_id,
+        node_id,
+        changed_at,
+        'return' as kind,
+        cast(null as string) as state,
+        cast(null as string) as reason,
+        cast(null as bigint) as job_id_raw,
+        source_path,
+        source_line_number
+    from unstated_returns
+
+),
+
+-- One number for everything between two returns, and for the second of them.
+counted as (
+
+    select
+        *,
+        {{ previous_return_count() }} as return_count,
+        max(case when kind = 'return' then changed_at end) over (
+            partition by cluster_id, node_id
+            order by changed_at, source_path, source_line_number
+            rows between unbounded preceding and 1 preceding
+        ) as last_returned_at
+    from changes
 
 )
 
 select
     *,
-    {{ previous_return_count() }} as return_count
-from changes
+    min(case when kind = 'return' then changed_at end) over (
+        partition by cluster_id, node_id, return_count
+    ) as returned_at,
+    -- A health check that sets the same reason every few minutes has asked once.
+    kind != 'return' and row_number() over (
+        partition by cluster_id, node_id, return_count, kind = 'return', lower(reason)
+        order by changed_at, source_path, source_line_number
+    ) = 1 as is_withdrawal,
+    max(state) over (
+        partition by cluster_id, node_id, return_count, kind = 'return', lower(reason)
+    ) as state_of_reason
+from counted
