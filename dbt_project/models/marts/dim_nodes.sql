@@ -30,12 +30,6 @@ node_days as (
 
 ),
 
-vendors as (
-
-    select * from {{ ref('int_node_gpu_vendors') }}
-
-),
-
 clocks as (
 
     select * from {{ ref('int_node_clock_offsets') }}
@@ -62,7 +56,7 @@ seen_gpus as (
         cluster_id,
         node_id,
         true as has_gpus
-    from vendors
+    from sightings
     where driver_vendor is not null
 
 ),
@@ -108,17 +102,17 @@ select
     case
         when coalesce(inventory.gpu_count > 0, gpus_of_nodes.has_gpus, true)
             then coalesce(
-                vendors.driver_vendor,
+                sightings.driver_vendor,
                 case
                     when inventory.gpu_model is not null
                         then coalesce({{ vendor_of_gpus('inventory.gpu_model') }}, 'nvidia')
                 end,
-                vendors.type_vendor,
+                sightings.type_vendor,
                 case
                     when clusters.gpu_model is not null
                         then coalesce({{ vendor_of_gpus('clusters.gpu_model') }}, 'nvidia')
                 end,
-                vendors.check_vendor,
+                sightings.check_vendor,
                 'nvidia'
             )
     end as gpu_vendor,
@@ -142,10 +136,6 @@ left join gpus_of_nodes
     on
         sightings.cluster_id = gpus_of_nodes.cluster_id
         and sightings.node_id = gpus_of_nodes.node_id
-left join vendors
-    on
-        sightings.cluster_id = vendors.cluster_id
-        and sightings.node_id = vendors.node_id
 left join clocks
     on
         sightings.cluster_id = clocks.cluster_id

@@ -1,20 +1,91 @@
 with
 
-clusters as (
+attempts as (
 
-    select * from {{ ref('dim_clusters') }}
+    select * from {{ ref('int_attempts') }}
+
+),
+
+node_sightings as (
+
+    select * from {{ ref('int_node_sightings') }}
+
+),
+
+study_periods as (
+
+    select * from {{ ref('int_study_periods') }}
 
 ),
 
 days_covered as (
 
     select * from {{ ref('int_days_covered') }}
+    where kind = 'sacct'
+
+),
+
+-- Most attempts touch one day and need no expansion.
+attempt_days as (
+
+    select
+        cluster_id,
+        cast(started_at as date) as day_date,
+        node_days
+    from attempts
+    where cast(started_at as date) = cast(observed_until_at as date)
+
+    union all
+
+    select
+        cluster_id,
+        day_date,
+        node_days * {{ seconds_between(
+            'greatest(started_at, cast(day_date as timestamp))',
+            'least(observed_until_at, cast(day_date as timestamp) + interval 1 day)'
+        ) }} / {{ seconds_between('started_at', 'observed_until_at') }} as node_days
+    from (
+        select
+            *,
+            {{ unnest_date_range('cast(started_at as date)', 'cast(observed_until_at as date)') }} as day_date
+        from attempts
+        where cast(started_at as date) < cast(observed_until_at as date)
+    ) as longer_attempts
 
 ),
 
 exposures as (
 
-    select * from {{ ref('int_node_days_by_date') }}
+    select
+        cluster_id,
+        day_date,
+        {{ exact_sum('node_days') }} as node_days
+    from attempt_days
+    group by cluster_id, day_date
+
+),
+
+-- Accounting begins with the first attempt, and where there is none the cluster with the first sight of a node.
+first_moments as (
+
+    select
+        cluster_id,
+        min(submitted_at) as submitted_at,
+        min(first_seen_at) as first_seen_at
+    from (
+        select
+            cluster_id,
+            submitted_at,
+            cast(null as timestamp) as first_seen_at
+        from attempts
+        union all
+        select
+            cluster_id,
+            null as submitted_at,
+            first_seen_at
+        from node_sightings
+    ) as moments
+    group by cluster_id
 
 )
 
@@ -25,14 +96,15 @@ select
     -- A day without attempts had no exposure; one whose attempts' nodes are unknown had an unknown one.
     case when exposures.cluster_id is null then 0 else exposures.node_days end as node_days,
     -- Where exports show no running jobs, what still ran at the end of the last days is on no record.
-    clusters.study_to_at < clusters.data_through_at
-    and clusters.study_to_at < cast(days_covered.day_date as timestamp) + interval 1 day as is_cut_off
+    study_periods.study_to_at < study_periods.data_through_at
+    and study_periods.study_to_at < cast(days_covered.day_date as timestamp) + interval 1 day as is_cut_off
 from days_covered
-inner join clusters on days_covered.cluster_id = clusters.cluster_id
+inner join study_periods on days_covered.cluster_id = study_periods.cluster_id
+inner join first_moments on days_covered.cluster_id = first_moments.cluster_id
 left join exposures
     on
         days_covered.cluster_id = exposures.cluster_id
         and days_covered.day_date = exposures.day_date
 where
-    days_covered.kind = 'sacct'
-    and days_covered.day_date between cast(clusters.first_at as date) and cast(clusters.data_through_at as date)
+    days_covered.day_date >= cast(coalesce(first_moments.submitted_at, first_moments.first_seen_at) as date)
+    and days_covered.day_date <= cast(study_periods.data_through_at as date)

@@ -24,6 +24,13 @@ kernel_messages as (
 
 ),
 
+kernel_rules as (
+
+    select * from {{ ref('kernel_rules') }}
+    where vendor is not null
+
+),
+
 node_events as (
 
     select * from {{ ref('stg_sacctmgr__node_events') }}
@@ -49,6 +56,7 @@ allocations as (
     select
         cluster_id,
         node_ids,
+        gpu_type,
         min(started_at) as first_at,
         max(coalesce(
             ended_at,
@@ -57,47 +65,71 @@ allocations as (
         )) as last_at
     from records
     where {{ list_length('node_ids') }} > 0
-    group by cluster_id, node_ids
+    group by cluster_id, node_ids, gpu_type
 
 ),
 
+allocated_nodes as (
+
+    select
+        cluster_id,
+        gpu_type,
+        first_at,
+        last_at,
+        {{ unnest_list('node_ids') }} as node_id
+    from allocations
+
+),
+
+-- `told_by` is what tells the vendor of the node's GPUs, and `name` how it tells it.
 sightings as (
 
     select
         cluster_id,
         node_id,
         cast(null as timestamp) as first_at,
-        cast(null as timestamp) as last_at
+        cast(null as timestamp) as last_at,
+        cast(null as string) as told_by,
+        cast(null as string) as name
     from node_names
     union all
     select
         cluster_id,
-        {{ unnest_list('node_ids') }} as node_id,
-        first_at,
-        last_at
-    from allocations
+        node_id,
+        min(first_at) as first_at,
+        max(last_at) as last_at,
+        'type' as told_by,
+        gpu_type as name
+    from allocated_nodes
+    group by cluster_id, node_id, gpu_type
     union all
     select
         cluster_id,
         node_id,
         min(observed_at) as first_at,
-        max(observed_at) as last_at
+        max(observed_at) as last_at,
+        'check' as told_by,
+        check_name as name
     from health_checks
-    group by cluster_id, node_id
+    group by cluster_id, node_id, check_name
     union all
     select
         cluster_id,
         node_id,
         min(occurred_at) as first_at,
-        max(occurred_at) as last_at
+        max(occurred_at) as last_at,
+        'driver' as told_by,
+        rule as name
     from kernel_messages
-    group by cluster_id, node_id
+    group by cluster_id, node_id, rule
     union all
     select
         cluster_id,
         node_id,
         min(started_at) as first_at,
-        max(coalesce(ended_at, started_at)) as last_at
+        max(coalesce(ended_at, started_at)) as last_at,
+        null as told_by,
+        null as name
     from node_events
     group by cluster_id, node_id
     union all
@@ -105,7 +137,9 @@ sightings as (
         cluster_id,
         node_id,
         min(logged_at) as first_at,
-        max(logged_at) as last_at
+        max(logged_at) as last_at,
+        null as told_by,
+        null as name
     from slurmctld_events
     group by cluster_id, node_id
     union all
@@ -113,8 +147,47 @@ sightings as (
         cluster_id,
         node_id,
         captured_at as first_at,
-        captured_at as last_at
+        captured_at as last_at,
+        null as told_by,
+        null as name
     from nodes
+
+),
+
+vendors as (
+
+    select
+        told_by,
+        name,
+        {{ vendor_of_gpus('name') }} as vendor
+    from sightings
+    where told_by in ('type', 'check')
+    group by told_by, name
+    union all
+    select
+        'driver' as told_by,
+        rule as name,
+        vendor
+    from kernel_rules
+
+),
+
+-- The driver that spoke last is the one that is in use.
+ranked as (
+
+    select
+        sightings.*,
+        vendors.vendor,
+        row_number() over (
+            partition by sightings.cluster_id, sightings.node_id, sightings.told_by
+            order by vendors.vendor is null asc, sightings.last_at desc, vendors.vendor asc
+        ) = 1 as is_last
+    from sightings
+    left join vendors
+        on
+            sightings.told_by = vendors.told_by
+            and sightings.name = vendors.name
+    where sightings.node_id is not null
 
 )
 
@@ -122,7 +195,9 @@ select
     cluster_id,
     node_id,
     min(first_at) as first_seen_at,
-    max(last_at) as last_seen_at
-from sightings
-where node_id is not null
+    max(last_at) as last_seen_at,
+    max(case when told_by = 'driver' and is_last then vendor end) as driver_vendor,
+    min(case when told_by = 'type' then vendor end) as type_vendor,
+    min(case when told_by = 'check' then vendor end) as check_vendor
+from ranked
 group by cluster_id, node_id

@@ -1,63 +1,33 @@
 with
 
-clusters as (
+study_periods as (
 
-    select
-        cluster_id,
-        study_from_at,
-        study_to_at
-    from {{ ref('dim_clusters') }}
-    where study_from_at < study_to_at
-
-),
-
-gaps as (
-
-    select * from {{ ref('dim_study_gaps') }}
-
-),
-
--- The study begins again after each gap of accounting.
-beginnings as (
-
-    select
-        cluster_id,
-        study_from_at as from_at
-    from clusters
-
-    union all
-
-    select
-        cluster_id,
-        to_at as from_at
-    from gaps
+    select * from {{ ref('int_study_periods') }}
 
 ),
 
 spans as (
 
-    select
-        beginnings.cluster_id,
-        beginnings.from_at,
-        coalesce(min(gaps.from_at), clusters.study_to_at) as to_at
-    from beginnings
-    inner join clusters on beginnings.cluster_id = clusters.cluster_id
-    left join gaps
-        on
-            beginnings.cluster_id = gaps.cluster_id
-            and beginnings.from_at <= gaps.from_at
-    group by beginnings.cluster_id, beginnings.from_at, clusters.study_to_at
+    select * from {{ ref('stg_ops__spans') }}
+    where kind = 'sacct'
 
 ),
 
+-- The study begins again after each gap of accounting.
 dated_spans as (
 
     select
-        *,
-        cast(from_at as date) as first_date,
-        cast(to_at as date) as last_date
+        spans.cluster_id,
+        spans.from_at,
+        least(spans.to_at, study_periods.study_to_at) as to_at,
+        cast(spans.from_at as date) as first_date,
+        cast(least(spans.to_at, study_periods.study_to_at) as date) as last_date
     from spans
-    where from_at < to_at
+    inner join study_periods
+        on
+            spans.cluster_id = study_periods.cluster_id
+            and spans.from_at < study_periods.study_to_at
+            and spans.from_at < spans.to_at
 
 ),
 
