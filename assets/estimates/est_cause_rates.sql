@@ -121,20 +121,35 @@ exposures as (
     group by causes.cluster_id, causes.failure_category, causes.is_shown_by_accounting
 ),
 
--- An end shortly after midnight may have its evidence before.
+-- An end shortly after midnight may have its evidence before. A failure without a culprit may lie on any of its nodes;
+-- a single outer join that names the condition compares each failure with each node of each attempt.
 failed_nodes as (
     select
-        failed.cluster_id,
-        failed.attempt_id,
-        failed.failure_category,
-        coalesce(failed.culprit_node_id, attempt_nodes.node_id) as node_id,
-        cast(unnest([failed.failed_at, failed.failed_at - interval 1 hour]) as date) as day_date
-    from intermediate.failed_exposures as failed
-    left join marts.fct_attempt_nodes as attempt_nodes
-        on
-            failed.cluster_id = attempt_nodes.cluster_id
-            and failed.attempt_id = attempt_nodes.attempt_id
-            and failed.culprit_node_id is null
+        cluster_id,
+        attempt_id,
+        failure_category,
+        node_id,
+        cast(unnest([failed_at, failed_at - interval 1 hour]) as date) as day_date
+    from (
+        select
+            cluster_id,
+            attempt_id,
+            failure_category,
+            failed_at,
+            culprit_node_id as node_id
+        from intermediate.failed_exposures
+        where culprit_node_id is not null
+        union all
+        select
+            failed.cluster_id,
+            failed.attempt_id,
+            failed.failure_category,
+            failed.failed_at,
+            attempt_nodes.node_id
+        from intermediate.failed_exposures as failed
+        inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+        where failed.culprit_node_id is null
+    ) as nodes
 ),
 
 seen_failures as (

@@ -119,11 +119,15 @@ onset_slots as (
 
 -- Most ends have no onset anywhere near them: these go before the nodes are looked up.
 near_ends as (
-    select
-        *,
-        epoch(ended_at)::bigint // 1800 as slot
-    from ends
-    where (is_unexplained or is_control) and (cluster_id, slot) in (select (cluster_id, slot) from onset_slots)
+    select *
+    from (
+        select
+            *,
+            epoch(ended_at)::bigint // 1800 as slot
+        from ends
+        where is_unexplained or is_control
+    ) as slotted_ends
+    semi join onset_slots using (cluster_id, slot)
 ),
 
 seen as (
