@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.model.gamma_poisson import Group, log_density
+from assets.model.gamma_poisson import Group, Units
 from assets.model.month_variation import MonthVariation
 from assets.model.prediction import PRIOR_EVENTS, count_limits
 
@@ -57,7 +57,7 @@ class CountForecast:
         """
         happened, mean, shape = np.broadcast_arrays(np.asarray(count, dtype=float), self.mean, self.shape)
         scores = [
-            log_density(np.array([k]), np.array([1.0]), Group(rate=max(m, MIN_MEAN), shape=a))[0]
+            Units(np.array([k]), np.array([1.0])).log_density(Group(rate=max(m, MIN_MEAN), shape=a))[0]
             for k, m, a in zip(happened.ravel(), mean.ravel(), shape.ravel(), strict=True)
         ]
         return np.reshape(np.array(scores, dtype=np.float64), happened.shape)

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assets.model.gamma_poisson import Floats, Group, checked, log_density
+from assets.model.gamma_poisson import Floats, Group, Units, checked
 from assets.model.lemons import MAX_LEMON_SHARE, MIN_FACTOR, MIN_SHAPE
 
 DRAWS = 1000
@@ -150,9 +150,9 @@ class _Grid:
         cells = np.flatnonzero(occupied)
         number = np.cumsum(occupied) - 1
         nodes = np.array([np.bincount(number[place * width + fleet], minlength=len(cells)) for fleet in counts], float)
-        count, time = (cells % width).astype(float), self._classes[cells // width]
-        one = np.array([log_density(count, time, group) for group in self._single])
-        density = {group: log_density(count, time, group) for pair in self._pairs for group in pair[:2]}
+        units = Units((cells % width).astype(float), self._classes[cells // width])
+        one = np.array([units.log_density(group) for group in self._single])
+        density = {group: units.log_density(group) for pair in self._pairs for group in pair[:2]}
         two = np.array(
             [
                 np.logaddexp(np.log1p(-share) + density[normal], np.log(share) + density[lemon])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from assets.model.gamma_poisson import Floats, Group, checked, log_density, slopes
+from assets.model.gamma_poisson import Floats, Group, Units, checked
 
 MIN_SHAPE = 4.0
 """Least Gamma shape of normal nodes: their rates differ by at most half their mean (one standard deviation)."""
@@ -111,12 +111,13 @@ def fit_two_groups(
     widest = max(2 * MIN_SHAPE, float(count.sum()))
     shapes = (MIN_SHAPE, widest) if spread is None else (min(1 / spread**2 if spread else np.inf, widest),) * 2
     ends = (float(np.log(shapes[0])), float(np.log(shapes[1])))
-    single = _minimise(lambda x: _single_loss(count, time, x), [[np.log(mean), ends[1]]], [_around(mean), ends])
+    units = Units(count, time)
+    single = _minimise(lambda x: _single_loss(units, x), [[np.log(mean), ends[1]]], [_around(mean), ends])
     starts = [[np.log(0.8 * mean), float(single.x[1]), np.log(w), np.log(f), np.log(3.0)] for w, f in _STARTS]
     if start is not None:
         starts = [_packed(start)]
     starts = [[point[0], min(max(point[1], ends[0]), ends[1]), *point[2:]] for point in starts]
-    both = _minimise(lambda x: _two_group_loss(count, time, x), starts, [_around(mean), ends, *_LEMON_BOUNDS])
+    both = _minimise(lambda x: _two_group_loss(units, x), starts, [_around(mean), ends, *_LEMON_BOUNDS])
     normal, lemon, ratio = _unpacked(both.x)
     gain = max(0.0, float(single.fun - both.fun))
     return TwoGroups(normal, lemon, ratio, Group(*map(float, np.exp(single.x))), -float(both.fun), gain)
@@ -155,18 +156,18 @@ def weigh_spreads(event_count: ArrayLike, exposure: ArrayLike, start: TwoGroups)
     return probability
 
 
-def _single_loss(count: Floats, time: Floats, x: Floats) -> tuple[float, Floats]:
+def _single_loss(units: Units, x: Floats) -> tuple[float, Floats]:
     group = Group(*map(float, np.exp(x)))
-    slope = np.array([derivative.sum() for derivative in slopes(count, time, group)])
-    return -float(log_density(count, time, group).sum()), -slope
+    slope = np.array([derivative.sum() for derivative in units.slopes(group)])
+    return -float(units.log_density(group).sum()), -slope
 
 
-def _two_group_loss(count: Floats, time: Floats, x: Floats) -> tuple[float, Floats]:
+def _two_group_loss(units: Units, x: Floats) -> tuple[float, Floats]:
     normal, lemon, ratio = _unpacked(x)
-    joint = log_joint(count, time, normal, lemon, ratio)
+    joint = log_joint(units, normal, lemon, ratio)
     total = np.logaddexp(*joint)
     share = np.exp(joint[1] - total)
-    (normal_rate, normal_shape), (lemon_rate, lemon_shape) = (slopes(count, time, g) for g in (normal, lemon))
+    (normal_rate, normal_shape), (lemon_rate, lemon_shape) = map(units.slopes, (normal, lemon))
     by_factor = float((share * lemon_rate).sum())
     slope = np.array(
         [
@@ -194,9 +195,9 @@ def _minimise(
     return min(found, key=lambda result: result.fun)
 
 
-def log_joint(count: Floats, time: Floats, normal: Group, lemon: Group, ratio: float) -> tuple[Floats, Floats]:
+def log_joint(units: Units, normal: Group, lemon: Group, ratio: float) -> tuple[Floats, Floats]:
     """Give the log-probability of being normal with this count, and of being a lemon with it."""
-    return np.log1p(-ratio) + log_density(count, time, normal), np.log(ratio) + log_density(count, time, lemon)
+    return np.log1p(-ratio) + units.log_density(normal), np.log(ratio) + units.log_density(lemon)
 
 
 def _around(mean: float) -> tuple[float, float]:

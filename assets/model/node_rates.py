@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.model.gamma_poisson import Floats, Group, checked, mixture_probability, mixture_quantile, posterior
+from assets.model.gamma_poisson import Floats, Group, Units, checked, mixture_probability, mixture_quantile, posterior
 from assets.model.lemons import TwoGroups, log_joint
 
 LIMIT_DRAWS = 8
@@ -138,19 +138,18 @@ def judge_nodes(
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence_level!r}")
     counts = [checked(draw.event_count, time)[0] for draw in draws]
-    pairs = list(zip(draws, counts, strict=True))
-    probability, fdr = np.mean([_membership(draw.fleet, count, time) for draw, count in pairs], axis=0)
-    value = np.mean([posterior_rates(draw.fleet, count, time) for draw, count in pairs], axis=0)
-    low, high = _limit_parts(pairs[:LIMIT_DRAWS], time, widest)
+    known = [
+        (draw.fleet, count, _membership(draw.fleet, count, time)) for draw, count in zip(draws, counts, strict=True)
+    ]
+    probability, fdr = np.mean([membership for _, _, membership in known], axis=0)
+    value = np.mean([_mean_rates(*draw, time) for draw in known], axis=0)
+    low, high = _limit_parts(known[:LIMIT_DRAWS], time, widest)
     return NodeRates(probability, fdr, false_discovery_ratio(fdr), value, confidence_level, low, high)
 
 
 def posterior_rates(fleet: TwoGroups, count: Floats, time: Floats) -> Floats:
     """Give each node's expected rate per node-day by one fit."""
-    probability, fdr = _membership(fleet, count, time)
-    (a, b), (c, d) = (posterior(group, count, time) for group in (fleet.normal, fleet.lemon))
-    mean: Floats = fdr * a / b + probability * c / d
-    return mean
+    return _mean_rates(fleet, count, _membership(fleet, count, time), time)
 
 
 def false_discovery_ratio(local_fdr: ArrayLike) -> Floats:
@@ -179,13 +178,22 @@ def false_discovery_ratio(local_fdr: ArrayLike) -> Floats:
     return mean
 
 
-def _limit_parts(pairs: Sequence[tuple[Draw, Floats]], time: Floats, widest: Group | None) -> tuple[Parts, Parts]:
+def _mean_rates(fleet: TwoGroups, count: Floats, membership: tuple[Floats, Floats], time: Floats) -> Floats:
+    probability, fdr = membership
+    (a, b), (c, d) = (posterior(group, count, time) for group in (fleet.normal, fleet.lemon))
+    mean: Floats = fdr * a / b + probability * c / d
+    return mean
+
+
+def _limit_parts(
+    draws: Sequence[tuple[TwoGroups, Floats, tuple[Floats, Floats]]], time: Floats, widest: Group | None
+) -> tuple[Parts, Parts]:
     """Give the Gamma distributions whose quantiles are the lower and the upper limits of each node's rate."""
     low, high = [], []
-    for draw, count in pairs:
-        probability, fdr = (share / len(pairs) for share in _membership(draw.fleet, count, time))
-        normal = (fdr, *posterior(widest or draw.fleet.normal, count, time))
-        inverse = time + HALF_A_FAILURE / draw.fleet.lemon.rate
+    for fleet, count, membership in draws:
+        probability, fdr = (share / len(draws) for share in membership)
+        normal = (fdr, *posterior(widest or fleet.normal, count, time))
+        inverse = time + HALF_A_FAILURE / fleet.lemon.rate
         low += [normal, (probability, np.maximum(count, HALF_A_FAILURE), inverse)]
         high += [normal, (probability, count + 1.0, inverse)]
     return low, high
@@ -193,5 +201,5 @@ def _limit_parts(pairs: Sequence[tuple[Draw, Floats]], time: Floats, widest: Gro
 
 def _membership(fleet: TwoGroups, count: Floats, time: Floats) -> tuple[Floats, Floats]:
     """Give the probabilities of being a lemon and of being none, each to full precision."""
-    normal, lemon = log_joint(count, time, fleet.normal, fleet.lemon, fleet.lemon_ratio)
+    normal, lemon = log_joint(Units(count, time), fleet.normal, fleet.lemon, fleet.lemon_ratio)
     return special.expit(lemon - normal), special.expit(normal - lemon)

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, stats
 
 from assets.model.culprits import infer_culprits
-from assets.model.gamma_poisson import Group, log_density, mixture_quantile, slopes
+from assets.model.gamma_poisson import Group, Units, mixture_quantile
 from assets.model.lemons import SPREADS, TwoGroups, fit_two_groups, p_value_of, weigh_spreads
 from assets.model.node_rates import Draw, false_discovery_ratio, judge_nodes, posterior_rates
 
@@ -27,16 +27,16 @@ def test_the_density_is_scipys_negative_binomial():
     count, time = np.arange(12.0), np.linspace(10, 90, 12)
     inverse = NORMAL.shape / NORMAL.rate
     expected = stats.nbinom.logpmf(count, NORMAL.shape, inverse / (inverse + time))
-    assert log_density(count, time, NORMAL) == pytest.approx(expected, rel=1e-10)
+    assert Units(count, time).log_density(NORMAL) == pytest.approx(expected, rel=1e-10)
 
 
 def test_the_slopes_are_those_of_the_density():
     count, time = np.array([0.0, 2.5, 7.0]), np.array([20.0, 60.0, 90.0])
-    for number, by in enumerate(slopes(count, time, NORMAL)):
+    for number, by in enumerate(Units(count, time).slopes(NORMAL)):
         for node in range(3):
 
             def density(x, node=node):
-                return log_density(count, time, Group(*np.exp(x)))[node]
+                return Units(count, time).log_density(Group(*np.exp(x)))[node]
 
             at = np.log([NORMAL.rate, NORMAL.shape])
             assert by[node] == pytest.approx(optimize.approx_fprime(at, density, 1e-7)[number], rel=1e-4, abs=1e-6)
