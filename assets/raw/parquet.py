@@ -31,7 +31,7 @@ WHOLE = ("raw.clusters",)
 """A row per cluster: one file."""
 FITTED = ("intermediate.int_posteriors_fitted",)
 """What dbt's models in Python made, once they ran: other engines read it as they read the raw tables."""
-FITTED_FOR_ALL = ("intermediate.int_failure_counts_bounded", "intermediate.int_end_ratios_bounded")
+FITTED_FOR_ALL = ("intermediate.int_end_ratios_bounded",)
 """The same, of no single cluster: one file."""
 EXISTS = "select 1 from duckdb_tables() where schema_name || '.' || table_name = ?"
 

@@ -120,7 +120,7 @@ _TOUCHED = {
     "check_repeats": "from intermediate.int_check_repeats",
     "jobs_chained": "from intermediate.int_jobs_chained",
     "het_jobs_sized": "from intermediate.int_het_jobs_sized",
-    "planned_attempt_ends": "from intermediate.int_planned_attempt_ends",
+    "planned_attempt_ends": f"from {PUBLICATION}.marts.fct_planned_ends",
     "failures": f"select cluster_id, attempt_id, failure_category, incident_id from {PUBLICATION}.marts.fct_failures",
 }
 """Queries by table of schema `touched`: what was published of affected jobs, and what changes without new records."""

@@ -37,12 +37,12 @@ def test_seeds_are_judged_here_and_not_in_each_refresh(results, testbed_home):
 
 
 SUBTLE = {
-    "attribution window": "int_failures_evidenced",
-    "priority of causes": "int_failures_evidenced",
+    "attribution window": "int_attempt_end_evidence",
+    "priority of causes": "int_failures_judged",
     "named culprits": "int_culprits_named",
     "GPU count from TRES": "int_attempts",
     "resizing": "int_attempts",
-    "incidents": "int_failures_grouped",
+    "incidents": "fct_failures",
     "events over several nodes": "int_multi_node_onsets",
     "negative control": "int_attempt_end_evidence",
     "crash loops": "agg_crash_loops",

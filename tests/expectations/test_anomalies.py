@@ -116,14 +116,6 @@ ANOMALIES = [
         ("marts", "fct_node_outages"), "open_without_end", ["node001", "is_open true"],
     ),
     (
-        ["update marts.agg_failure_rates_by_cause set failures_per_gpu_hour_low = failures_per_gpu_hour"],
-        ("marts", "agg_failure_rates_by_cause"), "limits_enclose_the_rate", ["gpu_unavailable"],
-    ),
-    (
-        ["update marts.agg_failure_rates_by_cause set failures_per_gpu_hour_high = null"],
-        ("marts", "agg_failure_rates_by_cause"), "limits_enclose_the_rate", ["failures_per_gpu_hour_high NULL"],
-    ),
-    (
         ["update marts.agg_failure_rates_by_cause set expected_failure_count = failure_count + 0.5"],
         ("marts", "agg_failure_rates_by_cause"), "expected_among_failures", ["expected_failure_count 1.5"],
     ),

@@ -24,8 +24,7 @@ RECORDS = "tests/minimal/test_records.py"
 ATTRIBUTION = "tests/minimal/test_attribution.py"
 TABLES = "tests/coverage/test_tables.py"
 CHANGES = "dbt_project/models/intermediate/outages/int_node_service_changes.sql"
-EVIDENCED = "dbt_project/models/intermediate/failures/int_failures_evidenced.sql"
-ATTRIBUTED = "dbt_project/models/intermediate/failures/int_failures_attributed.sql"
+JUDGED = "dbt_project/models/intermediate/failures/int_failures_judged.sql"
 EXPOSURES = "dbt_project/models/marts/fct_attempt_exposures.sql"
 
 MUTATIONS = (
@@ -94,15 +93,15 @@ MUTATIONS = (
     ),
     Mutation(
         "evidence has a probability",
-        ATTRIBUTED,
-        "else posteriors.probability\n",
+        JUDGED,
+        "else attempt_posteriors.probability\n",
         "else 1\n",
         ATTRIBUTION,
     ),
     Mutation(
         "the culprit is the node of the likeliest evidence",
-        EVIDENCED,
-        "            coalesce(-event_posteriors.probability, 0),\n",
+        JUDGED,
+        "                coalesce(-event_posteriors.probability, 0),\n",
         "",
         ATTRIBUTION,
     ),
@@ -206,9 +205,9 @@ MUTATIONS = (
     ),
     Mutation(
         "what maintenance requeues is planned",
-        "dbt_project/models/intermediate/failures/int_planned_attempt_ends.sql",
-        "where state in ('NODE_FAIL', 'REQUEUED')",
-        "where state in ('NODE_FAIL')",
+        "dbt_project/models/intermediate/failures/int_attempts_interrupted.sql",
+        "state in ('NODE_FAIL', 'REQUEUED', 'CANCELLED')",
+        "state in ('NODE_FAIL', 'CANCELLED')",
         "tests/minimal/test_exposure.py",
     ),
 )

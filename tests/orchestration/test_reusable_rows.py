@@ -66,7 +66,7 @@ BUILD = """
         1800 as silence_seconds;
     create or replace table intermediate.int_nodes_used as select 'c' as cluster_id, date '2026-01-01' as day_date;
     create or replace table intermediate.int_jobs_chained as select 'c' as cluster_id, 'c:1:0' as job_key;
-    create or replace table intermediate.int_planned_attempt_ends as select 'c' as cluster_id, 'c:2:0' as attempt_id;
+    create or replace table publication.marts.fct_planned_ends as select 'c' as cluster_id, 'c:2:0' as attempt_id;
     create or replace table intermediate.int_het_jobs_sized as
     select 'c' as cluster_id, 'c:3:0' as attempt_id, 16 as job_gpu_count;
     create or replace table publication.marts.fct_attempt_records as

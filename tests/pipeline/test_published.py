@@ -83,13 +83,12 @@ def test_every_mart_has_a_lineage(con):
     assert without == []
 
 
-def test_limits_of_rates_by_cause_agree_in_mart_and_estimate(con):
+def test_rates_by_cause_agree_in_mart_and_estimate(con):
     differing, common, of_mart = con.execute(
         """
         select
             count(*) filter (
-                where abs(mart.failures_per_gpu_hour_low / estimate.failures_per_gpu_hour_low - 1) > 1e-9
-                    or abs(mart.failures_per_gpu_hour_high / estimate.failures_per_gpu_hour_high - 1) > 1e-9
+                where abs(mart.failures_per_gpu_hour / estimate.failures_per_gpu_hour - 1) > 1e-9
                     or mart.failure_count <> estimate.failure_count
             ),
             count(*),

@@ -8,10 +8,16 @@ clusters as (
 
 attempts as (
 
-    select * from {{ ref('fct_attempts') }}
+    select * from {{ ref('int_attempts') }}
     where
         is_terminal
-        and state in ('COMPLETED', 'NODE_FAIL', 'BOOT_FAIL', 'FAILED', 'REQUEUED')
+        and (state = 'COMPLETED' or {{ may_be_failed('state') }})
+
+),
+
+het_jobs as (
+
+    select * from {{ ref('int_het_jobs_sized') }}
 
 ),
 
@@ -24,6 +30,7 @@ culprits as (
 evidence as (
 
     select * from {{ ref('int_attempt_end_evidence') }}
+    where not is_named
 
 ),
 
@@ -64,16 +71,20 @@ sizes as (
 
     select
         attempts.cluster_id,
-        attempts.gpu_size_bin,
+        {{ gpu_size_bin(job_gpu_count('attempts', 'het_jobs')) }} as gpu_size_bin,
         attempts.state = 'COMPLETED' as is_control,
         count(*) as attempt_count
     from attempts
+    left join het_jobs
+        on
+            attempts.cluster_id = het_jobs.cluster_id
+            and attempts.attempt_id = het_jobs.attempt_id
     left join named
         on
             attempts.cluster_id = named.cluster_id
             and attempts.attempt_id = named.attempt_id
     where named.attempt_id is null
-    group by attempts.cluster_id, attempts.gpu_size_bin, attempts.state = 'COMPLETED'
+    group by attempts.cluster_id, gpu_size_bin, is_control
 
 ),
 

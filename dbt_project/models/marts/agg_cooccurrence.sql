@@ -42,135 +42,102 @@ causes as (
 
 ),
 
-codes as (
+shown as (
 
     select
-        cluster_id,
-        event_id,
-        {{ unnest_list('codes') }} as code
-    from events
+        evidence.cluster_id,
+        evidence.attempt_id,
+        evidence.failure_category,
+        events.source,
+        events.check_name,
+        events.message,
+        {{ unnest_list(
+            'case when ' ~ list_length('events.codes') ~ ' > 0 then events.codes else '
+            ~ list_literal(['cast(null as integer)']) ~ ' end'
+        ) }} as code
+    from evidence
+    inner join events
+        on
+            evidence.cluster_id = events.cluster_id
+            and evidence.event_id = events.event_id
 
 ),
 
 -- The driver's message without a number says what Xid 79 says.
 symptoms as (
 
-    select
-        evidence.cluster_id,
-        evidence.attempt_id,
+    select distinct
+        cluster_id,
+        attempt_id,
         case
-            when events.source = 'kernel' and events.check_name = 'fell_off_bus' then 'xid 79'
-            when events.check_name = 'sxid' then 'sxid ' || codes.code
-            when codes.code is not null then 'xid ' || codes.code
-            when lower(events.check_name) = 'ipmitool sel' and lower(events.message) like '%critical interrupt%'
+            when source = 'kernel' and check_name = 'fell_off_bus' then 'xid 79'
+            when check_name = 'sxid' then 'sxid ' || code
+            when code is not null then 'xid ' || code
+            when lower(check_name) = 'ipmitool sel' and lower(message) like '%critical interrupt%'
                 then 'ipmi critical interrupt'
         end as symptom
-    from evidence
-    inner join events
-        on
-            evidence.cluster_id = events.cluster_id
-            and evidence.event_id = events.event_id
-    left join codes
-        on
-            events.cluster_id = codes.cluster_id
-            and events.event_id = codes.event_id
+    from shown
 
 ),
 
--- What each failure has in evidence, beside its own cause, as category, as any category, and as symptom.
-seen as (
-
-    select
-        failures.cluster_id,
-        failures.attempt_id,
-        failures.failure_category,
-        evidence.failure_category as other_category,
-        'category' as other_kind
-    from failures
-    inner join evidence
-        on
-            failures.cluster_id = evidence.cluster_id
-            and failures.attempt_id = evidence.attempt_id
-            and failures.failure_category != evidence.failure_category
-
-    union
-
-    select
-        failures.cluster_id,
-        failures.attempt_id,
-        failures.failure_category,
-        'any other category' as other_category,
-        'group' as other_kind
-    from failures
-    inner join evidence
-        on
-            failures.cluster_id = evidence.cluster_id
-            and failures.attempt_id = evidence.attempt_id
-            and failures.failure_category != evidence.failure_category
-
-    union
-
-    select
-        failures.cluster_id,
-        failures.attempt_id,
-        failures.failure_category,
-        'any gpu category' as other_category,
-        'group' as other_kind
-    from failures
-    inner join evidence
-        on
-            failures.cluster_id = evidence.cluster_id
-            and failures.attempt_id = evidence.attempt_id
-            and failures.failure_category != evidence.failure_category
-    where
-        evidence.failure_category in ('gpu_memory', 'gpu_nvlink', 'gpu_unavailable', 'gpu_driver_firmware')
-
-    union
-
-    select
-        failures.cluster_id,
-        failures.attempt_id,
-        failures.failure_category,
-        symptoms.symptom as other_category,
-        'symptom' as other_kind
-    from failures
-    inner join symptoms
-        on
-            failures.cluster_id = symptoms.cluster_id
-            and failures.attempt_id = symptoms.attempt_id
-    where symptoms.symptom is not null
-
-    union
-
-    select
-        failures.cluster_id,
-        failures.attempt_id,
-        failures.failure_category,
-        'xid 79 with ipmi critical interrupt' as other_category,
-        'symptom' as other_kind
-    from failures
-    inner join symptoms as xids
-        on
-            failures.cluster_id = xids.cluster_id
-            and failures.attempt_id = xids.attempt_id
-            and xids.symptom = 'xid 79'
-    inner join symptoms as interrupts
-        on
-            failures.cluster_id = interrupts.cluster_id
-            and failures.attempt_id = interrupts.attempt_id
-            and interrupts.symptom = 'ipmi critical interrupt'
-
-),
-
-both_seen as (
+signs as (
 
     select
         cluster_id,
-        failure_category,
-        other_category,
-        count(*) as both_count
-    from seen
-    group by cluster_id, failure_category, other_category
+        attempt_id,
+        failure_category as category_shown,
+        {{ unnest_list(list_literal([
+            'failure_category',
+            "'any other category'",
+            "case when failure_category in ('gpu_memory', 'gpu_nvlink', 'gpu_unavailable', 'gpu_driver_firmware')"
+            ~ " then 'any gpu category' end"
+        ])) }} as sign
+    from shown
+
+    union all
+
+    select
+        cluster_id,
+        attempt_id,
+        cast(null as string) as category_shown,
+        symptom as sign
+    from symptoms
+
+    union all
+
+    select
+        cluster_id,
+        attempt_id,
+        cast(null as string) as category_shown,
+        'xid 79 with ipmi critical interrupt' as sign
+    from symptoms
+    where symptom in ('xid 79', 'ipmi critical interrupt')
+    group by cluster_id, attempt_id
+    having count(*) = 2
+
+),
+
+-- What failures have in evidence, beside their own cause, as category, as any category, and as symptom.
+both_seen as (
+
+    select
+        failures.cluster_id,
+        failures.failure_category,
+        signs.sign as other_category,
+        case
+            when signs.category_shown is null then 'symptom'
+            when signs.category_shown = signs.sign then 'category'
+            else 'group'
+        end as other_kind,
+        count(distinct failures.attempt_id) as both_count
+    from failures
+    inner join signs
+        on
+            failures.cluster_id = signs.cluster_id
+            and failures.attempt_id = signs.attempt_id
+            and signs.sign is not null
+            and coalesce(failures.failure_category != signs.category_shown, true)
+    group by failures.cluster_id, failures.failure_category, other_category, other_kind
 
 ),
 
@@ -186,7 +153,32 @@ sources as (
 
 ),
 
+-- Listed for every cause, though never seen: whether it was looked for depends on what logs there are.
+listed as (
+
+    select
+        sources.cluster_id,
+        listed.other_category,
+        listed.other_kind,
+        (sources.is_xid_readable or not listed.needs_xids)
+        and (sources.is_sel_read or not listed.needs_sel) as is_knowable
+    from sources
+    cross join (
+        values
+        ('any other category', 'group', false, false),
+        ('any gpu category', 'group', true, false),
+        ('xid 79', 'symptom', true, false),
+        ('ipmi critical interrupt', 'symptom', false, true),
+        ('xid 79 with ipmi critical interrupt', 'symptom', true, true)
+    ) as listed (other_category, other_kind, needs_xids, needs_sel)
+
+),
+
 others as (
+
+    select * from listed
+
+    union
 
     select
         cluster_id,
@@ -202,57 +194,8 @@ others as (
         other_category,
         other_kind,
         true as is_knowable
-    from seen
-    where
-        other_category not in (
-            'any other category', 'any gpu category',
-            'xid 79', 'ipmi critical interrupt', 'xid 79 with ipmi critical interrupt'
-        )
-
-    union
-
-    select
-        cluster_id,
-        'any other category' as other_category,
-        'group' as other_kind,
-        true as is_knowable
-    from sources
-
-    union
-
-    select
-        cluster_id,
-        'any gpu category' as other_category,
-        'group' as other_kind,
-        is_xid_readable as is_knowable
-    from sources
-
-    union
-
-    select
-        cluster_id,
-        'xid 79' as other_category,
-        'symptom' as other_kind,
-        is_xid_readable as is_knowable
-    from sources
-
-    union
-
-    select
-        cluster_id,
-        'ipmi critical interrupt' as other_category,
-        'symptom' as other_kind,
-        is_sel_read as is_knowable
-    from sources
-
-    union
-
-    select
-        cluster_id,
-        'xid 79 with ipmi critical interrupt' as other_category,
-        'symptom' as other_kind,
-        is_xid_readable and is_sel_read as is_knowable
-    from sources
+    from both_seen
+    where other_category not in (select listed.other_category from listed)
 
 )
 

@@ -18,9 +18,33 @@ node_days as (
 
 ),
 
-entries as (
+inputs as (
 
     select * from {{ ref('int_lemon_signal_inputs') }}
+
+),
+
+suspects as (
+
+    select * from {{ ref('fct_incident_suspects') }}
+    where is_known
+
+),
+
+failures as (
+
+    select * from {{ ref('fct_failures') }}
+    where node_count = 1
+
+),
+
+-- A heterogeneous job has several nodes, though each of its components may have one.
+het_failures as (
+
+    select distinct
+        cluster_id,
+        attempt_id
+    from {{ ref('int_het_failures_joined') }}
 
 ),
 
@@ -44,6 +68,65 @@ accounting as (
         bool_or({{ list_length('node_ids') }} > 0) as has_node_lists
     from records
     group by cluster_id
+
+),
+
+excluding_jobs as (
+
+    {{ jobs_excluding_nodes(ref('fct_job_exclusions')) | indent(4) }}
+
+),
+
+entries as (
+
+    select * from inputs
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        'exclusion' as signal,
+        first_date,
+        last_date,
+        cast(null as date) as next_date,
+        count(*) as amount
+    from excluding_jobs
+    group by cluster_id, node_id, first_date, last_date
+
+    union all
+
+    select
+        cluster_id,
+        node_id,
+        case when is_multi_node then 'multi_node_incident' else 'single_node_incident' end as signal,
+        cast(failed_at as date) as first_date,
+        cast(failed_at as date) as last_date,
+        cast(null as date) as next_date,
+        1 as amount
+    from suspects
+
+    union all
+
+    select
+        failures.cluster_id,
+        failures.culprit_node_id as node_id,
+        'single_node_failure' as signal,
+        cast(failures.failed_at as date) as first_date,
+        cast(failures.failed_at as date) as last_date,
+        cast(null as date) as next_date,
+        1 as amount
+    from failures
+    inner join suspects
+        on
+            failures.cluster_id = suspects.cluster_id
+            and failures.incident_id = suspects.incident_id
+            and failures.culprit_node_id = suspects.node_id
+    left join het_failures
+        on
+            failures.cluster_id = het_failures.cluster_id
+            and failures.attempt_id = het_failures.attempt_id
+    where het_failures.attempt_id is null
 
 ),
 
@@ -152,7 +235,7 @@ totals as (
 code_clusters as (
 
     select distinct cluster_id
-    from entries
+    from inputs
     where signal = 'code'
 
 ),

@@ -22,7 +22,7 @@ failures as (
 
 planned_ends as (
 
-    select * from {{ ref('int_planned_attempt_ends') }}
+    select * from {{ ref('fct_planned_ends') }}
 
 ),
 

@@ -2,7 +2,8 @@ with
 
 evidence as (
 
-    select * from {{ ref('int_failures_evidenced') }}
+    select * from {{ ref('int_failures_judged') }}
+    where event_id is not null
 
 )
 
@@ -10,7 +11,7 @@ select
     cluster_id,
     attempt_id,
     event_id,
-    node_id,
+    culprit_node_id as node_id,
     failure_category,
     lag_seconds,
     cast(evidence_rank as integer) as evidence_rank,

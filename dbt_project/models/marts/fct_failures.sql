@@ -1,20 +1,53 @@
+-- Long, because what leads from causes to incidents is read nowhere else: each part would be a table of its own.
 with
 
-failures as (
+judged as (
 
-    select * from {{ ref('int_failures_attributed') }}
+    select * from {{ ref('int_failures_judged') }}
 
 ),
 
-coverage as (
+failures as (
+
+    select * from judged
+    where evidence_rank = 1
+
+),
+
+-- What is more likely a coincidence has nothing in common with a failure but the moment.
+likely_failures as (
+
+    select * from failures
+    where posterior_probability >= 0.5
+
+),
+
+covered_nodes as (
 
     select * from {{ ref('int_failures_covered') }}
 
 ),
 
-incidents as (
+-- Days of which health checks were given at all.
+checked_days as (
 
-    select * from {{ ref('int_failures_grouped') }}
+    select
+        cluster_id,
+        day_date
+    from {{ ref('int_days_covered') }}
+    where kind = 'health'
+
+),
+
+multi_node_onsets as (
+
+    select * from {{ ref('int_multi_node_onsets') }}
+
+),
+
+het_failures as (
+
+    select * from {{ ref('int_het_failures_joined') }}
 
 ),
 
@@ -32,10 +65,129 @@ het_jobs as (
 
 clusters as (
 
+    select * from {{ ref('stg_config__clusters') }}
+
+),
+
+covered as (
+
+    select distinct
+        failures.cluster_id,
+        failures.attempt_id
+    from failures
+    inner join covered_nodes
+        on
+            failures.cluster_id = covered_nodes.cluster_id
+            and failures.attempt_id = covered_nodes.attempt_id
+            and coalesce(failures.culprit_node_id, covered_nodes.node_id) = covered_nodes.node_id
+
+),
+
+-- A switch or storage event over several nodes: the failure's own cause began in it, on the node that failed it.
+shared_events as (
+
+    select
+        failures.cluster_id,
+        failures.attempt_id,
+        failures.failed_at,
+        min(multi_node_onsets.shared_event_id) as shared_event_id
+    from likely_failures as failures
+    inner join judged as causes
+        on
+            failures.cluster_id = causes.cluster_id
+            and failures.attempt_id = causes.attempt_id
+            and failures.failure_category = causes.failure_category
+            and failures.culprit_node_id = causes.culprit_node_id
+    inner join multi_node_onsets
+        on
+            failures.cluster_id = multi_node_onsets.cluster_id
+            and failures.failure_category = multi_node_onsets.failure_category
+            and coalesce(causes.event_id, failures.attempt_id) = multi_node_onsets.onset_id
+    group by failures.cluster_id, failures.attempt_id, failures.failed_at
+
+),
+
+failed_nodes as (
+
     select
         cluster_id,
-        checkpoint_minutes
-    from {{ ref('stg_config__clusters') }}
+        attempt_id,
+        failed_at,
+        {{ unnest_list(
+            'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
+        ) }} as node_id
+    from likely_failures
+
+),
+
+-- What failures can have in common: the node that failed them, any of their nodes if that is unknown, the event, or the
+-- heterogeneous job of which they are components.
+shared_things as (
+
+    select
+        cluster_id,
+        attempt_id,
+        failed_at,
+        'node ' || node_id as thing
+    from failed_nodes
+
+    union all
+
+    select
+        cluster_id,
+        attempt_id,
+        failed_at,
+        'event ' || event_id as thing
+    from likely_failures
+    where event_id is not null
+
+    union all
+
+    select
+        cluster_id,
+        attempt_id,
+        failed_at,
+        'shared event ' || shared_event_id as thing
+    from shared_events
+
+    union all
+
+    select
+        failures.cluster_id,
+        failures.attempt_id,
+        failures.failed_at,
+        'component ' || least(failures.attempt_id, het_failures.partner_attempt_id) as thing
+    from likely_failures as failures
+    inner join het_failures
+        on
+            failures.cluster_id = het_failures.cluster_id
+            and failures.attempt_id = het_failures.attempt_id
+
+),
+
+links as (
+
+    {{ links_of_bursts('shared_things') | indent(4) }}
+
+),
+
+components as (
+
+    {{ connected_failures('failures', 'links') | indent(4) }}
+
+),
+
+-- An attempt's name opens with its cluster's, and so does the incident's.
+incidents as (
+
+    select
+        cluster_id,
+        attempt_id,
+        first_value(attempt_id) over (
+            partition by cluster_id, label
+            order by failed_at, attempt_id
+        ) as incident_id
+    from components
 
 )
 
@@ -53,13 +205,16 @@ select
     failures.attribution_rule,
     failures.is_attributed,
     failures.posterior_probability,
-    coverage.has_coverage,
+    case
+        when covered.attempt_id is not null then true
+        when checked_days.cluster_id is not null then false
+    end as has_coverage,
     failures.culprit_node_id,
     failures.is_culprit_named,
     cast(failures.evidence_count as integer) as evidence_count,
-    failures.primary_event_id,
+    failures.event_id as primary_event_id,
     incidents.incident_id,
-    incidents.shared_event_id,
+    shared_events.shared_event_id,
     failures.runtime_seconds,
     cast(failures.node_count as integer) as node_count,
     failures.gpu_count,
@@ -67,14 +222,24 @@ select
     {{ lost_gpu_hours('failures.runtime_seconds', 'failures.gpu_count', 'clusters.checkpoint_minutes') }}
         as lost_gpu_hours
 from failures
-inner join coverage
-    on
-        failures.cluster_id = coverage.cluster_id
-        and failures.attempt_id = coverage.attempt_id
+inner join clusters on failures.cluster_id = clusters.cluster_id
 inner join incidents
     on
         failures.cluster_id = incidents.cluster_id
         and failures.attempt_id = incidents.attempt_id
+left join covered
+    on
+        failures.cluster_id = covered.cluster_id
+        and failures.attempt_id = covered.attempt_id
+left join checked_days
+    on
+        failures.cluster_id = checked_days.cluster_id
+        and cast(failures.failed_at - {{ seconds_interval('clusters.attribution_before_seconds') }} as date)
+        = checked_days.day_date
+left join shared_events
+    on
+        failures.cluster_id = shared_events.cluster_id
+        and failures.attempt_id = shared_events.attempt_id
 left join chained_jobs
     on
         failures.cluster_id = chained_jobs.cluster_id
@@ -83,4 +248,3 @@ left join het_jobs
     on
         failures.cluster_id = het_jobs.cluster_id
         and failures.attempt_id = het_jobs.attempt_id
-left join clusters on failures.cluster_id = clusters.cluster_id

@@ -6,16 +6,13 @@ failures as (
 
 ),
 
-incidents as (
-
-    select * from {{ ref('fct_incidents') }}
-    where not is_shared_event
-
-),
-
 attempt_nodes as (
 
-    select * from {{ ref('fct_attempt_nodes') }}
+    select
+        cluster_id,
+        attempt_id,
+        {{ unnest_list('node_ids') }} as node_id
+    from {{ ref('int_attempts_interrupted') }}
 
 ),
 
@@ -38,10 +35,9 @@ failures_of_nodes as (
         on
             failures.cluster_id = het_failures.cluster_id
             and failures.attempt_id = het_failures.attempt_id
-    inner join incidents
-        on
-            failures.cluster_id = incidents.cluster_id
-            and failures.incident_id = incidents.incident_id
+    -- What befell several nodes at once is no node's fault.
+    qualify
+        count(failures.shared_event_id) over (partition by failures.cluster_id, failures.incident_id) = 0
 
 ),
 

@@ -8,7 +8,11 @@ failures as (
 
 attempt_nodes as (
 
-    select * from {{ ref('fct_attempt_nodes') }}
+    select
+        cluster_id,
+        attempt_id,
+        {{ unnest_list('node_ids') }} as node_id
+    from {{ ref('int_attempts_interrupted') }}
 
 ),
 

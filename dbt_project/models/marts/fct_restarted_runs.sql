@@ -10,7 +10,7 @@ attempts as (
         ref('int_jobs_chained'),
         ref('int_het_jobs_sized'),
         ref('fct_failures'),
-        ref('int_planned_attempt_ends')
+        ref('fct_planned_ends')
     ) }}
 
 ),

@@ -87,8 +87,7 @@ group by all;
 insert into marts.agg_failure_rates_by_cause by name
 select
     cluster_id, failure_category, count(*) as failure_count, count(*)::double as expected_failure_count,
-    192.0::double as gpu_hours, count(*) / 192.0 as failures_per_gpu_hour,
-    0.1 * count(*) / 192.0 as failures_per_gpu_hour_low, 5.0 * count(*) / 192.0 as failures_per_gpu_hour_high
+    192.0::double as gpu_hours, count(*) / 192.0 as failures_per_gpu_hour
 from marts.fct_failures
 group by all;
 

@@ -1,11 +1,5 @@
 with
 
-attempts as (
-
-    select * from {{ ref('int_attempts_near_events') }}
-
-),
-
 het_jobs as (
 
     select * from {{ ref('int_het_jobs_sized') }}
@@ -32,7 +26,7 @@ clusters as (
 
 events as (
 
-    select * from {{ ref('fct_health_events') }}
+    select * from {{ ref('int_health_events') }}
     where is_evidence
 
 ),
@@ -56,16 +50,27 @@ named as (
 
 ),
 
--- Those whose evidence is looked for on all nodes, and their control: work that ended well under the same rules.
+-- Most attempts neither began nor ended near an event: they are left out before anything else is asked of them.
+attempts as (
+
+    {{ attempts_near_events(ref('int_attempts'), 'events', 'reaches', 'het_failures') }}
+
+),
+
+-- Those that infrastructure may have failed, and their control: work that ended well under the same rules.
 ends as (
 
     select
         attempts.cluster_id,
         attempts.attempt_id,
         attempts.state,
-        {{ job_gpu_count('attempts', 'het_jobs') }} as job_gpu_count,
+        attempts.state = 'COMPLETED' as is_control,
+        named.attempt_id is not null as is_named,
+        {{ gpu_size_bin(job_gpu_count('attempts', 'het_jobs')) }} as gpu_size_bin,
         attempts.started_at,
         attempts.ended_at,
+        attempts.runtime_seconds,
+        attempts.node_count,
         attempts.ended_at - {{ seconds_interval('reaches.before_seconds') }} as window_start_at,
         attempts.ended_at + {{ seconds_interval('reaches.after_seconds') }} as window_end_at,
         attempts.node_ids
@@ -81,24 +86,45 @@ ends as (
             and attempts.attempt_id = het_jobs.attempt_id
     where
         attempts.is_terminal
-        and attempts.state in ('COMPLETED', 'NODE_FAIL', 'BOOT_FAIL', 'FAILED', 'REQUEUED')
-        and named.attempt_id is null
+        and (attempts.state = 'COMPLETED' or {{ may_be_failed('attempts.state') }})
 
 ),
 
-end_nodes as (
+-- Where Slurm names the node that failed the attempt, what happened on the others is a coincidence. The node that
+-- failed a component of a heterogeneous job may be one of another component.
+nodes_of_ends as (
 
     select
         cluster_id,
         attempt_id,
-        started_at,
-        ended_at,
-        window_start_at,
-        window_end_at,
         {{ unnest_list('node_ids') }} as node_id
     from ends
+    where not is_named
 
     union
+
+    select
+        ends.cluster_id,
+        ends.attempt_id,
+        {{ unnest_list('het_failures.partner_node_ids') }} as node_id
+    from ends
+    inner join het_failures
+        on
+            ends.cluster_id = het_failures.cluster_id
+            and ends.attempt_id = het_failures.attempt_id
+    where not ends.is_named
+
+    union
+
+    select
+        cluster_id,
+        attempt_id,
+        node_id
+    from culprits
+
+),
+
+end_nodes as (
 
     select
         ends.cluster_id,
@@ -107,31 +133,43 @@ end_nodes as (
         ends.ended_at,
         ends.window_start_at,
         ends.window_end_at,
-        {{ unnest_list('het_failures.partner_node_ids') }} as node_id
-    from ends
-    inner join het_failures
+        nodes_of_ends.node_id
+    from nodes_of_ends
+    inner join ends
         on
-            ends.cluster_id = het_failures.cluster_id
-            and ends.attempt_id = het_failures.attempt_id
+            nodes_of_ends.cluster_id = ends.cluster_id
+            and nodes_of_ends.attempt_id = ends.attempt_id
 
 ),
 
 evidence as (
 
-    {{ evidence_near_ends('end_nodes', 'reaches') }}
+    {{ evidence_near_ends('end_nodes', 'reaches') | indent(4) }}
 
 )
 
 select
     evidence.cluster_id,
     evidence.attempt_id,
-    ends.state = 'COMPLETED' as is_control,
-    {{ gpu_size_bin('ends.job_gpu_count') }} as gpu_size_bin,
+    ends.is_control,
+    ends.is_named,
+    evidence.lag_seconds >= -clusters.attribution_before_seconds
+    and evidence.lag_seconds <= clusters.attribution_after_seconds as is_in_window,
+    ends.state,
+    ends.gpu_size_bin,
+    ends.started_at,
+    ends.ended_at,
+    ends.runtime_seconds,
+    ends.node_count,
     evidence.event_id,
+    evidence.node_id,
     evidence.failure_category,
+    evidence.origin,
+    evidence.observed_at,
     evidence.lag_seconds
 from evidence
 inner join ends
     on
         evidence.cluster_id = ends.cluster_id
         and evidence.attempt_id = ends.attempt_id
+inner join clusters on evidence.cluster_id = clusters.cluster_id

@@ -3,6 +3,10 @@ with
 evidence as (
 
     select * from {{ ref('int_attempt_end_evidence') }}
+    -- Where Slurm names the node, there is nothing to fit.
+    where
+        is_in_window
+        and not is_named
 
 ),
 
@@ -12,21 +16,9 @@ features as (
 
 ),
 
-suspects as (
-
-    select * from {{ ref('int_failures_suspected') }}
-
-),
-
 culprits as (
 
     select * from {{ ref('int_culprits_named') }}
-
-),
-
-clusters as (
-
-    select * from {{ ref('stg_config__clusters') }}
 
 ),
 
@@ -42,10 +34,15 @@ in_window as (
         evidence.cluster_id,
         evidence.attempt_id,
         evidence.is_control,
+        {{ attribution_stratum('evidence.state', 'evidence.node_count', 'evidence.runtime_seconds') }} as stratum,
+        evidence.started_at,
+        evidence.ended_at,
+        evidence.node_count,
+        evidence.runtime_seconds,
         evidence.event_id,
+        evidence.node_id,
+        evidence.observed_at,
         evidence.lag_seconds,
-        features.node_id,
-        features.observed_at,
         features.check_key,
         features.family,
         features.persistence,
@@ -53,7 +50,6 @@ in_window as (
         features.is_withdrawn,
         coalesce(priorities.priority, 1000) as priority
     from evidence
-    inner join clusters on evidence.cluster_id = clusters.cluster_id
     inner join features
         on
             evidence.cluster_id = features.cluster_id
@@ -62,9 +58,6 @@ in_window as (
         on
             evidence.cluster_id = priorities.cluster_id
             and evidence.failure_category = priorities.failure_category
-    where
-        evidence.lag_seconds >= -clusters.attribution_before_seconds
-        and evidence.lag_seconds <= clusters.attribution_after_seconds
 
 ),
 
@@ -113,87 +106,57 @@ described as (
 
 ),
 
-attempt_times as (
-
-    select
-        described.*,
-        {{ attribution_stratum('suspects.state', 'suspects.node_count', 'suspects.runtime_seconds') }} as stratum,
-        suspects.started_at,
-        suspects.ended_at,
-        suspects.node_count,
-        suspects.runtime_seconds
-    from described
-    left join suspects
-        on
-            described.cluster_id = suspects.cluster_id
-            and described.attempt_id = suspects.attempt_id
-
-),
-
-failed_nodes as (
-
-    select
-        culprits.cluster_id,
-        culprits.node_id,
-        suspects.ended_at
-    from culprits
-    inner join suspects
-        on
-            culprits.cluster_id = suspects.cluster_id
-            and culprits.attempt_id = suspects.attempt_id
-
-),
-
 -- The fault that failed a job before this one on the node goes on to show, until its checks have run.
 explained as (
 
     select distinct
-        attempt_times.cluster_id,
-        attempt_times.attempt_id,
-        attempt_times.node_id,
-        attempt_times.episode_number
-    from attempt_times
-    inner join failed_nodes
+        described.cluster_id,
+        described.attempt_id,
+        described.node_id,
+        described.episode_number
+    from described
+    inner join culprits
         on
-            attempt_times.cluster_id = failed_nodes.cluster_id
-            and attempt_times.node_id = failed_nodes.node_id
-            and failed_nodes.ended_at <= coalesce(
-                attempt_times.started_at + interval 1 second, attempt_times.first_observed_at + interval 900 second
+            described.cluster_id = culprits.cluster_id
+            and described.node_id = culprits.node_id
+            and culprits.ended_at <= coalesce(
+                case when not described.is_control then described.started_at + interval 1 second end,
+                described.first_observed_at + interval 900 second
             )
-            and failed_nodes.ended_at >= attempt_times.first_observed_at - interval 900 second
+            and culprits.ended_at >= described.first_observed_at - interval 900 second
 
 )
 
 select
-    attempt_times.cluster_id,
-    attempt_times.attempt_id,
-    attempt_times.is_control,
-    attempt_times.node_id,
-    attempt_times.episode_number,
-    attempt_times.event_id,
-    attempt_times.event_rank,
-    attempt_times.check_key,
-    attempt_times.family,
-    attempt_times.first_lag_seconds as lag_seconds,
+    described.cluster_id,
+    described.attempt_id,
+    described.is_control,
+    described.node_id,
+    described.episode_number,
+    described.event_id,
+    described.event_rank,
+    described.check_key,
+    described.family,
+    described.first_lag_seconds as lag_seconds,
     case
-        when attempt_times.event_count = 1 then attempt_times.persistence
-        when attempt_times.persistence_rank = 2 then 'lasting'
-        when attempt_times.persistence_rank = 0 then 'cleared'
+        when described.event_count = 1 then described.persistence
+        when described.persistence_rank = 2 then 'lasting'
+        when described.persistence_rank = 0 then 'cleared'
         else 'missing'
     end as persistence,
-    attempt_times.episode_has_companion as has_companion,
-    attempt_times.episode_is_withdrawn as is_withdrawn,
-    attempt_times.first_observed_at as observed_at,
-    attempt_times.stratum,
-    attempt_times.started_at,
-    attempt_times.ended_at,
-    attempt_times.node_count,
-    attempt_times.runtime_seconds,
+    described.episode_has_companion as has_companion,
+    described.episode_is_withdrawn as is_withdrawn,
+    described.first_observed_at as observed_at,
+    described.stratum,
+    described.started_at,
+    described.ended_at,
+    described.node_count,
+    described.runtime_seconds,
     explained.attempt_id is not null as is_explained
-from attempt_times
+from described
 left join explained
     on
-        attempt_times.cluster_id = explained.cluster_id
-        and attempt_times.attempt_id = explained.attempt_id
-        and attempt_times.node_id = explained.node_id
-        and attempt_times.episode_number = explained.episode_number
+        described.cluster_id = explained.cluster_id
+        and described.attempt_id = explained.attempt_id
+        and described.node_id = explained.node_id
+        and described.episode_number = explained.episode_number

@@ -11,7 +11,10 @@ attempts as (
 
 suspects as (
 
-    select * from {{ ref('int_failures_suspected') }}
+    select * from {{ ref('int_attempts') }}
+    where
+        is_terminal
+        and {{ may_be_failed('state') }}
 
 ),
 

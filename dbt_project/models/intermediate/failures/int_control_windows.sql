@@ -18,7 +18,7 @@ clusters as (
 
 nodes as (
 
-    select * from {{ ref('dim_nodes') }}
+    select * from {{ ref('stg_inventory__nodes') }}
 
 ),
 
@@ -28,6 +28,7 @@ windows as (
         attempts.cluster_id,
         least(attempts.runtime_seconds, clusters.attribution_before_seconds) as before_seconds,
         clusters.attribution_after_seconds as after_seconds,
+        clusters.gpus_per_node,
         {{ unnest_list('attempts.node_ids') }} as node_id
     from attempts
     inner join clusters on attempts.cluster_id = clusters.cluster_id
@@ -37,7 +38,7 @@ windows as (
 select
     windows.cluster_id,
     windows.node_id,
-    coalesce(max(nodes.gpu_count), -1) as node_gpu_count,
+    coalesce(max(coalesce(nodes.gpu_count, windows.gpus_per_node)), -1) as node_gpu_count,
     count(*) as window_count,
     sum(least(windows.before_seconds, 30)) as seconds_within_30,
     sum(least(windows.before_seconds, 120)) as seconds_within_120,

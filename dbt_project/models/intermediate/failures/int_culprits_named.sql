@@ -1,8 +1,11 @@
 with
 
-suspects as (
+attempts as (
 
-    select * from {{ ref('int_failures_suspected') }}
+    select * from {{ ref('int_attempts') }}
+    where
+        is_terminal
+        and {{ may_be_failed('state') }}
 
 ),
 
@@ -24,6 +27,43 @@ node_events as (
 
 ),
 
+lines_of_jobs as (
+
+    select * from slurmctld_events
+    where
+        job_id_raw is not null
+        and (kind = 'prolog_failure' or (kind = 'job_node_failure' and node_id is not null))
+
+),
+
+-- All that accounting, the log or a node's row can name a node for.
+suspects as (
+
+    select
+        cluster_id,
+        attempt_id,
+        job_id_raw,
+        state,
+        runtime_seconds,
+        ended_at,
+        node_ids,
+        node_count,
+        failed_node_id
+    from attempts
+    where
+        state in ('NODE_FAIL', 'BOOT_FAIL')
+        or (state = 'REQUEUED' and runtime_seconds <= 10)
+        or failed_node_id is not null
+        or het_job_id is not null
+        or (cluster_id, job_id_raw) in (
+            select
+                lines_of_jobs.cluster_id,
+                lines_of_jobs.job_id_raw
+            from lines_of_jobs
+        )
+
+),
+
 named_in_accounting as (
 
     select
@@ -38,83 +78,9 @@ named_in_accounting as (
 
 ),
 
--- A line names the attempt of the job that ended nearest to it.
 named_in_log as (
 
-    select
-        suspects.cluster_id,
-        suspects.attempt_id,
-        slurmctld_events.node_id,
-        slurmctld_events.kind as named_by,
-        2 as source_order,
-        slurmctld_events.logged_at as named_at
-    from slurmctld_events
-    inner join suspects
-        on
-            slurmctld_events.cluster_id = suspects.cluster_id
-            and slurmctld_events.job_id_raw = suspects.job_id_raw
-            and abs({{ seconds_between('suspects.ended_at', 'slurmctld_events.logged_at') }}) <= 120
-    where
-        slurmctld_events.kind = 'job_node_failure'
-        and slurmctld_events.node_id is not null
-    qualify row_number() over (
-        partition by
-            slurmctld_events.cluster_id, slurmctld_events.source_path, slurmctld_events.source_line_number,
-            slurmctld_events.node_id
-        order by abs({{ seconds_between('suspects.ended_at', 'slurmctld_events.logged_at') }}), suspects.ended_at
-    ) = 1
-
-),
-
--- The launch failure names the job, the line after it the node.
-prolog_failures_of_jobs as (
-
-    select
-        suspects.cluster_id,
-        suspects.attempt_id,
-        suspects.node_ids,
-        suspects.node_count,
-        slurmctld_events.node_id,
-        slurmctld_events.logged_at
-    from slurmctld_events
-    inner join suspects
-        on
-            slurmctld_events.cluster_id = suspects.cluster_id
-            and slurmctld_events.job_id_raw = suspects.job_id_raw
-            and abs({{ seconds_between('suspects.ended_at', 'slurmctld_events.logged_at') }}) <= 120
-    where slurmctld_events.kind = 'prolog_failure'
-    qualify row_number() over (
-        partition by
-            slurmctld_events.cluster_id, slurmctld_events.source_path, slurmctld_events.source_line_number,
-            slurmctld_events.node_id
-        order by abs({{ seconds_between('suspects.ended_at', 'slurmctld_events.logged_at') }}), suspects.ended_at
-    ) = 1
-
-),
-
-prolog_failures_of_nodes as (
-
-    select
-        prolog_failures_of_jobs.cluster_id,
-        prolog_failures_of_jobs.attempt_id,
-        coalesce(
-            prolog_failures_of_jobs.node_id,
-            slurmctld_events.node_id,
-            case
-                when prolog_failures_of_jobs.node_count = 1 then {{ first_item('prolog_failures_of_jobs.node_ids') }}
-            end
-        ) as node_id,
-        'prolog_failure' as named_by,
-        2 as source_order,
-        prolog_failures_of_jobs.logged_at as named_at
-    from prolog_failures_of_jobs
-    left join slurmctld_events
-        on
-            prolog_failures_of_jobs.cluster_id = slurmctld_events.cluster_id
-            and slurmctld_events.kind = 'prolog_failure'
-            and slurmctld_events.job_id_raw is null
-            and array_contains(prolog_failures_of_jobs.node_ids, slurmctld_events.node_id)
-            and abs({{ seconds_between('prolog_failures_of_jobs.logged_at', 'slurmctld_events.logged_at') }}) <= 2
+    {{ named_in_controller_log('suspects', 'lines_of_jobs', 'slurmctld_events') | indent(4) }}
 
 ),
 
@@ -165,8 +131,6 @@ named as (
     union all
     select * from named_in_log
     union all
-    select * from prolog_failures_of_nodes
-    union all
     select * from named_by_node_event
 
 ),
@@ -198,6 +162,7 @@ named_of_own_nodes as (
 
     select
         named_of_jobs.*,
+        suspects.ended_at,
         array_contains(suspects.node_ids, named_of_jobs.node_id) as is_own
     from named_of_jobs
     inner join suspects
@@ -227,7 +192,8 @@ named_once as (
         bool_or(named_by in ('prolog_failure', 'prolog_error')) as is_prolog_failure,
         bool_or(is_own) as is_own,
         min(source_order) as source_order,
-        min(named_at) as named_at
+        min(named_at) as named_at,
+        min(ended_at) as ended_at
     from named_of_own_nodes
     group by cluster_id, attempt_id, node_id
 
@@ -237,6 +203,7 @@ select
     cluster_id,
     attempt_id,
     node_id,
+    ended_at,
     named_by,
     is_prolog_failure,
     row_number() over (

@@ -2,7 +2,7 @@ with
 
 events as (
 
-    select * from {{ ref('fct_health_events') }}
+    select * from {{ ref('int_health_events') }}
 
 ),
 
@@ -18,7 +18,7 @@ checks as (
 
 outages as (
 
-    select * from {{ ref('fct_node_outages') }}
+    select * from {{ ref('int_node_outages') }}
     where not is_planned
 
 ),

@@ -2,17 +2,21 @@ with
 
 posteriors as (
 
-    select * from {{ ref('int_evidence_posteriors') }}
+    select
+        cluster_id,
+        attempt_id,
+        draw,
+        probability
+    from {{ fitted_table('int_posteriors_fitted') }}
     where draw > 0
 
 ),
 
+-- Of an attempt whose culprit Slurm names, nothing is fitted.
 failures as (
 
-    select * from {{ ref('int_failures_attributed') }}
-    where
-        state not in ('NODE_FAIL', 'BOOT_FAIL')
-        and not is_culprit_named
+    select * from {{ ref('int_attempts_interrupted') }}
+    where state not in ('NODE_FAIL', 'BOOT_FAIL')
 
 )
 

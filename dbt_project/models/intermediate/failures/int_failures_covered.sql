@@ -2,7 +2,22 @@ with
 
 failures as (
 
-    select * from {{ ref('int_failures_attributed') }}
+    select
+        failures.*,
+        failures.ended_at - {{ seconds_interval('clusters.attribution_before_seconds') }} as window_start_at,
+        failures.ended_at + {{ seconds_interval('clusters.attribution_after_seconds') }} as window_end_at
+    from {{ ref('int_attempts_interrupted') }} as failures
+    inner join {{ ref('stg_config__clusters') }} as clusters on failures.cluster_id = clusters.cluster_id
+    where not failures.is_planned
+
+),
+
+evidence as (
+
+    select * from {{ ref('int_attempt_end_evidence') }}
+    where
+        is_in_window
+        and not is_control
 
 ),
 
@@ -21,18 +36,22 @@ checks as (
 
 ),
 
--- Days of which health checks were given at all.
-checked_days as (
-
-    select
-        cluster_id,
-        day_date
-    from {{ ref('int_days_covered') }}
-    where kind = 'health'
-
-),
-
+-- The culprit is one of the nodes of the evidence, if there is any.
 watched_nodes as (
+
+    select distinct
+        failures.cluster_id,
+        failures.attempt_id,
+        failures.window_start_at,
+        failures.window_end_at,
+        evidence.node_id
+    from failures
+    inner join evidence
+        on
+            failures.cluster_id = evidence.cluster_id
+            and failures.attempt_id = evidence.attempt_id
+
+    union all
 
     select
         cluster_id,
@@ -43,6 +62,7 @@ watched_nodes as (
             'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
         ) }} as node_id
     from failures
+    where evidence_count = 0
 
 ),
 
@@ -67,51 +87,32 @@ watched_quarter_hours as (
         {{ unnest_integer_range(quarter_hour('window_start_at'), quarter_hour('window_end_at')) }} as quarter_hour
     from watched_nodes
 
-),
-
-covered as (
-
-    select
-        watched_quarter_hours.cluster_id,
-        watched_quarter_hours.attempt_id
-    from watched_quarter_hours
-    inner join checks
-        on
-            watched_quarter_hours.cluster_id = checks.cluster_id
-            and watched_quarter_hours.node_id = checks.node_id
-            and watched_quarter_hours.quarter_hour = checks.quarter_hour
-            and watched_quarter_hours.window_start_at <= checks.observed_at
-            and watched_quarter_hours.window_end_at >= checks.observed_at
-    union
-    -- Within a stretch of a day of which only the ends are kept, a result came in every quarter of an hour.
-    select
-        watched_days.cluster_id,
-        watched_days.attempt_id
-    from watched_days
-    inner join checks
-        on
-            watched_days.cluster_id = checks.cluster_id
-            and watched_days.node_id = checks.node_id
-            and watched_days.day_date = cast(checks.observed_at as date)
-            and watched_days.window_start_at <= checks.observed_at
-            and watched_days.window_end_at >= checks.unchanged_since
-    where checks.unchanged_since is not null
-
 )
 
 select
-    failures.cluster_id,
-    failures.attempt_id,
-    case
-        when covered.attempt_id is not null then true
-        when checked_days.cluster_id is not null then false
-    end as has_coverage
-from failures
-left join covered
+    watched_quarter_hours.cluster_id,
+    watched_quarter_hours.attempt_id,
+    watched_quarter_hours.node_id
+from watched_quarter_hours
+inner join checks
     on
-        failures.cluster_id = covered.cluster_id
-        and failures.attempt_id = covered.attempt_id
-left join checked_days
+        watched_quarter_hours.cluster_id = checks.cluster_id
+        and watched_quarter_hours.node_id = checks.node_id
+        and watched_quarter_hours.quarter_hour = checks.quarter_hour
+        and watched_quarter_hours.window_start_at <= checks.observed_at
+        and watched_quarter_hours.window_end_at >= checks.observed_at
+union
+-- Within a stretch of a day of which only the ends are kept, a result came in every quarter of an hour.
+select
+    watched_days.cluster_id,
+    watched_days.attempt_id,
+    watched_days.node_id
+from watched_days
+inner join checks
     on
-        failures.cluster_id = checked_days.cluster_id
-        and cast(failures.window_start_at as date) = checked_days.day_date
+        watched_days.cluster_id = checks.cluster_id
+        and watched_days.node_id = checks.node_id
+        and watched_days.day_date = cast(checks.observed_at as date)
+        and watched_days.window_start_at <= checks.observed_at
+        and watched_days.window_end_at >= checks.unchanged_since
+where checks.unchanged_since is not null

@@ -9,19 +9,15 @@ features as (
 evidence as (
 
     select * from {{ ref('int_attempt_end_evidence') }}
-    where not is_control
+    where
+        not is_control
+        and not is_named
 
 ),
 
 culprits as (
 
     select * from {{ ref('int_culprits_named') }}
-
-),
-
-suspects as (
-
-    select * from {{ ref('int_failures_suspected') }}
 
 ),
 
@@ -34,32 +30,18 @@ beside_suspects as (
 
 ),
 
-failed_nodes as (
-
-    select
-        culprits.cluster_id,
-        culprits.node_id,
-        suspects.ended_at
-    from culprits
-    inner join suspects
-        on
-            culprits.cluster_id = suspects.cluster_id
-            and culprits.attempt_id = suspects.attempt_id
-
-),
-
 beside_failed_nodes as (
 
     select distinct
         features.cluster_id,
         features.event_id
     from features
-    inner join failed_nodes
+    inner join culprits
         on
-            features.cluster_id = failed_nodes.cluster_id
-            and features.node_id = failed_nodes.node_id
-            and features.observed_at >= failed_nodes.ended_at - interval 900 second
-            and features.observed_at <= failed_nodes.ended_at + interval 900 second
+            features.cluster_id = culprits.cluster_id
+            and features.node_id = culprits.node_id
+            and features.observed_at >= culprits.ended_at - interval 900 second
+            and features.observed_at <= culprits.ended_at + interval 900 second
 
 )
 

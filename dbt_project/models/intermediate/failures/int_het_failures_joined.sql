@@ -2,8 +2,11 @@ with
 
 components as (
 
-    select * from {{ ref('int_failures_suspected') }}
-    where het_job_id is not null
+    select * from {{ ref('int_attempts') }}
+    where
+        het_job_id is not null
+        and is_terminal
+        and {{ may_be_failed('state') }}
 
 )
 

@@ -2,7 +2,7 @@ with
 
 events as (
 
-    select * from {{ ref('fct_health_events') }}
+    select * from {{ ref('int_health_events') }}
     where is_evidence
 
 ),
@@ -16,7 +16,11 @@ categories as (
 
 failures as (
 
-    select * from {{ ref('int_failures_attributed') }}
+    select * from {{ ref('int_attempts_interrupted') }}
+    where
+        state = 'NODE_FAIL'
+        and evidence_count = 0
+        and not is_planned
 
 ),
 
@@ -53,16 +57,14 @@ lost_nodes as (
 
     select
         failures.cluster_id,
-        failures.failure_category,
+        categories.failure_category,
         failures.attempt_id as onset_id,
         failures.culprit_node_id as node_id,
-        failures.failed_at as observed_at,
+        failures.ended_at as observed_at,
         10 as reach_seconds
     from failures
-    inner join categories on failures.failure_category = categories.failure_category
-    where
-        not failures.is_attributed
-        and failures.culprit_node_id is not null
+    inner join categories on categories.failure_category = 'node_fail_unattributed'
+    where failures.culprit_node_id is not null
 
 ),
 

@@ -1,18 +1,14 @@
+{%- set has_ended -%}
+    is_terminal
+        and started_at is not null
+        and state in ('COMPLETED', 'NODE_FAIL', 'FAILED', 'REQUEUED')
+{%- endset -%}
+
 with
 
 signals as (
 
     select * from {{ ref('int_unmapped_signals') }}
-
-),
-
-attempts as (
-
-    select * from {{ ref('int_attempts') }}
-    where
-        is_terminal
-        and started_at is not null
-        and state in ('COMPLETED', 'NODE_FAIL', 'FAILED', 'REQUEUED')
 
 ),
 
@@ -49,28 +45,19 @@ signal_quarter_hours as (
 
 ),
 
--- A cluster without any such signal has no ends to count.
-ends as (
-
-    select
-        attempts.cluster_id,
-        attempts.attempt_id,
-        attempts.state = 'COMPLETED' as is_completed,
-        attempts.started_at,
-        attempts.ended_at,
-        attempts.node_ids
-    from attempts
-    where attempts.cluster_id in (select signals.cluster_id from signals)
-
-),
-
 end_nodes as (
 
     select
-        *,
+        cluster_id,
+        attempt_id,
+        state = 'COMPLETED' as is_completed,
+        started_at,
+        ended_at,
         {{ quarter_hour('ended_at') }} as quarter_hour,
         {{ unnest_list('node_ids') }} as node_id
-    from ends
+    from {{ ref('int_attempts') }}
+    where
+        {{ has_ended }}
 
 ),
 
@@ -113,9 +100,11 @@ totals as (
 
     select
         cluster_id,
-        sum(case when is_completed then 0 else 1 end) as failed_end_total,
-        sum(case when is_completed then 1 else 0 end) as completed_end_total
-    from ends
+        sum(case when state = 'COMPLETED' then 0 else 1 end) as failed_end_total,
+        sum(case when state = 'COMPLETED' then 1 else 0 end) as completed_end_total
+    from {{ ref('int_attempts') }}
+    where
+        {{ has_ended }}
     group by cluster_id
 
 ),

@@ -2,7 +2,7 @@ with
 
 events as (
 
-    select * from {{ ref('fct_health_events') }}
+    select * from {{ ref('int_health_events') }}
     -- What repeats another event is counted there.
     where duplicate_of_event_id is null
 

@@ -1,0 +1,195 @@
+with
+
+attempts as (
+
+    select * from {{ ref('int_attempts') }}
+    where
+        is_terminal
+        and (
+            {{ may_be_failed('state') }}
+            or (state = 'CANCELLED' and cancelled_by_uid = 0 and started_at is not null)
+        )
+
+),
+
+het_failures as (
+
+    select * from {{ ref('int_het_failures_joined') }}
+
+),
+
+culprits as (
+
+    select * from {{ ref('int_culprits_named') }}
+
+),
+
+evidence as (
+
+    select * from {{ ref('int_attempt_end_evidence') }}
+    where
+        is_in_window
+        and not is_control
+
+),
+
+outages as (
+
+    -- A drain takes effect when the last job on the node has ended: it ended none.
+    select * from {{ ref('int_node_outages') }}
+    where
+        is_planned
+        or not coalesce({{ regex_matches('state', "'^(DRAIN|DRNG)'") }}, false)
+
+),
+
+evidence_counts as (
+
+    select
+        cluster_id,
+        attempt_id,
+        count(*) as evidence_count
+    from evidence
+    group by cluster_id, attempt_id
+
+),
+
+named as (
+
+    select
+        cluster_id,
+        attempt_id,
+        max(case when culprit_rank = 1 then node_id end) as node_id,
+        bool_or(is_prolog_failure) as is_prolog_failure
+    from culprits
+    group by cluster_id, attempt_id
+
+),
+
+components as (
+
+    select distinct
+        cluster_id,
+        attempt_id
+    from het_failures
+
+),
+
+explained as (
+
+    select
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.job_key,
+        attempts.user_name,
+        attempts.account,
+        attempts.partition,
+        attempts.qos,
+        attempts.state,
+        attempts.ended_at,
+        attempts.runtime_seconds,
+        attempts.node_ids,
+        attempts.node_count,
+        attempts.gpu_count,
+        coalesce(evidence_counts.evidence_count, 0) as evidence_count,
+        named.attempt_id is not null as is_culprit_named,
+        coalesce(named.is_prolog_failure, false) as is_prolog_failure,
+        coalesce(
+            named.node_id,
+            case
+                when attempts.node_count = 1 and components.attempt_id is null
+                    then {{ first_item('attempts.node_ids') }}
+            end
+        ) as culprit_node_id
+    from attempts
+    left join evidence_counts
+        on
+            attempts.cluster_id = evidence_counts.cluster_id
+            and attempts.attempt_id = evidence_counts.attempt_id
+    left join named
+        on
+            attempts.cluster_id = named.cluster_id
+            and attempts.attempt_id = named.attempt_id
+    left join components
+        on
+            attempts.cluster_id = components.cluster_id
+            and attempts.attempt_id = components.attempt_id
+    -- Nothing else can be a failure or planned. Most FAILED attempts end here.
+    where
+        attempts.state != 'FAILED'
+        or evidence_counts.evidence_count > 0
+        or named.is_prolog_failure
+
+),
+
+-- Where Slurm names the node that ended the attempt, why the others went out of service does not matter. A requeued
+-- attempt has one named where its prolog failed. Root cancels what still runs on a node that drains for planned work.
+nodes_of_ends as (
+
+    select
+        explained.cluster_id,
+        explained.attempt_id,
+        explained.ended_at,
+        culprits.node_id
+    from explained
+    inner join culprits
+        on
+            explained.cluster_id = culprits.cluster_id
+            and explained.attempt_id = culprits.attempt_id
+    where
+        explained.state = 'NODE_FAIL'
+        and explained.evidence_count = 0
+
+    union all
+
+    select
+        cluster_id,
+        attempt_id,
+        ended_at,
+        {{ unnest_list('node_ids') }} as node_id
+    from explained
+    where
+        state in ('NODE_FAIL', 'REQUEUED', 'CANCELLED')
+        and evidence_count = 0
+        and not is_culprit_named
+
+),
+
+-- Taking a node down ends its jobs within seconds. On a node that drains for planned work a job may run on until the
+-- work begins. What then ends without evidence of a fault was ended by the work: a node switched off leaves NODE_FAIL.
+planned_ends as (
+
+    select
+        nodes_of_ends.cluster_id,
+        nodes_of_ends.attempt_id
+    from nodes_of_ends
+    inner join outages
+        on
+            nodes_of_ends.cluster_id = outages.cluster_id
+            and nodes_of_ends.node_id = outages.node_id
+            and nodes_of_ends.ended_at + interval 5 second >= outages.started_at
+            and (
+                nodes_of_ends.ended_at - interval 5 second <= outages.started_at
+                or (
+                    outages.is_planned
+                    and (outages.ended_at is null or nodes_of_ends.ended_at <= outages.ended_at)
+                )
+            )
+    group by nodes_of_ends.cluster_id, nodes_of_ends.attempt_id
+    having bool_and(outages.is_planned)
+
+)
+
+select
+    explained.*,
+    planned_ends.attempt_id is not null as is_planned
+from explained
+left join planned_ends
+    on
+        explained.cluster_id = planned_ends.cluster_id
+        and explained.attempt_id = planned_ends.attempt_id
+where
+    planned_ends.attempt_id is not null
+    or explained.state in ('NODE_FAIL', 'BOOT_FAIL')
+    or explained.evidence_count > 0
+    or explained.is_prolog_failure
