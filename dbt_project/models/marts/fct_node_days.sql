@@ -24,69 +24,23 @@ edge_uses as (
 
 ),
 
-outages as (
-
-    select * from {{ ref('fct_node_outages') }}
-
-),
-
-failures as (
-
-    select * from {{ ref('fct_failures') }}
-
-),
-
 gaps as (
 
     select * from {{ ref('dim_study_gaps') }}
 
 ),
 
-days_covered as (
-
-    select * from {{ ref('int_days_covered') }}
-
-),
-
 -- Days of accounting: a log of another kind that goes on for longer shows no day on which nothing ran.
-days as (
+accounting_days as (
 
     select
         cluster_id,
         study_from_at,
         study_to_at,
-        cast(study_from_at as date) as study_from_date,
-        cast(study_to_at as date) as study_to_date,
         {{ unnest_date_range(
             'cast(first_at as date)', 'cast(coalesce(data_through_at, last_at) as date)'
         ) }} as day_date
     from clusters
-
-),
-
-days_of_gaps as (
-
-    select
-        cluster_id,
-        from_at,
-        to_at,
-        {{ unnest_date_range('cast(from_at as date)', 'cast(to_at as date)') }} as day_date
-    from gaps
-
-),
-
--- On a day within a gap nobody knows what ran and failed, but of jobs that outlived it.
-gap_days as (
-
-    select
-        cluster_id,
-        day_date,
-        bool_or(
-            from_at <= cast(day_date as timestamp)
-            and to_at >= cast(day_date as timestamp) + interval 1 day
-        ) as is_unknown
-    from days_of_gaps
-    group by cluster_id, day_date
 
 ),
 
@@ -96,8 +50,35 @@ watched_days as (
     select distinct
         cluster_id,
         day_date
-    from days_covered
+    from {{ ref('int_days_covered') }}
     where kind in ('events', 'slurmctld')
+
+),
+
+-- On a day within a gap nobody knows what ran and failed, but of jobs that outlived it: what is on no record is unknown
+-- there, and nothing elsewhere.
+days as (
+
+    select
+        days.*,
+        bool_or(watched_days.cluster_id is not null) as is_watched,
+        count(gaps.cluster_id) > 0 as is_at_gap,
+        case
+            when not coalesce(bool_or(
+                gaps.from_at <= cast(days.day_date as timestamp)
+                and gaps.to_at >= cast(days.day_date as timestamp) + interval 1 day
+            ), false) then 0
+        end as untold
+    from accounting_days as days
+    left join gaps
+        on
+            days.cluster_id = gaps.cluster_id
+            and days.day_date between cast(gaps.from_at as date) and cast(gaps.to_at as date)
+    left join watched_days
+        on
+            days.cluster_id = watched_days.cluster_id
+            and days.day_date = watched_days.day_date
+    group by all
 
 ),
 
@@ -116,7 +97,7 @@ further_outages as (
             )
         ) as started_at,
         ended_at
-    from outages
+    from {{ ref('fct_node_outages') }}
 
 ),
 
@@ -151,7 +132,7 @@ out_of_service as (
 
 ),
 
-failure_counts as (
+counts as (
 
     select
         cluster_id,
@@ -160,7 +141,7 @@ failure_counts as (
         count(*) as failure_count,
         {{ exact_sum('posterior_probability') }} as expected_failure_count,
         {{ exact_sum('posterior_probability * lost_gpu_hours') }} as expected_lost_gpu_hours
-    from failures
+    from {{ ref('fct_failures') }}
     where culprit_node_id is not null
     group by cluster_id, culprit_node_id, cast(failed_at as date)
 
@@ -174,43 +155,29 @@ select
     coalesce(
         days.study_from_at <= cast(days.day_date as timestamp)
         and days.study_to_at >= cast(days.day_date as timestamp) + interval 1 day
-        and gap_days.cluster_id is null,
+        and not days.is_at_gap,
         false
     ) as is_whole_day,
-    case
-        when uses.node_id is not null then uses.allocated_gpu_hours
-        when not coalesce(gap_days.is_unknown, false) then 0
-    end as allocated_gpu_hours,
-    coalesce(uses.used_seconds, case when not coalesce(gap_days.is_unknown, false) then 0 end) / 3600 as in_use_hours,
-    case
-        when
-            days.day_date > days.study_from_date
-            and days.day_date < days.study_to_date
-            and gap_days.cluster_id is null
-            then coalesce(uses.used_seconds, 0) / 3600
-        else coalesce(edge_uses.used_seconds, 0) / 3600
-    end as study_hours,
-    case
-        when watched_days.cluster_id is not null then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600
-    end as out_of_service_hours,
-    case
-        when failure_counts.node_id is not null then cast(failure_counts.failure_count as integer)
-        when not coalesce(gap_days.is_unknown, false) then 0
-    end as failure_count,
-    case
-        when failure_counts.node_id is not null then failure_counts.expected_failure_count
-        when not coalesce(gap_days.is_unknown, false) then 0
-    end as expected_failure_count,
-    case
-        when failure_counts.node_id is not null then failure_counts.expected_lost_gpu_hours
-        when not coalesce(gap_days.is_unknown, false) then 0
-    end as expected_lost_gpu_hours
+    case when uses.node_id is null then days.untold else uses.allocated_gpu_hours end as allocated_gpu_hours,
+    coalesce(uses.used_seconds, days.untold) / 3600 as in_use_hours,
+    coalesce(
+        case
+            when
+                days.day_date > cast(days.study_from_at as date)
+                and days.day_date < cast(days.study_to_at as date)
+                and not days.is_at_gap
+                then uses.used_seconds
+            else edge_uses.used_seconds
+        end,
+        0
+    ) / 3600 as study_hours,
+    case when days.is_watched then least(coalesce(out_of_service.out_seconds, 0), 86400) / 3600 end
+        as out_of_service_hours,
+    cast(coalesce(counts.failure_count, days.untold) as integer) as failure_count,
+    case when counts.node_id is null then days.untold else counts.expected_failure_count end as expected_failure_count,
+    case when counts.node_id is null then days.untold else counts.expected_lost_gpu_hours end as expected_lost_gpu_hours
 from nodes
 inner join days on nodes.cluster_id = days.cluster_id
-left join gap_days
-    on
-        days.cluster_id = gap_days.cluster_id
-        and days.day_date = gap_days.day_date
 left join uses
     on
         nodes.cluster_id = uses.cluster_id
@@ -221,17 +188,13 @@ left join edge_uses
         nodes.cluster_id = edge_uses.cluster_id
         and nodes.node_id = edge_uses.node_id
         and days.day_date = edge_uses.day_date
-left join watched_days
-    on
-        days.cluster_id = watched_days.cluster_id
-        and days.day_date = watched_days.day_date
 left join out_of_service
     on
         nodes.cluster_id = out_of_service.cluster_id
         and nodes.node_id = out_of_service.node_id
         and days.day_date = out_of_service.day_date
-left join failure_counts
+left join counts
     on
-        nodes.cluster_id = failure_counts.cluster_id
-        and nodes.node_id = failure_counts.node_id
-        and days.day_date = failure_counts.day_date
+        nodes.cluster_id = counts.cluster_id
+        and nodes.node_id = counts.node_id
+        and days.day_date = counts.day_date

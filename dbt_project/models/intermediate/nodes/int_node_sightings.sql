@@ -24,13 +24,6 @@ kernel_messages as (
 
 ),
 
-kernel_rules as (
-
-    select * from {{ ref('kernel_rules') }}
-    where vendor is not null
-
-),
-
 node_events as (
 
     select * from {{ ref('stg_sacctmgr__node_events') }}
@@ -126,12 +119,11 @@ sightings as (
     select
         cluster_id,
         node_id,
-        min(started_at) as first_at,
-        max(coalesce(ended_at, started_at)) as last_at,
+        started_at as first_at,
+        coalesce(ended_at, started_at) as last_at,
         null as told_by,
         null as name
     from node_events
-    group by cluster_id, node_id
     union all
     select
         cluster_id,
@@ -168,7 +160,8 @@ vendors as (
         'driver' as told_by,
         rule as name,
         vendor
-    from kernel_rules
+    from {{ ref('kernel_rules') }}
+    where vendor is not null
 
 ),
 

@@ -157,24 +157,32 @@ first_origin as (
 ),
 
 -- A reason that quotes a check, "HC: check name: message", says what the check's own result says.
-first_check as (
+quoted_check as (
 
     select
         texts.reason_key,
-        known_checks.check_key,
-        known_checks.failure_category,
-        known_checks.severity,
-        known_checks.evidence_class
+        coalesce(message_rules.failure_category, known_checks.failure_category) as failure_category,
+        coalesce(message_rules.severity, known_checks.severity) as severity,
+        coalesce(message_rules.evidence_class, known_checks.evidence_class) as evidence_class
     from texts
     inner join known_checks
         on
             known_checks.origin = 'gcm'
             and contains(texts.reason_key, known_checks.check_key || ':')
+    left join message_rules
+        on
+            known_checks.check_key = message_rules.check_key
+            and {{ regex_matches("'CRITICAL: ' || texts.reason_key", 'message_rules.pattern') }}
     left join first_rule on texts.reason_key = first_rule.reason_key
     where coalesce(first_rule.failure_category, 'unmapped') not in ('planned', 'by_xid')
     qualify
         row_number() over (
-            partition by texts.reason_key order by length(known_checks.check_key) desc, known_checks.check_key
+            partition by texts.reason_key
+            order by
+                length(known_checks.check_key) desc,
+                known_checks.check_key asc,
+                {{ evidence_rank('message_rules.evidence_class') }} asc,
+                message_rules.rule_order asc
         ) = 1
 
 ),
@@ -224,26 +232,6 @@ site_rule as (
     qualify
         row_number() over (
             partition by reasons.cluster_id, reasons.reason_key order by site_rules.rule_order
-        ) = 1
-
-),
-
-first_message as (
-
-    select
-        first_check.reason_key,
-        message_rules.failure_category,
-        message_rules.severity,
-        message_rules.evidence_class
-    from first_check
-    inner join message_rules
-        on
-            first_check.check_key = message_rules.check_key
-            and {{ regex_matches("'CRITICAL: ' || first_check.reason_key", 'message_rules.pattern') }}
-    qualify
-        row_number() over (
-            partition by first_check.reason_key
-            order by {{ evidence_rank('message_rules.evidence_class') }}, message_rules.rule_order
         ) = 1
 
 ),
@@ -308,8 +296,7 @@ select
         site_rule.failure_category,
         first_code.failure_category,
         site_check.failure_category,
-        first_message.failure_category,
-        first_check.failure_category,
+        quoted_check.failure_category,
         first_rule.failure_category,
         'unmapped'
     ) as failure_category,
@@ -318,8 +305,7 @@ select
         site_rule.severity,
         first_code.severity,
         site_check.severity,
-        first_message.severity,
-        first_check.severity,
+        quoted_check.severity,
         first_rule.severity,
         'low'
     ) as severity,
@@ -327,19 +313,16 @@ select
         site_rule.evidence_class,
         first_code.evidence_class,
         site_check.evidence_class,
-        first_message.evidence_class,
-        first_check.evidence_class,
+        quoted_check.evidence_class,
         first_rule.evidence_class,
         'none'
     ) as evidence_class,
-    coalesce(coalesce(site_rule.failure_category, first_rule.failure_category) = 'planned', false) as is_planned,
     -- Slurm and health checks write known texts; whatever else stands there, a person wrote.
     coalesce(first_origin.origin, 'administrator') as origin
 from reasons
 left join first_rule on reasons.reason_key = first_rule.reason_key
 left join first_origin on reasons.reason_key = first_origin.reason_key
-left join first_check on reasons.reason_key = first_check.reason_key
-left join first_message on reasons.reason_key = first_message.reason_key
+left join quoted_check on reasons.reason_key = quoted_check.reason_key
 left join first_code
     on
         reasons.cluster_id = first_code.cluster_id

@@ -10,6 +10,7 @@ events as (
 node_events as (
 
     select * from {{ ref('stg_sacctmgr__node_events') }}
+    where node_id is not null
 
 ),
 
@@ -226,24 +227,18 @@ set_down_again as (
 
 ),
 
-clusters_known_by_log_alone as (
-
-    select cluster_id from withdrawn_stretches
-    except
-    select cluster_id from node_events
-    where node_id is not null
-
-),
-
+-- Of clusters that are known by the log alone.
 job_starts as (
 
     select
-        records.cluster_id,
-        records.started_at,
-        {{ unnest_list('records.node_ids') }} as node_id
+        cluster_id,
+        started_at,
+        {{ unnest_list('node_ids') }} as node_id
     from records
-    inner join clusters_known_by_log_alone on records.cluster_id = clusters_known_by_log_alone.cluster_id
-    where records.started_at is not null
+    where
+        started_at is not null
+        and cluster_id in (select withdrawn_stretches.cluster_id from withdrawn_stretches)
+        and cluster_id not in (select node_events.cluster_id from node_events)
 
 ),
 
