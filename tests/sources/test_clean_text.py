@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.sources import node_events
+from assets.sources.intake import clean_text
 from assets.sources.intake.clean_text import REPLACEMENT, Cleaner, Cleanness
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
@@ -70,6 +71,15 @@ def test_damage_between_lines_loses_none_of_them_however_it_is_read(damage, plac
     clean = cleaned(content)
     assert set(KERNEL_LINES) <= set(clean.splitlines())
     assert cleaned(*(content[start : start + size] for start in range(0, len(content), size))) == clean
+
+
+@given(damage=st.lists(_ODD_PIECES, max_size=4), little=st.integers(1, 100))
+def test_a_long_text_is_cleaned_in_parts_as_it_would_be_at_once(damage, little):
+    content = b"".join(f"{KERNEL_LINES[0]}\n".encode() + piece for piece in damage)
+    at_once = cleaned(content)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(clean_text, "_LITTLE", little)
+        assert cleaned(content) == at_once
 
 
 @given(damage=_ODD_PIECES, size=st.integers(1, 40))

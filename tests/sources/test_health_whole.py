@@ -193,6 +193,7 @@ def test_lines_that_are_no_json_at_random_places(tmp_path, monkeypatch):
     """At the top, at the end, several in a row, at the edge of what is read, and inside unchanged results."""
     generator = random.Random(7)
     monkeypatch.setattr(health_whole, "CHUNK", 1000)
+    monkeypatch.setattr(left_lines, "BLOCK", 1000)
     files: dict[str, str | bytes] = {}
     odd = [ODD_LINES[name] for name in sorted(NO_JSON)]
     for number in range(12):

@@ -165,7 +165,7 @@ def test_archives_are_read_as_whole_files(tmp_path, monkeypatch):
 def test_odd_lines_at_random_places(tmp_path, monkeypatch):
     """Several in a row, some of them one record together, at the top, at the end and at the edge of what is read."""
     generator = random.Random(5)
-    monkeypatch.setattr(sacct_whole, "CHUNK", 1000)
+    monkeypatch.setattr(left_lines, "BLOCK", 1000)
     files: dict[str, str | bytes] = {}
     odd = [line for name, line in ODD_LINES.items() if isinstance(line, str) and name not in NEED_LINES]
     for number in range(12):

@@ -9,7 +9,7 @@ stretch of unchanged results.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from assets.sources.health import gcm_records
 from assets.sources.health import stretches as health_stretches
 from assets.sources.intake.lines import CHUNK, is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
-from assets.sources.left_lines import LeftLines, max_left_count
+from assets.sources.left_lines import BlockOfLines, LeftLines, max_left_count, see_lines
 from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.sql import times
 from assets.sources.sql.database_settings import one_thread
@@ -241,32 +241,32 @@ def _look_at(file_id: int, file: SourceFile, copies: Copies) -> _Log | None:
             objects.unlink(missing_ok=True)
             return None
         path = copy.path
+    objects.unlink(missing_ok=True)
     log = _objects_alone(path, objects)
-    if log is None:
-        objects.unlink(missing_ok=True)
-    elif not file.is_plain:
+    if log is not None and log.path != path and not file.is_plain:
         path.unlink()
     return log
 
 
 def _objects_alone(path: Path, objects: Path) -> _Log | None:
-    """Copy a file with an empty object for each line without braces around it; None if it must be read by lines."""
-    left = LeftLines()
-    count = 0
-    with open_regular(path) as stream, objects.open("wb") as copy:
-        for block in blocks_of_lines(stream, CHUNK):
-            lines = block.removesuffix(b"\n").split(b"\n")
-            if b"\r" in block or max(map(len, lines)) > MAX_OBJECT_BYTES:
-                return None
-            for place in [place for place, line in enumerate(lines) if line[:1] != b"{" or line.rstrip()[-1:] != b"}"]:
-                left.add(count + place + 1, lines[place])
-                lines[place] = b"{}"
-            count += len(lines)
-            if left.are_too_many(count):
-                return None
-            copy.write(b"\n".join(lines))
-            copy.write(b"\n")
-    return _Log(objects, count, left)
+    """Find where a file, or its copy, has an object in each line; None if it must be read by lines."""
+    with open_regular(path) as stream:
+        seen = see_lines(stream, _without_braces)
+    if seen is None:
+        return None
+    if seen.spans:
+        seen.copy_without(path, b"{}", objects)
+    return _Log(objects if seen.spans else path, seen.line_count, seen.left)
+
+
+def _without_braces(block: BlockOfLines) -> Iterable[int] | None:
+    if max(block.ends - block.starts) > MAX_OBJECT_BYTES:
+        return None
+    return [
+        place
+        for place in block.not_between(b"{", b"}")
+        if block[place][:1] != b"{" or block[place].rstrip()[-1:] != b"}"
+    ]
 
 
 def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -> None:

@@ -39,6 +39,8 @@ _NULS_BEFORE_A_RECORD = re.compile(
 )
 _LONGEST_BEGINNING = 32
 """How many characters behind a NUL tell whether a record begins there."""
+_LITTLE = 4096
+"""Bytes that are cleaned together: patterns over all of a log for the sake of a few lines take long."""
 
 
 class Cleanness:
@@ -108,20 +110,34 @@ class Cleaner:
                 text = self._held + chunk
                 # What the next chunk may turn into something else waits.
                 ready = len(text) - _begun(text)
-                yield self._clean(text[:ready])
+                yield b"".join(self._clean(text[:ready]))
                 self._held = text[ready:]
         except EOFError:
-            yield self._clean(self._held, is_last=True)
+            yield self._clean_end()
             raise
-        yield self._clean(self._held, is_last=True)
+        yield self._clean_end()
 
-    def _clean(self, text: bytes, *, is_last: bool = False) -> bytes:
-        if self._undecided or not _is_clean(text):
-            text = self._cleaned(text.decode("utf-8", errors="replace"), is_last=is_last).encode()
+    def _clean(self, text: bytes) -> Iterator[bytes]:
+        """Yield the clean text in its parts: halves at the end of a line, and halves of these, until one is clean."""
+        if not self._undecided and _is_clean(text):
+            yield self._noted(text)
+            return
+        middle = text.find(b"\n", len(text) // 2) + 1 if len(text) > _LITTLE else 0
+        if 0 < middle < len(text):
+            yield from self._clean(text[:middle])
+            yield from self._clean(text[middle:])
+        else:
+            yield self._noted(self._cleaned(text, is_last=False))
+
+    def _clean_end(self) -> bytes:
+        return self._noted(self._cleaned(self._held, is_last=True))
+
+    def _noted(self, text: bytes) -> bytes:
         self._last = chr(text[-1]) if text else self._last
         return text
 
-    def _cleaned(self, text: str, *, is_last: bool) -> str:
+    def _cleaned(self, raw: bytes, *, is_last: bool) -> bytes:
+        text = raw.decode("utf-8", errors="replace")
         seen = _INVISIBLE.sub("", text.replace(NEVER_IN_LOGS, REPLACEMENT))
         self.has_bad_bytes = self.has_bad_bytes or "\0" in seen or REPLACEMENT in seen
         # However long a run of NULs is, one of them stands for all.
@@ -131,7 +147,7 @@ class Cleaner:
         # What a NUL means depends on what stands before it: the beginning of a line, or something.
         before = "" if self._last in {"", "\n", "\r"} else "."
         marked = _NULS_BEFORE_A_RECORD.sub("\n", _NULS_OF_A_LINE.sub(REPLACEMENT, before + seen))
-        return marked.replace("\0", "").removeprefix(before)
+        return marked.replace("\0", "").removeprefix(before).encode()
 
 
 def _begun(text: bytes) -> int:

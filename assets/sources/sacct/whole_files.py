@@ -1,14 +1,14 @@
 """Read accounting exports as whole files with DuckDB's own reader of delimited text.
 
 It reads lines that give one record of just as many fields as the header, which is the first line. Other lines, such as
-a name with the delimiter in it or a record over two lines, are left to be read by lines, with the header: the file is
-copied with lines of nothing but delimiters in their places, so that the others keep their numbers. A file with another
-header or a carriage return in it, or with very many such lines, is read by lines as a whole.
+a name with the delimiter in it or a record over two lines, are left to be read by lines, with the header; in their
+places stand lines of nothing but delimiters. A file with another header or a carriage return in it, or with very many
+such lines, is read by lines as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -18,9 +18,8 @@ import duckdb
 
 from assets.sources.batch_tables import LEFT_LINES
 from assets.sources.intake.clean_text import REPLACEMENT
-from assets.sources.intake.lines import CHUNK
-from assets.sources.left_lines import LeftLines
-from assets.sources.regular import blocks_of_lines, open_regular
+from assets.sources.left_lines import BlockOfLines, see_lines
+from assets.sources.regular import open_regular
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.fields import field_expression, no_texts, texts_of
 from assets.sources.sacct.layout import Layout, header_layout
@@ -63,10 +62,9 @@ class Export:
 
 
 def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
-    """Find the header of a file that DuckDB can read, and count its lines; None if it must be read by lines.
+    """Find the header of a file that DuckDB can read, and its odd lines; None if it must be read by lines.
 
-    That is where lines end at carriage returns too. Lines with the character that stands for bytes that were no text
-    are odd as well.
+    Lines with the character that stands for bytes that were no text are odd as well.
 
     Parameters
     ----------
@@ -75,54 +73,26 @@ def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
     regular
         Where its copy without odd lines is written, if it has any.
     """
-    replacement = REPLACEMENT.encode()
-    lines = 0
     with open_regular(path) as stream:
         header = stream.readline(MAX_HEADER_BYTES)
         layout = header_layout(header.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\n"))
         if layout is None or len(layout.delimiter) > 1 or len(header) == MAX_HEADER_BYTES:
             return None
         delimiter, delimiters = layout.delimiter.encode(), len(layout.columns) - 1
-        for block in blocks_of_lines(stream, CHUNK):
-            # The first byte alone is found in a tenth of the time.
-            is_replaced = replacement[:1] in block and replacement in block
-            if b"\r" in block:
-                return None
-            block_lines = block.count(b"\n") + (not block.endswith(b"\n"))
-            if is_replaced or block.count(delimiter) != block_lines * delimiters:
-                return _without_odd_lines(file_id, path, regular, layout)
-            lines += block_lines
-    return Export(file_id, path, layout, lines)
 
+        def odd(block: BlockOfLines) -> Iterable[int] | None:
+            places = {*block.without_count(delimiter, delimiters), *block.places_of(REPLACEMENT.encode())}
+            is_second_header = any(header_layout(block[place].decode("utf-8", "replace")) for place in places)
+            return None if is_second_header else sorted(places)
 
-def _without_odd_lines(file_id: int, path: Path, regular: Path, layout: Layout) -> Export | None:
-    """Copy a file without its odd lines, and keep these; None if it must be read by lines."""
-    replacement, delimiter, delimiters = REPLACEMENT.encode(), layout.delimiter.encode(), len(layout.columns) - 1
-    number = 1
-    with open_regular(path) as stream, regular.open("wb") as copy:
-        header = stream.readline(MAX_HEADER_BYTES)
-        copy.write(header)
-        left = LeftLines()
-        left.add(1, header.removesuffix(b"\n"))
-        for block in blocks_of_lines(stream, CHUNK):
-            lines = block.removesuffix(b"\n").split(b"\n")
-            is_replaced = replacement in block
-            odd = [
-                place
-                for place, line in enumerate(lines)
-                if line.count(delimiter) != delimiters or (is_replaced and replacement in line)
-            ]
-            for place in odd:
-                left.add(number + 1 + place, lines[place])
-                if header_layout(left.texts[number + 1 + place] or "") is not None:
-                    return None
-                lines[place] = delimiter * delimiters
-            number += len(lines)
-            if b"\r" in block or left.are_too_many(number):
-                return None
-            copy.write(b"\n".join(lines) if odd else block.removesuffix(b"\n"))
-            copy.write(b"\n")
-    return Export(file_id, regular, layout, number - 1, left.texts)
+        seen = see_lines(stream, odd, lines_before=1)
+    if seen is None:
+        return None
+    if not seen.spans:
+        return Export(file_id, path, layout, seen.line_count)
+    seen.copy_without(path, delimiter * delimiters, regular)
+    seen.left.add(1, header.removesuffix(b"\n"))
+    return Export(file_id, regular, layout, seen.line_count, seen.left.texts)
 
 
 def take(
