@@ -46,6 +46,8 @@ class Cost:
         0 when the command did what it should.
     reference_seconds
         CPU time of the same small piece of work, the mean of before and after: the machine's speed beside this run.
+    load
+        How many processes of the machine wanted a processor in the minute before. None: not kept.
     """
 
     wall_seconds: float
@@ -54,10 +56,34 @@ class Cost:
     process_mb: float
     exit_code: int = 0
     reference_seconds: float = 0
+    load: float | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a process tree had used and held at one moment.
+
+    Attributes
+    ----------
+    at
+        Seconds since 1970.
+    cpu_seconds
+        Of all processes so far.
+    megabytes
+        Memory of all of them together.
+    """
+
+    at: float
+    cpu_seconds: float
+    megabytes: float
 
 
 def measure(
-    command: Sequence[str | Path], log: Path, environment: dict[str, str] | None = None, may_fail: bool = False
+    command: Sequence[str | Path],
+    log: Path,
+    environment: dict[str, str] | None = None,
+    may_fail: bool = False,
+    samples: list[Sample] | None = None,
 ) -> Cost:
     """Run a command to its end and account for it.
 
@@ -71,9 +97,12 @@ def measure(
         Variables besides those of this process; this checkout's code always comes first on the path.
     may_fail
         Return the cost of a command that failed instead of raising `CommandFailed`.
+    samples
+        Takes what the command used and held a few times a second.
     """
     variables = {**os.environ, "PYTHONPATH": str(PROJECT), **(environment or {})}
     log.parent.mkdir(parents=True, exist_ok=True)
+    load = os.getloadavg()[0]
     before = reference_seconds()
     with log.open("wb") as output:
         started = time.perf_counter()
@@ -85,7 +114,7 @@ def measure(
             env=variables,
             start_new_session=True,
         )
-        sampler = _Sampler(process.pid)
+        sampler = _Sampler(process.pid, samples)
         sampler.start()
         try:
             _, status, usage = os.wait4(process.pid, 0)
@@ -109,6 +138,7 @@ def measure(
         process_mb=process_bytes / 1e6,
         exit_code=process.returncode,
         reference_seconds=(before + reference_seconds()) / 2,
+        load=load,
     )
 
 
@@ -144,15 +174,17 @@ def median(costs: Sequence[Cost]) -> Cost:
         statistics.median(cost.process_mb for cost in costs),
         max(abs(cost.exit_code) for cost in costs),
         statistics.median(cost.reference_seconds for cost in costs),
+        statistics.median(loads) if (loads := [cost.load for cost in costs if cost.load is not None]) else None,
     )
 
 
 class _Sampler(threading.Thread):
     """Adds up the memory of a process tree a few times a second and keeps the highest sum, and the CPU time of each."""
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, samples: list[Sample] | None) -> None:
         super().__init__(daemon=True)
         self.root = root
+        self.samples = samples
         self.peak_bytes = 0
         self.largest_bytes = 0
         self.cpu_seconds: dict[int, float] = {}
@@ -166,9 +198,12 @@ class _Sampler(threading.Thread):
             if samples % SAMPLES_PER_SEARCH == 0:
                 members = family(self.root)
             samples += 1
-            self.peak_bytes = max(self.peak_bytes, _together(members))
+            held = _together(members)
+            self.peak_bytes = max(self.peak_bytes, held)
             self.largest_bytes = max(self.largest_bytes, *map(_high_water, members), 0)
             self.cpu_seconds |= {pid: seconds for pid in members if (seconds := _cpu_seconds(pid))}
+            if self.samples is not None:
+                self.samples.append(Sample(time.time(), sum(self.cpu_seconds.values()), held / 1e6))
 
     def stop(self) -> None:
         self._stopped.set()

@@ -14,10 +14,19 @@ from tests.benchmarks.measuring import Cost, median
 FLOOR = "floor"
 FULL = "full refresh"
 LIMITED = "full refresh, 1 GB"
+SINGLE = "full refresh, one thread"
 NIGHTLY = "nightly increment"
 NO_OP = "no-op refresh"
 REPORT = "report alone"
 STARTS = ("query", "status", "tables")
+
+
+@dataclass(frozen=True)
+class ModelCost:
+    """CPU time of one model, and the most memory that the refresh held while it ran."""
+
+    cpu_seconds: float
+    peak_mb: float
 
 
 @dataclass
@@ -36,6 +45,8 @@ class Scale:
         The runs of each stage, by its name.
     steps
         Seconds of each step of a full refresh and of a night, by the name of the stage.
+    models
+        What each model cost in the full refresh on one thread, the dearest first.
     disk_mb
         What each stage left on the disk besides the logs, by its name.
     published_mb, working_mb
@@ -54,6 +65,7 @@ class Scale:
     logs_mb: float = 0
     costs: dict[str, list[Cost]] = field(default_factory=dict)
     steps: dict[str, dict[str, float]] = field(default_factory=dict)
+    models: dict[str, ModelCost] = field(default_factory=dict)
     disk_mb: dict[str, float] = field(default_factory=dict)
     published_mb: float = 0
     working_mb: float = 0
@@ -177,7 +189,8 @@ class Results:
 
 def _scale(entry: dict[str, Any]) -> Scale:
     costs = {stage: [Cost(**run) for run in runs] for stage, runs in entry["costs"].items()}
-    return Scale(**entry | {"scale": Fraction(entry["scale"]), "costs": costs})
+    models = {name: ModelCost(**model) for name, model in entry.get("models", {}).items()}
+    return Scale(**entry | {"scale": Fraction(entry["scale"]), "costs": costs, "models": models})
 
 
 def nearest_to_one(scales: Sequence[Scale]) -> Scale:

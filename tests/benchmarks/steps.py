@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+from collections.abc import Sequence
 
 import duckdb
+import numpy as np
 
 from orchestration.home import Home
+from tests.benchmarks.measuring import Sample
+from tests.benchmarks.results import ModelCost
 
 MODEL = "model "
 LARGE = 0.1
@@ -34,6 +39,31 @@ def steps_of(home: Home) -> dict[str, float]:
         step = f"{MODEL}{name.rpartition('.')[2]}" if kind == "model" else f"dbt {kind}s"
         found[step] = found.get(step, 0) + result["execution_time"]
     return dict(sorted(found.items(), key=lambda step: -step[1]))
+
+
+def models_of(home: Home, samples: Sequence[Sample]) -> dict[str, ModelCost]:
+    """Give what each model cost in a refresh on one thread, the dearest first.
+
+    dbt says when a model ran, the samples what the refresh used and held meanwhile: dbt's seconds are of the clock,
+    which goes on while other programs have the processor.
+    """
+    at = np.array([sample.at for sample in samples])
+    used = np.array([sample.cpu_seconds for sample in samples])
+    held = np.array([sample.megabytes for sample in samples])
+    found = {}
+    for result in json.loads((home.work / "dbt" / "run_results.json").read_text(encoding="utf-8"))["results"]:
+        kind, _, name = result["unique_id"].partition(".")
+        times = [
+            dt.datetime.fromisoformat(timing[edge]).timestamp()
+            for timing in result["timing"]
+            for edge in ("started_at", "completed_at")
+        ]
+        if kind == "model" and times:
+            begin, end = np.interp([min(times), max(times)], at, used)
+            during = held[(at >= min(times)) & (at <= max(times))]
+            nearest = held[np.abs(at - max(times)).argmin()]
+            found[name.rpartition(".")[2]] = ModelCost(float(end - begin), float(max(during, default=nearest)))
+    return dict(sorted(found.items(), key=lambda model: -model[1].cpu_seconds))
 
 
 def parts_of(steps: dict[str, float], wall_seconds: float) -> dict[str, float]:

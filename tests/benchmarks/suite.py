@@ -17,10 +17,10 @@ import duckdb
 
 from orchestration.home import PROJECT, Home
 from tests.benchmarks import checks, results
-from tests.benchmarks.measuring import Cost, faultline, measure, megabytes
+from tests.benchmarks.measuring import Cost, Sample, faultline, measure, megabytes
 from tests.benchmarks.queries import questions
 from tests.benchmarks.results import CheckLogs, OnSpark, Scale
-from tests.benchmarks.steps import steps_of
+from tests.benchmarks.steps import models_of, steps_of
 from tests.benchmarks.workloads import Workload
 from tests.spark import engines
 
@@ -47,7 +47,7 @@ def run_fixed(work: Path, say: Say) -> tuple[Cost, dict[str, float]]:
 
 
 def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, runs: int, limited: bool, say: Say) -> Scale:
-    """Measure every stage of a workload at one scale; `limited` adds the full refresh under a memory limit."""
+    """Measure every stage of a workload at one scale; `limited` adds one with little memory and one on one thread."""
     found = Scale(workload.name, scale, logs_mb=megabytes(logs))
     sources = _emptied(work / "sources")
     add_last_day = workload.hold_back(logs, sources)
@@ -61,6 +61,8 @@ def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, runs:
     if limited:
         say(f"full refresh with FAULTLINE_MEMORY={MEMORY}")
         _run_limited(found, Home.at(work / "limited", sources), work)
+        say("full refresh on one thread")
+        _run_single(found, Home.at(work / "single", sources), work)
     say("nightly increment")
     add_last_day()
     found.add(results.NIGHTLY, measure(_refresh(home), work / "nightly.log"))
@@ -114,7 +116,7 @@ def _refresh(home: Home) -> list[str | Path]:
 
 def _run_floor(found: Scale, sources: Path, work: Path) -> None:
     target = work / "floor.duckdb"
-    command = [sys.executable, "-m", "tests.benchmarks.floor", sources, target]
+    command = [sys.executable, "-m", "tests.benchmarks.floor", found.workload, sources, target]
     found.add(results.FLOOR, measure(command, work / "floor.log"))
     found.disk_mb[results.FLOOR] = target.stat().st_size / 1e6
     target.unlink()
@@ -133,6 +135,15 @@ def _run_limited(found: Scale, home: Home, work: Path) -> None:
     environment = {"FAULTLINE_MEMORY": MEMORY}
     found.add(results.LIMITED, measure(_refresh(home), work / "limited.log", environment, may_fail=True))
     found.disk_mb[results.LIMITED] = megabytes(home.root)
+    shutil.rmtree(home.root)
+
+
+def _run_single(found: Scale, home: Home, work: Path) -> None:
+    """On one thread nothing runs beside a model, so what is used meanwhile is its own."""
+    _emptied(home.root)
+    samples: list[Sample] = []
+    found.add(results.SINGLE, measure(_refresh(home), work / "single.log", {"FAULTLINE_THREADS": "1"}, samples=samples))
+    found.models = models_of(home, samples)
     shutil.rmtree(home.root)
 
 

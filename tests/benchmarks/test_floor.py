@@ -24,7 +24,7 @@ def cluster(tmp_path_factory) -> Path:
 def con(cluster):
     """The floor's tables, and the planted attempts and failures beside them."""
     target = cluster / "floor.duckdb"
-    floor.run(cluster / "sources", target)
+    floor.run(cluster / "sources", target, "daily")
     connection = duckdb.connect(str(target))
     for name in ("attempts", "failures"):
         connection.execute(f"create view planted_{name} as from '{cluster / 'truth' / 'rsc1' / name}.parquet'")

@@ -10,7 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.benchmarks import floor, growing
+from tests.benchmarks import floor, made
+from tests.benchmarks.growing import CAMPUS
 
 SCALE = Fraction(1, 100)
 
@@ -18,14 +19,14 @@ SCALE = Fraction(1, 100)
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory) -> Path:
     """40,000 attempts on 12 nodes."""
-    return growing.sources_of(SCALE, tmp_path_factory.mktemp("growing"))
+    return CAMPUS.sources_of(SCALE, tmp_path_factory.mktemp("growing"))
 
 
 @pytest.fixture(scope="module")
 def con(logs):
     """The floor's tables of all days but the last."""
     target = logs / "floor.duckdb"
-    floor.run(logs / growing.BEFORE, target)
+    floor.run(logs / made.BEFORE, target, CAMPUS.name)
     connection = duckdb.connect(str(target))
     yield connection
     connection.close()
@@ -36,7 +37,7 @@ def one(con, sql):
 
 
 def test_there_are_as_many_of_each_as_the_scale_says(con):
-    assert one(con, "select count(*) from attempts")[0] == pytest.approx(SCALE * growing.ATTEMPTS, rel=0.01)
+    assert one(con, "select count(*) from attempts")[0] == pytest.approx(SCALE * CAMPUS.attempts, rel=0.01)
     assert one(con, "select count(*) from checks")[0] == pytest.approx(SCALE * 3_000_000, rel=0.1)
     assert one(con, "select count(*) from kernel_events where kind = 'xid'")[0] == pytest.approx(3_000, rel=0.2)
 
@@ -70,7 +71,7 @@ def test_faults_are_found_and_preemptions_know_the_job_that_took_the_place(con):
 
 @pytest.mark.parametrize("kind", ["sacct/sacct.psv", "health/health.jsonl", "slurmctld/slurmctld.log"])
 def test_the_stated_share_of_lines_is_damaged(logs, kind):
-    lines = (logs / growing.BEFORE / growing.CLUSTER / kind).read_bytes().splitlines()
+    lines = (logs / made.BEFORE / CAMPUS.cluster / kind).read_bytes().splitlines()
     repeated = sum(line == other for line, other in pairwise(lines))
     empty = lines.count(b"")
     not_utf8 = sum(b"\xe9" in line for line in lines)
@@ -80,7 +81,7 @@ def test_the_stated_share_of_lines_is_damaged(logs, kind):
 
 
 def test_the_last_day_is_appended_to_the_same_files(logs, tmp_path):
-    append = growing.hold_back(logs, tmp_path)
+    append = made.hold_back(logs, tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     append()
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -88,14 +89,14 @@ def test_the_last_day_is_appended_to_the_same_files(logs, tmp_path):
     assert all(after[path].startswith(content) for path, content in before.items())
     grown = {path.name for path, content in before.items() if len(after[path]) > len(content)}
     assert grown >= {"sacct.psv", "health.jsonl", "kern.log", "slurmctld.log"}
-    last = (tmp_path / growing.CLUSTER / "sacct" / "sacct.psv").read_text(errors="replace").splitlines()[-1]
+    last = (tmp_path / CAMPUS.cluster / "sacct" / "sacct.psv").read_text(errors="replace").splitlines()[-1]
     assert last.count("|2024-12-30T") + last.count("|2024-12-31T") > 0
 
 
 def test_the_inventory_is_not_newer_than_the_other_logs(logs):
-    written = (logs / growing.BEFORE / growing.CLUSTER / "inventory" / "scontrol_node.txt").stat().st_mtime
+    written = (logs / made.BEFORE / CAMPUS.cluster / "inventory" / "scontrol_node.txt").stat().st_mtime
     assert dt.datetime.fromtimestamp(written, dt.UTC) == dt.datetime(2024, 12, 30, tzinfo=dt.UTC)
 
 
 def test_the_cluster_says_that_it_is_simulated(logs):
-    assert "simulated = true" in (logs / growing.BEFORE / growing.CLUSTER / "cluster.toml").read_text()
+    assert "simulated = true" in (logs / made.BEFORE / CAMPUS.cluster / "cluster.toml").read_text()

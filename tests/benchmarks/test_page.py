@@ -1,13 +1,14 @@
 """The page from made-up numbers: ratios, targets met and missed, what was not measured."""
 
+import json
 from fractions import Fraction
 
 import pytest
 
-from orchestration.home import DBT_PROJECT
+from orchestration.home import DBT_PROJECT, Home
 from tests.benchmarks import results, steps
 from tests.benchmarks.__main__ import parser
-from tests.benchmarks.measuring import Cost
+from tests.benchmarks.measuring import Cost, Sample
 from tests.benchmarks.page import page
 from tests.benchmarks.results import CheckLogs, OnSpark, Results, Scale, growth_exponent
 from tests.benchmarks.targets import verdicts
@@ -17,11 +18,13 @@ def scale(size: str, attempts: int, cpu: float, published_mb: float = 100, workl
     found = Scale(workload, Fraction(size), attempts, 10 * attempts, 1000, 50)
     found.published_mb, found.working_mb = published_mb, 2 * published_mb
     found.add(results.FLOOR, Cost(10, 20, 1000, 1000, reference_seconds=0.1))
-    found.add(results.FULL, Cost(40, cpu, 3000, 2500, reference_seconds=0.13))
+    found.add(results.FULL, Cost(40, cpu, 3000, 2500, reference_seconds=0.13, load=0.8))
     found.add(results.NIGHTLY, Cost(8, 0.4 * cpu, 900, 900, reference_seconds=0.11))
     found.add("query", Cost(0.5, 0.4, 80, 80, reference_seconds=0.12))
     found.disk_mb = {results.FLOOR: 70, results.FULL: 300}
     found.steps = {results.FULL: {"dbt": 30, "model int_large": 9, "model fct_small": 2, "model fct_tiny": 1}}
+    found.add(results.SINGLE, Cost(80, 50, 2000, 2000, reference_seconds=0.1))
+    found.models = {"int_large": results.ModelCost(12, 2500), "fct_small": results.ModelCost(3, 900)}
     found.asked_seconds, found.direct_seconds = {"a": 0.5, "b": 0.7}, {"a": 0.01, "b": 0.03}
     return found
 
@@ -36,57 +39,69 @@ def found():
 
 def test_a_stage_is_a_ratio_to_the_floor(found):
     text = page(found)
-    assert "| daily | 1/16 | floor | 10.0 | 20.0 | 1.00 | 1.00 | 1.00 | 70 | 1.00 |" in text
-    assert "| daily | 1 | full refresh | 40.0 | 60.0 | 3.00 | 4.00 | 3.00 | 300 | 1.30 |" in text
+    assert "| daily | 1/16 | floor | 10.0 | 20.0 | 1.00 | 1.00 | 1.00 | 70 | 1.00 | - |" in text
+    assert "| daily | 1 | full refresh | 40.0 | 60.0 | 3.00 | 4.00 | 3.00 | 300 | 1.30 | 0.8 |" in text
 
 
 def test_without_a_reference_there_is_no_pace(found):
     for sized in found.scales:
         sized.costs = {name: [Cost(1, 1, 1, 1)] for name in sized.costs}
-    assert "| daily | 1 | full refresh | 1.00 | 1.00 | 1.00 | 1.00 | 0.00 | 300 | - |" in page(found)
+    assert "| daily | 1 | full refresh | 1.00 | 1.00 | 1.00 | 1.00 | 0.00 | 300 | - | - |" in page(found)
 
 
 def test_every_table_has_rows_as_wide_as_its_header(found):
     tables = [part.splitlines() for part in page(found).split("\n\n") if part.startswith("|")]
-    assert len(tables) == 10
+    assert len(tables) == 12
     assert all(len({line.count(" | ") for line in table[2:]}) == 1 for table in tables)
     assert all(table[0].count(" | ") == table[2].count(" | ") for table in tables[1:])
 
 
 def test_targets_are_judged_at_the_scale_nearest_to_one_of_each_workload(found):
-    judged = {verdict.target.partition(": at most")[0]: verdict for verdict in verdicts(found)}
-    assert judged["daily: published file"].measured == "62 MB at scale 1"
-    assert judged["growing: published file"].measured == "400 MB at scale 1/16"
-    assert [judged[f"{workload}: full refresh"].is_met for workload in ("daily", "growing")] == [False, True]
-    assert judged["refresh of the committed capture"].is_met
+    at = {verdict.target.partition(": at most")[0]: verdict for verdict in verdicts(found)}
+    assert at["daily: published file"].measured == "62 MB at scale 1"
+    assert at["growing: published file"].measured == "400 MB at scale 1/16"
+    assert at["refresh of the committed capture"].is_met
+
+
+def judged(found: Results, part: str) -> list[tuple[str, bool | None]]:
+    return [(verdict.measured, verdict.is_met) for verdict in verdicts(found) if part in verdict.target]
 
 
 def test_a_target_in_seconds_is_not_met_at_a_smaller_scale(found):
-    def nights() -> list[bool | None]:
-        return [verdict.is_met for verdict in verdicts(found) if "nightly increment: at most" in verdict.target]
-
-    assert nights() == [True, None]
-    found.scales[2].costs[results.NIGHTLY] = [Cost(90, 90, 900, 900)]
-    assert nights() == [True, False]
+    found.scales[0].asked_seconds = found.scales[1].asked_seconds = found.scales[2].asked_seconds = {"a": 0.3}
+    assert judged(found, "ten questions") == [("0.30 s at scale 1", True), ("0.30 s at scale 1/16", None)]
+    found.scales[2].asked_seconds = {"a": 0.9}
+    assert judged(found, "ten questions")[1] == ("0.90 s at scale 1/16", False)
 
 
-def test_what_gets_better_with_size_is_judged_at_a_large_scale_only(found):
-    def judged() -> dict[str, tuple[str, bool | None]]:
-        return {
-            verdict.target.partition(" at scale 4: at most")[0]: (verdict.measured, verdict.is_met)
-            for verdict in verdicts(found)
-            if "at scale 4" in verdict.target
-        }
+def test_shares_of_cpu_time_are_judged_at_scale_1_alone(found):
+    ratio, share = "times the floor's CPU time", "of the full refresh's CPU time"
+    assert judged(found, ratio) == [("3.00 times at scale 1", True), ("2.25 times at scale 1/16", None)]
+    assert judged(found, share) == [("0.40 at scale 1", False), ("0.40 at scale 1/16", None)]
+    found.scales[1].costs[results.FULL] = [Cost(40, 71, 3000, 2500)]
+    assert judged(found, ratio)[0] == ("3.55 times at scale 1", False)
+    assert judged(found, share)[0] == ("0.34 at scale 1", True)
 
-    assert judged() == {
-        "daily: full refresh": ("not measured", None),
-        "daily: nightly increment": ("not measured", None),
-    }
-    found.scales.append(scale("4", 6_400_000, 23))
-    assert judged() == {
-        "daily: full refresh": ("1.15 at scale 4", True),
-        "daily: nightly increment": ("0.40 at scale 4", False),
-    }
+
+def test_the_dearest_models_stand_with_their_cpu_time_and_memory(found):
+    text = page(found)
+    assert "All 2 models take 15.0 CPU s, 30% of the refresh on one thread." in text
+    assert "| int_large | 12.0 | 24.0% | 2.50 |" in text
+
+
+def test_a_model_costs_what_was_used_while_dbt_ran_it(tmp_path):
+    home = Home.at(tmp_path)
+    results_file = home.work / "dbt" / "run_results.json"
+    results_file.parent.mkdir(parents=True)
+    timing = [
+        {"name": "compile", "started_at": "1970-01-01T00:00:02Z", "completed_at": "1970-01-01T00:00:02.5Z"},
+        {"name": "execute", "started_at": "1970-01-01T00:00:02.5Z", "completed_at": "1970-01-01T00:00:04.5Z"},
+    ]
+    entries = [{"unique_id": f"{kind}.faultline.int_large", "timing": timing} for kind in ("model", "seed")]
+    skipped = {"unique_id": "model.faultline.fct_skipped", "timing": []}
+    results_file.write_text(json.dumps({"results": [*entries, skipped]}))
+    samples = [Sample(at, used, held) for at, used, held in ((0, 0, 900), (2, 4, 100), (4, 8, 300), (6, 9, 700))]
+    assert steps.models_of(home, samples) == {"int_large": results.ModelCost(pytest.approx(4.25), 300)}
 
 
 def test_a_model_above_a_tenth_of_the_time_needs_a_reason(found, monkeypatch):

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from tests.benchmarks import daily, growing
+from tests.benchmarks import daily, made
+from tests.benchmarks.growing import CAMPUS
+from tests.benchmarks.varied import FOUNDRY
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,17 @@ GROWING = Workload(
     " file of each kind, to which every day is appended; checks write down only what is not well and the recovery; of"
     " 10,000 lines 15 are repeated, followed by an empty one, cut off or not UTF-8. Scale 1 is 480 nodes of 4 GPUs, 365"
     " days: 4 million attempts, 3 million records of checks, 300,000 lines of Xids.",
-    growing.sources_of,
-    growing.hold_back,
+    CAMPUS.sources_of,
+    made.hold_back,
 )
-WORKLOADS = {workload.name: workload for workload in (DAILY, GROWING)}
+VARIED = Workload(
+    FOUNDRY.name,
+    "A made-up cluster whose checks say much (`tests/benchmarks/varied`): every check and every wording that the seeds"
+    " know, with numbers, names and times in the messages, warnings without a recovery, and recoveries of what never"
+    " failed; large jobs that hold whatever nodes were free. One growing file of each kind, damaged as those of"
+    " `growing`. Scale 1 is 1,600 nodes of 8 GPUs, 240 days: 4 million attempts on up to 224 nodes, 2.9 million records"
+    " of checks, 300,000 lines of Xids.",
+    FOUNDRY.sources_of,
+    made.hold_back,
+)
+WORKLOADS = {workload.name: workload for workload in (DAILY, GROWING, VARIED)}

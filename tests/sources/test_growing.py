@@ -19,7 +19,8 @@ from assets.sources.formats import READERS
 from assets.sources.health import stretches
 from assets.sources.intake import growing as reading
 from assets.sources.intake.file_batches import FileBatch, Outcome
-from tests.benchmarks import growing
+from tests.benchmarks import made
+from tests.benchmarks.growing import CAMPUS
 from tests.sources.folders import connect, export, load_results, make, rows
 from tests.sources.nights import simulated
 from tests.sources.test_nights import everything, tables_left
@@ -78,9 +79,9 @@ def copy_others(complete: Path, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def campus(tmp_path_factory) -> Path:
     """Logs that are not clean: repeated, blank, cut and damaged lines, and bytes that are no text."""
-    logs = growing.sources_of(Fraction(1, 2000), tmp_path_factory.mktemp("campus"))
+    logs = CAMPUS.sources_of(Fraction(1, 2000), tmp_path_factory.mktemp("campus"))
     complete = tmp_path_factory.mktemp("complete")
-    growing.hold_back(logs, complete)()
+    made.hold_back(logs, complete)()
     return complete
 
 

@@ -94,12 +94,3 @@ create view tickets_lines as
 select ended_at as logged_at, concat_ws(',', 7000 + row_number() over (order by ended_at), node_name(node), as_slurm(ended_at),
     as_slurm(ended_at + interval 1 day), 'GPU', 'replaced', 'closed', check_name) as line
 from faults join causes using (cause) where chance('ticket', lane, i) < 0.05;
-
--- A log that is written for a year is not clean: 15 of 10,000 lines are followed by another or are damaged.
-create macro damaged(line, number) as case
-    when number % 10000 < 10 then [line, line]
-    when number % 10000 < 12 then [line, '']
-    when number % 10000 < 14 then [line[:length(line) // 2]]
-    when number % 10000 < 15 then [line[:length(line) // 2] || chr(233) || line[length(line) // 2 + 1:]]
-    else [line]
-end;

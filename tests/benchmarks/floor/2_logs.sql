@@ -1,53 +1,3 @@
--- What a careful analyst writes for clean clusters of one site: load, clean, expand node lists, attribute, aggregate.
--- Nothing that makes a product of it: no quarantine, no account of lines, no provenance, no second dialect, no report.
--- Expects the variables `sources`, the folder that holds one folder of logs per cluster, and `timezone`, that of the site.
--- Lines that are no record or not UTF-8 are left out.
-set timezone = 'UTC';
-create macro utc(moment) as timezone(getvariable('timezone'), moment)::timestamp;
-create macro size_bin(gpus) as case when gpus <= 0 then 0 else pow(2, ceil(log2(gpus)))::integer end;
-create macro quarter(moment) as (epoch_us(moment) // 900000000);
-create macro lost(seconds, gpus) as least(seconds, 1800) / 3600 * gpus;
-create macro expand(hosts) as case
-    when not contains(hosts, '[') then string_split(hosts, ',')
-    else flatten(list_transform(
-        string_split(regexp_extract(hosts, '\[(.*)\]', 1), ','),
-        lambda part: list_transform(
-            range(split_part(part, '-', 1)::bigint, split_part(part, '-', -1)::bigint + 1),
-            lambda i: split_part(hosts, '[', 1) || lpad(i::varchar, length(split_part(part, '-', 1))::integer, '0')
-        )
-    ))
-end;
-
--- Accounting: typed columns, UTC, one row per attempt.
-create temp table records as
-select
-    hash(Cluster, JobIDRaw, Submit) as attempt_id, Cluster as cluster_id, JobID as job_id,
-    JobIDRaw::bigint as job_id_raw,
-    nullif(regexp_extract(JobID, '_(\d+)$', 1), '')::bigint as array_task_id, "User" as user_name, Account as account,
-    "Partition" as partition, QOS as qos, JobName as job_name, split_part(State, ' ', 1) as state,
-    nullif(split_part(State, ' ', 3), '')::bigint as cancelled_by, split_part(ExitCode, ':', 1)::integer as exit_code,
-    split_part(ExitCode, ':', 2)::integer as exit_signal,
-    split_part(DerivedExitCode, ':', 1)::integer as derived_exit_code,
-    utc(Submit::timestamp) as submitted_at, utc(try_cast(Eligible as timestamp)) as eligible_at,
-    utc(try_cast(Start as timestamp)) as started_at, utc(try_cast("End" as timestamp)) as ended_at,
-    ElapsedRaw::bigint as runtime_seconds, epoch(try_cast(Suspended as interval))::bigint as suspended_seconds,
-    NNodes::integer as requested_node_count, nullif(NodeList, 'None assigned') as node_list, AllocTRES as alloc_tres,
-    ReqTRES as req_tres, try_cast(TimelimitRaw as bigint) * 60 as time_limit_seconds, Reason as pending_reason,
-    Flags as flags, SubmitLine as submit_line
-from read_csv(
-    getvariable('sources') || '/*/sacct/*.psv', delim = '|', header = true, quote = '', escape = '',
-    auto_detect = false, ignore_errors = true,
-    columns = {
-        'JobID': 'VARCHAR', 'JobIDRaw': 'VARCHAR', 'Cluster': 'VARCHAR', 'User': 'VARCHAR', 'Account': 'VARCHAR',
-        'Partition': 'VARCHAR', 'QOS': 'VARCHAR', 'JobName': 'VARCHAR', 'State': 'VARCHAR', 'ExitCode': 'VARCHAR',
-        'DerivedExitCode': 'VARCHAR', 'Submit': 'VARCHAR', 'Eligible': 'VARCHAR', 'Start': 'VARCHAR', 'End': 'VARCHAR',
-        'ElapsedRaw': 'VARCHAR', 'Suspended': 'VARCHAR', 'NNodes': 'VARCHAR', 'NodeList': 'VARCHAR',
-        'AllocTRES': 'VARCHAR', 'ReqTRES': 'VARCHAR', 'TimelimitRaw': 'VARCHAR', 'Reason': 'VARCHAR',
-        'Flags': 'VARCHAR', 'SubmitLine': 'VARCHAR'
-    }
-)
-where not contains(JobID, '.');
-
 -- Exports overlap: of several records of one attempt the one that ended counts.
 delete from records where rowid in (
     select rowid from records
@@ -114,37 +64,6 @@ from read_json(
 )
 where "int".result <= 2;
 
--- Checks are sticky: only the result that changes what a node shows begins something.
-create table onsets as
-with shown as (
-    select
-        cluster_id, node_id, check_name, hash(cluster_id, node_id, check_name) as stream, observed_at, result, case
-            when result = 0 then 'ok'
-            when check_name = 'xid errors' then 'xid ' || regexp_extract(message, 'XID error: (\d+)', 1)
-            when check_name = 'ipmitool sel' and regexp_matches(message, 'Bus Fatal|PCI [SP]ERR') then 'pcie'
-            when check_name = 'ipmitool sel' and contains(message, 'Uncorrectable ECC') then 'main_memory'
-            when check_name = 'ipmitool sel'
-                and regexp_matches(message, 'IERR|AC lost|Thermal Trip') then 'host_hardware'
-            when result = 2 then check_name else 'warning' end as symptom
-    from checks
-)
-select *, case
-    when result = 2 then case symptom
-    when 'check blockdev' then 'block_device' when 'check dcgmi nvlink status' then 'gpu_nvlink'
-    when 'check ethlink' then 'eth_link' when 'check ibstat' then 'ib_link' when 'link flaps' then 'ib_link'
-    when 'check pci' then 'pcie' when 'mounted directory' then 'filesystem_mount'
-            when 'mce errors' then 'host_hardware'
-        when 'nvidia smi ecc_uncorrected' then 'gpu_memory' when 'nvidia smi gpu_num' then 'gpu_unavailable'
-        when 'service status' then 'system_services' when 'pcie' then 'pcie' when 'main_memory' then 'main_memory'
-        when 'host_hardware' then 'host_hardware' when 'xid 48' then 'gpu_memory' when 'xid 95' then 'gpu_memory'
-        when 'xid 94' then 'gpu_memory' when 'xid 74' then 'gpu_nvlink' when 'xid 79' then 'gpu_unavailable'
-        when 'xid 62' then 'gpu_driver_firmware' when 'xid 119' then 'gpu_driver_firmware' end end as category
-from (
-    select *, lag(symptom) over results as previous_symptom, lag(observed_at) over results as previous_at
-    from shown window results as (partition by stream order by observed_at)
-)
-where symptom <> 'ok' and symptom is distinct from previous_symptom;
-
 create table controller as
 select
     parse_path(filename)[-3] as cluster_id, utc(line[2:24]::timestamp) as logged_at, case
@@ -157,7 +76,7 @@ select
         when regexp_matches(line, 'now responding|returned to service') then 'returned' end as kind,
     nullif(regexp_extract(line, 'JobId=(?:\d+_\d+\()?(\d+)', 1), '')::bigint as job_id_raw,
     nullif(regexp_extract(line, 'resources for JobId=(?:\d+_\d+\()?(\d+)', 1), '')::bigint as instigator_job_id,
-    nullif(regexp_extract(line, '(?i)node (node\d+)', 1), '') as node_id,
+    nullif(regexp_extract(line, '(?i)\bnode ([a-z]\w*(?:-\w+)?\d)\b', 1), '') as node_id,
     nullif(split_part(line, 'set to: ', 2), '') as reason, nullif(split_part(line, 'state set to ', 2), '') as state
 from read_csv(
     getvariable('sources') || '/*/slurmctld/*', delim = chr(1), header = false, quote = '', escape = '',

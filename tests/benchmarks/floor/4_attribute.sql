@@ -50,7 +50,7 @@ from controller c join records r
     on c.cluster_id = r.cluster_id and c.job_id_raw = r.job_id_raw and r.state in ('NODE_FAIL', 'FAILED', 'REQUEUED')
     and r.ended_at between c.logged_at - interval 2 minute and c.logged_at + interval 2 minute
 where c.kind = 'node_failure';
-create table evidence as
+create temp table near_ends as
 with ends as (
     select r.cluster_id, r.attempt_id, r.state, r.started_at, r.ended_at, quarter(r.ended_at) as slot,
         unnest(l.nodes) as node_id
@@ -61,9 +61,8 @@ with ends as (
         as slot from events
 )
 select
-    e.attempt_id, e.state = 'COMPLETED' as is_control, s.event_id, s.node_id, s.category,
-    epoch(s.observed_at - e.ended_at) as lag_seconds,
-    row_number() over (partition by e.attempt_id order by c.priority, abs(lag_seconds), s.event_id) as evidence_rank
+    e.attempt_id, e.state = 'COMPLETED' as is_control, s.event_id, e.cluster_id, s.node_id, s.category, c.priority,
+    e.ended_at, s.observed_at
 from ends e
 join slots s using (cluster_id, node_id, slot)
 join causes c using (category)
@@ -71,6 +70,19 @@ left join culprits k on k.attempt_id = e.attempt_id and k.node_id = e.node_id
 where s.observed_at between greatest(e.started_at, e.ended_at - interval 10 minute) and e.ended_at + interval 5 minute
     and coalesce(s.last_ok_at <= e.ended_at, true)
     and (k.attempt_id is not null or e.attempt_id not in (select attempt_id from culprits));
+-- What began when a later attempt had already started on the node is not of the one before.
+delete from near_ends where rowid in (
+    select n.rowid
+    from (select *, rowid from near_ends where observed_at > ended_at) n
+    join (select cluster_id, started_at, unnest(nodes) as node_id from records join node_lists using (node_list)) s
+        using (cluster_id, node_id)
+    where s.started_at >= n.ended_at and s.started_at <= n.observed_at
+);
+create table evidence as
+select
+    attempt_id, is_control, event_id, node_id, category, epoch(observed_at - ended_at) as lag_seconds,
+    row_number() over (partition by attempt_id order by priority, abs(lag_seconds), event_id) as evidence_rank
+from near_ends;
 create table failures as
 with judged as (
     select
@@ -214,4 +226,3 @@ join (
 left join used u using (cluster_id, node_id, day)
 left join out_days o using (cluster_id, node_id, day)
 left join failed f using (cluster_id, node_id, day);
-
