@@ -43,12 +43,15 @@ class Warehouse:
         DuckDB's limit, for instance `4GB`; empty keeps DuckDB's default of 80% of the machine.
     threads
         How many DuckDB may use; 0 keeps its default, one per core.
+    version
+        Of the code, by which it finds what an earlier refresh made; empty where everything is made anew.
     """
 
     path: str
     publication: str = ""
     memory_limit: str = ""
     threads: int = 0
+    version: str = ""
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:

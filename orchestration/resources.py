@@ -5,7 +5,7 @@ None of them accepts configuration from a run: a user who may start runs cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -16,16 +16,17 @@ from assets.warehouse import OpenWarehouse
 from orchestration.code_cache import cache_folder
 from orchestration.dbt.build import dbt_resource
 from orchestration.environment import HomeSettings
+from orchestration.home import code_version
 from orchestration.session import RefreshSession
-from orchestration.unchanged import HomeSources
+from orchestration.unchanged import HomeSources, rebuilds_all
 
 
 def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> dict[str, Any]:
     """Build every resource; `whole` are all assets, of which a run may be skipped where nothing is new."""
     home = settings.home
     return {
-        "warehouse": dg.ResourceDefinition(lambda _: _warehouse_of(settings), config_schema={}),
-        "sources": bound(lambda context: HomeSources.of(settings, whole, context.run.tags if context.run else {})),
+        "warehouse": dg.ResourceDefinition(lambda context: _warehouse_of(settings, _tags(context)), config_schema={}),
+        "sources": bound(lambda context: HomeSources.of(settings, whole, _tags(context))),
         "report": bound(
             lambda _: ReportFolder(
                 path=str(home.working_reports),
@@ -51,13 +52,18 @@ def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> di
     }
 
 
-def _warehouse_of(settings: HomeSettings) -> Iterator[OpenWarehouse]:
+def _tags(context: dg.InitResourceContext) -> Mapping[str, str]:
+    return context.run.tags if context.run else {}
+
+
+def _warehouse_of(settings: HomeSettings, tags: Mapping[str, str]) -> Iterator[OpenWarehouse]:
     """Name the files of a home, with the limits of the settings, and close them when the run ends."""
     warehouse = OpenWarehouse(
         path=str(settings.home.working_file),
         publication=str(settings.home.publication),
         memory_limit=settings.memory_limit,
         threads=settings.threads,
+        version="" if rebuilds_all(settings, tags) else code_version(),
     )
     with closing(warehouse):
         yield warehouse

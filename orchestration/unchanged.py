@@ -27,6 +27,11 @@ HAS_NEWS = "faultline/has_news"
 """Tag of a run that was started because something is new: the first asset need not look again."""
 
 
+def rebuilds_all(settings: HomeSettings, tags: Mapping[str, str]) -> bool:
+    """Tell whether a run with these tags reads every file again and uses nothing that an earlier one made."""
+    return settings.is_full or tags.get(FULL) == "true"
+
+
 class HomeSources(SourcesFolder):
     """The sources folder of a home, which knows whether the home needs a run."""
 
@@ -48,7 +53,7 @@ class HomeSources(SourcesFolder):
         """
         made = cls(
             path=str(settings.home.sources),
-            full=settings.is_full or tags.get(FULL) == "true",
+            full=rebuilds_all(settings, tags),
             privacy_key=str(settings.privacy_key),
         )
         made._home, made._whole = settings.home, frozenset(whole)

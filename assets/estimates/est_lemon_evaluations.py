@@ -6,6 +6,7 @@ For each period, the list is made from the days before it, and judged by the fai
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -14,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import evidence
+from assets.estimates.kept import KeptRows
 from assets.estimates.suspects import (
     BLAMED,
     CLUSTER,
@@ -98,17 +100,19 @@ TABLE = TableSpec(
 )
 
 
-def with_evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame) -> pd.DataFrame:
-    """Judge every list of every cluster."""
+def with_evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame, kept: KeptRows) -> pd.DataFrame:
+    """Judge every list of every cluster that is not kept."""
     rows = []
     for own, own_suspects in clusters_of(uses, suspects):
-        rows += list(evaluations(own, own_suspects, large[large["cluster_id"] == own["cluster_id"].iloc[0]]))
+        rows += list(evaluations(own, own_suspects, large[large["cluster_id"] == own["cluster_id"].iloc[0]], kept))
     return pd.DataFrame(rows, columns=TABLE.column_names).astype(
         {column.name: "Int64" for column in TABLE.columns if column.type == "bigint"}
     )
 
 
-def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def evaluations(
+    uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame, kept: KeptRows
+) -> Iterator[dict[str, Any]]:
     """Judge the lists of one cluster, oldest first. A period that the record does not cover is left out."""
     first = uses.iloc[0]
     days = int(first["judged_days"])
@@ -124,29 +128,45 @@ def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame)
         return
     length = max(1, round(int(first["rate_days"]) / days))
     for period in range(oldest - 1, -1, -1):
-        start, end = min(period + length, oldest), first["last_date"] - timedelta(days=days * (period + 1))
-        is_before = suspects["period"].between(period + 1, start)
-        nodes = used_nodes(uses, uses["period"].between(period + 1, start))
-        before = of_nodes_in_use(nodes, suspects[is_before])
-        blame = blame_of(nodes, before)
-        verdicts = decide(
-            blame,
-            numbers(nodes, "in_use_node_days"),
-            np.zeros(len(nodes), dtype=bool),
-            is_past_burst(*days_ago(nodes, before, blame, end)),
-        )
-        is_named = verdicts.verdict == LEMON
-        yield {
+        start = min(period + length, oldest)
+        window_end = first["last_date"] - timedelta(days=days * (period + 1))
+        window = {
             **common,
-            "window_start_date": end - timedelta(days=days * (start - period) - 1),
-            "window_end_date": end,
-            "judged_end_date": end + timedelta(days=days),
-            "listed_count": is_named.sum(),
-            "method": "not_ranked" if verdicts.refusal else "forward",
-            "note": verdicts.refusal,
-            **(judged(uses, suspects, period, is_named, blame.fleet.normal.rate) if blame.fleet else {}),
-            **large_jobs(large[large["period"] == period], set(nodes["node_id"][is_named])),
+            "window_start_date": window_end - timedelta(days=days * (start - period) - 1),
+            "window_end_date": window_end,
+            "judged_end_date": window_end + timedelta(days=days),
         }
+        nodes = used_nodes(uses, uses["period"].between(period + 1, start))
+        inputs = (
+            nodes.assign(node_days_after=used_nodes(uses, uses["period"] == period)["in_use_node_days"]),
+            suspects[suspects["period"].between(period + 1, start)],
+            suspects[suspects["period"] == period],
+            large[large["period"] == period],
+        )
+        yield kept.get(list(window.values()), inputs, partial(evaluation, window, *inputs))
+
+
+def evaluation(
+    window: dict[str, Any], nodes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame, large: pd.DataFrame
+) -> dict[str, Any]:
+    """Make a list by the suspects of a window, and judge it by the suspects and large jobs of the period after it."""
+    before = of_nodes_in_use(nodes, before)
+    blame = blame_of(nodes, before)
+    verdicts = decide(
+        blame,
+        numbers(nodes, "in_use_node_days"),
+        np.zeros(len(nodes), dtype=bool),
+        is_past_burst(*days_ago(nodes, before, blame, window["window_end_date"])),
+    )
+    is_named = verdicts.verdict == LEMON
+    return {
+        **window,
+        "listed_count": is_named.sum(),
+        "method": "not_ranked" if verdicts.refusal else "forward",
+        "note": verdicts.refusal,
+        **(judged(nodes, after, is_named, blame.fleet.normal.rate) if blame.fleet else {}),
+        **large_jobs(large, set(nodes["node_id"][is_named])),
+    }
 
 
 def used_nodes(uses: pd.DataFrame, is_wanted: pd.Series[bool]) -> pd.DataFrame:
@@ -156,16 +176,15 @@ def used_nodes(uses: pd.DataFrame, is_wanted: pd.Series[bool]) -> pd.DataFrame:
 
 
 def judged(
-    uses: pd.DataFrame, suspects: pd.DataFrame, period: int, is_named: NDArray[np.bool_], normal_rate: float
+    nodes: pd.DataFrame, suspects: pd.DataFrame, is_named: NDArray[np.bool_], normal_rate: float
 ) -> dict[str, Any]:
     """Judge a list by those failures of a period whose culprit is known."""
-    nodes = used_nodes(uses, uses["period"] == period)
-    known = suspects[(suspects["period"] == period) & suspects["is_known"].astype(bool)]
+    known = suspects[suspects["is_known"].astype(bool)]
     number = node_numbers(nodes, known)
     found = evaluate_forward(
         is_named,
         summed(number, numbers(known, "incident_probability"), len(nodes)),
-        numbers(nodes, "in_use_node_days"),
+        numbers(nodes, "node_days_after"),
         summed(number, numbers(known, "lost_gpu_hours") * numbers(known, "incident_probability"), len(nodes)),
         normal_rate=normal_rate,
     )
@@ -211,5 +230,8 @@ def headline(lists: pd.DataFrame) -> str:
 def est_lemon_evaluations(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Make the lists of the past, and judge each by the period after it."""
     with warehouse.writing() as con:
-        lists = with_evaluations(*(con.execute(part).df() for part in con.extract_statements(TABLE.query)))
+        kept = KeptRows.of(con, TABLE, warehouse.version)
+        uses, suspects, large = (con.execute(part).df() for part in con.extract_statements(TABLE.query))
+        lists = with_evaluations(uses, suspects, large, kept)
+        kept.write(con, TABLE)
         return write(con, TABLE, lists, headline(lists))

@@ -282,7 +282,7 @@ def _name(event: Any) -> str:
 def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecutionContext) -> None:
     """Prepare the file in which this build reuses rows of the last publication, or an empty one."""
     with warehouse.writing() as con:
-        reason = prepare_reuse(con, context.run_id, manifest_of(home))
+        reason = prepare_reuse(con, context.run_id, manifest_of(home), is_full=not warehouse.version)
     if reason is None:
         context.log.info("rows of the last publication are reused where nothing new affects them")
         return

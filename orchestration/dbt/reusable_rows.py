@@ -126,7 +126,7 @@ _TOUCHED = {
 """Queries by table of schema `touched`: what was published of affected jobs, and what changes without new records."""
 
 
-def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path) -> str | None:
+def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path, *, is_full: bool = False) -> str | None:
     """Remove from the last publication everything that cannot be reused, or say why nothing can.
 
     Parameters
@@ -137,6 +137,8 @@ def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path) -
         The run that builds.
     manifest
         dbt's, which says which models are incremental.
+    is_full
+        Whether nothing is to be reused. Files that are read again may have the rows that they had.
 
     Returns
     -------
@@ -145,7 +147,7 @@ def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path) -
     incremental_tables = _incremental_tables(manifest)
     con.execute("drop schema if exists touched cascade")
     with transaction(con):
-        reason = _why_file_is_outdated(con) or _changed_input(con)
+        reason = "a full refresh" if is_full else _why_file_is_outdated(con) or _changed_input(con)
         _list_parts(con, is_first=reason is not None)
         reason = reason or _find_touched(con)
         con.execute("drop schema if exists built cascade")

@@ -164,6 +164,11 @@ def test_without_new_records_the_incremental_tables_stay_and_nothing_else(con, m
     assert con.execute("select count(*) from publication.marts.fct_attempt_records").fetchone() == (JOBS,)
 
 
+def test_a_full_refresh_keeps_nothing(con, manifest):
+    assert prepare_reuse(con, "second", manifest, is_full=True) == "a full refresh"
+    assert "touched.jobs" not in tables(con, "faultline")
+
+
 def test_jobs_of_new_changed_and_vanished_files_are_touched_on_the_days_they_ran_and_run(con, manifest):
     con.execute(RECORD.format(path="c/new", job=JOBS + 1, hours=1, source="tres"))
     con.execute(FILE.format(path="c/new", kind="sacct", run="second"))

@@ -80,8 +80,17 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
             compare(content_of(home.published_file), content_of(seen.published_file))
     assert {26, 28, 30} <= stayed
     compare(content_of(home.published_file), at_once)
+    file = home.publication.stat().st_ino
     refresh(home, full=True)
+    assert home.publication.stat().st_ino != file
+    assert kept_rows(home) == set()
     compare(content_of(home.published_file), at_once)
+
+
+def kept_rows(home: Home) -> set[str]:
+    """List what is kept of estimates about past windows, by what it was made of."""
+    with Warehouse(path=str(home.working_file)).reading() as con:
+        return {made_of for (made_of,) in con.execute("select made_of from kept.est_lemon_evaluations").fetchall()}
 
 
 def see(sources: Path, home: Home) -> None:

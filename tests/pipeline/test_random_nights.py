@@ -12,7 +12,7 @@ from assets.simulation import simulate
 from orchestration.home import Home
 from tests.conftest import CAPTURE, refresh
 from tests.pipeline.test_again import start
-from tests.pipeline.test_equal import see
+from tests.pipeline.test_equal import kept_rows, see
 from tests.published import compare, content_of
 from tests.sources.edits import Editor
 
@@ -43,24 +43,27 @@ def kill_a_refresh(home: Home, rng: Random) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_is_published_depends_on_what_was_seen_alone(seed: int, original: Path, tmp_path: Path) -> None:
-    """The calm home saw the same folders, and no refresh of it was killed; it is built anew each night."""
+    """The calm home saw the same folders, and no refresh of it was killed; it is read and built anew each night."""
     rng, home, calm = Random(seed), Home.at(tmp_path / "home"), Home.at(tmp_path / "calm")
     shutil.copytree(original, home.sources)
     refresh(home)
     see(home.sources, calm)
-    editor, stayed = Editor(home.sources, original, rng), 0
+    editor, stayed, used_again = Editor(home.sources, original, rng), 0, set()
     for night in range(NIGHTS):
         for _ in range(rng.randrange(1, 5)):
             editor.edit()
         if night % 2:
             kill_a_refresh(home, rng)
         file = home.publication.stat().st_ino if home.publication.exists() else None
+        kept = kept_rows(home)
         refresh(home)
+        used_again |= kept & kept_rows(home)
         stayed += home.publication.stat().st_ino == file
         see(home.sources, calm)
         fresh = Home.at(shutil.copytree(calm.root, tmp_path / f"fresh-{night}"))
-        refresh(fresh)
+        refresh(fresh, full=True)
         print(f"night {night}: {', '.join(editor.done)}")
         compare(content_of(home.published_file), content_of(fresh.published_file))
         shutil.rmtree(fresh.root)
     assert stayed, "no night kept a row, so that none was put to the test"
+    assert used_again, "no night used a kept estimate"
