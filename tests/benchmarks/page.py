@@ -73,6 +73,7 @@ STAGES = (
     results.REPORT,
 )
 MIN_SHOWN_SHARE = 0.03
+MIN_REBUILT_SHARE = 0.01
 SHOWN_MODELS = 12
 
 
@@ -114,6 +115,7 @@ def page(found: Results) -> str:
             ),
             *(_fixed(found.fixed, found.fixed_steps) if found.fixed else []),
             *(part for of_workload in found.workloads.values() for part in _steps(nearest_to_one(of_workload))),
+            *(part for of_workload in found.workloads.values() for part in _rebuilt(nearest_to_one(of_workload))),
             *(part for of_workload in found.workloads.values() for part in _models(nearest_to_one(of_workload))),
             "## Size\n",
             table(
@@ -248,6 +250,26 @@ def _steps(scale: Scale) -> Iterable[str]:
                 )
             )
     yield table(("step", "full refresh s", "share", "night s", "share", "reason"), rows)
+
+
+def _rebuilt(scale: Scale) -> Iterable[str]:
+    """Show what a night builds from all rows, and what that costs."""
+    night, steps = scale.cost(results.NIGHTLY), scale.steps.get(results.NIGHTLY, {})
+    if night is None or not scale.rebuilt:
+        return
+    seconds = {step: steps.get(step, 0) for step in scale.rebuilt}
+    shown = {step: taken for step, taken in seconds.items() if taken >= MIN_REBUILT_SHARE * night.wall_seconds}
+    rest = sum(seconds.values()) - sum(shown.values())
+    rows = [*sorted(shown.items(), key=lambda step: -step[1]), (f"{len(seconds) - len(shown)} others", rest)]
+    yield f"## What a night builds from all rows: {scale.workload}, scale {scale.scale}\n"
+    yield (
+        "The estimates, save past lists of lemons that nothing changed, and every table of dbt that is not incremental,"
+        f" whatever is new. Shown are those that take at least {MIN_REBUILT_SHARE:.0%} of the night.\n"
+    )
+    yield table(
+        ("step", "night s", "share"),
+        ((step, _seconds(taken), f"{taken / night.wall_seconds:.1%}") for step, taken in rows),
+    )
 
 
 def _models(scale: Scale) -> Iterable[str]:

@@ -45,6 +45,8 @@ class Scale:
         The runs of each stage, by its name.
     steps
         Seconds of each step of a full refresh and of a night, by the name of the stage.
+    rebuilt
+        The steps of a night that build a table from all rows, whatever is new.
     models
         What each model cost in the full refresh on one thread, the dearest first.
     disk_mb
@@ -65,6 +67,7 @@ class Scale:
     logs_mb: float = 0
     costs: dict[str, list[Cost]] = field(default_factory=dict)
     steps: dict[str, dict[str, float]] = field(default_factory=dict)
+    rebuilt: list[str] = field(default_factory=list)
     models: dict[str, ModelCost] = field(default_factory=dict)
     disk_mb: dict[str, float] = field(default_factory=dict)
     published_mb: float = 0

@@ -20,7 +20,7 @@ from tests.benchmarks import checks, results
 from tests.benchmarks.measuring import Cost, Sample, faultline, measure, megabytes
 from tests.benchmarks.queries import questions
 from tests.benchmarks.results import CheckLogs, OnSpark, Scale
-from tests.benchmarks.steps import models_of, steps_of
+from tests.benchmarks.steps import models_of, rebuilt_whole, steps_of
 from tests.benchmarks.workloads import Workload
 from tests.spark import engines
 
@@ -67,6 +67,7 @@ def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, runs:
     add_last_day()
     found.add(results.NIGHTLY, measure(_refresh(home), work / "nightly.log"))
     found.steps[results.NIGHTLY] = steps_of(home)
+    found.rebuilt = rebuilt_whole(home)
     found.disk_mb[results.NIGHTLY] = megabytes(home.root)
     _measure_tables(found, home)
     say("no-op refresh, report, queries, start-up")
