@@ -32,6 +32,7 @@
     'fct_job_runs',
     'fct_node_days',
     'fct_node_outages',
+    'fct_planned_ends',
     'fct_preemptions',
     'fct_restarted_runs',
     'fct_tickets',

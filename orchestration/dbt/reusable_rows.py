@@ -73,7 +73,7 @@ _TOUCHED = {
         from (select *, line_number // {PART_LINES} as part from raw.sacct)
         semi join changed_sacct_parts using (cluster_id, path, part)
         union
-        select cluster_id, job_id_raw from {PUBLICATION}.marts.fct_attempt_records as attempts
+        select cluster_id, job_id_raw from intermediate.int_attempts as attempts
         semi join changed_sacct_parts as parts
             on parts.cluster_id = attempts.cluster_id and parts.path = attempts.source_path
             and parts.part = attempts.source_line_number // {PART_LINES}
@@ -84,10 +84,6 @@ _TOUCHED = {
             select cluster_id, node_id from raw.node_names except select cluster_id, node_id from built.node_names
         ) as names using (cluster_id, node_id)
     """,
-    "attempts": f"""
-        select cluster_id, attempt_id, run_id, started_at, ended_at
-        from {PUBLICATION}.marts.fct_attempt_records semi join touched.jobs using (cluster_id, job_id_raw)
-    """,
     # One row. Without a touched job it is an empty interval, from the latest possible day to the earliest. A running
     # job holds its nodes until it was last seen; only the models know when that was.
     "days": """
@@ -95,7 +91,8 @@ _TOUCHED = {
             coalesce(min(started_at)::date, date '9999-12-31') as first_day,
             coalesce(max(coalesce(ended_at, timestamp '9999-12-31'))::date, date '0001-01-01') as last_day
         from (
-            select started_at, ended_at from touched.attempts
+            select started_at, ended_at from intermediate.int_attempts
+            semi join touched.jobs using (cluster_id, job_id_raw)
             union all
             select started_at, ended_at from raw.sacct semi join touched.jobs using (cluster_id, job_id_raw)
             where disposition = 'loaded'
@@ -120,10 +117,8 @@ _TOUCHED = {
     "check_repeats": "from intermediate.int_check_repeats",
     "jobs_chained": "from intermediate.int_jobs_chained",
     "het_jobs_sized": "from intermediate.int_het_jobs_sized",
-    "planned_attempt_ends": f"from {PUBLICATION}.marts.fct_planned_ends",
-    "failures": f"select cluster_id, attempt_id, failure_category, incident_id from {PUBLICATION}.marts.fct_failures",
 }
-"""Queries by table of schema `touched`: what was published of affected jobs, and what changes without new records."""
+"""Queries by table of schema `touched`: the affected jobs, and what was built that may change without new records."""
 
 
 def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path, *, is_full: bool = False) -> str | None:

@@ -36,7 +36,7 @@ ANOMALIES = [
     ("update marts.agg_lost_hours_by_account_monthly set lost_gpu_hours = lost_gpu_hours + 1", LOSSES),
     ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
     ("delete from marts.fct_failures", FAILURES),
-    ("update marts.fct_attempt_records set is_infrastructure_failure = not is_infrastructure_failure", FAILURES),
+    ("update marts.fct_attempt_records set state = 'NODE_FAIL' where state = 'COMPLETED'", FAILURES),
     ("delete from marts.fct_preemptions", PREEMPTED),
     ("update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = true", PREEMPTED),
 ]
@@ -69,7 +69,8 @@ ROWS = [
         {"cluster_id, node_id, day_date not unique": 2},
     ),
     (
-        "insert into marts.fct_attempt_nodes select 'other', attempt_id, node_id from marts.fct_attempt_nodes limit 1",
+        "update marts.fct_attempt_records set cluster_id = 'other' where attempt_id ="
+        " (select min(attempt_id) from marts.fct_attempt_records where len(node_ids) = 1)",
         ROWS_OF_NODES,
         {"cluster_id, node_id not found": 1},
     ),

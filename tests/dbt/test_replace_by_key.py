@@ -34,10 +34,6 @@ MODELS = {
         ) }}
         select * from incoming
     """,
-    "by_unique_key": """
-        {{ config(materialized=incremental_on_duckdb(), unique_key='job') }}
-        select * from incoming
-    """,
     "by_range": """
         {{ config(materialized=incremental_on_duckdb(), meta={'lookups': [
             {'columns': ['job'], 'from': 'select min(job) from touched', 'to': 'select max(job) from touched'}
@@ -100,10 +96,7 @@ OLD = {1: ("a", 1, "sacct"), 2: ("a", 2, "sacct"), 3: ("a", 3, "sacct"), 4: ("a"
 NEW = [("a", 3, "new"), ("a", 9, "new")]
 
 
-@pytest.mark.parametrize(
-    ("model", "stayed"),
-    [("by_lookup", [1, 5]), ("by_unique_key", [1, 2, 4, 5]), ("by_range", [1, 4]), ("from_one_on", [1, 2, 5])],
-)
+@pytest.mark.parametrize(("model", "stayed"), [("by_lookup", [1, 5]), ("by_range", [1, 4]), ("from_one_on", [1, 2, 5])])
 def test_rows_under_other_keys_stay(con, model, stayed):
     found = con.execute(f"from made.{model} order by all").fetchall()
     assert found == sorted([*(OLD[row] for row in stayed), *NEW])

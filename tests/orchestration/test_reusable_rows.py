@@ -66,17 +66,13 @@ BUILD = """
         1800 as silence_seconds;
     create or replace table intermediate.int_nodes_used as select 'c' as cluster_id, date '2026-01-01' as day_date;
     create or replace table intermediate.int_jobs_chained as select 'c' as cluster_id, 'c:1:0' as job_key;
-    create or replace table publication.marts.fct_planned_ends as select 'c' as cluster_id, 'c:2:0' as attempt_id;
     create or replace table intermediate.int_het_jobs_sized as
     select 'c' as cluster_id, 'c:3:0' as attempt_id, 16 as job_gpu_count;
-    create or replace table publication.marts.fct_attempt_records as
-    select
-        cluster_id, 'c:' || job_id_raw || ':0' as attempt_id, 'c:' || job_id_raw // 2 || ':0' as run_id, job_id_raw,
-        started_at, ended_at, path as source_path, line_number as source_line_number
+    create or replace table intermediate.int_attempts as
+    select cluster_id, job_id_raw, started_at, ended_at, path as source_path, line_number as source_line_number
     from raw.sacct;
-    create or replace table publication.marts.fct_failures as
-    select cluster_id, attempt_id, 'gpu' as failure_category, 'i' as incident_id
-    from publication.marts.fct_attempt_records limit 1;
+    create or replace table publication.marts.fct_attempt_records as from intermediate.int_attempts;
+    create or replace table publication.marts.fct_failures as select 'c' as cluster_id, 'c:2:0' as attempt_id;
     create or replace view publication.marts.fct_job_runs as select * from publication.marts.fct_attempt_records;
     create or replace table publication.estimates.est_ettr_grid as select 1 as a;
 """
@@ -177,15 +173,11 @@ def test_jobs_of_new_changed_and_vanished_files_are_touched_on_the_days_they_ran
     con.execute("update ops.files set run_id = 'second' where path = 'c/20'")
     assert prepare_reuse(con, "second", manifest) is None
     assert touched(con) == [19, 20, 21, 99]
-    assert con.execute("select attempt_id, run_id from touched.attempts order by 1").fetchall() == [
-        ("c:19:0", "c:9:0"),
-        ("c:20:0", "c:10:0"),
-    ]
     assert con.execute("select first_day::varchar, last_day::varchar from touched.days").fetchall() == [
         ("2026-01-20", "2026-01-22")
     ]
-    assert con.execute("select count(*) from touched.failures").fetchone() == (1,)
-    assert con.execute("select attempt_id from touched.planned_attempt_ends").fetchall() == [("c:2:0",)]
+    assert con.execute("select job_key from touched.jobs_chained").fetchall() == [("c:1:0",)]
+    assert con.execute("select attempt_id from touched.het_jobs_sized").fetchall() == [("c:3:0",)]
     forget_touched(con)
     assert "touched.jobs" not in tables(con, "faultline")
 

@@ -11,15 +11,21 @@
 {%- endmacro %}
 
 
-{#- The attempts of these jobs, as they were. -#}
-{% macro touched_attempts() -%}
-    {{ return({'columns': ['attempt_id'], 'in': 'select attempt_id from touched.attempts'}) }}
-{%- endmacro %}
-
-
-{#- The runs that these attempts belonged to, and those that are chained otherwise now. -#}
-{% macro touched_runs() -%}
-    {{ return({'columns': ['run_id'], 'in': touched_run_ids('intermediate.int_jobs_chained')}) }}
+{#- These, and the jobs that what is new chains or sizes otherwise, though their own records are as they were. -#}
+{% macro renewed_jobs() -%}
+    {%- set job_ids = [
+        ('intermediate.int_jobs_chained', 'touched.jobs_chained', 'job_key'),
+        ('intermediate.int_het_jobs_sized', 'touched.het_jobs_sized', 'attempt_id'),
+    ] -%}
+    {%- set query -%}
+        select cluster_id, job_id_raw from touched.jobs
+        {%- for now, before, attempt_id in job_ids %}
+        union all
+        select cluster_id, {{ job_id_of_attempt('cluster_id', attempt_id) }}
+        from ((from {{ now }} except from {{ before }}) union all (from {{ before }} except from {{ now }}))
+        {%- endfor %}
+    {%- endset -%}
+    {{ return({'columns': ['cluster_id', 'job_id_raw'], 'in': query}) }}
 {%- endmacro %}
 
 

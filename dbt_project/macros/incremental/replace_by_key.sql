@@ -1,8 +1,7 @@
 {#- The incremental strategy `replace_by_key`: rows make place for those that the model's query gives; all others stay.
     A model declares in meta.lookups which rows these are, as a list of sets of keys:
         {'columns': [...], 'in': query}              rows whose columns are among the rows of the query
-        {'columns': [one], 'from': query, 'to': query}   rows from one value on, up to another; `to` may be missing
-    Rows also make place for incoming rows with the same `unique_key`, which several rows may share here. -#}
+        {'columns': [one], 'from': query, 'to': query}   rows from one value on, up to another; `to` may be missing -#}
 {% macro get_incremental_replace_by_key_sql(arguments) %}
     {{ return(adapter.dispatch('get_incremental_replace_by_key_sql', 'faultline')(arguments)) }}
 {% endmacro %}
@@ -10,16 +9,10 @@
 
 {% macro default__get_incremental_replace_by_key_sql(arguments) %}
     {%- set columns = get_quoted_csv(arguments['dest_columns'] | map(attribute='name')) -%}
-    {%- set unique_key = arguments['unique_key'] -%}
     {%- for lookup in config.meta_get('lookups', []) %}
     delete from {{ arguments['target_relation'] }}
     where {{ is_in_lookup(lookup) }};
     {%- endfor %}
-    {%- if unique_key %}
-    {%- set key = ([unique_key] if unique_key is string else unique_key) | join(', ') %}
-    delete from {{ arguments['target_relation'] }}
-    where ({{ key }}) in (select {{ key }} from {{ arguments['temp_relation'] }});
-    {%- endif %}
     insert into {{ arguments['target_relation'] }} ({{ columns }})
     select {{ columns }} from {{ arguments['temp_relation'] }}
 {% endmacro %}

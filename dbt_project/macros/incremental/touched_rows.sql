@@ -10,68 +10,10 @@
 {%- endmacro %}
 
 
-{#- The same, and records of jobs that what is new chains, sizes, blames or explains otherwise, though their own are as
-    they were. -#}
-{% macro renewed_jobs_only(chained_jobs, het_jobs, failures, planned_ends) -%}
+{#- The same, and records of jobs that are chained or sized otherwise now. -#}
+{% macro renewed_jobs_only() -%}
     {%- if is_incremental() -%}
-        {%- set blamed = 'select cluster_id, attempt_id, failure_category, incident_id from ' ~ failures -%}
-        where (cluster_id, job_id_raw) in (
-            select cluster_id, job_id_raw from touched.jobs
-            union all
-            select cluster_id, {{ job_id_of_attempt('cluster_id', 'job_key') }}
-            from ({{ jobs_chained_otherwise(chained_jobs) }})
-            union all
-            select cluster_id, {{ job_id_of_attempt('cluster_id', 'attempt_id') }}
-            from (
-                (from {{ het_jobs }} except from touched.het_jobs_sized)
-                union all
-                (from touched.het_jobs_sized except from {{ het_jobs }})
-            )
-            union all
-            select cluster_id, {{ job_id_of_attempt('cluster_id', 'attempt_id') }}
-            from (
-                ({{ blamed }} except from touched.failures)
-                union all
-                (from touched.failures except {{ blamed }})
-            )
-            union all
-            select cluster_id, {{ job_id_of_attempt('cluster_id', 'attempt_id') }}
-            from (
-                (from {{ planned_ends }} except from touched.planned_attempt_ends)
-                union all
-                (from touched.planned_attempt_ends except from {{ planned_ends }})
-            )
-        )
-    {%- endif -%}
-{%- endmacro %}
-
-
-{#- Chained jobs as they were, and as they are, where these differ. -#}
-{% macro jobs_chained_otherwise(chained_jobs) -%}
-    (from {{ chained_jobs }} except from touched.jobs_chained)
-    union all
-    (from touched.jobs_chained except from {{ chained_jobs }})
-{%- endmacro %}
-
-
-{#- The runs that touched attempts belonged to, and those that gained or lost a job. A job that no chain holds is a run
-    by itself. -#}
-{% macro touched_run_ids(chained_jobs) -%}
-    select run_id from touched.attempts
-    union all
-    select {{ unnest_list('[run_id, job_key]') }} from ({{ jobs_chained_otherwise(chained_jobs) }})
-{%- endmacro %}
-
-
-{#- The attempts of these runs, and of those of which a record is renewed. -#}
-{% macro renewed_runs_only(attempts, chained_jobs, het_jobs, failures, planned_ends) -%}
-    {%- if is_incremental() -%}
-        where run_id in (
-            {{ touched_run_ids(chained_jobs) }}
-            union all
-            select run_id from {{ attempts }}
-            {{ renewed_jobs_only(chained_jobs, het_jobs, failures, planned_ends) }}
-        )
+        where {{ is_in_lookup(renewed_jobs()) }}
     {%- endif -%}
 {%- endmacro %}
 

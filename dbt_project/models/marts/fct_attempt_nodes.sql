@@ -1,11 +1,10 @@
-{{ config(materialized=incremental_on_duckdb(), unique_key='attempt_id', meta={'lookups': [touched_attempts()]}) }}
+{{ config(post_hook='{{ name_tables_by_schema() }}') }}
 
 with
 
-attempts as (
+records as (
 
-    select * from {{ ref('int_attempts') }}
-    {{ touched_jobs_only() }}
+    select * from {{ name_table(ref('fct_attempt_records'), by_schema) }}
 
 )
 
@@ -13,4 +12,4 @@ select
     cluster_id,
     attempt_id,
     {{ unnest_list('node_ids') }} as node_id
-from attempts
+from records

@@ -1,4 +1,4 @@
-{{ config(materialized=incremental_on_duckdb(), unique_key='attempt_id', meta={'lookups': [touched_attempts()]}) }}
+{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [renewed_jobs()]}) }}
 
 with
 
@@ -14,22 +14,10 @@ het_jobs as (
 
 ),
 
-failures as (
-
-    select * from {{ ref('fct_failures') }}
-
-),
-
-planned_ends as (
-
-    select * from {{ ref('fct_planned_ends') }}
-
-),
-
 attempts as (
 
     select * from {{ ref('int_attempts') }}
-    {{ renewed_jobs_only('chained_jobs', 'het_jobs', 'failures', 'planned_ends') }}
+    {{ renewed_jobs_only() }}
 
 )
 
@@ -66,6 +54,7 @@ select
     attempts.time_limit_seconds,
     cast(attempts.node_count as integer) as node_count,
     attempts.requested_node_count,
+    attempts.node_ids,
     attempts.gpu_count,
     {{ job_gpu_count('attempts', 'het_jobs') }} - attempts.gpu_count as other_components_gpu_count,
     attempts.gpu_count_source,
@@ -82,10 +71,6 @@ select
     attempts.cancelled_by_uid,
     attempts.restart_count,
     attempts.pending_reason,
-    failures.attempt_id is not null as is_infrastructure_failure,
-    failures.failure_category,
-    failures.incident_id,
-    case when planned_ends.attempt_id is not null then 'planned' end as end_reason,
     attempts.warnings,
     attempts.source_path,
     attempts.source_line_number
@@ -98,11 +83,3 @@ left join het_jobs
     on
         attempts.cluster_id = het_jobs.cluster_id
         and attempts.attempt_id = het_jobs.attempt_id
-left join failures
-    on
-        attempts.cluster_id = failures.cluster_id
-        and attempts.attempt_id = failures.attempt_id
-left join planned_ends
-    on
-        attempts.cluster_id = planned_ends.cluster_id
-        and attempts.attempt_id = planned_ends.attempt_id

@@ -1,17 +1,8 @@
-{{ config(materialized=incremental_on_duckdb(), unique_key='run_id', meta={'lookups': [touched_runs()]}) }}
-
 with
 
 attempts as (
 
     select * from {{ ref('fct_attempts') }}
-    {{ renewed_runs_only(
-        ref('fct_attempts'),
-        ref('int_jobs_chained'),
-        ref('int_het_jobs_sized'),
-        ref('fct_failures'),
-        ref('fct_planned_ends')
-    ) }}
 
 ),
 

@@ -1,4 +1,4 @@
-{{ config(materialized=incremental_on_duckdb(), unique_key='attempt_id', meta={'lookups': [touched_attempts()]}) }}
+{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [touched_jobs()]}) }}
 
 with
 
@@ -118,6 +118,7 @@ identified_records as (
 
 select
     cluster_id,
+    job_id_raw,
     source_path,
     source_line_number,
     attempt_id,

@@ -1,0 +1,13 @@
+-- Slurm lost the node: that is an infrastructure failure, unless planned work took the node down.
+{{ config(meta={'dagster': {'ref': {'name': 'fct_attempts'}}}) }}
+
+select
+    cluster_id,
+    attempt_id,
+    state
+from {{ ref('fct_attempts') }}
+where
+    state = 'NODE_FAIL'
+    and is_terminal
+    and not is_infrastructure_failure
+    and end_reason is distinct from 'planned'
