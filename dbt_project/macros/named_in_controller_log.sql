@@ -1,9 +1,9 @@
 {#-
     Nodes that the controller's log names for attempts. A CTE of its own.
 
-    suspects: CTE of attempts. lines: CTE of the lines that name a job. slurmctld_events: CTE of all lines.
+    suspects: CTE of attempts. slurmctld_events: CTE of the lines about failed prologs and failed nodes.
 -#}
-{% macro named_in_controller_log(suspects, lines, slurmctld_events) -%}
+{% macro named_in_controller_log(suspects, slurmctld_events) -%}
     with
 
     -- A line names the attempt of the job that ended nearest to it.
@@ -17,7 +17,7 @@
             lines.kind,
             lines.node_id,
             lines.logged_at
-        from {{ lines }} as lines
+        from {{ slurmctld_events }} as lines
         inner join {{ suspects }} as suspects
             on
                 lines.cluster_id = suspects.cluster_id

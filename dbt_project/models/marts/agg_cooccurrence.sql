@@ -42,78 +42,9 @@ causes as (
 
 ),
 
-shown as (
-
-    select
-        evidence.cluster_id,
-        evidence.attempt_id,
-        evidence.failure_category,
-        events.source,
-        events.check_name,
-        events.message,
-        {{ unnest_list(
-            'case when ' ~ list_length('events.codes') ~ ' > 0 then events.codes else '
-            ~ list_literal(['cast(null as integer)']) ~ ' end'
-        ) }} as code
-    from evidence
-    inner join events
-        on
-            evidence.cluster_id = events.cluster_id
-            and evidence.event_id = events.event_id
-
-),
-
--- The driver's message without a number says what Xid 79 says.
-symptoms as (
-
-    select distinct
-        cluster_id,
-        attempt_id,
-        case
-            when source = 'kernel' and check_name = 'fell_off_bus' then 'xid 79'
-            when check_name = 'sxid' then 'sxid ' || code
-            when code is not null then 'xid ' || code
-            when lower(check_name) = 'ipmitool sel' and lower(message) like '%critical interrupt%'
-                then 'ipmi critical interrupt'
-        end as symptom
-    from shown
-
-),
-
 signs as (
 
-    select
-        cluster_id,
-        attempt_id,
-        failure_category as category_shown,
-        {{ unnest_list(list_literal([
-            'failure_category',
-            "'any other category'",
-            "case when failure_category in ('gpu_memory', 'gpu_nvlink', 'gpu_unavailable', 'gpu_driver_firmware')"
-            ~ " then 'any gpu category' end"
-        ])) }} as sign
-    from shown
-
-    union all
-
-    select
-        cluster_id,
-        attempt_id,
-        cast(null as string) as category_shown,
-        symptom as sign
-    from symptoms
-
-    union all
-
-    select
-        cluster_id,
-        attempt_id,
-        cast(null as string) as category_shown,
-        'xid 79 with ipmi critical interrupt' as sign
-    from symptoms
-    where symptom in ('xid 79', 'ipmi critical interrupt')
-    group by cluster_id, attempt_id
-    having count(*) = 2
+    {{ signs_of_evidence('evidence', 'events') | indent(4) }}
 
 ),
 

@@ -1,4 +1,3 @@
--- Long, because what leads from causes to incidents is read nowhere else: each part would be a table of its own.
 with
 
 judged as (
@@ -107,87 +106,9 @@ shared_events as (
 
 ),
 
-failed_nodes as (
-
-    select
-        cluster_id,
-        attempt_id,
-        failed_at,
-        {{ unnest_list(
-            'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
-        ) }} as node_id
-    from likely_failures
-
-),
-
--- What failures can have in common: the node that failed them, any of their nodes if that is unknown, the event, or the
--- heterogeneous job of which they are components.
-shared_things as (
-
-    select
-        cluster_id,
-        attempt_id,
-        failed_at,
-        'node ' || node_id as thing
-    from failed_nodes
-
-    union all
-
-    select
-        cluster_id,
-        attempt_id,
-        failed_at,
-        'event ' || event_id as thing
-    from likely_failures
-    where event_id is not null
-
-    union all
-
-    select
-        cluster_id,
-        attempt_id,
-        failed_at,
-        'shared event ' || shared_event_id as thing
-    from shared_events
-
-    union all
-
-    select
-        failures.cluster_id,
-        failures.attempt_id,
-        failures.failed_at,
-        'component ' || least(failures.attempt_id, het_failures.partner_attempt_id) as thing
-    from likely_failures as failures
-    inner join het_failures
-        on
-            failures.cluster_id = het_failures.cluster_id
-            and failures.attempt_id = het_failures.attempt_id
-
-),
-
-links as (
-
-    {{ links_of_bursts('shared_things') | indent(4) }}
-
-),
-
-components as (
-
-    {{ connected_failures('failures', 'links') | indent(4) }}
-
-),
-
--- An attempt's name opens with its cluster's, and so does the incident's.
 incidents as (
 
-    select
-        cluster_id,
-        attempt_id,
-        first_value(attempt_id) over (
-            partition by cluster_id, label
-            order by failed_at, attempt_id
-        ) as incident_id
-    from components
+    {{ incidents_of_failures('failures', 'likely_failures', 'shared_events', 'het_failures') | indent(4) }}
 
 )
 

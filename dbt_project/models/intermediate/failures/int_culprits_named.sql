@@ -1,14 +1,5 @@
 with
 
-attempts as (
-
-    select * from {{ ref('int_attempts') }}
-    where
-        is_terminal
-        and {{ may_be_failed('state') }}
-
-),
-
 het_failures as (
 
     select * from {{ ref('int_het_failures_joined') }}
@@ -18,6 +9,9 @@ het_failures as (
 slurmctld_events as (
 
     select * from {{ ref('stg_slurmctld__events') }}
+    where
+        kind = 'prolog_failure'
+        or (kind = 'job_node_failure' and node_id is not null)
 
 ),
 
@@ -27,39 +21,24 @@ node_events as (
 
 ),
 
-lines_of_jobs as (
-
-    select * from slurmctld_events
-    where
-        job_id_raw is not null
-        and (kind = 'prolog_failure' or (kind = 'job_node_failure' and node_id is not null))
-
-),
-
 -- All that accounting, the log or a node's row can name a node for.
 suspects as (
 
-    select
-        cluster_id,
-        attempt_id,
-        job_id_raw,
-        state,
-        runtime_seconds,
-        ended_at,
-        node_ids,
-        node_count,
-        failed_node_id
-    from attempts
+    select * from {{ ref('int_attempts') }}
     where
-        state in ('NODE_FAIL', 'BOOT_FAIL')
-        or (state = 'REQUEUED' and runtime_seconds <= 10)
-        or failed_node_id is not null
-        or het_job_id is not null
-        or (cluster_id, job_id_raw) in (
-            select
-                lines_of_jobs.cluster_id,
-                lines_of_jobs.job_id_raw
-            from lines_of_jobs
+        is_terminal
+        and {{ may_be_failed('state') }}
+        and (
+            state in ('NODE_FAIL', 'BOOT_FAIL')
+            or (state = 'REQUEUED' and runtime_seconds <= 10)
+            or failed_node_id is not null
+            or het_job_id is not null
+            or (cluster_id, job_id_raw) in (
+                select
+                    slurmctld_events.cluster_id,
+                    slurmctld_events.job_id_raw
+                from slurmctld_events
+            )
         )
 
 ),
@@ -80,7 +59,7 @@ named_in_accounting as (
 
 named_in_log as (
 
-    {{ named_in_controller_log('suspects', 'lines_of_jobs', 'slurmctld_events') | indent(4) }}
+    {{ named_in_controller_log('suspects', 'slurmctld_events') | indent(4) }}
 
 ),
 
@@ -90,7 +69,6 @@ suspect_nodes as (
         cluster_id,
         attempt_id,
         state,
-        runtime_seconds,
         ended_at,
         {{ unnest_list('node_ids') }} as node_id
     from suspects

@@ -8,7 +8,14 @@ events as (
 
 checks as (
 
-    select * from {{ ref('stg_health__checks') }}
+    select
+        cluster_id,
+        node_id,
+        check_name,
+        observed_at,
+        unchanged_since,
+        {{ quarter_hour('observed_at') }} as quarter_hour
+    from {{ ref('stg_health__checks') }}
     where
         result = 'CRITICAL'
         and result_quality = 'ran'
@@ -19,7 +26,12 @@ checks as (
 outages as (
 
     select * from {{ ref('int_node_outages') }}
-    where not is_planned
+    where
+        not is_planned
+        -- A node that Slurm drains because a job could not be cleaned up says something of the job.
+        and not {{ regex_matches(
+            "lower(coalesce(reason, ''))", "'kill task failed|epilog|prolog|batch job|duplicate job'"
+        ) }}
 
 ),
 
@@ -107,30 +119,21 @@ check_quarter_hours as (
 
 ),
 
-later_checks as (
-
-    select
-        *,
-        {{ quarter_hour('observed_at') }} as quarter_hour
-    from checks
-
-),
-
 failing_again as (
 
     select
         check_quarter_hours.cluster_id,
         check_quarter_hours.event_id
     from check_quarter_hours
-    inner join later_checks
+    inner join checks
         on
-            check_quarter_hours.cluster_id = later_checks.cluster_id
-            and check_quarter_hours.node_id = later_checks.node_id
-            and check_quarter_hours.check_name = later_checks.check_name
-            and check_quarter_hours.quarter_hour = later_checks.quarter_hour
+            check_quarter_hours.cluster_id = checks.cluster_id
+            and check_quarter_hours.node_id = checks.node_id
+            and check_quarter_hours.check_name = checks.check_name
+            and check_quarter_hours.quarter_hour = checks.quarter_hour
     where
-        {{ seconds_between('check_quarter_hours.logged_at', 'later_checks.observed_at') }} > 150
-        and {{ seconds_between('check_quarter_hours.logged_at', 'later_checks.observed_at') }} <= 1020
+        {{ seconds_between('check_quarter_hours.logged_at', 'checks.observed_at') }} > 150
+        and {{ seconds_between('check_quarter_hours.logged_at', 'checks.observed_at') }} <= 1020
     union
     -- Of a stretch of a day only the ends are kept: in between, the check failed in every quarter of an hour.
     select
@@ -151,32 +154,18 @@ failing_again as (
 
 ),
 
-withdrawals as (
-
-    select
-        cluster_id,
-        node_id,
-        least(started_at, coalesce(requested_at, started_at)) as withdrawn_at
-    from outages
-    -- A node that Slurm drains because a job could not be cleaned up says something of the job.
-    where not {{ regex_matches(
-        "lower(coalesce(reason, ''))", "'kill task failed|epilog|prolog|batch job|duplicate job'"
-    ) }}
-
-),
-
 withdrawn as (
 
     select distinct
         evidence.cluster_id,
         evidence.event_id
     from evidence
-    inner join withdrawals
+    inner join outages
         on
-            evidence.cluster_id = withdrawals.cluster_id
-            and evidence.node_id = withdrawals.node_id
-            and withdrawals.withdrawn_at >= evidence.observed_at - interval 60 second
-            and withdrawals.withdrawn_at <= evidence.observed_at + interval 900 second
+            evidence.cluster_id = outages.cluster_id
+            and evidence.node_id = outages.node_id
+            and least(outages.started_at, coalesce(outages.requested_at, outages.started_at))
+            between evidence.observed_at - interval 60 second and evidence.observed_at + interval 900 second
 
 )
 

@@ -1,0 +1,143 @@
+{#-
+    The incident of each failure: failures that have something in common within ten minutes, directly or over others, are
+    one. A CTE of its own.
+
+    failures: CTE of the model's failures. likely_failures: those that may have something in common with others.
+    shared_events: CTE of (cluster_id, attempt_id, failed_at, shared_event_id). het_failures: pairs of components.
+-#}
+{% macro incidents_of_failures(failures, likely_failures, shared_events, het_failures) -%}
+    with
+
+    failed_nodes as (
+
+        select
+            cluster_id,
+            attempt_id,
+            failed_at,
+            {{ unnest_list(
+                'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
+            ) }} as node_id
+        from {{ likely_failures }}
+
+    ),
+
+    -- What failures can have in common: the node that failed them, any of their nodes if that is unknown, the event, or
+    -- the heterogeneous job of which they are components.
+    shared_things as (
+
+        select
+            cluster_id,
+            attempt_id,
+            failed_at,
+            'node ' || node_id as thing
+        from failed_nodes
+
+        union all
+
+        select
+            cluster_id,
+            attempt_id,
+            failed_at,
+            'event ' || event_id as thing
+        from {{ likely_failures }}
+        where event_id is not null
+
+        union all
+
+        select
+            cluster_id,
+            attempt_id,
+            failed_at,
+            'shared event ' || shared_event_id as thing
+        from {{ shared_events }}
+
+        union all
+
+        select
+            failures.cluster_id,
+            failures.attempt_id,
+            failures.failed_at,
+            'component ' || least(failures.attempt_id, het_failures.partner_attempt_id) as thing
+        from {{ likely_failures }} as failures
+        inner join {{ het_failures }} as het_failures
+            on
+                failures.cluster_id = het_failures.cluster_id
+                and failures.attempt_id = het_failures.attempt_id
+
+    ),
+
+    gaps as (
+
+        select
+            *,
+            lag(failed_at) over (
+                partition by cluster_id, thing
+                order by failed_at, attempt_id
+            ) as previous_failed_at
+        from shared_things
+
+    ),
+
+    bursts as (
+
+        select
+            *,
+            sum(case when failed_at <= previous_failed_at + interval 600 second then 0 else 1 end) over (
+                partition by cluster_id, thing
+                order by failed_at, attempt_id
+                rows between unbounded preceding and current row
+            ) as burst_number
+        from gaps
+
+    ),
+
+    bursts_joined as (
+
+        select distinct
+            cluster_id,
+            attempt_id,
+            first_value(attempt_id) over (
+                partition by cluster_id, thing, burst_number
+                order by attempt_id
+            ) as linked_attempt_id
+        from bursts
+
+    ),
+
+    links as (
+
+        -- Most failures share a burst with nobody else: they are done before the linking starts.
+        select
+            cluster_id,
+            attempt_id,
+            linked_attempt_id
+        from bursts_joined
+        where attempt_id != linked_attempt_id
+
+        union all
+
+        select
+            cluster_id,
+            linked_attempt_id as attempt_id,
+            attempt_id as linked_attempt_id
+        from bursts_joined
+        where attempt_id != linked_attempt_id
+
+    ),
+
+    components as (
+
+        {{ connected_failures(failures, 'links') | indent(8) }}
+
+    )
+
+    -- An attempt's name opens with its cluster's, and so does the incident's.
+    select
+        cluster_id,
+        attempt_id,
+        first_value(attempt_id) over (
+            partition by cluster_id, label
+            order by failed_at, attempt_id
+        ) as incident_id
+    from components
+{%- endmacro %}
