@@ -6,6 +6,18 @@ signals as (
 
 ),
 
+events as (
+
+    select * from {{ ref('fct_health_events') }}
+
+),
+
+unknown_lines as (
+
+    select * from {{ ref('int_unknown_lines_counted') }}
+
+),
+
 ends as (
 
     select * from {{ ref('int_unmapped_signal_ends') }}
@@ -18,6 +30,43 @@ ratios as (
 
 ),
 
+-- A signal of the kernel's log is the shape of a line; any other is one of an event.
+sightings as (
+
+    select
+        signals.cluster_id,
+        signals.kind,
+        signals.signal,
+        signals.node_id,
+        signals.first_at,
+        signals.last_at,
+        signals.event_count,
+        events.message as example,
+        events.source_path,
+        events.source_line_number
+    from signals
+    inner join events
+        on
+            signals.cluster_id = events.cluster_id
+            and signals.event_id = events.event_id
+
+    union all
+
+    select
+        cluster_id,
+        'kernel' as kind,
+        shape as signal,
+        node_id,
+        first_at,
+        last_at,
+        line_count as event_count,
+        example,
+        source_path,
+        source_line_number
+    from unknown_lines
+
+),
+
 ranked as (
 
     select
@@ -26,7 +75,7 @@ ranked as (
             partition by cluster_id, kind, signal
             order by first_at, source_path, source_line_number
         ) as place
-    from signals
+    from sightings
 
 ),
 

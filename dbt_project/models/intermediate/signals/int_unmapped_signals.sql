@@ -34,9 +34,7 @@ unmapped_checks as (
         lower(trim(check_name)) as signal,
         node_id,
         observed_at,
-        message,
-        source_path,
-        source_line_number
+        event_id
     from events
     where
         source = 'health_check'
@@ -53,9 +51,7 @@ unmapped_reasons as (
         {{ without_variable_parts('message') }} as signal,
         node_id,
         observed_at,
-        message,
-        source_path,
-        source_line_number
+        event_id
     from events
     where
         source in ('node_event', 'slurmctld')
@@ -70,9 +66,7 @@ codes_seen as (
         cluster_id,
         node_id,
         observed_at,
-        message,
-        source_path,
-        source_line_number,
+        event_id,
         {{ unnest_list('codes') }} as code
     from events
     where
@@ -89,9 +83,7 @@ unknown_xids as (
         cast(codes_seen.code as string) as signal,
         codes_seen.node_id,
         codes_seen.observed_at,
-        codes_seen.message,
-        codes_seen.source_path,
-        codes_seen.source_line_number
+        codes_seen.event_id
     from codes_seen
     left join xids on codes_seen.code = xids.code
     left join site_xids
@@ -122,9 +114,7 @@ select
     observed_at as first_at,
     observed_at as last_at,
     cast(1 as bigint) as event_count,
-    message as example,
-    source_path,
-    source_line_number
+    event_id
 from unmapped_events
 union all
 select
@@ -135,7 +125,5 @@ select
     first_at,
     last_at,
     line_count as event_count,
-    example,
-    source_path,
-    source_line_number
+    cast(null as string) as event_id
 from unknown_lines
