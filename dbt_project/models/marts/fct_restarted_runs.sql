@@ -1,8 +1,24 @@
 with
 
+failures as (
+
+    select * from {{ ref('int_attempts_interrupted') }}
+    where not is_planned
+
+),
+
 attempts as (
 
-    select * from {{ ref('fct_attempts') }}
+    select
+        records.*,
+        records.gpu_count + records.other_components_gpu_count as job_gpu_count,
+        {{ queue_seconds('records.eligible_at', 'records.started_at') }} as queue_seconds,
+        failures.attempt_id is not null as is_infrastructure_failure
+    from {{ ref('fct_attempt_records') }} as records
+    left join failures
+        on
+            records.cluster_id = failures.cluster_id
+            and records.attempt_id = failures.attempt_id
 
 ),
 

@@ -1,14 +1,5 @@
 with
 
-preempted_attempts as (
-
-    select * from {{ ref('int_attempts') }}
-    where
-        is_terminal
-        and state = 'PREEMPTED'
-
-),
-
 attempts as (
 
     select * from {{ ref('int_attempts') }}
@@ -28,23 +19,33 @@ logged as (
 
 failures as (
 
-    select * from {{ ref('fct_failures') }}
+    select * from {{ ref('int_attempts_interrupted') }}
+    where not is_planned
+
+),
+
+chained_jobs as (
+
+    select * from {{ ref('int_jobs_chained') }}
 
 ),
 
 victims as (
 
     select
-        preempted_attempts.cluster_id,
-        preempted_attempts.attempt_id,
-        preempted_attempts.ended_at,
-        preempted_attempts.node_ids
-    from preempted_attempts
+        attempts.cluster_id,
+        attempts.attempt_id,
+        attempts.ended_at,
+        attempts.node_ids
+    from attempts
     left join logged
         on
-            preempted_attempts.cluster_id = logged.cluster_id
-            and preempted_attempts.attempt_id = logged.attempt_id
-    where logged.attempt_id is null
+            attempts.cluster_id = logged.cluster_id
+            and attempts.attempt_id = logged.attempt_id
+    where
+        attempts.is_terminal
+        and attempts.state = 'PREEMPTED'
+        and logged.attempt_id is null
 
 ),
 
@@ -78,6 +79,12 @@ starts as (
         {{ time_slot('started_at', 600) }} as slot,
         {{ unnest_list('node_ids') }} as node_id
     from attempts
+    where (cluster_id, {{ time_slot('started_at', 600) }}) in (
+        select
+            cluster_id,
+            slot
+        from victim_slots
+    )
 
 ),
 
@@ -107,14 +114,18 @@ candidates as (
 runs as (
 
     select
-        cluster_id,
-        attempt_id,
-        run_id,
-        previous_attempt_id,
-        qos,
-        partition
-    from {{ ref('fct_attempts') }}
-    where attempt_id in (
+        attempts.cluster_id,
+        attempts.attempt_id,
+        coalesce(chained_jobs.run_id, attempts.job_key) as run_id,
+        coalesce(attempts.previous_attempt_id, chained_jobs.previous_attempt_id) as previous_attempt_id,
+        attempts.qos,
+        attempts.partition
+    from attempts
+    left join chained_jobs
+        on
+            attempts.cluster_id = chained_jobs.cluster_id
+            and attempts.job_key = chained_jobs.job_key
+    where attempts.attempt_id in (
         select attempt_id from candidates
         union
         select instigator_attempt_id from candidates
