@@ -109,8 +109,8 @@ def _absolute(path: Path) -> Path:
 
 @cache
 def code_version() -> str:
-    """Version of the distribution and a hash of every file that can change a result."""
-    digest = hashlib.sha256()
+    """Version of the distribution, and a hash of DuckDB's version and of every file that can change a result."""
+    digest = hashlib.sha256(version("duckdb").encode())
     for path in sorted(_code_files()):
         digest.update(path.relative_to(PROJECT).as_posix().encode())
         digest.update(path.read_bytes())

@@ -8,19 +8,3 @@
 {% macro check_stream_subject(check_key, subject) -%}
     case when {{ check_key }} like 'check!_%' escape '!' then {{ check_key }} else {{ subject }} end
 {%- endmacro %}
-
-
-{#- Whether a result tells of a subject of its stream: its own, or, where it is good and names none, any that failed. -#}
-{% macro result_concerns_subject(answered, streams) -%}
-    (
-        coalesce({{ answered }}.subject, '') = {{ streams }}.subject
-        or (
-            {{ answered }}.subject is null
-            and {{ answered }}.is_good
-            and (
-                {{ answered }}.check_stream in ('nhc', {{ checks_with_subjects() }})
-                or {{ streams }}.subject = {{ subject_of_events() }}
-            )
-        )
-    )
-{%- endmacro %}

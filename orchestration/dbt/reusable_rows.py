@@ -114,7 +114,10 @@ _TOUCHED = {
         group by cluster_id
     """,
     "node_boots": "from intermediate.int_node_boots",
-    "check_repeats": "from intermediate.int_check_repeats",
+    "check_silences": """
+        select distinct cluster_id, check_stream, check_first_failed_at, silence_seconds
+        from intermediate.int_health_streams
+    """,
     "jobs_chained": "from intermediate.int_jobs_chained",
     "het_jobs_sized": "from intermediate.int_het_jobs_sized",
 }

@@ -26,7 +26,9 @@ TOUCHED = """
     create table touched.jobs (cluster_id varchar, job_id_raw bigint);
     create table touched.health_checks as select 'c1' as cluster_id, timestamp '2026-01-20 12:34:56' as first_at;
     create table touched.node_boots as from intermediate.int_node_boots;
-    create table touched.check_repeats as from intermediate.int_check_repeats;
+    create table touched.check_silences as
+    select distinct cluster_id, check_stream, check_first_failed_at, silence_seconds
+    from intermediate.int_health_streams;
 """
 
 

@@ -60,9 +60,9 @@ BUILD = """
     create schema if not exists intermediate;
     create or replace table intermediate.int_node_boots as
     select 'c' as cluster_id, 'n1' as node_id, timestamp '2026-01-01' as booted_at;
-    create or replace table intermediate.int_check_repeats as
+    create or replace table intermediate.int_health_streams as
     select
-        'c' as cluster_id, 'check pci' as check_stream, timestamp '2026-01-01' as first_failed_at,
+        'c' as cluster_id, 'check pci' as check_stream, timestamp '2026-01-01' as check_first_failed_at,
         1800 as silence_seconds;
     create or replace table intermediate.int_nodes_used as select 'c' as cluster_id, date '2026-01-01' as day_date;
     create or replace table intermediate.int_jobs_chained as select 'c' as cluster_id, 'c:1:0' as job_key;

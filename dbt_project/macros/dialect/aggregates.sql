@@ -69,7 +69,7 @@
 {%- endmacro %}
 
 
-{#- One number for several columns, to sort and join by; it is compared within one run only and never kept. -#}
+{#- One number for several columns, to sort and join by. Another version of the engine may give another. -#}
 {% macro hash_columns(columns) -%}
     {{ adapter.dispatch('hash_columns', 'faultline')(columns) }}
 {%- endmacro %}

@@ -21,11 +21,13 @@
 {%- endmacro %}
 
 {% macro default__regex_literal(text) -%}
-    '{{ text }}'
+    '{{ text | replace("'", "''") }}'
 {%- endmacro %}
 
+{#- A raw literal knows no escape; no pattern holds both kinds of quotes. -#}
 {% macro spark__regex_literal(text) -%}
-    r'{{ text }}'
+    {%- set quote = '"' if "'" in text else "'" -%}
+    r{{ quote }}{{ text }}{{ quote }}
 {%- endmacro %}
 
 

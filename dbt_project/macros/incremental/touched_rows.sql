@@ -49,6 +49,10 @@
     the last boot and the silence that ends an episode: what is older stays as it is. Stretches of unchanged results end
     at midnight, and so none goes on into that day. -#}
 {% macro first_touched_day_of_checks(boots) -%}
+    {%- set check_silences -%}
+        select distinct cluster_id, check_stream, check_first_failed_at, silence_seconds
+        from intermediate.int_health_streams
+    {%- endset -%}
     select coalesce(date_trunc('day', min(touched_at)), timestamp '9999-12-31')
     from (
         select first_at as touched_at from touched.health_checks
@@ -57,9 +61,9 @@
         union all
         select booted_at from (from touched.node_boots except from {{ boots }})
         union all
-        select first_failed_at from (from intermediate.int_check_repeats except from touched.check_repeats)
+        select check_first_failed_at from ({{ check_silences }} except from touched.check_silences)
         union all
-        select first_failed_at from (from touched.check_repeats except from intermediate.int_check_repeats)
+        select check_first_failed_at from (from touched.check_silences except {{ check_silences }})
     )
 {%- endmacro %}
 
@@ -79,15 +83,6 @@
 {%- endmacro %}
 
 
-{#- Behind the subjects that failed since: those that failed before. -#}
-{% macro union_failed_before(changed) -%}
-    {%- if is_incremental() -%}
-        union
-        select cluster_id, node_id, check_stream, subject from {{ changed }} where result != 'OK'
-    {%- endif -%}
-{%- endmacro %}
-
-
 {#- Has a CTE worked out for each that reads it, of the rows that one reads, where each reads few of them. -#}
 {% macro not_materialized_hint() -%}
     {{- 'not materialized' if is_incremental() -}}
@@ -95,30 +90,24 @@
 
 
 {#- Results that touched ones follow on: those of the week before, and of streams that were silent then, all there are. -#}
-{% macro touched_checks_with_previous(answered, streams, boots) -%}
+{% macro touched_checks_with_previous(heard, boots) -%}
     {%- set first_day = checks_touched_from(boots) -%}
     {%- if first_day -%}
     {%- set week_before = first_day ~ ' - interval 7 day' -%}
-    select * from {{ answered }}
+    select * from {{ heard }}
     where observed_at >= {{ week_before }}
     union all
-    select * from {{ answered }}
+    select * from {{ heard }}
     where
         observed_at < {{ week_before }}
-        and (cluster_id, node_id, check_stream) in (
-            select {{ streams }}.cluster_id, {{ streams }}.node_id, {{ streams }}.check_stream
-            from {{ streams }}
-            inner join {{ answered }}
-                on
-                    {{ streams }}.cluster_id = {{ answered }}.cluster_id
-                    and {{ streams }}.node_id = {{ answered }}.node_id
-                    and {{ streams }}.check_stream = {{ answered }}.check_stream
-            where {{ answered }}.observed_at >= {{ week_before }} and {{ result_concerns_subject(answered, streams) }}
-            group by {{ streams }}.cluster_id, {{ streams }}.node_id, {{ streams }}.check_stream, {{ streams }}.subject
-            having min({{ answered }}.observed_at) >= {{ first_day }}
+        and stream_key in (
+            select stream_key from {{ heard }}
+            where observed_at >= {{ week_before }}
+            group by stream_key
+            having min(observed_at) >= {{ first_day }}
         )
     {%- else -%}
-    select * from {{ answered }}
+    select * from {{ heard }}
     {%- endif -%}
 {%- endmacro %}
 
@@ -135,16 +124,13 @@
     from {{ numbered }}
     left join (
         select
-            cluster_id,
-            node_id,
-            check_stream,
-            subject,
+            stream_key,
             max(change_number) as change_number,
             max(episode_number) as episode_number
         from {{ changed }}
         where observed_at < {{ first_day }}
         group by all
-    ) as before using (cluster_id, node_id, check_stream, subject)
+    ) as before using (stream_key)
     {%- else -%}
     select * from {{ numbered }}
     {%- endif -%}

@@ -39,6 +39,8 @@ OF_DBT = {
     "target": SimpleNamespace(type="duckdb"),
 }
 """What macros see of dbt, as when all rows are built on DuckDB."""
+OF_SEEDS = {"check_message_rules": lambda: [{"check_key": "check pci", "rule_order": 1, "pattern": "failed"}]}
+"""What macros would read from the warehouse."""
 
 
 def compile_macros() -> ModuleType:
@@ -55,6 +57,7 @@ def compile_macros() -> ModuleType:
     for template in templates:
         module = template.make_module()
         macros |= {name: value for name, value in vars(module).items() if isinstance(value, Macro)}
+    macros |= OF_SEEDS
     compiled = ModuleType(COMPILED)
     vars(compiled).update(macros)
     return compiled

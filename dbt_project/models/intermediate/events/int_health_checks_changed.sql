@@ -5,9 +5,9 @@
 
 with
 
-checks as (
+streams as (
 
-    select * from {{ ref('stg_health__checks') }}
+    select * from {{ ref('int_health_streams') }}
 
 ),
 
@@ -17,91 +17,71 @@ boots as (
 
 ),
 
-repeats as (
-
-    select * from {{ ref('int_check_repeats') }}
-
-),
-
--- One number for a line is what makes millions of them quick to sort and to find again. Of this table it is known how
--- small it is: where all results are of one file, they must not be what the join holds in memory under one key.
+-- One number for a line is what makes millions of them quick to sort. Of this table it is known how small it is: where
+-- all results are of one file, they must not be what the join holds in memory under one key.
 files as (
 
     select
         path as source_path,
+        {{ file_key('path') }} as file_key,
         row_number() over (order by path) * 100000000000 as lines_before
     from {{ ref('stg_ops__files') }}
     where kind = 'health'
 
 ),
 
-message_rules as (
-
-    select distinct check_key from {{ ref('health_check_rules') }}
-
-),
-
-site_rules as (
-
-    select * from {{ ref('int_health_checks_matched') }}
-
-),
-
--- Most checks of most nodes never fail: there is nothing to follow. Good results are tested against what failed only.
-failed_subjects as (
-
-    select distinct
-        cluster_id,
-        node_id,
-        {{ check_stream('check_key') }} as check_stream,
-        coalesce({{ check_stream_subject('check_key', 'subject') }}, '') as subject
-    from {{ ref('stg_health__checks') }}
-    where
-        node_id is not null
-        and result_quality = 'ran'
-        and result in ('WARN', 'CRITICAL')
-        and {{ is_touched_check('observed_at', ref('int_node_boots')) }}
-    {{ union_failed_before(this) }}
-
-),
-
-streams as (
+-- A good result that names no subject speaks for all of them that ever failed.
+streams_spoken_for as (
 
     select
-        failed_subjects.*,
-        -- A check that also logs good results is followed over a day of silence.
-        coalesce(repeats.silence_seconds, 86400) as silence_seconds,
-        row_number() over (
-            order by
-                failed_subjects.cluster_id, failed_subjects.node_id, failed_subjects.check_stream,
-                failed_subjects.subject
-        ) as stream_number
-    from failed_subjects
-    left join repeats
-        on
-            failed_subjects.cluster_id = repeats.cluster_id
-            and failed_subjects.check_stream = repeats.check_stream
+        cluster_id,
+        node_id,
+        check_stream,
+        '' as subject,
+        stream_key as spoken_for_key
+    from streams
+    where
+        subject != ''
+        and (check_stream in ('nhc', {{ checks_with_subjects() }}) or subject = {{ subject_of_events() }})
+
+),
+
+-- Most checks of most nodes never fail: there is nothing to follow.
+listeners as (
+
+    select
+        stream_key,
+        stream_key as heard_key,
+        false as is_hearing_good_only
+    from streams
+    union all
+    select
+        spoken_for_key as stream_key,
+        {{ stream_key() }} as heard_key,
+        true as is_hearing_good_only
+    from streams_spoken_for
 
 ),
 
 -- A check that was switched off, crashed or could not tell says neither that a fault is there nor that it went.
--- What says the same as before is left out by numbers alone: a sort of millions of texts is what this would cost.
-answered as {{ not_materialized_hint() }} (
+answered as (
 
     select
         cluster_id,
         node_id,
-        check_key,
         {{ check_stream('check_key') }} as check_stream,
-        {{ check_stream_subject('check_key', 'subject') }} as subject,
-        observed_at,
-        source_path,
-        source_line_number,
+        coalesce({{ check_stream_subject('check_key', 'subject') }}, '') as subject,
+        check_name,
+        check_type,
+        result,
         result = 'OK' as is_good,
-        coalesce(check_type = 'event', false) as is_of_a_moment,
-        {{ hash_columns(['result', 'xid_codes']) }} as finding_key,
-        {{ hash_columns(['message']) }} as message_key,
-        unchanged_since
+        xid_codes,
+        message,
+        job_id_raw,
+        observed_at,
+        unchanged_since,
+        source_path,
+        source_line_number
     from {{ ref('stg_health__checks') }}
     where
         node_id is not null
@@ -110,39 +90,63 @@ answered as {{ not_materialized_hint() }} (
 
 ),
 
-followed as (
+keyed as (
 
-    {{ touched_checks_with_previous('answered', 'streams', ref('int_node_boots')) | indent(4) }}
+    select
+        *,
+        {{ stream_key() }} as heard_key
+    from answered
 
 ),
 
--- A good result that names no subject speaks for all of them that ever failed.
-spoken_for as (
+heard as {{ not_materialized_hint() }} (
 
     select
-        streams.stream_number,
+        listeners.stream_key,
+        keyed.*
+    from keyed
+    inner join listeners
+        on
+            keyed.heard_key = listeners.heard_key
+            and (keyed.is_good or not listeners.is_hearing_good_only)
+
+),
+
+followed as (
+
+    {{ touched_checks_with_previous('heard', ref('int_node_boots')) | indent(4) }}
+
+),
+
+placed as (
+
+    select
+        followed.*,
         files.lines_before + followed.source_line_number as line_place,
-        followed.observed_at,
-        followed.unchanged_since,
-        followed.is_good,
-        followed.finding_key,
-        case when message_rules.check_key is not null then followed.message_key end as telling_message_key,
+        case when streams.is_message_telling then followed.message end as telling_message,
         -- An entry of a log tells what happened; GCM's check of that log fails until somebody clears it.
-        coalesce(site_rules.is_sticky, true) and not followed.is_of_a_moment as is_sticky,
-        followed.message_key
+        streams.is_sticky and coalesce(followed.check_type != 'event', true) as is_sticky
     from followed
-    inner join streams
-        on
-            followed.cluster_id = streams.cluster_id
-            and followed.node_id = streams.node_id
-            and followed.check_stream = streams.check_stream
+    inner join streams on followed.stream_key = streams.stream_key
     inner join files on followed.source_path = files.source_path
-    left join message_rules on followed.check_stream = message_rules.check_key
-    left join site_rules
-        on
-            followed.cluster_id = site_rules.cluster_id
-            and followed.check_key = site_rules.check_key
-    where {{ result_concerns_subject('followed', 'streams') }}
+
+),
+
+-- What says the same as before is left out by numbers alone: a sort of millions of texts is what this would cost.
+numbered as (
+
+    select
+        stream_key,
+        observed_at,
+        line_place,
+        is_good,
+        is_sticky,
+        {{ hash_columns(['result', 'xid_codes', 'telling_message']) }} as meaning_key,
+        case when not is_good then {{ finding_key() }} end as finding_key,
+        case when not is_good then {{ message_key('message') }} end as message_key,
+        job_id_raw,
+        unchanged_since
+    from placed
 
 ),
 
@@ -152,11 +156,10 @@ sequenced as (
         *,
         lag(observed_at) over stream as previous_observed_at,
         lag(is_good) over stream as was_good,
-        lag(finding_key) over stream as previous_finding_key,
-        lag(message_key) over stream as previous_message_key
-    from spoken_for
+        lag(meaning_key) over stream as previous_meaning_key
+    from numbered
     window stream as (
-        partition by stream_number
+        partition by stream_key
         order by observed_at, line_place
     )
 
@@ -175,7 +178,7 @@ failing_or_healed as (
 boots_of_streams as (
 
     select
-        streams.stream_number,
+        streams.stream_key,
         boots.booted_at
     from boots
     inner join streams
@@ -188,141 +191,75 @@ boots_of_streams as (
 with_last_boots as (
 
     {{ asof_left_join(
-        'failing_or_healed', 'boots_of_streams', ['stream_number'],
+        'failing_or_healed', 'boots_of_streams', ['stream_key'],
         'failing_or_healed.observed_at', 'booted_at', 'booted_at'
     ) | indent(4) }}
-
-),
-
-with_silences as (
-
-    select
-        with_last_boots.*,
-        streams.silence_seconds
-    from with_last_boots
-    inner join streams on with_last_boots.stream_number = streams.stream_number
 
 ),
 
 placed_after_boot as (
 
     select
-        {{ exclude_columns('observed_at') }},
-        observed_at as reported_at,
+        with_last_boots.stream_key,
+        with_last_boots.line_place,
+        with_last_boots.finding_key,
+        with_last_boots.message_key,
+        with_last_boots.job_id_raw,
+        with_last_boots.previous_observed_at,
+        with_last_boots.observed_at as reported_at,
         -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
         case
             when not is_good and booted_at > unchanged_since and unchanged_since = previous_observed_at
                 then booted_at
             else observed_at
         end as observed_at,
+        coalesce(meaning_key != previous_meaning_key, true) as is_new_meaning,
         coalesce(
             not is_good
             and not was_good
             and (
                 -- One fault is reported several times within seconds, as by a kernel in several lines.
-                (not is_sticky and observed_at > previous_observed_at + interval 5 second)
+                (not with_last_boots.is_sticky and observed_at > previous_observed_at + interval 5 second)
                 or observed_at > previous_observed_at + {{ seconds_interval('silence_seconds') }}
                 or booted_at > previous_observed_at
             ),
             false
         ) as is_new_episode
-    from with_silences
+    from with_last_boots
+    inner join streams on with_last_boots.stream_key = streams.stream_key
 
 ),
 
 changed as (
 
-    select *
-    from placed_after_boot
+    select * from placed_after_boot
     where
-        is_new_episode
-        or previous_finding_key is null
-        or finding_key != previous_finding_key
-        or telling_message_key != previous_message_key
+        (is_new_episode or is_new_meaning)
+        and {{ is_touched_check('reported_at', ref('int_node_boots')) }}
 
 ),
 
-placed_checks as (
+counted as (
 
     select
-        checks.*,
-        files.lines_before + checks.source_line_number as line_place
-    from checks
-    inner join files on checks.source_path = files.source_path
-    where {{ is_touched_check('checks.observed_at', ref('int_node_boots')) }}
-
-),
-
--- A line may hold many results, of one node or of many. To tell them apart takes texts, so all other lines go first.
-lines_that_changed as (
-
-    select * from placed_checks
-    where line_place in (select changed.line_place from changed)
-
-),
-
-described as (
-
-    select
-        streams.cluster_id,
-        streams.node_id,
-        streams.check_stream,
-        checks.check_key,
-        checks.check_name,
-        streams.subject,
-        changed.is_new_episode,
-        changed.observed_at,
-        changed.previous_observed_at,
-        checks.check_type,
-        checks.result,
-        checks.xid_codes,
-        case when checks.result != 'OK' then checks.message end as message,
-        checks.job_id_raw,
-        checks.source_path,
-        checks.source_line_number
-    from changed
-    inner join streams on changed.stream_number = streams.stream_number
-    inner join lines_that_changed as checks
-        on
-            changed.line_place = checks.line_place
-            and streams.node_id = checks.node_id
-            and streams.check_stream = {{ check_stream('checks.check_key') }}
-            and changed.reported_at = checks.observed_at
-            and changed.finding_key = {{ hash_columns(['checks.result', 'checks.xid_codes']) }}
-            and changed.message_key = {{ hash_columns(['checks.message']) }}
-
-),
-
-numbered as (
-
-    select
-        cluster_id,
-        node_id,
-        check_stream,
-        check_key,
-        check_name,
-        subject,
+        changed.stream_key,
         row_number() over (
-            partition by cluster_id, node_id, check_stream, subject
-            order by observed_at, source_path, source_line_number
+            partition by changed.stream_key order by changed.observed_at, changed.line_place
         ) as change_number,
-        sum(case when is_new_episode then 1 else 0 end) over (
-            partition by cluster_id, node_id, check_stream, subject
-            order by observed_at, source_path, source_line_number
+        count(case when changed.is_new_episode then 1 end) over (
+            partition by changed.stream_key order by changed.observed_at, changed.line_place
             rows between unbounded preceding and current row
         ) as episode_number,
-        is_new_episode,
-        observed_at,
-        case when not is_new_episode then previous_observed_at end as previous_observed_at,
-        check_type,
-        result,
-        xid_codes,
-        message,
-        job_id_raw,
-        source_path,
-        source_line_number
-    from described
-
+        changed.is_new_episode,
+        changed.observed_at,
+        case when not changed.is_new_episode then changed.previous_observed_at end as previous_observed_at,
+        changed.finding_key,
+        changed.message_key,
+        changed.job_id_raw,
+        files.file_key,
+        changed.line_place - files.lines_before as source_line_number
+    from changed
+    inner join files on changed.line_place - changed.line_place % 100000000000 = files.lines_before
 )
 
-{{ continue_numbering('numbered', this, ref('int_node_boots')) }}
+{{ continue_numbering('counted', this, ref('int_node_boots')) }}

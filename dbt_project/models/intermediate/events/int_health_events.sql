@@ -54,8 +54,8 @@ from_checks as (
         'health_check' as origin,
         cast(null as string) as pci_address,
         job_id_raw,
-        message,
-        source_path,
+        message_key,
+        file_key,
         source_line_number
     from onsets
 
@@ -65,9 +65,7 @@ from_kernel as (
 
     select
         cluster_id,
-        {{ content_id([
-            'cluster_id', 'node_id', "'kernel'", 'kind', 'code', 'pci_address', 'occurred_at', 'message'
-        ]) }} as event_id,
+        event_id,
         node_id,
         true as is_by_node_clock,
         occurred_at as observed_at,
@@ -91,8 +89,8 @@ from_kernel as (
         'kernel' as origin,
         pci_address,
         cast(null as bigint) as job_id_raw,
-        message,
-        source_path,
+        message_key,
+        file_key,
         source_line_number
     from kernel_events
 
@@ -127,8 +125,8 @@ from_reasons as (
         origin,
         cast(null as string) as pci_address,
         job_id_raw,
-        reason as message,
-        source_path,
+        {{ message_key('reason') }} as message_key,
+        {{ file_key('source_path') }} as file_key,
         source_line_number
     from reason_events
 
@@ -170,8 +168,8 @@ events as (
         symptoms.origin,
         symptoms.pci_address,
         symptoms.job_id_raw,
-        symptoms.message,
-        symptoms.source_path,
+        symptoms.message_key,
+        symptoms.file_key,
         symptoms.source_line_number,
         coalesce(clocks.corrected_seconds, 0) as clock_offset_seconds
     from symptoms
@@ -231,8 +229,8 @@ select
     job_id_raw,
     duplicate_of_event_id,
     duplicate_of_event_id is not null as is_repeat,
-    message,
-    source_path,
+    message_key,
+    file_key,
     source_line_number,
     clock_offset_seconds
 from judged

@@ -6,9 +6,15 @@ changes as (
 
 ),
 
-symptoms as (
+findings as (
 
-    select * from {{ ref('int_health_symptoms') }}
+    select * from {{ ref('int_health_findings') }}
+
+),
+
+streams as (
+
+    select * from {{ ref('int_health_streams') }}
 
 ),
 
@@ -18,146 +24,174 @@ categories as (
 
 ),
 
+ranked as (
+
+    select
+        findings.finding_key,
+        findings.symptom_key,
+        findings.code,
+        {{ evidence_rank('findings.evidence_class') }} as evidence_rank,
+        {{ severity_rank('findings.severity') }} as severity_rank,
+        categories.priority
+    from findings
+    left join categories on findings.failure_category = categories.failure_category
+
+),
+
 -- Change numbers that follow one another carry the same symptom on: they share the difference to its own count. What
 -- only warned and then fails, or supports and then is evidence, is a symptom that begins anew.
 islands as (
 
     select
-        *,
-        change_number - row_number() over (
-            partition by cluster_id, node_id, check_stream, subject, episode_number, symptom, evidence_class
-            order by change_number
+        changes.stream_key,
+        changes.change_number,
+        changes.episode_number,
+        ranked.symptom_key,
+        ranked.evidence_rank,
+        changes.change_number - row_number() over (
+            partition by changes.stream_key, changes.episode_number, ranked.symptom_key, ranked.evidence_rank
+            order by changes.change_number
         ) as island_number
-    from symptoms
+    from changes
+    inner join ranked on changes.finding_key = ranked.finding_key
+
+),
+
+first_and_last as (
+
+    select
+        stream_key,
+        symptom_key,
+        min(change_number) as change_number,
+        max(change_number) as last_change_number
+    from islands
+    group by stream_key, episode_number, symptom_key, evidence_rank, island_number
 
 ),
 
 onsets as (
 
     select
-        *,
-        max(change_number) over (
-            partition by
-                cluster_id, node_id, check_stream, subject, episode_number, symptom, evidence_class, island_number
-        ) as last_change_number
-    from islands
-    qualify
-        row_number() over (
-            partition by
-                cluster_id, node_id, check_stream, subject, episode_number, symptom, evidence_class, island_number
-            order by change_number
-        ) = 1
+        first_and_last.*,
+        changes.finding_key,
+        changes.message_key,
+        changes.observed_at,
+        changes.previous_observed_at,
+        changes.job_id_raw,
+        changes.file_key,
+        changes.source_line_number,
+        ranked.code,
+        ranked.evidence_rank,
+        ranked.severity_rank,
+        ranked.priority
+    from first_and_last
+    inner join changes
+        on
+            first_and_last.stream_key = changes.stream_key
+            and first_and_last.change_number = changes.change_number
+    inner join ranked
+        on
+            changes.finding_key = ranked.finding_key
+            and first_and_last.symptom_key = ranked.symptom_key
 
 ),
 
 -- Codes that appear in one result: the most telling one stands for those that are no evidence themselves.
-ranked as (
+coded as (
 
     select
-        onsets.*,
+        *,
         row_number() over (
-            partition by
-                onsets.cluster_id,
-                onsets.node_id,
-                onsets.check_stream,
-                onsets.subject,
-                onsets.change_number,
-                onsets.code is null
-            order by
-                {{ evidence_rank('onsets.evidence_class') }},
-                {{ severity_rank('onsets.severity') }},
-                categories.priority,
-                onsets.code
+            partition by stream_key, change_number order by evidence_rank, severity_rank, priority, code
         ) as code_rank
     from onsets
-    left join categories on onsets.failure_category = categories.failure_category
+    where code is not null
 
 ),
 
 companions as (
 
     select
-        cluster_id,
-        node_id,
-        check_stream,
-        subject,
+        stream_key,
         change_number,
         {{ sorted_list('code') }} as codes
-    from ranked
+    from coded
     where
-        code is not null
-        and code_rank > 1
-        and evidence_class != 'A'
-    group by cluster_id, node_id, check_stream, subject, change_number
+        code_rank > 1
+        and evidence_rank > 1
+    group by stream_key, change_number
+
+),
+
+telling as (
+
+    select
+        *,
+        cast(null as bigint) as code_rank
+    from onsets
+    where code is null
+    union all
+    select * from coded
+    where
+        code_rank = 1
+        or evidence_rank = 1
+
+),
+
+-- What is said of one symptom at one moment is one event: an event log tells of lost power and lost redundancy in one
+-- second.
+told_once as (
+
+    select * from telling
+    qualify
+        row_number() over (
+            partition by stream_key, symptom_key, observed_at
+            order by evidence_rank, severity_rank, change_number
+        ) = 1
 
 )
 
 select
-    ranked.cluster_id,
-    ranked.node_id,
-    changes.check_key,
-    changes.check_name,
-    changes.check_type,
+    streams.cluster_id,
+    streams.node_id,
+    findings.check_key,
+    findings.check_name,
+    findings.check_type,
     case
-        when ranked.check_stream != 'nhc' and ranked.subject not in ('', {{ subject_of_events() }}) then ranked.subject
+        when streams.check_stream != 'nhc' and streams.subject not in ('', {{ subject_of_events() }})
+            then streams.subject
     end as subject,
-    ranked.symptom,
-    ranked.code,
+    findings.symptom,
+    findings.code,
     case
-        when ranked.code is null then {{ empty_integer_list() }}
-        when ranked.code_rank > 1 then {{ list_literal(['ranked.code']) }}
-        else {{ list_literal(['ranked.code']) }} || coalesce(companions.codes, {{ empty_integer_list() }})
+        when findings.code is null then {{ empty_integer_list() }}
+        when told_once.code_rank > 1 then {{ list_literal(['findings.code']) }}
+        else {{ list_literal(['findings.code']) }} || coalesce(companions.codes, {{ empty_integer_list() }})
     end as codes,
-    ranked.failure_category,
-    ranked.co_category,
-    ranked.severity,
-    ranked.evidence_class,
-    changes.result,
-    changes.observed_at,
-    changes.previous_observed_at as last_ok_at,
+    findings.failure_category,
+    findings.co_category,
+    findings.severity,
+    findings.evidence_class,
+    findings.result,
+    told_once.observed_at,
+    told_once.previous_observed_at as last_ok_at,
     healing_changes.observed_at as cleared_at,
-    changes.job_id_raw,
-    changes.message,
-    changes.source_path,
-    changes.source_line_number
-from ranked
-inner join changes
+    told_once.job_id_raw,
+    told_once.message_key,
+    told_once.file_key,
+    told_once.source_line_number
+from told_once
+inner join streams on told_once.stream_key = streams.stream_key
+inner join findings
     on
-        ranked.cluster_id = changes.cluster_id
-        and ranked.node_id = changes.node_id
-        and ranked.check_stream = changes.check_stream
-        and ranked.subject = changes.subject
-        and ranked.change_number = changes.change_number
+        told_once.finding_key = findings.finding_key
+        and told_once.symptom_key = findings.symptom_key
 left join changes as healing_changes
     on
-        ranked.cluster_id = healing_changes.cluster_id
-        and ranked.node_id = healing_changes.node_id
-        and ranked.check_stream = healing_changes.check_stream
-        and ranked.subject = healing_changes.subject
-        and ranked.last_change_number + 1 = healing_changes.change_number
+        told_once.stream_key = healing_changes.stream_key
+        and told_once.last_change_number + 1 = healing_changes.change_number
         and not healing_changes.is_new_episode
 left join companions
     on
-        ranked.code_rank = 1
-        and ranked.code is not null
-        and ranked.cluster_id = companions.cluster_id
-        and ranked.node_id = companions.node_id
-        and ranked.check_stream = companions.check_stream
-        and ranked.subject = companions.subject
-        and ranked.change_number = companions.change_number
-where
-    ranked.code is null
-    or ranked.code_rank = 1
-    or ranked.evidence_class = 'A'
--- What is said of one symptom at one moment is one event: an event log tells of lost power and lost redundancy in one
--- second.
-qualify
-    row_number() over (
-        partition by
-            ranked.cluster_id, ranked.node_id, ranked.check_stream, ranked.subject, ranked.symptom,
-            changes.observed_at
-        order by
-            {{ evidence_rank('ranked.evidence_class') }},
-            {{ severity_rank('ranked.severity') }},
-            ranked.change_number
-    ) = 1
+        told_once.stream_key = companions.stream_key
+        and told_once.change_number = companions.change_number

@@ -162,12 +162,15 @@ recovered as (
 
 select
     classified.cluster_id,
+    {{ content_id([
+        'classified.cluster_id', 'classified.node_id', "'kernel'", 'classified.kind', 'classified.code',
+        'classified.pci_address', 'classified.occurred_at', 'classified.message'
+    ]) }} as event_id,
     classified.node_id,
     classified.kind,
     classified.code,
     classified.pci_address,
     classified.occurred_at,
-    classified.time_quality,
     classified.failure_category,
     classified.co_category,
     case
@@ -178,11 +181,8 @@ select
         when ended.node_id is not null then {{ cap_at_supporting('classified.evidence_class') }}
         else classified.evidence_class
     end as evidence_class,
-    classified.recovery_action,
-    classified.repeat_count,
-    classified.line_count,
-    classified.message,
-    classified.source_path,
+    {{ message_key('classified.message') }} as message_key,
+    {{ file_key('classified.source_path') }} as file_key,
     classified.source_line_number
 from classified
 left join recovered
