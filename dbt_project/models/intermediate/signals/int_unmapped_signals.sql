@@ -8,6 +8,13 @@ events as (
 
 ),
 
+reasons as (
+
+    select distinct reason from {{ ref('int_node_reason_events') }}
+    where reason is not null
+
+),
+
 unknown_lines as (
 
     select * from {{ ref('int_unknown_lines_counted') }}
@@ -42,21 +49,32 @@ unmapped_checks as (
 
 ),
 
+shapes as (
+
+    select
+        {{ message_key('reason') }} as message_key,
+        {{ without_variable_parts('reason') }} as shape
+    from reasons
+
+),
+
 -- A reason that speaks of an Xid without its number can be told by its text alone.
 unmapped_reasons as (
 
     select
-        cluster_id,
+        events.cluster_id,
         'node_reason' as kind,
-        {{ without_variable_parts('message') }} as signal,
-        node_id,
-        observed_at,
-        event_id
+        shapes.shape as signal,
+        events.node_id,
+        events.observed_at,
+        events.event_id
     from events
+    inner join shapes on events.message_key = shapes.message_key
     where
-        source in ('node_event', 'slurmctld')
-        and message is not null
-        and (failure_category = 'unmapped' or (failure_category = 'unknown_xid' and code is null))
+        events.source in ('node_event', 'slurmctld')
+        and (
+            events.failure_category = 'unmapped' or (events.failure_category = 'unknown_xid' and events.code is null)
+        )
 
 ),
 
