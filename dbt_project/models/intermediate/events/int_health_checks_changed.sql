@@ -31,14 +31,17 @@ files as (
 ),
 
 -- A good result that names no subject speaks for all of them that ever failed.
-streams_spoken_for as (
+spoken_for as (
 
     select
         cluster_id,
         node_id,
         check_stream,
         '' as subject,
-        stream_key as spoken_for_key
+        stream_key as failed_stream_key,
+        silence_seconds,
+        is_sticky,
+        is_message_telling
     from streams
     where
         subject != ''
@@ -50,16 +53,22 @@ streams_spoken_for as (
 listeners as (
 
     select
-        stream_key,
         stream_key as heard_key,
-        false as is_hearing_good_only
+        false as is_hearing_good_only,
+        stream_key,
+        silence_seconds,
+        is_sticky,
+        is_message_telling
     from streams
     union all
     select
-        spoken_for_key as stream_key,
         {{ stream_key() }} as heard_key,
-        true as is_hearing_good_only
-    from streams_spoken_for
+        true as is_hearing_good_only,
+        failed_stream_key as stream_key,
+        silence_seconds,
+        is_sticky,
+        is_message_telling
+    from spoken_for
 
 ),
 
@@ -67,21 +76,10 @@ listeners as (
 answered as (
 
     select
-        cluster_id,
-        node_id,
+        {{ exclude_columns('subject') }},
         {{ check_stream('check_key') }} as check_stream,
         coalesce({{ check_stream_subject('check_key', 'subject') }}, '') as subject,
-        check_name,
-        check_type,
-        result,
-        result = 'OK' as is_good,
-        xid_codes,
-        message,
-        job_id_raw,
-        observed_at,
-        unchanged_since,
-        source_path,
-        source_line_number
+        result = 'OK' as is_good
     from {{ ref('stg_health__checks') }}
     where
         node_id is not null
@@ -102,8 +100,12 @@ keyed as (
 heard as {{ not_materialized_hint() }} (
 
     select
+        keyed.*,
         listeners.stream_key,
-        keyed.*
+        listeners.silence_seconds,
+        -- An entry of a log tells what happened; GCM's check of that log fails until somebody clears it.
+        listeners.is_sticky and coalesce(keyed.check_type != 'event', true) as is_sticky,
+        case when listeners.is_message_telling then keyed.message end as telling_message
     from keyed
     inner join listeners
         on
@@ -118,35 +120,23 @@ followed as (
 
 ),
 
-placed as (
-
-    select
-        followed.*,
-        files.lines_before + followed.source_line_number as line_place,
-        case when streams.is_message_telling then followed.message end as telling_message,
-        -- An entry of a log tells what happened; GCM's check of that log fails until somebody clears it.
-        streams.is_sticky and coalesce(followed.check_type != 'event', true) as is_sticky
-    from followed
-    inner join streams on followed.stream_key = streams.stream_key
-    inner join files on followed.source_path = files.source_path
-
-),
-
 -- What says the same as before is left out by numbers alone: a sort of millions of texts is what this would cost.
 numbered as (
 
     select
-        stream_key,
-        observed_at,
-        line_place,
-        is_good,
-        is_sticky,
+        followed.stream_key,
+        followed.observed_at,
+        files.lines_before + followed.source_line_number as line_place,
+        followed.is_good,
         {{ hash_columns(['result', 'xid_codes', 'telling_message']) }} as meaning_key,
-        case when not is_good then {{ finding_key() }} end as finding_key,
-        case when not is_good then {{ message_key('message') }} end as message_key,
-        job_id_raw,
-        unchanged_since
-    from placed
+        case when not followed.is_good then {{ finding_key() }} end as finding_key,
+        case when not followed.is_good then {{ message_key('message') }} end as message_key,
+        followed.job_id_raw,
+        followed.unchanged_since,
+        followed.silence_seconds,
+        followed.is_sticky
+    from followed
+    inner join files on followed.source_path = files.source_path
 
 ),
 
@@ -200,13 +190,13 @@ with_last_boots as (
 placed_after_boot as (
 
     select
-        with_last_boots.stream_key,
-        with_last_boots.line_place,
-        with_last_boots.finding_key,
-        with_last_boots.message_key,
-        with_last_boots.job_id_raw,
-        with_last_boots.previous_observed_at,
-        with_last_boots.observed_at as reported_at,
+        stream_key,
+        line_place,
+        finding_key,
+        message_key,
+        job_id_raw,
+        previous_observed_at,
+        observed_at as reported_at,
         -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
         case
             when not is_good and booted_at > unchanged_since and unchanged_since = previous_observed_at
@@ -219,14 +209,13 @@ placed_after_boot as (
             and not was_good
             and (
                 -- One fault is reported several times within seconds, as by a kernel in several lines.
-                (not with_last_boots.is_sticky and observed_at > previous_observed_at + interval 5 second)
+                (not is_sticky and observed_at > previous_observed_at + interval 5 second)
                 or observed_at > previous_observed_at + {{ seconds_interval('silence_seconds') }}
                 or booted_at > previous_observed_at
             ),
             false
         ) as is_new_episode
     from with_last_boots
-    inner join streams on with_last_boots.stream_key = streams.stream_key
 
 ),
 

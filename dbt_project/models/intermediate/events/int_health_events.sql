@@ -142,35 +142,10 @@ symptoms as (
 
 ),
 
-events as (
+with_clocks as (
 
     select
-        symptoms.cluster_id,
-        symptoms.event_id,
-        symptoms.node_id,
-        symptoms.observed_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as observed_at,
-        symptoms.source,
-        symptoms.check_name,
-        symptoms.check_key,
-        symptoms.check_type,
-        symptoms.subject,
-        symptoms.code,
-        symptoms.codes,
-        symptoms.fault_code,
-        symptoms.failure_category,
-        symptoms.co_category,
-        symptoms.severity,
-        symptoms.evidence_class,
-        symptoms.result,
-        symptoms.is_point_event,
-        symptoms.last_ok_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as last_ok_at,
-        symptoms.cleared_at - {{ seconds_interval('coalesce(clocks.corrected_seconds, 0)') }} as cleared_at,
-        symptoms.origin,
-        symptoms.pci_address,
-        symptoms.job_id_raw,
-        symptoms.message_key,
-        symptoms.file_key,
-        symptoms.source_line_number,
+        symptoms.*,
         coalesce(clocks.corrected_seconds, 0) as clock_offset_seconds
     from symptoms
     left join clocks
@@ -180,6 +155,17 @@ events as (
             and symptoms.is_by_node_clock
             and (clocks.from_at is null or symptoms.observed_at >= clocks.from_at)
             and (clocks.to_at is null or symptoms.observed_at < clocks.to_at)
+
+),
+
+events as (
+
+    select
+        {{ exclude_columns('observed_at, last_ok_at, cleared_at, is_by_node_clock') }},
+        observed_at - {{ seconds_interval('clock_offset_seconds') }} as observed_at,
+        last_ok_at - {{ seconds_interval('clock_offset_seconds') }} as last_ok_at,
+        cleared_at - {{ seconds_interval('clock_offset_seconds') }} as cleared_at
+    from with_clocks
 
 ),
 
@@ -204,33 +190,8 @@ judged as (
 )
 
 select
-    cluster_id,
-    event_id,
-    node_id,
-    observed_at,
-    source,
-    check_name,
-    check_key,
-    check_type,
-    subject,
-    code,
-    codes,
-    failure_category,
-    co_category,
-    severity,
+    {{ exclude_columns('fault_code, evidence_class, own_evidence_class') }},
     own_evidence_class as evidence_class,
     own_evidence_class = 'A' as is_evidence,
-    is_point_event,
-    last_ok_at,
-    cleared_at,
-    result,
-    origin,
-    pci_address,
-    job_id_raw,
-    duplicate_of_event_id,
-    duplicate_of_event_id is not null as is_repeat,
-    message_key,
-    file_key,
-    source_line_number,
-    clock_offset_seconds
+    duplicate_of_event_id is not null as is_repeat
 from judged

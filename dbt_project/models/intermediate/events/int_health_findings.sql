@@ -125,27 +125,17 @@ named_by_xid as (
 texts as (
 
     select
-        findings.*,
-        check_stream as rules_of,
+        *,
+        {{ unnest_list('array_distinct(' ~ list_literal(['check_stream', 'check_key']) ~ ')') }} as rules_of,
         result || ': ' || coalesce(message, '') as text
     from findings
-    union all
-    select
-        findings.*,
-        check_key as rules_of,
-        result || ': ' || coalesce(message, '') as text
-    from findings
-    where check_key != check_stream
 
 ),
 
 fitting as (
 
     select
-        finding_key,
-        cluster_id,
-        check_key,
-        rules_of,
+        *,
         {{ unnest_list(orders_of_rules_that_fit('rules_of', 'text')) }} as rule_order
     from texts
 
