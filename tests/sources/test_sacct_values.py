@@ -1,7 +1,10 @@
 """The values of accounting records: states, resources, times, ids, and which records are copies of one attempt."""
 
+import duckdb
 import pytest
 
+from assets.sources.sacct.columns import TEXTS
+from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.values import (
     LARGEST_ID,
     STATES,
@@ -96,6 +99,25 @@ def test_memory(text, mib, per):
 )
 def test_exclusions(line, lists):
     assert read_exclusions(line) == lists
+    assert read_exclusions(said_about_exclusions(line) or "") == lists
+
+
+def said_about_exclusions(line: str) -> str | None:
+    with duckdb.connect() as con:
+        rows = con.execute(f"select {exclusion_text()} from (select $1 as {TEXTS['SubmitLine']})", [line]).fetchall()
+    return rows[0][0]
+
+
+def test_lines_that_differ_behind_their_only_exclusion_say_the_same_of_it():
+    said = {said_about_exclusions(f"sbatch --time={n} -x n[1-2] a.sh --seed {n}") for n in range(3)}
+    assert len(said) == 1
+    assert read_exclusions(said.pop()) == ["n[1-2]"]
+
+
+@pytest.mark.parametrize("behind", ["-x n2", "--exclude=n2", "'a b' -x n2", '"-x" n2'])
+def test_what_stands_behind_the_first_exclusion_is_read_where_it_may_be_another(behind):
+    line = f"sbatch -x n1 {behind} a.sh"
+    assert read_exclusions(said_about_exclusions(line)) == read_exclusions(line)
 
 
 WITHIN_THE_DOUBLED_HOUR = [

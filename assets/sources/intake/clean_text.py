@@ -169,13 +169,19 @@ def is_text(line: str) -> bool:
     return len(_ODD_CHARACTERS.findall(line)) <= _MAX_ODD_SHARE * len(line)
 
 
+_HAS_ODD = f"regexp_matches(line, '[{_ODD}]')"
 _ODD_COUNT = f"length(line) - length(regexp_replace(line, '[{_ODD}]', '', 'g'))"
+_IS_ODD = f"case when {_HAS_ODD} then {_ODD_COUNT} > {_MAX_ODD_SHARE} * length(line) else false end"
 NOT_TEXT_LINES = f"""
 select file_id, line_number, line
 from (
-    select *, coalesce({_ODD_COUNT} > {_MAX_ODD_SHARE} * length(line), false) as is_odd
+    select *, coalesce({_IS_ODD}, false) as is_odd
     from lines
-    where line is not null and file_id in (select file_id from file_warnings where warning = '{BAD_BYTES}')
+    where line is not null and file_id in (
+        select file_id
+        from lines inner join file_warnings using (file_id)
+        where warning = '{BAD_BYTES}' and {_IS_ODD}
+    )
 )
 qualify is_odd or (
     length(line) < {_SHORT}

@@ -328,7 +328,8 @@ def _skips_before(
     if len(counted) > 1:
         return None
     for (reason,) in counted:
-        accounted = "(from line_outcomes union from earlier_lines)"
+        read_earlier = "(from earlier_lines anti join line_outcomes using (file_id, line_number))"
+        accounted = f"(from line_outcomes union all {read_earlier})"
         ((others,),) = con.execute(f"select count(*) from {accounted} where {where}", values).fetchall()
         skips[reason] += line_number - 1 + len(left_out) - others
     earlier = con.execute("select reason, line_count from earlier_skips where file_id = $file_id", {"file_id": file_id})

@@ -58,6 +58,12 @@ SHAPES = {
     "kmsg": r"^\d+,\d+,(?P<uptime>\d+),[^;]*;(?P<body>.*)$",
     "bare": r"^(?P<host>\S+) (?P<tag>[A-Za-z][\w./()@-]*)(?:\[\d+\])?: (?P<body>.*)$",
 }
+_DIGIT, _ONE, _CAPITAL, _BRACKET = ("0", ":"), ("1", "2"), ("A", "["), ("[", "\\")
+_BEGINS_BETWEEN = {
+    "protocol": _ONE, "dmesg_iso": _DIGIT, "iso": _DIGIT, "month": _CAPITAL, "dated": ("0", "["), "unix": _ONE,
+    "ctime": _BRACKET, "plain": _BRACKET, "kmsg": _DIGIT,
+}  # fmt: skip
+"""The first character of a line of a shape, and the one behind the last: a pattern is tried where it may fit."""
 _BEGINNING = (
     r"(?:<[\w.]+> ?)?(?:1 )?(?:\d{4}[-/ ]|1\d{9}[. ]|\d{1,2} [A-Z][a-z]{2} \d|[A-Z][a-z]{2},? (?:[A-Z][a-z]{2}| ?\d)|"
     r"\[ *[-+]?\d+\.\d+\]|\[[A-Z][a-z]{2} |\d+,\d+,\d+,|[a-z]+ *:[a-z]+ *: |\{ ?\")"
@@ -83,7 +89,10 @@ def _shape(name: str) -> str:
     pattern = SHAPES[name]
     # DuckDB gives the names to the groups by their order
     parts = re.findall(r"\?P<(\w+)>", pattern)
-    return f"regexp_extract(text, '{pattern}', {parts}) as {name}"
+    first, end = _BEGINS_BETWEEN[name]
+    return (
+        f"case when text >= '{first}' and text < '{end}' then regexp_extract(text, '{pattern}', {parts}) end as {name}"
+    )
 
 
 def _first(part: str, *shapes: str) -> str:
@@ -93,7 +102,7 @@ def _first(part: str, *shapes: str) -> str:
 
 def _unless_dmesg(value: str) -> str:
     """Return SQL for a value that dmesg does not print: `EDAC MC0: 1 UE ...` begins with no host and no tag."""
-    return f"case when dmesg_iso.stamp = '' then {value} end"
+    return f"case when coalesce(dmesg_iso.stamp, '') = '' then {value} end"
 
 
 def _seconds(uptime: str) -> str:
@@ -226,8 +235,13 @@ with stamped as (
         {undated.in_leap_year("month_stamp")} as leap_year_time,
         try_strptime(ctime_stamp, '%a %b %d %H:%M:%S %Y') as ctime_time
     from kernel_texts as texts
-    asof left join kernel_years as years
-        on years.file_id = texts.file_id and years.line_number <= texts.line_number
+    left join (
+        select undated.file_id, undated.line_number, kernel_years.year_anchor
+        from (select file_id, line_number from kernel_texts where month_stamp is not null) as undated
+        asof join kernel_years
+            on kernel_years.file_id = undated.file_id and kernel_years.line_number <= undated.line_number
+    ) as years
+        on years.file_id = texts.file_id and years.line_number = texts.line_number
 ),
 local_times as (
     select

@@ -88,7 +88,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         prepare=[
             _candidates(patterns),
             *kernel_lines.message_steps("kernel_candidates", zone, are_printed="printed" in batch.dialects),
-            _classified(rules),
+            *_classified(rules),
             BOOTS,
             _outcomes(rules),
             STATED_TIMES,
@@ -160,45 +160,55 @@ select file_id, line_number, line, false as is_relevant
 from sampled_lines anti join found using (file_id, line_number)"""
 
 
-def _is_last_of_three(message: str) -> str:
-    return f"contains({message}, 'fallen off the bus and is not')"
-
-
-def _classified(rules: Sequence[KernelRule]) -> str:
-    # "fallen off the bus" may come as three lines; only with the third is the first one a fault.
-    nearby = "over (partition by file_id, host, is_relevant order by line_number)"
-    return f"""
-create or replace temp table kernel_classified as
+def _classified(rules: Sequence[KernelRule]) -> list[Step]:
+    named = f"""
+create or replace temp table kernel_named as
 with named as (
     select *, case when is_relevant then {kernel_rules.rule_of(rules, "message", "tag")} end as rule
     from kernel_unwrapped
     inner join kernel_candidates using (file_id, line_number)
-),
--- Beside it, DuckDB would plan every pattern once more for each kind, which takes a second.
-kinds as (
-    select
-        *,
-        {kernel_rules.kind_of(rules, "rule")} as kind,
-        starts_with(message, 'NVRM: The NVIDIA GPU') as is_first_of_three,
-        starts_with(message, 'NVRM:')
-        and (contains(message, 'installed in this system has') or {_is_last_of_three("message")}) as is_tail
-    from named
-),
-neighbours as (
-    select
-        *,
-        concat(lead(message, 1, '') {nearby}, lead(message, 2, '') {nearby}) as next_messages,
-        'fell_off_bus' in (lag(kind, 1, '') {nearby}, lag(kind, 2, '') {nearby}) as is_after_first
-    from kinds
 )
+-- Beside it, DuckDB would plan every pattern once more for each kind, which takes a second.
 select
-    * exclude (kind, line, next_messages, is_after_first),
-    case
-        when kind <> 'fell_off_bus'
-            or (not is_first_of_three or {_is_last_of_three("next_messages")})
-            and not (is_tail and is_after_first) then kind
-    end as kind
-from neighbours"""
+    * exclude (line),
+    {kernel_rules.kind_of(rules, "rule")} as kind,
+    starts_with(message, 'NVRM: The NVIDIA GPU') as is_first_of_three,
+    coalesce(contains(message, 'fallen off the bus and is not'), false) as is_last_of_three,
+    starts_with(message, 'NVRM:')
+    and (contains(message, 'installed in this system has') or is_last_of_three) as is_tail
+from named"""
+    return [named, _INCOMPLETE, _CLASSIFIED]
+
+
+# "fallen off the bus" may come as three lines; only with the third is the first one a fault.
+_INCOMPLETE = """
+create or replace temp table kernel_incomplete as
+select file_id, line_number
+from (
+    select
+        file_id,
+        line_number,
+        kind,
+        is_tail,
+        not is_first_of_three
+        or lead(is_last_of_three, 1, false) over nearby
+        or lead(is_last_of_three, 2, false) over nearby as is_told,
+        'fell_off_bus' in (lag(kind, 1, '') over nearby, lag(kind, 2, '') over nearby) as is_after_first
+    from kernel_named
+    where
+        is_relevant
+        and file_id in (select file_id from kernel_named where is_first_of_three or is_tail)
+    window nearby as (partition by file_id, host order by line_number)
+)
+where kind = 'fell_off_bus' and (is_told and not (is_tail and is_after_first)) is not true"""
+
+_CLASSIFIED = """
+create or replace temp view kernel_classified as
+select
+    named.* exclude (is_last_of_three) replace (case when incomplete.file_id is null then named.kind end as kind)
+from kernel_named as named
+left join kernel_incomplete as incomplete
+    on incomplete.file_id = named.file_id and incomplete.line_number = named.line_number"""
 
 
 # Within one boot every line with both a date and an uptime tells when the uptime began.
@@ -215,7 +225,7 @@ with lines_of_boot as (
         message,
         sum((kind is not distinct from 'boot')::integer) over (partition by file_id, host order by line_number) as boot
     from kernel_classified
-    where uptime_seconds < 1e10
+    where uptime_seconds < 1e10 and file_id in (select file_id from kernel_classified where occurred_at is null)
 ),
 anchors as (
     select

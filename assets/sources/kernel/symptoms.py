@@ -22,17 +22,17 @@ def symptoms(messages: str) -> str:
         "case when contains(xid.rest, ', Ch ') then regexp_extract(xid.rest, 'name=(.*?), Ch ', 1) "
         "else regexp_extract(xid.rest, 'name=([^,]*)', 1) end"
     )
+    devices = f"regexp_extract_all(message, '\\b{_ADDRESS.replace('(', '(?:')}(?:\\.\\d)?\\b')"
     return f"""
 with parts as (
     select
         *,
         regexp_extract(case when kind = 'xid' then message else '' end, '{_XID}', {_PARTS}) as xid,
-        regexp_extract(case when kind = 'sxid' then message else '' end, '{_SXID}', {_SXID_PARTS}) as sxid,
-        regexp_extract_all(message, '\\b{_ADDRESS.replace("(", "(?:")}(?:\\.\\d)?\\b') as devices
+        regexp_extract(case when kind = 'sxid' then message else '' end, '{_SXID}', {_SXID_PARTS}) as sxid
     from ({messages})
 )
 select
-    * exclude (xid, sxid, devices),
+    * exclude (xid, sxid),
     try_cast(coalesce(nullif(xid.code, ''), nullif(sxid.code, '')) as integer) as code,
     lower(coalesce(
         nullif(right(xid.domain, 4) || ':' || xid.bus || ':' || xid.device, '::'),
@@ -41,7 +41,9 @@ select
         -- a machine check is told in several lines, of which few name a device
         case
             when kind <> 'mce'
-                then regexp_extract(devices[-1], '([0-9a-fA-F]{{4}}:[0-9a-fA-F]{{2}}:[0-9a-fA-F]{{2}})(?:\\.\\d)?$', 1)
+                then regexp_extract(
+                    {devices}[-1], '([0-9a-fA-F]{{4}}:[0-9a-fA-F]{{2}}:[0-9a-fA-F]{{2}})(?:\\.\\d)?$', 1
+                )
         end
     )) as pci_address,
     try_cast(nullif(xid.gpu_instance, '') as integer) as mig_gpu_instance,

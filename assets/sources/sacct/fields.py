@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from assets.sources.sacct.columns import FIELDS, TEXTS
 from assets.sources.sacct.layout import Layout
+from assets.sql import literal
 
 
 def places_of_list(layout: Layout) -> str:
@@ -70,14 +71,26 @@ def no_texts() -> str:
     )
 
 
+_PLAIN_OPTIONS = r"^[\w./-]+( --[a-z-]+=[\w.,:/=%+@-]*)*? (-x|--exclude)"
+_FIRST_EXCLUSION = r"^( (?:-x[= ]?|--exclude[= ])[\w.,\[\]-]+)(?: [!#-&(-\[\]-~]*)*$"
+"""The first exclusion of several words, none of which is quoted."""
+
+
 def exclusion_text() -> str:
     """Return SQL for what a submit line says about exclusions, NULL when nothing; far fewer are distinct than lines.
 
-    Long options with their value (`--name=value`) in front of the first exclusion cannot change what is excluded.
+    Long options with their value (`--name=value`) in front of the first exclusion cannot change what is excluded, nor
+    can what stands behind the last one.
     """
     text = TEXTS["SubmitLine"]
     first = f"least(nullif(instr({text}, ' -x'), 0), nullif(instr({text}, ' --exclude'), 0))"
-    return rf"""case when contains({text}, ' -x') or contains({text}, ' --exclude') then
-        case when regexp_matches({text}, '^[\w./-]+( --[a-z-]+=[\w.,:/=%+@-]*)*? (-x|--exclude)')
-            then '-' || substr({text}, {first}) else {text} end
+    only = f"regexp_extract(substr({text}, {first}), {literal(_FIRST_EXCLUSION)}, 1)"
+    behind = f"substr({text}, {first} + length({only}))"
+    return f"""case when {_excludes(text)} then
+        case when regexp_matches({text}, {literal(_PLAIN_OPTIONS)})
+            then '-' || if({_excludes(behind)}, substr({text}, {first}), {only}) else {text} end
     end"""
+
+
+def _excludes(text: str) -> str:
+    return f"(contains({text}, ' -x') or contains({text}, ' --exclude'))"

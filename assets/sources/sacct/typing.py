@@ -36,7 +36,9 @@ def _job_number(raw: str, shown: str) -> str:
     """
     is_part = rf"regexp_full_match({shown}, '\d+([_+]\d+)+')"
     made = f"case when {is_part} then {LARGEST_ID} + md5_number_lower({shown}) % {LARGEST_ID} end"
-    number = "case when ltrim({0}, '0123456789') = '' then try_cast({0} as bigint) end"
+    cast = "try_cast({0} as bigint)"
+    # what nearly all are is tested first, in a fraction of the time
+    number = f"case when {cast} >= 0 and {cast}::varchar = {{0}} or ltrim({{0}}, '0123456789') = '' then {cast} end"
     return f"coalesce({number.format(raw)}, {number.format(shown)}, ({made})::bigint)"
 
 
