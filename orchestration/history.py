@@ -30,6 +30,8 @@ class EventHistory(SqliteEventLogStorage):
         self._engines: dict[str, Engine] = {}
         self._one_at_a_time = threading.RLock()
         self._tables: set[str] = set()
+        self._columns: set[str] = set()
+        self._indexes: set[str] = set()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -47,6 +49,22 @@ class EventHistory(SqliteEventLogStorage):
         if table_name not in self._tables and super().has_table(table_name):
             self._tables.add(table_name)
         return table_name in self._tables
+
+    def _has_asset_key_col_on_connection(self, conn: Connection, column_name: str) -> bool:
+        """Look for a column until it is there: Dagster lists the columns anew several times for each event."""
+        if column_name not in self._columns and super()._has_asset_key_col_on_connection(conn, column_name):
+            self._columns.add(column_name)
+        return column_name in self._columns
+
+    def has_asset_key_col(self, column_name: str) -> bool:
+        """As above, without a transaction."""
+        return column_name in self._columns or super().has_asset_key_col(column_name)
+
+    def has_secondary_index(self, name: str) -> bool:
+        """Look for an index until it is there: Dagster asks each time it reads about assets."""
+        if name not in self._indexes and super().has_secondary_index(name):
+            self._indexes.add(name)
+        return name in self._indexes
 
     def run_connection(self, run_id: str | None = None) -> AbstractContextManager[Connection]:
         """Begin a transaction on the file of a run."""

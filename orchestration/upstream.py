@@ -2,8 +2,10 @@
 
 | patch | gains | upstream |
 |---|---|---|
+| dagster-dbt: no dbt in this process | 1 s of each refresh | none found |
 | dagster-dbt: no `dbt --version` as a process | 4 s of each build | dbt-core#6085 (it is slow), closed |
 | dagster-dbt: no dbt adapter in this process | 2 s of each build | none found |
+| dbt: no settings are compared with their JSON schemas | a fifth of dbt's start | none found |
 | dbt: no message is made of an event that no log takes | a sixth of dbt's own time | none found |
 
 `tests/orchestration/test_upstream.py` fails when a private part that is patched here is gone, or when what a patch
@@ -12,7 +14,9 @@ avoids no longer happens. Packages are imported inside the functions, as dbt's p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Any
@@ -21,6 +25,24 @@ if TYPE_CHECKING:
     from dagster_dbt import DbtCliResource
     from dbt_common.events.base_types import BaseEvent, EventLevel
     from packaging.version import Version
+
+
+@contextmanager
+def without_dbt() -> Iterator[None]:
+    """Have dagster-dbt, imported in the block, find no dbt-core, as where dbt Fusion is installed.
+
+    It starts dbt as a process and needs its package for two things only: selections of nodes other than all, and the
+    adapter.
+    """
+    name = "dbt.version"
+    before = sys.modules.get(name)
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+        if before is not None:
+            sys.modules[name] = before
 
 
 def fast_dbt_resource(**arguments: Any) -> DbtCliResource:
@@ -64,3 +86,13 @@ def skip_unwanted_events() -> None:
             fire_event(self, e, level, *others, **named)
 
     EventManager.fire_event = fire_wanted  # type: ignore[method-assign]
+
+
+def skip_schemas_of_settings() -> None:
+    """Have dbt not compare the project, the profile and their parts with JSON schemas, which it makes first.
+
+    `dbt parse` does so whenever a file of the project has changed.
+    """
+    from dbt_common.dataclass_schema import dbtClassMixin
+
+    dbtClassMixin.validate = classmethod(lambda cls, data: None)  # type: ignore[assignment, method-assign]

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from orchestration.environment import PUBLICATION, WAREHOUSE, collect_garbage_seldom
-from orchestration.upstream import skip_unwanted_events
+from orchestration.upstream import skip_schemas_of_settings, skip_unwanted_events
 
 RESULTS_ONLY = "--no-write-json"
 """dbt writes the manifest twice in each build, which takes a tenth of its time. With this it writes no JSON at all."""
@@ -20,7 +20,10 @@ RESULTS_ONLY = "--no-write-json"
 def main() -> None:
     """Run dbt on the files that the environment names; its arguments are those of the process."""
     collect_garbage_seldom()
+    arguments = sys.argv[1:]
     skip_unwanted_events()
+    if "build" in arguments:
+        skip_schemas_of_settings()
     folder = Path(os.environ[WAREHOUSE]).parent
     os.chdir(folder)
     for name in (WAREHOUSE, PUBLICATION):
@@ -28,7 +31,6 @@ def main() -> None:
     from dbt.artifacts.schemas.run import RunExecutionResult
     from dbt.cli.main import dbtRunner
 
-    arguments = sys.argv[1:]
     done = dbtRunner().invoke(arguments)
     if isinstance(done.result, RunExecutionResult) and RESULTS_ONLY in arguments:
         done.result.write(str(Path(os.environ["DBT_TARGET_PATH"], "run_results.json")))

@@ -1,9 +1,4 @@
-"""`faultline plan`: golden values, the measured rate with its doubt, and that it answers at once."""
-
-import json
-import os
-import subprocess
-import sys
+"""`faultline plan`: golden values, and the measured rate with its doubt."""
 
 import duckdb
 import pytest
@@ -12,7 +7,6 @@ from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.model.month_variation import month_variation
 from assets.warehouse import Warehouse
-from orchestration.home import PROJECT
 from orchestration.reading.published import published
 from orchestration.reading.run_to_plan import minutes_of
 from tests.estimates.five_clusters import read
@@ -221,21 +215,6 @@ class TestRun:
     def test_what_is_no_duration_is_refused(self, text):
         with pytest.raises(ValueError, match="is no duration; write 30s, 5m or 1h"):
             minutes_of(text)
-
-
-def test_it_starts_without_the_heavy_rooms():
-    """Dagster and pandas take longer to import than the answer takes to compute."""
-    program = (
-        "import sys\nfrom orchestration.cli import app\n"
-        "app(['plan', '--gpus', '16384', '--rate', '6.5', '--json'], standalone_mode=False)\n"
-        "print([name for name in ('pandas', 'dagster', 'dbt', 'scipy.stats') if name in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True,
-        env=os.environ | {"PYTHONPATH": str(PROJECT)},
-    )  # fmt: skip
-    assert json.loads(done.stdout)["mttf_hours"] == pytest.approx(1.803, abs=1e-3)
-    assert done.stderr.strip() == "[]"
 
 
 def test_the_published_file_is_not_touched(home, run):

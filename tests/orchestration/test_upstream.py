@@ -5,19 +5,22 @@ works.
 """
 
 import io
+import subprocess
 import sys
 from importlib.metadata import version
 
 import pytest
 from dagster_dbt import DbtCliResource
 from dagster_dbt.core import resource as dagster_dbt_resource
+from dbt_common.dataclass_schema import dbtClassMixin
 from dbt_common.events import event_manager
 from dbt_common.events.base_types import EventLevel, msg_from_base_event
 from dbt_common.events.event_manager import EventManager
 from dbt_common.events.logger import LineFormat, LoggerConfig
 from dbt_common.events.types import Note
+from dbt_common.helper_types import NoValue
 
-from orchestration.upstream import fast_dbt_resource, skip_unwanted_events
+from orchestration.upstream import fast_dbt_resource, skip_schemas_of_settings, skip_unwanted_events
 
 
 def manager(level: EventLevel) -> tuple[EventManager, io.StringIO]:
@@ -84,3 +87,25 @@ def test_dagster_dbt_runs_a_process_for_dbts_version_and_the_patch_does_not(tmp_
     assert len(started) == 1
     assert str(fast_dbt_resource(**folders)._cli_version) == version("dbt-core")
     assert len(started) == 1
+
+
+@pytest.mark.parametrize(("block", "is_imported"), [("without_dbt()", False), ("contextlib.nullcontext()", True)])
+def test_dagster_dbt_imports_dbt_and_the_patch_has_it_find_none(block, is_imported):
+    code = (
+        "import contextlib, sys; from orchestration.upstream import without_dbt\n"
+        f"with {block}: from dagster_dbt import DbtCliResource, dbt_assets\n"
+        "print('dbt.contracts.results' in sys.modules); import dbt.version"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(is_imported)
+
+
+def test_dbt_compares_settings_with_a_schema_and_the_patch_does_not(monkeypatch):
+    made = []
+    monkeypatch.setattr(dbtClassMixin, "json_schema", classmethod(lambda cls: made.append(cls) or {"type": "object"}))
+    monkeypatch.setattr(dbtClassMixin, "validate", dbtClassMixin.__dict__["validate"])
+    NoValue.validate({})
+    assert made == [NoValue]
+    skip_schemas_of_settings()
+    NoValue.validate({})
+    assert made == [NoValue]

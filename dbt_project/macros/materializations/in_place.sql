@@ -1,0 +1,56 @@
+{#- Tables and views are made under their own names, in one statement. dbt-duckdb makes them under another name, renames
+    the old one and the new one, and drops the old one: four statements more for each, which is a tenth of dbt's time
+    where there are few rows. Nobody reads these files while they are built. -#}
+{% materialization table, adapter='duckdb', supported_languages=['sql', 'python'] %}
+    {%- set target_relation = this.incorporate(type='table') -%}
+    {%- set language = model['language'] -%}
+    {%- set drop_old = make_way(target_relation, language) -%}
+    {{- run_hooks(pre_hooks, inside_transaction=True) -}}
+    {%- call statement('main', language=language) -%}
+        {{- drop_old -}}
+        {{- create_table_as(False, target_relation, compiled_code, language) -}}
+    {%- endcall -%}
+    {{- finish(target_relation) -}}
+    {{ return({'relations': [target_relation]}) }}
+{% endmaterialization %}
+
+
+{% materialization view, adapter='duckdb' %}
+    {%- set target_relation = this.incorporate(type='view') -%}
+    {%- set drop_old = make_way(target_relation) -%}
+    {{- run_hooks(pre_hooks, inside_transaction=True) -}}
+    {%- call statement('main') -%}
+        {{- drop_old -}}
+        {{- get_create_view_as_sql(target_relation, sql) -}}
+    {%- endcall -%}
+    {{- finish(target_relation) -}}
+    {{ return({'relations': [target_relation]}) }}
+{% endmaterialization %}
+
+
+{#- The statement that drops what has the name now. What the same statement cannot drop, or not as part of Python, is
+    dropped first. -#}
+{% macro make_way(target_relation, language='sql') %}
+    {%- set existing_relation = load_cached_relation(this) -%}
+    {%- if language == 'sql' and existing_relation.type == target_relation.type -%}
+        {{ return('drop ' ~ target_relation.type ~ ' ' ~ target_relation ~ ';\n') }}
+    {%- endif -%}
+    {{- drop_relation_if_exists(existing_relation) -}}
+    {{ return('') }}
+{% endmacro %}
+
+
+{% macro finish(target_relation) %}
+    {%- do persist_docs(target_relation, model) -%}
+    {{- run_hooks(post_hooks, inside_transaction=True) -}}
+    {%- do adapter.commit() -%}
+{% endmacro %}
+
+
+{#- dbt-duckdb looks for the columns of each relation first. Those of a contract are there. -#}
+{% macro duckdb__alter_column_comment(relation, column_dict) %}
+    {%- for column in column_dict.values() %}
+    comment on column {{ relation }}.{{ adapter.quote(column['name']) }} is
+        {{ duckdb_escape_comment(column['description']) }};
+    {%- endfor %}
+{% endmacro %}
