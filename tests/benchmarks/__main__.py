@@ -58,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--check-lines", type=int, help="size of the raw check logs, 0 for none [20 million from scale 1 on, else 1]"
     )
+    options.add_argument("--without-capture", action="store_true", help="leave the refresh of the capture out")
     options.add_argument(
         "--spark", type=scales, default="", metavar="LIST", help=f"scales of `{DAILY.name}` to build on Spark [none]"
     )
@@ -76,6 +77,8 @@ def _as_typed(options: argparse.Namespace) -> str:
         typed.append(f"--runs {options.runs}")
     if options.check_lines is not None:
         typed.append(f"--check-lines {options.check_lines}")
+    if options.without_capture:
+        typed.append("--without-capture")
     if options.spark:
         typed.append(f"--spark {','.join(map(str, options.spark))}")
     if options.keep:
@@ -126,7 +129,7 @@ def _measure(options: argparse.Namespace, found: Results, work: Path, say: suite
     lines = options.check_lines
     if lines is None:
         lines = 0 if not options.scales else MANY_CHECK_LINES if max(options.scales) >= 1 else FEW_CHECK_LINES
-    if options.scales:
+    if options.scales and not options.without_capture:
         found.fixed, found.fixed_steps = suite.run_fixed(work, say)
     if lines:
         found.checks = suite.run_checks(work, lines, options.runs, say)

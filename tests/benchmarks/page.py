@@ -45,9 +45,9 @@ NOTES = """## How to read it
 * **Pace** is how long the same small piece of arithmetic took just before and after a stage, 1 where it was quickest.
   At 1.3 something else had a part of the processor: the seconds of that row are too high, and its ratio as well
   unless the floor ran at the same pace.
-* **Load** is how many processes of the machine wanted one of its processors in the minute before a stage; `-` where it
-  was not kept. Above the number of processors, wall time says nothing, and CPU time is some tenths too high for floor
-  and refresh alike: only their ratio holds.
+* **Load** is how many processes of the machine wanted one of its processors in the minute before a stage. Rows without
+  it are of an earlier version of the code, on a machine that did nothing else. Above the number of processors, wall
+  time says nothing, and CPU time is some tenths too high for floor and refresh alike: only their ratio holds.
 * **CPU and memory by model** are from one more full refresh, on one thread, where nothing runs beside a model: dbt says
   when each ran, and the samples what the refresh used and held meanwhile. Memory is that of the whole process, with
   what DuckDB still holds of earlier models.
@@ -203,14 +203,18 @@ def _stages(scale: Scale, quickest: float) -> Iterable[tuple[str, ...]]:
             f"{cost.peak_mb / 1000:.2f}",
             "-" if disk is None else _megabytes(disk),
             f"{cost.reference_seconds / quickest:.2f}" if quickest else "-",
-            "-" if cost.load is None else f"{cost.load:.1f}",
+            _load(cost),
         )
+
+
+def _load(cost: Cost) -> str:
+    return "-" if cost.load is None else f"{cost.load:.1f}"
 
 
 def _fixed(cost: Cost, steps: dict[str, float]) -> Iterable[str]:
     yield (
         f"Refresh of the committed capture: {_seconds(cost.wall_seconds)} s wall, {_seconds(cost.cpu_seconds)} s CPU,"
-        f" {cost.peak_mb / 1000:.2f} GB.\n"
+        f" {cost.peak_mb / 1000:.2f} GB, load {_load(cost)}.\n"
     )
     if steps:
         yield table(
