@@ -42,9 +42,7 @@ READ_BY_ESTIMATES: dict[str, Columns] = {
         "probability": "double",
     },
     "intermediate.int_covered_node_days": {"cluster_id": "varchar", "day_date": "date", "node_days": "double"},
-    "staging.stg_config__xid_rules": {"cluster_id": "varchar", "failure_category": "varchar"},
-    "staging.stg_config__kernel_rules": {"cluster_id": "varchar", "failure_category": "varchar"},
-    "staging.stg_config__node_reason_rules": {"cluster_id": "varchar", "failure_category": "varchar"},
+    "staging.stg_config__rules": {"cluster_id": "varchar", "kind": "varchar", "failure_category": "varchar"},
     "seeds.kernel_rules": {
         "vendor": "varchar",
         "is_event": "boolean",

@@ -38,7 +38,8 @@ select
     'nvidia' as gpu_vendor,
     failure_category,
     false as repeats_kernel
-from staging.stg_config__xid_rules
+from staging.stg_config__rules
+where kind = 'xid'
 union
 select
     cluster_id,
@@ -46,7 +47,8 @@ select
     null as gpu_vendor,
     failure_category,
     false as repeats_kernel
-from staging.stg_config__kernel_rules
+from staging.stg_config__rules
+where kind = 'kernel'
 union
 select
     cluster_id,
@@ -91,7 +93,8 @@ select
     null as gpu_vendor,
     failure_category,
     false as repeats_kernel
-from staging.stg_config__node_reason_rules
+from staging.stg_config__rules
+where kind = 'node_reason'
 union
 -- What was found could be seen.
 select

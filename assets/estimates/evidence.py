@@ -28,9 +28,7 @@ METHOD_VERSION_COLUMN = Column(
 SIGNATURES = (
     "marts.agg_check_introductions.failure_category",
     "marts.fct_health_events.source",
-    "staging.stg_config__xid_rules.failure_category",
-    "staging.stg_config__kernel_rules.failure_category",
-    "staging.stg_config__node_reason_rules.failure_category",
+    "staging.stg_config__rules.failure_category",
 )
 """Which kind of log can show which cause."""
 HAS_ENOUGH_DATA = Column(

@@ -33,7 +33,7 @@ def test_seeds_are_judged_here_and_not_in_each_refresh(results, testbed_home):
         judged = {name for (name,) in con.execute("select check_name from ops.checks").fetchall()}
     assert not of_seeds & judged
     # It looks up a seed, but what it judges are a cluster's own settings.
-    assert "rows_of_stg_config__xid_rules_are_valid" in judged
+    assert "rows_of_stg_config__rules_are_valid" in judged
 
 
 SUBTLE = {

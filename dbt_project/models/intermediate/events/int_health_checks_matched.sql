@@ -2,7 +2,8 @@ with
 
 rules as (
 
-    select * from {{ ref('stg_config__health_check_rules') }}
+    select * from {{ ref('stg_config__rules') }}
+    where kind = 'health_check'
 
 ),
 

@@ -39,7 +39,8 @@ xids as (
 
 site_xids as (
 
-    select * from {{ ref('stg_config__xid_rules') }}
+    select * from {{ ref('stg_config__rules') }}
+    where kind = 'xid'
 
 ),
 

@@ -21,13 +21,15 @@ xids as (
 
 site_xids as (
 
-    select * from {{ ref('stg_config__xid_rules') }}
+    select * from {{ ref('stg_config__rules') }}
+    where kind = 'xid'
 
 ),
 
 site_rules as (
 
-    select * from {{ ref('stg_config__kernel_rules') }}
+    select * from {{ ref('stg_config__rules') }}
+    where kind = 'kernel'
 
 ),
 

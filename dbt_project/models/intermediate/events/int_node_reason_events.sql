@@ -30,7 +30,8 @@ events as (
 
 site_rules as (
 
-    select * from {{ ref('stg_config__kernel_rules') }}
+    select * from {{ ref('stg_config__rules') }}
+    where kind = 'kernel'
 
 ),
 

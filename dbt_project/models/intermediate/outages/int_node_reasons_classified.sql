@@ -26,13 +26,15 @@ clusters as (
 
 site_rules as (
 
-    select * from {{ ref('stg_config__node_reason_rules') }}
+    select * from {{ ref('stg_config__rules') }}
+    where kind = 'node_reason'
 
 ),
 
 site_check_rules as (
 
-    select * from {{ ref('stg_config__health_check_rules') }}
+    select * from {{ ref('stg_config__rules') }}
+    where kind = 'health_check'
 
 ),
 
@@ -48,7 +50,8 @@ site_checks as (
 
 site_xids as (
 
-    select * from {{ ref('stg_config__xid_rules') }}
+    select * from {{ ref('stg_config__rules') }}
+    where kind = 'xid'
 
 ),
 

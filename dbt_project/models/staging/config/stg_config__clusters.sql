@@ -27,10 +27,6 @@ select
     lemon_thresholds,
     quarantine_max_share as quarantine_max_ratio,
     annotations,
-    health_check_rules,
-    kernel_rules,
-    node_reason_rules,
-    xid_rules,
     config_path,
     config_sha256
 from clusters
