@@ -56,8 +56,22 @@
 
     )
 
-    select * from {{ attempts }}
+    select
+        cluster_id,
+        attempt_id,
+        state,
+        is_terminal,
+        gpu_count,
+        started_at,
+        ended_at,
+        runtime_seconds,
+        node_count,
+        node_ids
+    from {{ attempts }}
     where
-        attempt_id in (select attempt_id from near_events)
-        or attempt_id in (select {{ het_failures }}.attempt_id from {{ het_failures }})
+        attempt_id in (
+            select attempt_id from near_events
+            union all
+            select {{ het_failures }}.attempt_id from {{ het_failures }}
+        )
 {%- endmacro %}
