@@ -21,15 +21,8 @@ def describe_test(test: Mapping[str, Any]) -> str:
     arguments = metadata.get("kwargs") or {}
     if metadata.get("name") == "rows_are_valid":
         return " ".join(_describe_rules(arguments))
-    column = arguments.get("column_name")
-    sentences = {
-        "unique": f"No value of {column} stands in two rows.",
-        "not_null": f"Every row has a value of {column}.",
-        "accepted_values": _describe_values(column, arguments.get("values") or []),
-        "relationships": f"Every value of {column} stands in {arguments.get('field')} of {_parent(arguments)}.",
-    }
     of_name = str(test["name"]).removeprefix("assert_").replace("_", " ")
-    return sentences.get(str(metadata.get("name")), f"{of_name[:1].upper()}{of_name[1:]}.")
+    return f"{of_name[:1].upper()}{of_name[1:]}."
 
 
 def _describe_rules(arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -42,7 +35,9 @@ def _describe_rules(arguments: Mapping[str, Any]) -> Iterator[str]:
         yield _describe_values(column, values)
     for reference in arguments.get("references", []):
         columns = reference["columns"]
-        yield f"Every {_and(columns)} stands in {_and(reference.get('to_columns', columns))} of {_parent(reference)}."
+        but = f" but {', '.join(reference['but'])}" if reference.get("but") else ""
+        place = f"{_and(reference.get('to_columns', columns))} of {_parent(reference)}"
+        yield f"Every {_and(columns)}{but} stands in {place}."
 
 
 def _describe_values(column: Any, values: list[Any]) -> str:
@@ -53,7 +48,7 @@ def _and(columns: str | list[str]) -> str:
     return columns if isinstance(columns, str) else " and ".join(columns)
 
 
-def _parent(arguments: Mapping[str, Any]) -> str:
+def _parent(reference: Mapping[str, Any]) -> str:
     """Return the name of the model that `to` refers to."""
-    found = _REFERENCE.search(str(arguments.get("to") or ""))
+    found = _REFERENCE.search(str(reference.get("to") or ""))
     return ".".join(re.findall(r"[\"']([^\"']+)[\"']", found[1] if found else ""))

@@ -1,6 +1,5 @@
 """Checks leave their rows in ops.checks and release the file; they stop what is downstream where no cluster is left."""
 
-
 import dagster as dg
 
 from assets.sources.intake.failing import failing_clusters, record_failures

@@ -18,7 +18,7 @@ def artifacts(tmp_path):
     def test(name, **config):
         return {
             "name": name, "schema": "dbt_test__audit", "attached_node": model, "depends_on": {"nodes": [model]},
-            "test_metadata": {"name": "not_null", "kwargs": {"column_name": "attempt_id"}}, "config": config,
+            "test_metadata": {"name": "rows_are_valid", "kwargs": {"required": ["attempt_id"]}}, "config": config,
             "description": "",
         }  # fmt: skip
 

@@ -2,7 +2,8 @@
     keys: columns, or lists of columns, that identify a row: never missing, never the same in two rows
     required: columns that are never missing
     accepted_values: for a column, the values that it may have; a missing value is accepted
-    references: columns whose values exist in another model; a row in which one is missing is not looked up
+    references: columns whose values exist in another model, `but` for a few; a row in which one is missing is not
+        looked up
     A row is found once for each rule that it breaks, with all its columns. Its cluster_id says whose failure it is. -#}
 {% test rows_are_valid(model, keys=[], required=[], accepted_values={}, references=[]) %}
 
@@ -48,6 +49,9 @@ where ({{ named }}) in (
     from {{ model }} as referring
     anti join {{ reference['to'] }} as referred
         on {% for column in columns %}referring.{{ column }} = referred.{{ to_columns[loop.index0] }}{{ ' and ' if not loop.last }}{% endfor %}
+    {%- if reference.get('but') %}
+    where referring.{{ columns[0] }} not in ('{{ reference['but'] | join("', '") }}')
+    {%- endif %}
 )
 {{ 'union all' if not loop.last }}
 {%- endfor %}

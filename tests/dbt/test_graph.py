@@ -1,0 +1,51 @@
+"""The graph of models: each layer reads the layers before it, and no chain of models is long."""
+
+import json
+from functools import cache
+
+import pytest
+
+from orchestration.dbt.build import manifest_of, prepare
+from orchestration.environment import HomeSettings
+from orchestration.home import Home
+
+MAX_DEPTH = 13
+"""Models of the longest chain. A longer one makes each change reach further, and fewer models can be left alone."""
+LAYERS = {
+    "staging": {"source"},
+    "intermediate": {"staging", "intermediate", "seeds"},
+    "marts": {"staging", "intermediate", "seeds", "marts"},
+}
+"""What the models of a layer read."""
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    """Every node of the parsed project by its id, with its layer and what it reads."""
+    home = Home.at(tmp_path_factory.mktemp("home"))
+    prepare(HomeSettings(home))
+    manifest = json.loads(manifest_of(home).read_bytes())
+    sources = {key: ("source", []) for key in manifest["sources"]}
+    return sources | {
+        key: (node["schema"], node["depends_on"].get("nodes", [])) for key, node in manifest["nodes"].items()
+    }
+
+
+def test_a_layer_reads_no_later_one(nodes):
+    wrong = {
+        f"{key} reads {read}"
+        for key, (layer, reads) in nodes.items()
+        for read in reads
+        if key.startswith("model.") and nodes[read][0] not in LAYERS[layer]
+    }
+    assert wrong == set()
+
+
+def test_no_chain_of_models_is_long(nodes):
+    @cache
+    def longest(key):
+        chains = [longest(read) for read in nodes[key][1] if read.startswith("model.")]
+        return [*max(chains, key=len, default=[]), key]
+
+    chain = max((longest(key) for key in nodes if key.startswith("model.")), key=len)
+    assert len(chain) <= MAX_DEPTH, " -> ".join(chain)
