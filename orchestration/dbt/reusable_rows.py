@@ -3,9 +3,9 @@
 Before dbt starts, the current contents of raw are compared with schema `built` of the working file, which holds what
 these models were last built from. If only records or check results changed, schema `touched` lists the affected jobs
 and the first affected moment of each check while dbt runs, and dbt builds on in the file of the last publication. In
-every other case the tables of incremental models are dropped, so that dbt builds them whole, and the publication is
-built anew in an empty file: after a refresh that published nothing, under another version of the code, with other
-settings, nodes or names, or if many records changed.
+every other case the intermediate tables are dropped, so that dbt builds them whole and no table stays of a model that
+is gone, and the publication is built anew in an empty file: after a refresh that published nothing, under another
+version of the code, with other settings, nodes or names, or if many records changed.
 This module decides nothing about single rows: the lookups that models declare do (`dbt_project/macros/incremental/`).
 """
 
@@ -142,7 +142,6 @@ def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path, *
     -------
     None, or the reason why everything has to be built anew. The publication is unchanged then; remove it.
     """
-    incremental_tables = _incremental_tables(manifest)
     con.execute("drop schema if exists touched cascade")
     with transaction(con):
         reason = "a full refresh" if is_full else _why_file_is_outdated(con) or _changed_input(con)
@@ -154,11 +153,9 @@ def prepare_reuse(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Path, *
         for name, query in {**_INPUTS, **{f"{kind}_parts": f"from {kind}_parts" for kind in _PARTS}}.items():
             con.execute(f"create table built.{name} as {query}")
         if reason is not None:
-            ((database,),) = _rows(con, "select current_database()")
-            for table in sorted(incremental_tables):
-                con.execute(f"drop table if exists {identifier(database, *table.split('.', 1))}")
+            con.execute("drop schema if exists intermediate cascade")
     if reason is None:
-        _drop_all_except(con, incremental_tables)
+        _drop_all_except(con, _incremental_tables(manifest))
     return reason
 
 
