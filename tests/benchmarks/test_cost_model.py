@@ -33,6 +33,16 @@ def found():
     return Results({"processor": "two cores"}, 1, Cost(5, 10, 400, 400), {}, sizes, [logs])
 
 
+def test_what_was_measured_beside_other_work_is_left_out(found):
+    alone = cost_model(found)
+    beside = scale("varied", "1/8", 500_000, 48_000)
+    beside.add(results.FULL, Cost(900, 900, 4000, 4000, load=9.5))
+    found.scales.append(beside)
+    assert cost_model(found) == alone
+    beside.costs[results.FULL] = [Cost(900, 900, 4000, 4000, load=1.5)]
+    assert cost_model(found) != alone
+
+
 def test_the_parts_are_found_again(found):
     night = cost_model(found).night_cpu
     assert night.fixed == pytest.approx(10)
