@@ -1,32 +1,17 @@
 {#-
     The attempts that began or ended on a node near one of the events, at most a quarter of an hour beyond the reach.
 
-    attempts: the table itself, which is read twice: a CTE would be worked out and stored first. events: CTE of
-    (cluster_id, node_id, observed_at). reaches: CTE of (cluster_id, before_seconds, after_seconds). het_failures: CTE of
-    attempts whose event may have been on a node of another component.
+    attempts: the table itself, which is read twice: a CTE would be worked out and stored first. event_quarter_hours: as
+    in evidence_near_ends. het_failures: CTE of attempts whose event may have been on a node of another component.
 -#}
-{% macro attempts_near_events(attempts, events, reaches, het_failures) -%}
+{% macro attempts_near_events(attempts, event_quarter_hours, het_failures) -%}
     with
-
-    event_quarter_hours as (
-
-        select
-            {{ events }}.cluster_id,
-            {{ events }}.node_id,
-            {{ unnest_integer_range(
-                quarter_hour(events ~ '.observed_at - ' ~ seconds_interval('cast(after_seconds as bigint)')),
-                quarter_hour(events ~ '.observed_at + ' ~ seconds_interval('cast(before_seconds as bigint)'))
-            ) }} as quarter_hour
-        from {{ events }}
-        inner join {{ reaches }} on {{ events }}.cluster_id = {{ reaches }}.cluster_id
-
-    ),
 
     -- One number for cluster, node and quarter of an hour: two that fell together would only let an attempt more through.
     event_moments as (
 
         select distinct {{ hash_columns(['cluster_id', 'node_id', 'quarter_hour']) }} as moment_key
-        from event_quarter_hours
+        from {{ event_quarter_hours }}
 
     ),
 

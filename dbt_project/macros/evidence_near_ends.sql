@@ -1,38 +1,14 @@
 {#-
     Evidence on the nodes of attempts around their ends, under the rules of attribution: inside the window, begun during
-    the attempt, and not demonstrably after it. A CTE of its own; the model has the CTEs `events` and `attempts` too.
+    the attempt, and not demonstrably after it. A CTE of its own.
 
     ends: CTE of (cluster_id, attempt_id, started_at, ended_at, window_start_at, window_end_at, node_id), a row per node.
-    reaches: CTE of (cluster_id, before_seconds, after_seconds), at least as wide as the cluster's widest window.
-
-    Written from the events' side: some thousand events, spread over the quarters of an hour in which an attempt may
-    have ended or followed, meet millions of attempts by equality; by node alone each would meet all of them.
+    attempts: CTE of those that began or ended near an event. event_quarter_hours: CTE of the events, a row for each
+    quarter of an hour in which an attempt may have ended or followed. Some thousand events meet millions of attempts by
+    equality; by node alone each would meet all of them.
 -#}
-{% macro evidence_near_ends(ends, reaches) -%}
+{% macro evidence_near_ends(ends, attempts, event_quarter_hours) -%}
     with
-
-    reaching_events as (
-
-        select
-            events.*,
-            {{ reaches }}.before_seconds,
-            {{ reaches }}.after_seconds
-        from events
-        inner join {{ reaches }} on events.cluster_id = {{ reaches }}.cluster_id
-
-    ),
-
-    event_quarter_hours as (
-
-        select
-            *,
-            {{ unnest_integer_range(
-                quarter_hour('observed_at - ' ~ seconds_interval('cast(after_seconds as bigint)')),
-                quarter_hour('observed_at + ' ~ seconds_interval('cast(before_seconds as bigint)'))
-            ) }} as quarter_hour
-        from reaching_events
-
-    ),
 
     events_in_window as (
 
@@ -40,23 +16,23 @@
             near_ends.cluster_id,
             near_ends.attempt_id,
             near_ends.ended_at,
-            event_quarter_hours.event_id,
-            event_quarter_hours.node_id,
-            event_quarter_hours.failure_category,
-            event_quarter_hours.origin,
-            event_quarter_hours.observed_at,
-            event_quarter_hours.last_ok_at,
-            event_quarter_hours.is_point_event
+            events.event_id,
+            events.node_id,
+            events.failure_category,
+            events.origin,
+            events.observed_at,
+            events.last_ok_at,
+            events.is_point_event
         from {{ ends }} as near_ends
-        inner join event_quarter_hours
+        inner join {{ event_quarter_hours }} as events
             on
-                near_ends.cluster_id = event_quarter_hours.cluster_id
-                and near_ends.node_id = event_quarter_hours.node_id
-                and {{ quarter_hour('near_ends.ended_at') }} = event_quarter_hours.quarter_hour
-                and near_ends.window_start_at <= event_quarter_hours.observed_at
-                and near_ends.window_end_at >= event_quarter_hours.observed_at
+                near_ends.cluster_id = events.cluster_id
+                and near_ends.node_id = events.node_id
+                and {{ quarter_hour('near_ends.ended_at') }} = events.quarter_hour
+                and near_ends.window_start_at <= events.observed_at
+                and near_ends.window_end_at >= events.observed_at
         -- What was broken before the attempt began is no onset during it.
-        where coalesce(near_ends.started_at <= event_quarter_hours.observed_at, true)
+        where coalesce(near_ends.started_at <= events.observed_at, true)
 
     ),
 
@@ -68,41 +44,26 @@
             started_at,
             {{ quarter_hour('started_at') }} as quarter_hour,
             {{ unnest_list('node_ids') }} as node_id
-        from attempts
+        from {{ attempts }}
         where started_at is not null
-
-    ),
-
-    preceding_quarter_hours as (
-
-        select
-            cluster_id,
-            event_id,
-            node_id,
-            observed_at,
-            {{ unnest_integer_range(
-                quarter_hour('observed_at - ' ~ seconds_interval('cast(after_seconds as bigint)')),
-                quarter_hour('observed_at')
-            ) }} as quarter_hour
-        from reaching_events
-        where is_point_event
 
     ),
 
     preceding_starts as (
 
         select
-            preceding_quarter_hours.cluster_id,
-            preceding_quarter_hours.event_id,
+            events.cluster_id,
+            events.event_id,
             starts.attempt_id,
             starts.started_at
         from starts
-        inner join preceding_quarter_hours
+        inner join {{ event_quarter_hours }} as events
             on
-                starts.cluster_id = preceding_quarter_hours.cluster_id
-                and starts.node_id = preceding_quarter_hours.node_id
-                and starts.quarter_hour = preceding_quarter_hours.quarter_hour
-                and starts.started_at <= preceding_quarter_hours.observed_at
+                starts.cluster_id = events.cluster_id
+                and starts.node_id = events.node_id
+                and starts.quarter_hour = events.quarter_hour
+                and starts.started_at <= events.observed_at
+        where events.is_point_event
 
     ),
 

@@ -41,6 +41,19 @@ reaches as (
 
 ),
 
+event_quarter_hours as (
+
+    select
+        events.*,
+        {{ unnest_integer_range(
+            quarter_hour('events.observed_at - ' ~ seconds_interval('cast(reaches.after_seconds as bigint)')),
+            quarter_hour('events.observed_at + ' ~ seconds_interval('cast(reaches.before_seconds as bigint)'))
+        ) }} as quarter_hour
+    from events
+    inner join reaches on events.cluster_id = reaches.cluster_id
+
+),
+
 named as (
 
     select distinct
@@ -53,7 +66,7 @@ named as (
 -- Most attempts neither began nor ended near an event: they are left out before anything else is asked of them.
 attempts as (
 
-    {{ attempts_near_events(ref('int_attempts'), 'events', 'reaches', 'het_failures') }}
+    {{ attempts_near_events(ref('int_attempts'), 'event_quarter_hours', 'het_failures') | indent(4) }}
 
 ),
 
@@ -144,7 +157,7 @@ end_nodes as (
 
 evidence as (
 
-    {{ evidence_near_ends('end_nodes', 'reaches') | indent(4) }}
+    {{ evidence_near_ends('end_nodes', 'attempts', 'event_quarter_hours') | indent(4) }}
 
 )
 
