@@ -8,3 +8,42 @@
 {% macro check_stream_subject(check_key, subject) -%}
     case when {{ check_key }} like 'check!_%' escape '!' then {{ check_key }} else {{ subject }} end
 {%- endmacro %}
+
+
+{#-
+    Streams by the key of the results that tell of them: the stream's own, and that of good results that name no subject,
+    which speak for all subjects that ever failed. streams: a CTE.
+-#}
+{% macro listeners_of_streams(streams) -%}
+    select
+        stream_key as heard_key,
+        false as is_hearing_good_only,
+        stream_key,
+        silence_seconds,
+        is_sticky,
+        is_message_telling
+    from {{ streams }}
+    union all
+    select
+        {{ stream_key() }} as heard_key,
+        true as is_hearing_good_only,
+        failed_stream_key as stream_key,
+        silence_seconds,
+        is_sticky,
+        is_message_telling
+    from (
+        select
+            cluster_id,
+            node_id,
+            check_stream,
+            '' as subject,
+            stream_key as failed_stream_key,
+            silence_seconds,
+            is_sticky,
+            is_message_telling
+        from {{ streams }}
+        where
+            subject != ''
+            and (check_stream in ('nhc', {{ checks_with_subjects() }}) or subject = {{ subject_of_events() }})
+    )
+{%- endmacro %}

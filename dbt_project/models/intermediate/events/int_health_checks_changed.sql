@@ -3,17 +3,25 @@
     meta={'lookups': [touched_checks('intermediate.int_node_boots')]}
 ) }}
 
+-- Long, because a result is told by the one before it: all that is asked of two results is asked of one sort.
 with
 
-streams as (
+site_rules as (
 
-    select * from {{ ref('int_health_streams') }}
+    select * from {{ ref('int_health_checks_matched') }}
 
 ),
 
-boots as (
+streams as (
 
-    select * from {{ ref('int_node_boots') }}
+    select
+        streams.*,
+        coalesce(site_rules.is_sticky, true) as is_sticky
+    from {{ ref('int_health_streams') }} as streams
+    left join site_rules
+        on
+            streams.cluster_id = site_rules.cluster_id
+            and streams.check_key = site_rules.check_key
 
 ),
 
@@ -30,45 +38,10 @@ files as (
 
 ),
 
--- A good result that names no subject speaks for all of them that ever failed.
-spoken_for as (
-
-    select
-        cluster_id,
-        node_id,
-        check_stream,
-        '' as subject,
-        stream_key as failed_stream_key,
-        silence_seconds,
-        is_sticky,
-        is_message_telling
-    from streams
-    where
-        subject != ''
-        and (check_stream in ('nhc', {{ checks_with_subjects() }}) or subject = {{ subject_of_events() }})
-
-),
-
 -- Most checks of most nodes never fail: there is nothing to follow.
 listeners as (
 
-    select
-        stream_key as heard_key,
-        false as is_hearing_good_only,
-        stream_key,
-        silence_seconds,
-        is_sticky,
-        is_message_telling
-    from streams
-    union all
-    select
-        {{ stream_key() }} as heard_key,
-        true as is_hearing_good_only,
-        failed_stream_key as stream_key,
-        silence_seconds,
-        is_sticky,
-        is_message_telling
-    from spoken_for
+    {{ listeners_of_streams('streams') | indent(4) }}
 
 ),
 
@@ -170,7 +143,7 @@ boots_of_streams as (
     select
         streams.stream_key,
         boots.booted_at
-    from boots
+    from {{ ref('int_node_boots') }} as boots
     inner join streams
         on
             boots.cluster_id = streams.cluster_id
@@ -221,34 +194,27 @@ placed_after_boot as (
 
 changed as (
 
-    select * from placed_after_boot
+    select
+        stream_key,
+        row_number() over (partition by stream_key order by observed_at, line_place) as change_number,
+        count(case when is_new_episode then 1 end) over (
+            partition by stream_key order by observed_at, line_place
+            rows between unbounded preceding and current row
+        ) as episode_number,
+        is_new_episode,
+        observed_at,
+        case when not is_new_episode then previous_observed_at end as previous_observed_at,
+        finding_key,
+        message_key,
+        job_id_raw,
+        files.file_key,
+        line_place - files.lines_before as source_line_number
+    from placed_after_boot
+    inner join files on line_place - line_place % 100000000000 = files.lines_before
     where
         (is_new_episode or is_new_meaning)
         and {{ is_touched_check('reported_at', ref('int_node_boots')) }}
 
-),
-
-counted as (
-
-    select
-        changed.stream_key,
-        row_number() over (
-            partition by changed.stream_key order by changed.observed_at, changed.line_place
-        ) as change_number,
-        count(case when changed.is_new_episode then 1 end) over (
-            partition by changed.stream_key order by changed.observed_at, changed.line_place
-            rows between unbounded preceding and current row
-        ) as episode_number,
-        changed.is_new_episode,
-        changed.observed_at,
-        case when not changed.is_new_episode then changed.previous_observed_at end as previous_observed_at,
-        changed.finding_key,
-        changed.message_key,
-        changed.job_id_raw,
-        files.file_key,
-        changed.line_place - files.lines_before as source_line_number
-    from changed
-    inner join files on changed.line_place - changed.line_place % 100000000000 = files.lines_before
 )
 
-{{ continue_numbering('counted', this, ref('int_node_boots')) }}
+{{ continue_numbering('changed', this, ref('int_node_boots')) }}

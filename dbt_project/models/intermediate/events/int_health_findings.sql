@@ -13,12 +13,6 @@ checks as (
 
 ),
 
-known_checks as (
-
-    select * from {{ ref('health_checks') }}
-
-),
-
 message_rules as (
 
     select * from {{ ref('health_check_rules') }}
@@ -31,47 +25,20 @@ site_checks as (
 
 ),
 
-xids as (
-
-    select * from {{ ref('xids') }}
-
-),
-
-site_xids as (
-
-    select * from {{ ref('stg_config__rules') }}
-    where kind = 'xid'
-
-),
-
 checks_with_message_rules as (
 
     select distinct check_key from message_rules
 
 ),
 
-telling as (
-
-    select
-        checks.cluster_id,
-        checks.check_name,
-        checks.check_key,
-        checks.check_stream,
-        checks.check_type,
-        checks.result,
-        checks.xid_codes,
-        case when rules.check_key is not null then checks.message end as telling_message
-    from checks
-    left join checks_with_message_rules as rules on checks.check_stream = rules.check_key
-
-),
-
 keyed as (
 
     select
-        *,
+        checks.*,
+        case when rules.check_key is not null then checks.message end as telling_message,
         {{ finding_key() }} as finding_key
-    from telling
+    from checks
+    left join checks_with_message_rules as rules on checks.check_stream = rules.check_key
 
 ),
 
@@ -113,10 +80,11 @@ named_by_xid as (
         coalesce(site_xids.severity, xids.severity, 'low') as severity,
         coalesce(site_xids.evidence_class, xids.evidence_class, 'B') as evidence_class
     from xid_codes_listed as listed
-    left join xids on listed.code = xids.code
-    left join site_xids
+    left join {{ ref('xids') }} as xids on listed.code = xids.code
+    left join {{ ref('stg_config__rules') }} as site_xids
         on
-            listed.cluster_id = site_xids.cluster_id
+            site_xids.kind = 'xid'
+            and listed.cluster_id = site_xids.cluster_id
             and listed.code = site_xids.code
 
 ),
@@ -189,7 +157,7 @@ named_by_check as (
         coalesce(site_checks.severity, known_checks.severity, 'low') as severity,
         coalesce(site_checks.evidence_class, known_checks.evidence_class, 'none') as evidence_class
     from findings
-    left join known_checks on findings.check_key = known_checks.check_key
+    left join {{ ref('health_checks') }} as known_checks on findings.check_key = known_checks.check_key
     left join site_checks
         on
             findings.cluster_id = site_checks.cluster_id

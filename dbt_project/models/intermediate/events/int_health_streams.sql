@@ -2,16 +2,7 @@ with
 
 checks as (
 
-    select
-        cluster_id,
-        node_id,
-        check_key,
-        {{ check_stream('check_key') }} as check_stream,
-        coalesce({{ check_stream_subject('check_key', 'subject') }}, '') as subject,
-        result,
-        observed_at,
-        unchanged_since
-    from {{ ref('stg_health__checks') }}
+    select * from {{ ref('stg_health__checks') }}
     where
         node_id is not null
         and result_quality = 'ran'
@@ -24,9 +15,18 @@ message_rules as (
 
 ),
 
-site_rules as (
+bad_results as (
 
-    select * from {{ ref('int_health_checks_matched') }}
+    select
+        cluster_id,
+        node_id,
+        check_key,
+        {{ check_stream('check_key') }} as check_stream,
+        coalesce({{ check_stream_subject('check_key', 'subject') }}, '') as subject,
+        observed_at,
+        unchanged_since
+    from checks
+    where result in ('WARN', 'CRITICAL')
 
 ),
 
@@ -35,8 +35,7 @@ failures as (
     select
         *,
         {{ stream_key() }} as stream_key
-    from checks
-    where result in ('WARN', 'CRITICAL')
+    from bad_results
 
 ),
 
@@ -59,7 +58,7 @@ good_checks as (
 
     select distinct
         cluster_id,
-        check_stream
+        {{ check_stream('check_key') }} as check_stream
     from checks
     where result = 'OK'
 
@@ -146,7 +145,6 @@ select
     cast(
         least(greatest(6 * 300 * round(coalesce(medians.gap_seconds, 86400) / 300), 1800), 86400) as integer
     ) as silence_seconds,
-    coalesce(site_rules.is_sticky, true) as is_sticky,
     message_rules.check_key is not null as is_message_telling
 from streams
 left join medians
@@ -154,7 +152,3 @@ left join medians
         streams.cluster_id = medians.cluster_id
         and streams.check_stream = medians.check_stream
 left join message_rules on streams.check_stream = message_rules.check_key
-left join site_rules
-    on
-        streams.cluster_id = site_rules.cluster_id
-        and streams.check_key = site_rules.check_key
