@@ -1,15 +1,16 @@
 {#- Tables and views are made under their own names, in one statement. dbt-duckdb makes them under another name, renames
     the old one and the new one, and drops the old one: four statements more for each, which is a tenth of dbt's time
-    where there are few rows. Nobody reads these files while they are built. -#}
+    where there are few rows. Nobody reads these files while they are built. Hooks, grants, indexes and comments are
+    those of dbt; what dbt-duckdb does for DuckLake and for foreign keys is left out. -#}
 {% materialization table, adapter='duckdb', supported_languages=['sql', 'python'] %}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set language = model['language'] -%}
     {%- set drop_old = make_way(target_relation, language) -%}
-    {{- run_hooks(pre_hooks, inside_transaction=True) -}}
     {%- call statement('main', language=language) -%}
         {{- drop_old -}}
         {{- create_table_as(False, target_relation, compiled_code, language) -}}
     {%- endcall -%}
+    {%- do create_indexes(target_relation) -%}
     {{- finish(target_relation) -}}
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
@@ -18,7 +19,6 @@
 {% materialization view, adapter='duckdb' %}
     {%- set target_relation = this.incorporate(type='view') -%}
     {%- set drop_old = make_way(target_relation) -%}
-    {{- run_hooks(pre_hooks, inside_transaction=True) -}}
     {%- call statement('main') -%}
         {{- drop_old -}}
         {{- get_create_view_as_sql(target_relation, sql) -}}
@@ -32,6 +32,8 @@
     dropped first. -#}
 {% macro make_way(target_relation, language='sql') %}
     {%- set existing_relation = load_cached_relation(this) -%}
+    {{- run_hooks(pre_hooks, inside_transaction=False) -}}
+    {{- run_hooks(pre_hooks, inside_transaction=True) -}}
     {%- if language == 'sql' and existing_relation.type == target_relation.type -%}
         {{ return('drop ' ~ target_relation.type ~ ' ' ~ target_relation ~ ';\n') }}
     {%- endif -%}
@@ -41,9 +43,11 @@
 
 
 {% macro finish(target_relation) %}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke=False) -%}
     {%- do persist_docs(target_relation, model) -%}
     {{- run_hooks(post_hooks, inside_transaction=True) -}}
     {%- do adapter.commit() -%}
+    {{- run_hooks(post_hooks, inside_transaction=False) -}}
 {% endmacro %}
 
 
