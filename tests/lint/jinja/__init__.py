@@ -47,7 +47,7 @@ def compile_macros() -> ModuleType:
     """Give a module with all macros."""
     environment = SandboxedEnvironment(extensions=["jinja2.ext.do"], keep_trailing_newline=True)
     environment.globals |= {**DBT_BUILTINS, **OF_DBT}
-    paths = sorted(MACROS.rglob("*.sql"))
+    paths = sorted(path for path in MACROS.rglob("*.sql") if "materializations" not in path.parts)
     templates = [environment.from_string(path.read_text(encoding="utf-8")) for path in paths]
     macros: dict[str, Any] = {}
     # A macro sees the names that there were when its module was made, so macros find each other by their names.

@@ -29,22 +29,13 @@ logged_by_kernel as (
 
 ),
 
--- The controller notices a reboot when the node registers again, and prints the boot time or how long ago it was.
+-- The controller notices a reboot when the node registers again.
 noticed_by_slurmctld as (
 
     select
         cluster_id,
         node_id,
-        coalesce(
-            {{ timestamp_of_epoch(
-                "cast(nullif(regexp_extract(message, " ~ regex_literal('boot_time=(\\d+)') ~ ", 1), '') as bigint)"
-            ) }},
-            logged_at - {{ seconds_interval(
-                "cast(nullif(regexp_extract(message, " ~ regex_literal('rebooted (\\d+) secs? ago')
-                ~ ", 1), '') as bigint)"
-            ) }},
-            logged_at
-        ) as booted_at
+        coalesce({{ told_boot_time() }}, logged_at) as booted_at
     from slurmctld_events
     where kind = 'node_rebooted'
 

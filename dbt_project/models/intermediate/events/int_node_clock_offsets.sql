@@ -32,15 +32,7 @@ by_controller_clock as (
     select
         cluster_id,
         node_id,
-        coalesce(
-            {{ timestamp_of_epoch(
-                "cast(nullif(regexp_extract(message, " ~ regex_literal('boot_time=(\\d+)') ~ ", 1), '') as bigint)"
-            ) }},
-            logged_at - {{ seconds_interval(
-                "cast(nullif(regexp_extract(message, " ~ regex_literal('rebooted (\\d+) secs? ago')
-                ~ ", 1), '') as bigint)"
-            ) }}
-        ) as booted_at
+        {{ told_boot_time() }} as booted_at
     from slurmctld_events
     where
         kind = 'node_rebooted'
