@@ -1,3 +1,4 @@
+-- Long, because one text meets six kinds of rules in one order, one level above the logs.
 with
 
 node_events as (

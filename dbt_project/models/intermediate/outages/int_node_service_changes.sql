@@ -1,3 +1,4 @@
+-- Long, because what the log states and what only follows from it are numbered together, one level above the logs.
 with
 
 events as (
