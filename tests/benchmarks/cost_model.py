@@ -17,8 +17,6 @@ from tests.benchmarks.results import Results, Scale
 
 TERMS = ("attempts", "node_days")
 """In the order in which they are added while there are rows for them."""
-MAX_LOAD = 3
-"""Of the machine before a stage: above it other work was beside the benchmark's, and the costs are too high to fit."""
 MAX_CONDITION = 30
 """Of the rows of terms as shares of their largest amounts: above it two terms are nearly the same."""
 
@@ -98,20 +96,12 @@ def fit(rows: Sequence[Row]) -> Fit:
 def rows_of(found: Results, value: Callable[[Scale], float | None], fixed: float | None = None) -> list[Row]:
     """Give what was measured at every scale, and what a refresh of next to nothing costs as the row without amounts."""
     rows = [] if fixed is None else [Row("capture", {}, fixed)]
-    for scale in _measured_alone(found):
+    for scale in found.scales:
         measured = value(scale)
-        if measured:
+        if measured and scale.is_measured_alone:
             amounts = {term: getattr(scale, term) for term in TERMS}
             rows.append(Row(f"{scale.workload}, scale {scale.scale}", amounts, measured))
     return rows
-
-
-def _measured_alone(found: Results) -> list[Scale]:
-    return [
-        scale
-        for scale in found.scales
-        if all((cost.load or 0) <= MAX_LOAD for runs in scale.costs.values() for cost in runs)
-    ]
 
 
 @dataclass(frozen=True)
@@ -139,7 +129,7 @@ class CostModel:
 def cost_model(found: Results) -> CostModel | None:
     """Fit everything; None where fewer than two scales were measured, or no fixed cost."""
     fixed = found.fixed
-    if fixed is None or len(_measured_alone(found)) < 2:
+    if fixed is None or sum(scale.is_measured_alone for scale in found.scales) < 2:
         return None
 
     def cpu(stage: str) -> Callable[[Scale], float | None]:

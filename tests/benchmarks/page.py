@@ -58,8 +58,9 @@ NOTES = """## How to read it
 * **Raw check logs** are made for this table: 1,000 nodes, ten checks each every five minutes, one hour in 2,000 of a
   check on a node critical. *Scan* is DuckDB's `read_json` with a filter for results that are not OK; *reader* is what a
   refresh does with `health/`, the account of every line included. Both rates include the start of Python.
-* Targets in seconds and gigabytes are those of scale 1: at a smaller scale they can be missed, but not met. Shares of
-  CPU time are judged at scale 1 alone, because at a smaller one the fixed cost is much of them.
+* Targets in seconds and gigabytes are those of scale 1: at a smaller scale they can be missed, but not met. Seconds are
+  judged only where the machine had no other work. Shares of CPU time are judged at scale 1 alone, because at a smaller
+  one the fixed cost is much of them.
 * Where the page names several commands, each measured anew what it names, on the same machine.
 """
 

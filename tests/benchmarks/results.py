@@ -19,6 +19,8 @@ NIGHTLY = "nightly increment"
 NO_OP = "no-op refresh"
 REPORT = "report alone"
 STARTS = ("query", "status", "tables")
+MAX_LOAD = 3
+"""Of the machine before a stage: above it, other work was beside that of the benchmark."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,11 @@ class Scale:
         """Give the median of a stage's runs, None if it was not run."""
         runs = self.costs.get(stage)
         return median(runs) if runs else None
+
+    @property
+    def is_measured_alone(self) -> bool:
+        """Tell whether the machine had no other work, as far as is known."""
+        return all((cost.load or 0) <= MAX_LOAD for runs in self.costs.values() for cost in runs)
 
     def ratio(self, stage: str) -> float | None:
         """Divide a stage's CPU time by the floor's."""

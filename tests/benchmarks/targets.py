@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.benchmarks import results
 from tests.benchmarks.measuring import Cost
@@ -120,7 +120,8 @@ def _of_seconds(at: Scale, scale: str) -> Iterator[Verdict]:
     if report := at.cost(results.REPORT):
         limits.append((f"report alone: within {MAX_REPORT_SECONDS} s", report.wall_seconds, MAX_REPORT_SECONDS))
     for target, seconds, limit in limits:
-        yield _of_size(at, target, f"{seconds:.2f} s {scale}", seconds <= limit)
+        verdict = _of_size(at, target, f"{seconds:.2f} s {scale}", seconds <= limit)
+        yield verdict if at.is_measured_alone else replace(verdict, is_met=None)
 
 
 def _of_growth(scales: Sequence[Scale]) -> Iterator[Verdict]:

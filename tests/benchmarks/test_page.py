@@ -74,6 +74,12 @@ def test_a_target_in_seconds_is_not_met_at_a_smaller_scale(found):
     assert judged(found, "ten questions")[1] == ("0.90 s at scale 1/16", False)
 
 
+def test_a_target_in_seconds_is_not_judged_where_the_machine_had_other_work(found):
+    assert judged(found, "ten questions")[0] == ("0.70 s at scale 1", False)
+    found.scales[1].add("query", Cost(2, 1, 80, 80, load=7.5))
+    assert judged(found, "ten questions")[0] == ("0.70 s at scale 1", None)
+
+
 def test_shares_of_cpu_time_are_judged_at_scale_1_alone(found):
     ratio, share = "times the floor's CPU time", "of the full refresh's CPU time"
     assert judged(found, ratio) == [("3.00 times at scale 1", True), ("2.25 times at scale 1/16", None)]
