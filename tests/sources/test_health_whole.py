@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import zstandard
 
-from assets.sources import left_lines
+from assets.sources import odd_lines
 from assets.sources.batch_tables import COUNTED_SKIPS, TAKEN_FILES
 from assets.sources.health import reader as health
 from assets.sources.health import whole_files as health_whole
@@ -193,7 +193,7 @@ def test_lines_that_are_no_json_at_random_places(tmp_path, monkeypatch):
     """At the top, at the end, several in a row, at the edge of what is read, and inside unchanged results."""
     generator = random.Random(7)
     monkeypatch.setattr(health_whole, "CHUNK", 1000)
-    monkeypatch.setattr(left_lines, "BLOCK", 1000)
+    monkeypatch.setattr(odd_lines, "BLOCK", 1000)
     files: dict[str, str | bytes] = {}
     odd = [ODD_LINES[name] for name in sorted(NO_JSON)]
     for number in range(12):
@@ -214,10 +214,10 @@ def test_very_many_lines_without_json_send_a_file_to_the_reader_of_lines(tmp_pat
         f"{name}.json": text([*many(400), *[ODD_LINES[name]] * 60]) for name in ("text", "not an object inside")
     }
     assert sorted(read(tmp_path, monkeypatch, files)) == sorted(files)
-    monkeypatch.setattr(left_lines, "MAX_LEFT_BYTES", 10)
+    monkeypatch.setattr(odd_lines, "MAX_LEFT_BYTES", 10)
     assert read(tmp_path / "large", monkeypatch, files) == []
     monkeypatch.undo()
-    monkeypatch.setattr(left_lines, "max_left_count", lambda line_count: 0.05 * line_count)
+    monkeypatch.setattr(odd_lines, "max_left_count", lambda line_count: 0.05 * line_count)
     assert read(tmp_path / "many", monkeypatch, files) == []
 
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 import zstandard
 
-from assets.sources import left_lines
+from assets.sources import odd_lines
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct import whole_files as sacct_whole
 from assets.warehouse import create_raw_and_ops
@@ -165,7 +165,7 @@ def test_archives_are_read_as_whole_files(tmp_path, monkeypatch):
 def test_odd_lines_at_random_places(tmp_path, monkeypatch):
     """Several in a row, some of them one record together, at the top, at the end and at the edge of what is read."""
     generator = random.Random(5)
-    monkeypatch.setattr(left_lines, "BLOCK", 1000)
+    monkeypatch.setattr(odd_lines, "BLOCK", 1000)
     files: dict[str, str | bytes] = {}
     odd = [line for name, line in ODD_LINES.items() if isinstance(line, str) and name not in NEED_LINES]
     for number in range(12):
@@ -178,13 +178,13 @@ def test_odd_lines_at_random_places(tmp_path, monkeypatch):
 
 
 def test_very_many_odd_lines_send_a_file_to_the_reader_of_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(left_lines, "max_left_count", lambda line_count: 0.05 * line_count)
+    monkeypatch.setattr(odd_lines, "max_left_count", lambda line_count: 0.05 * line_count)
     files: dict[str, str | bytes] = {
         "few.txt": text([*many(400), *["x"] * 15]),
         "many.txt": text([*many(400), *["x"] * 60]),
     }
     assert read(tmp_path, monkeypatch, files) == ["few.txt"]
-    monkeypatch.setattr(left_lines, "MAX_LEFT_BYTES", 10)
+    monkeypatch.setattr(odd_lines, "MAX_LEFT_BYTES", 10)
     assert read(tmp_path / "less", monkeypatch, files) == []
 
 

@@ -21,7 +21,7 @@ from assets.sources.health import gcm_records
 from assets.sources.health import stretches as health_stretches
 from assets.sources.intake.lines import CHUNK, is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
-from assets.sources.left_lines import BlockOfLines, LeftLines, max_left_count, see_lines
+from assets.sources.odd_lines import BlockOfLines, LeftLines, max_left_count, see_lines
 from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.sql import times
 from assets.sources.sql.database_settings import one_thread

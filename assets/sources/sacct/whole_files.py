@@ -18,7 +18,7 @@ import duckdb
 
 from assets.sources.batch_tables import LEFT_LINES
 from assets.sources.intake.clean_text import REPLACEMENT
-from assets.sources.left_lines import BlockOfLines, see_lines
+from assets.sources.odd_lines import BlockOfLines, see_lines
 from assets.sources.regular import open_regular
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.fields import field_expression, no_texts, texts_of
