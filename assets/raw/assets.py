@@ -18,6 +18,7 @@ from assets.raw.logs import log_key, observed
 from assets.sources.formats import READERS
 from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.doubt import mark_doubtful_files
+from assets.sources.intake.excluded_clusters import spare_clusters
 from assets.sources.intake.failing import SOURCES, failing_by_sources, record_failures
 from assets.sources.intake.folder import Survey
 from assets.sources.intake.loading import LoadResult, load_kinds
@@ -25,7 +26,6 @@ from assets.sources.intake.settled_accounts import unknown_names
 from assets.sources.intake.settling import settle
 from assets.sources.intake.sight import write_sight
 from assets.sources.intake.spans import write_spans
-from assets.sources.intake.sparing import spare_clusters
 from assets.sources.intake.superseding import told_of_versions
 from assets.warehouse import Warehouse
 
