@@ -17,7 +17,7 @@ from assets.raw.folder import SourcesFolder, give_privacy_key, quoting_no_log, r
 from assets.raw.logs import log_key, observed
 from assets.sources.formats import READERS
 from assets.sources.intake.clusters import write_clusters
-from assets.sources.intake.doubt import mark_doubtful_files
+from assets.sources.intake.doubtful_files import mark_doubtful_files
 from assets.sources.intake.excluded_clusters import spare_clusters
 from assets.sources.intake.failing import SOURCES, failing_by_sources, record_failures
 from assets.sources.intake.folder import Survey

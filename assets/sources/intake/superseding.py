@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from assets.sources.intake.doubt import JUDGED
+from assets.sources.intake.doubtful_files import JUDGED
 from assets.sources.intake.folder import CUT_OFF, READ, REFUSED
 from assets.sources.intake.known_files import forget_files
 from assets.sources.intake.versions import skip_superseded
