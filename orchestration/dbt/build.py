@@ -13,7 +13,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.sources.intake.failing import failing_clusters
+from assets.sources.intake.cluster_failures import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder

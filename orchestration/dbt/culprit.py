@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.intake.failing import record_failures
+from assets.sources.intake.cluster_failures import record_failures
 
 STAGE = "build"
 _OF_NO_ROWS = (

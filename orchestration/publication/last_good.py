@@ -16,7 +16,7 @@ import duckdb
 from assets.estimates import est_rate_ratios
 from assets.estimates.prepared import QUERIES, prepare
 from assets.estimates.table import write
-from assets.sources.intake.failing import failing_clusters
+from assets.sources.intake.cluster_failures import failing_clusters
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse, transaction
 from orchestration.dbt.reusable_rows import forget_what_was_built

@@ -11,9 +11,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.excluded_clusters import spare_clusters
-from assets.sources.intake.failing import failing_by_sources
 from assets.sources.intake.folder import survey
 from assets.sources.intake.loading import load_kinds
 from assets.sources.intake.settling import settle

@@ -10,7 +10,7 @@ import zstandard
 
 from assets.sources.formats import READERS
 from assets.sources.intake import batch, batch_lines
-from assets.sources.intake.failing import failing_by_sources
+from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.folder import survey
 from assets.sources.intake.known_files import forget_files, known_files, with_accounting
 from assets.sources.intake.loading import load_kinds

@@ -11,8 +11,8 @@ import pytest
 
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
+from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.clusters import write_clusters
-from assets.sources.intake.failing import failing_by_sources
 from assets.sources.intake.folder import survey
 from assets.sources.intake.known_files import known_files, with_accounting
 from assets.sources.intake.loading import load_kinds
