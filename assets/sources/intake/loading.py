@@ -59,7 +59,7 @@ def load_kinds(
     full: bool = False,
     progress: Progress = no_progress,
 ) -> dict[str, LoadResult]:
-    """Bring the raw tables of some kinds up to what the folder holds now; `settling.settle` finishes them.
+    """Bring the raw tables of some kinds up to what the folder holds now; `across_files.settle` finishes them.
 
     Batches are read side by side, whatever their kinds and clusters, but for those that need much memory.
 

@@ -40,7 +40,7 @@ RESOLVED = TempTable("node_names", {"cluster_id": "varchar", "name_as_seen": "va
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
     """Bring node ids, dispositions and counts up to date; does nothing when no table changed.
 
-    Run when all kinds are loaded. The transaction is the caller's: `sparing.spare_clusters` opens one.
+    Run when all kinds are loaded. The transaction is the caller's: `excluded_clusters.spare_clusters` opens one.
 
     Returns
     -------
