@@ -1,6 +1,6 @@
 """Account for every line in ops: it is loaded, skipped with a reason, or quarantined with a reason.
 
-A batch is accounted for here, when it is read. `settled_accounts` corrects the account when later files change it.
+A batch is accounted for here, when it is read. `account_corrections` corrects the account when later files change it.
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
+from assets.sources.intake.account_corrections import account_for_dispositions
 from assets.sources.intake.batch import run_steps
 from assets.sources.intake.folder import Survey
 from assets.sources.intake.hosts import find_hosts, set_nodes_of_hosts
 from assets.sources.intake.missing_attempts import TOLD_BY, warn_of_missing_attempts
 from assets.sources.intake.nodes import NodeNames, basic_name
-from assets.sources.intake.settled_accounts import account_for_dispositions
 from assets.sources.intake.superseding import supersede
 from assets.sources.intake.unknown_exclusions import warn_of_unknown_exclusions
 from assets.sources.intake.without_accounting import warn_of_logs_without_accounting
