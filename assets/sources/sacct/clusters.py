@@ -7,7 +7,7 @@ import duckdb
 from assets.sources.named_clusters import files_to_divide, names_another
 from assets.sources.reader import Step
 from assets.sources.sacct.columns import TEXTS
-from assets.sources.sacct.seen import seen_in
+from assets.sources.sacct.distinct_values import seen_in
 from assets.sources.settings import ClusterSettings
 
 
