@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.health import stretches
+from assets.sources.health import unchanged_results
 from assets.sources.intake import growing as reading
 from assets.sources.intake.file_batches import FileBatch, Outcome
 from tests.benchmarks import made
@@ -187,7 +187,7 @@ def test_logs_of_nodes_one_behind_the_other_are_in_no_order(tmp_path, blank) -> 
         result(node, 0, datetime(2026, 3, day, tzinfo=UTC) + timedelta(seconds=10 * number))
         for node in ("n1", "n2")
         for day in (2, 3)
-        for number in range(stretches.MOST_LINES_BEHIND // 2 + 1)
+        for number in range(unchanged_results.MOST_LINES_BEHIND // 2 + 1)
     ]
     later = results(3, [1439])
     steps = [{HEALTH: lines(*of_nodes, *blank)}, {HEALTH: lines(*of_nodes, *blank, *later)}]

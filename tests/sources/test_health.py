@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assets.sources.health import reader as health
-from assets.sources.health import stretches as health_stretches
+from assets.sources.health import unchanged_results as health_stretches
 from tests.sources.batches import TESTBED, load, read
 from tests.sources.cases import Case, cases_of, check_case
 from tests.sources.folders import PROJECT

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.health import gcm_documents, gcm_records, nhc_records
-from assets.sources.health import stretches as health_stretches
+from assets.sources.health import unchanged_results as health_stretches
 from assets.sources.health import whole_files as health_whole
 from assets.sources.health.translations import TIMED_BY_FILE, TRANSLATIONS, recognise
 from assets.sources.reader import Batch, ReadingPlan, Step

@@ -18,7 +18,7 @@ import duckdb
 
 from assets.sources.batch_tables import LEFT_LINES
 from assets.sources.health import gcm_records
-from assets.sources.health import stretches as health_stretches
+from assets.sources.health import unchanged_results as health_stretches
 from assets.sources.intake.lines import CHUNK, is_compressed
 from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
 from assets.sources.odd_lines import BlockOfLines, LeftLines, max_left_count, see_lines
@@ -54,7 +54,7 @@ TAKEN = TempTable(
 )
 """The results that are kept of the files taken; of every file one at least, as the first of a stretch is.
 
-`last_day_line` is the line of the first result of `stretches.last_day` or later; it is NULL for a file in no order.
+`last_day_line` is the line of the first result of `unchanged_results.last_day` or later, and NULL where a file has no order.
 `is_inside` marks the results of the days before that come behind that line and are not kept, `is_left` lines that are
 left to be read by lines."""
 
