@@ -10,7 +10,7 @@ import dagster as dg
 
 from orchestration.environment import HomeSettings
 from orchestration.pull.clusters import clusters_to_pull
-from orchestration.unchanged import FULL, reason_without_news
+from orchestration.skipped_runs import FULL, reason_without_news
 
 in_process = dg.in_process_executor.configured({}, config_schema={})
 """Runs every step in the process of the run, and takes no configuration from a run."""

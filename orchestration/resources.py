@@ -18,7 +18,7 @@ from orchestration.dbt.build import dbt_resource
 from orchestration.environment import HomeSettings
 from orchestration.home import code_version
 from orchestration.session import RefreshSession
-from orchestration.unchanged import HomeSources, rebuilds_all
+from orchestration.skipped_runs import HomeSources, rebuilds_all
 
 
 def resources(settings: HomeSettings, whole: Collection[dg.AssetKey] = ()) -> dict[str, Any]:

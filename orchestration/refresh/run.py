@@ -207,7 +207,7 @@ def _execute_job(settings: HomeSettings, console: Console, handler: ProgressHand
 
     from orchestration import definitions
     from orchestration.instance import open_storage, prepare_storage
-    from orchestration.unchanged import HAS_NEWS
+    from orchestration.skipped_runs import HAS_NEWS
 
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     prepare_storage(settings.home)

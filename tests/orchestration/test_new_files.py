@@ -10,7 +10,7 @@ from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.home import Home
 from orchestration.sensors import new_files as module
 from orchestration.sensors.new_files import Seen, fingerprint, new_files
-from orchestration.unchanged import HAS_NEWS
+from orchestration.skipped_runs import HAS_NEWS
 from orchestration.upkeep.lock import lock_for_a_run
 
 

@@ -11,7 +11,7 @@ from orchestration.definitions import build
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.instance import open_storage, prepare_storage
-from orchestration.unchanged import FULL, HAS_NEWS, HomeSources, reason_without_news
+from orchestration.skipped_runs import FULL, HAS_NEWS, HomeSources, reason_without_news
 
 SOME = dg.AssetKey(["estimates", "est_failure_rates"])
 
