@@ -72,7 +72,7 @@ def _done(change: Change, gone: int, deleted: list[str]) -> str:
 
 def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
     """Replace the working file by a copy with pseudonyms; return how many files kept those of an earlier key."""
-    from assets.sources.intake.hashing_again import copy_with_pseudonyms
+    from assets.sources.intake.pseudonymous_copy import copy_with_pseudonyms
     from assets.sources.privacy_key import key_id
     from assets.sources.pseudonyms import give_key
     from assets.warehouse import Warehouse, remove_file

@@ -10,7 +10,7 @@ import pytest
 from assets.sources.check_subjects import SUBJECT, SUBJECTS
 from assets.sources.formats import READERS
 from assets.sources.intake.folder import survey
-from assets.sources.intake.hashing_again import copy_with_pseudonyms
+from assets.sources.intake.pseudonymous_copy import copy_with_pseudonyms
 from assets.sources.pseudonyms import (
     COLUMNS,
     WordCutter,
