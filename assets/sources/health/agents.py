@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.health.own_form import (
+from assets.sources.health.result_lines import (
     CRITICAL,
     EVENT,
     OK,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from assets.sources.health.own_form import (
+from assets.sources.health.result_lines import (
     CRITICAL,
     OK,
     UNKNOWN,

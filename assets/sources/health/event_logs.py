@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from assets.sources.health.own_form import CRITICAL, EVENT, Result, host_of, result_line
+from assets.sources.health.result_lines import CRITICAL, EVENT, Result, host_of, result_line
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.times import CLOCK_NOISE_SECONDS
