@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assets.sources.intake.json_records import Damaged, json_records
-from assets.sources.inventory.own_form import MAX_SNAPSHOT, Node, merged
+from assets.sources.inventory.node_lines import MAX_SNAPSHOT, Node, merged
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from assets.sources.inventory.own_form import MAX_SNAPSHOT, Node, merged, node_names
+from assets.sources.inventory.node_lines import MAX_SNAPSHOT, Node, merged, node_names
 from assets.sources.nodelists import NodeListError
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings

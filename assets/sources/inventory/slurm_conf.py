@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assets.sources.errors import SourceError
-from assets.sources.inventory.own_form import Node, node_line, node_names
+from assets.sources.inventory.node_lines import Node, node_line, node_names
 from assets.sources.nodelists import NodeListError
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
