@@ -12,7 +12,7 @@ from typing import Any
 
 from assets.sources.intake.json_records import Damaged, json_records
 from assets.sources.reader import SetAside, SourceFile
-from assets.sources.sacct.own_form import damaged_line, record_line, strange_line
+from assets.sources.sacct.record_lines import damaged_line, record_line, strange_line
 from assets.sources.settings import ClusterSettings
 
 KEY = "jobs"

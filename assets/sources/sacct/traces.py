@@ -13,7 +13,7 @@ from typing import Any
 
 from assets.sources.intake.json_records import Damaged, json_records
 from assets.sources.reader import SetAside, SourceFile
-from assets.sources.sacct.own_form import WITHOUT_NODES, damaged_line, record_line, strange_line
+from assets.sources.sacct.record_lines import WITHOUT_NODES, damaged_line, record_line, strange_line
 from assets.sources.sacct.values import LARGEST_ID, STATES
 from assets.sources.settings import ClusterSettings
 from assets.sources.text_lines import cells_of, lines_of, rows_of

@@ -11,7 +11,7 @@ from assets.sources.errors import SourceError
 from assets.sources.reader import SAMPLE_CHARACTERS, Translation
 from assets.sources.sacct import completions, gcm_publications, job_documents, traces
 from assets.sources.sacct.layout import Layout
-from assets.sources.sacct.own_form import TRANSLATED, WITHOUT_NODES
+from assets.sources.sacct.record_lines import TRANSLATED, WITHOUT_NODES
 from assets.sources.settings import ClusterSettings
 
 TRANSLATIONS: Mapping[str, Translation] = {
