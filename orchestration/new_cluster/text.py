@@ -11,7 +11,7 @@ import tomllib
 from typing import Any
 
 from assets.sources.settings.described import NO_DEFAULT, Described, sections, toml_value
-from orchestration.new_cluster.asking import Facts
+from orchestration.new_cluster.slurm_facts import Facts
 from orchestration.terminal import visible
 
 WIDTH = 98

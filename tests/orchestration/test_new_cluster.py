@@ -13,7 +13,7 @@ from assets.log_kinds import LOG_KINDS
 from assets.sources.settings import Settings, read_settings
 from assets.sources.settings.described import sections
 from orchestration.cli import app
-from orchestration.new_cluster.asking import Facts, ask
+from orchestration.new_cluster.slurm_facts import Facts, ask
 from orchestration.new_cluster.text import cluster_toml
 
 PROJECT = Path(__file__).parents[2]
