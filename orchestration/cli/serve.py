@@ -32,8 +32,8 @@ def serve(
     ] = None,
 ) -> None:
     """Ask the published warehouse in a browser: ready questions and SQL, read only; only who has the token gets in."""
-    from orchestration.ui.asking import serve_questions
     from orchestration.ui.guard import Rules
+    from orchestration.ui.question_server import serve_questions
     from orchestration.ui.serving import Address, NotServing
     from orchestration.ui.tokens import Token, WeakToken
 

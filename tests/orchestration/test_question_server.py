@@ -20,10 +20,10 @@ import pytest
 from orchestration.environment import UI_TOKEN, HomeSettings
 from orchestration.home import PROJECT
 from orchestration.reading.pages import ready_questions
-from orchestration.ui import asking
-from orchestration.ui.asking import Asking
+from orchestration.ui import question_server
 from orchestration.ui.guard import Guard, Rules
 from orchestration.ui.question import MAX_ROWS, Question
+from orchestration.ui.question_server import Asking
 from orchestration.ui.tokens import Token
 from tests.patience import PATIENCE_SECONDS
 
@@ -113,7 +113,10 @@ def test_a_question_without_end_is_given_up(small_home, sql):
 
 def test_a_question_without_end_keeps_nobody_from_asking(app):
     async def beside():
-        endless = [asyncio.ensure_future(requested(app, "/answer", UNINTERRUPTIBLE)) for _ in range(asking.AT_ONCE - 1)]
+        endless = [
+            asyncio.ensure_future(requested(app, "/answer", UNINTERRUPTIBLE))
+            for _ in range(question_server.AT_ONCE - 1)
+        ]
         answer = await requested(app, "/answer", "select 42")
         waiting = [task.done() for task in endless]
         app.close()
@@ -121,11 +124,11 @@ def test_a_question_without_end_keeps_nobody_from_asking(app):
 
     answer, waiting, ended = asyncio.run(beside())
     assert json.loads(answer[2])["rows"] == [[42]] and not any(waiting)
-    assert [status for status, _, _ in ended] == [503] * (asking.AT_ONCE - 1)
+    assert [status for status, _, _ in ended] == [503] * (question_server.AT_ONCE - 1)
 
 
 def test_too_many_questions_wait_for_their_turn(app, small_home, monkeypatch):
-    monkeypatch.setattr(asking, "AT_ONCE", 1)
+    monkeypatch.setattr(question_server, "AT_ONCE", 1)
 
     async def both(app):
         return await asyncio.gather(requested(app, "/answer", UNINTERRUPTIBLE), requested(app, "/answer", "select 1"))
