@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.estimates.culprit import compute_without_culprit
+from assets.estimates.hidden_clusters import compute_without_culprit
 from assets.estimates.table import ENOUGH_DATA, read_query
 from assets.warehouse import Warehouse
 

@@ -16,7 +16,7 @@ import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.estimates.culprit import Compute, compute_without_culprit
+from assets.estimates.hidden_clusters import Compute, compute_without_culprit
 from assets.estimates.method_version import METHOD_VERSION
 from assets.model.failure_rate import RateInterval
 from assets.model.incident_counts import weighted_interval

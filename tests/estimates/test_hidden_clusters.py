@@ -3,7 +3,7 @@
 import dagster as dg
 import pytest
 
-from assets.estimates.culprit import compute_without_culprit
+from assets.estimates.hidden_clusters import compute_without_culprit
 from assets.warehouse import PUBLICATION, Warehouse
 
 
