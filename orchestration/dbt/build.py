@@ -17,9 +17,9 @@ from assets.sources.intake.cluster_failures import failing_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder
+from orchestration.dbt.build_failures import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.column_lineage import ColumnLineage, Statements, columns_of_sources
 from orchestration.dbt.command import RESULTS_ONLY
-from orchestration.dbt.culprit import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.processes import end_started, note_started
 from orchestration.dbt.results import record_dbt_results

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from orchestration.dbt.culprit import may_be_of_rows
+from orchestration.dbt.build_failures import may_be_of_rows
 from orchestration.failures import RefreshFailed
 from orchestration.home import Home
 from tests.conftest import CAPTURE, refresh
