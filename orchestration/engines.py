@@ -17,7 +17,7 @@ from assets.sql import identifier
 from assets.warehouse import transaction
 from orchestration.home import Home
 from orchestration.interruption import interruptible
-from orchestration.reading.published import ReadingError
+from orchestration.read_commands.published import ReadingError
 from orchestration.terminal import print_table, say_json
 
 

@@ -20,7 +20,7 @@ import yaml
 from assets.estimates.table import TableSpec
 from orchestration.ddl import declared_tables
 from orchestration.home import DBT_PROJECT, PROJECT
-from orchestration.reading.catalogue import ColumnListing, column_listing
+from orchestration.read_commands.catalogue import ColumnListing, column_listing
 from orchestration.terminal import write
 
 OWNERS = {

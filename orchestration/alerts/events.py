@@ -16,7 +16,7 @@ from assets.rows import rows_of
 from orchestration.alerts.ledger import Event, Ledger
 from orchestration.home import Home
 from orchestration.publication.folders import Publication, newest_publication, pinned_publication
-from orchestration.reading.published import published
+from orchestration.read_commands.published import published
 
 NEWS_DAYS = 92
 """Of a cluster that is seen for the first time, a change that is older than this at the end of its data is history."""

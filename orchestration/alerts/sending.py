@@ -21,7 +21,7 @@ from orchestration.alerts.events import events_of_publication, failure_event, st
 from orchestration.alerts.ledger import DELIVERED, FAILED, UNCERTAIN, Event, Ledger
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
-from orchestration.reading.published import ReadingError
+from orchestration.read_commands.published import ReadingError
 from orchestration.terminal import visible
 
 Say = Callable[[str], None]

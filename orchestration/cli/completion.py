@@ -33,7 +33,7 @@ def complete_clusters(context: typer.Context, incomplete: str) -> list[str]:
 
 def complete_tables(incomplete: str) -> list[str]:
     """List the tables by their full names; what is typed may begin the schema or the table's own name."""
-    from orchestration.reading.catalogue import definitions
+    from orchestration.read_commands.catalogue import definitions
 
     names = definitions()
     return _beginning(names, incomplete) or sorted(

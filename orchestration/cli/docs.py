@@ -16,6 +16,6 @@ def docs(
     as_json: JsonOption = False,
 ) -> None:
     """Print a page of the documentation, or list the pages and where they lie."""
-    from orchestration.reading.pages import show_page, show_pages
+    from orchestration.read_commands.pages import show_page, show_pages
 
     answer(lambda: show_pages(as_json) if page is None else show_page(page))

@@ -23,8 +23,8 @@ def lemons(
     as_json: JsonOption = False,
 ) -> None:
     """List the nodes to take out, with reasons and a line for Slurm; say so where the data cannot tell."""
-    from orchestration.reading import lemon_list
-    from orchestration.reading.plan import WrongQuestion
+    from orchestration.read_commands import lemon_list
+    from orchestration.read_commands.plan import WrongQuestion
 
     settings = settings_of(home)
     try:

@@ -25,6 +25,6 @@ def lineage(
     as_json: JsonOption = False,
 ) -> None:
     """Tell where a number comes from: from table to table, down to the files that were read."""
-    from orchestration.reading.lineage import show_lineage
+    from orchestration.read_commands.lineage import show_lineage
 
     answer(lambda: show_lineage(settings_of(home).home.published_file, name, as_json))

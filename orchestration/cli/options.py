@@ -54,7 +54,7 @@ def answer(call: Callable[[], Any], *, writes: bool = False) -> Any:
         The command changes files: after Ctrl-C it gets the time to undo unfinished changes.
     """
     from orchestration.interruption import run_interruptibly
-    from orchestration.reading.published import ReadingError
+    from orchestration.read_commands.published import ReadingError
 
     try:
         return run_interruptibly(call, is_patient=writes)

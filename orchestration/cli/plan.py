@@ -71,9 +71,9 @@ def plan(  # noqa: PLR0917
 
     Durations are written 30s, 5m, 1h. What you leave out is assumed: the answer names it, with what it changes.
     """
-    from orchestration.reading import plan as planning
-    from orchestration.reading.plan_lines import print_plan
-    from orchestration.reading.run_to_plan import RunToPlan, minutes_of, spares_of
+    from orchestration.read_commands import plan as planning
+    from orchestration.read_commands.plan_lines import print_plan
+    from orchestration.read_commands.run_to_plan import RunToPlan, minutes_of, spares_of
 
     if cluster is not None and rate is not None:
         raise typer.BadParameter("give --cluster or --rate, not both")
@@ -104,7 +104,7 @@ def plan(  # noqa: PLR0917
         except planning.WrongQuestion as error:
             raise typer.BadParameter(terminal.visible(str(error))) from None
     if html is not None:
-        from orchestration.reading.plan_page import plan_page
+        from orchestration.read_commands.plan_page import plan_page
 
         try:
             html.write_text(plan_page(found), encoding="utf-8")

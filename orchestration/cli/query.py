@@ -17,6 +17,6 @@ def query(
     fmt: Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="How to print the rows.")] = "table",
 ) -> None:
     """Ask the published warehouse; works while a refresh runs."""
-    from orchestration.reading.query import run_query
+    from orchestration.read_commands.query import run_query
 
     answer(lambda: run_query(settings_of(home).home.published_file, sql, fmt))

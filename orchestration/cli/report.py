@@ -51,7 +51,7 @@ def write_files(home: Home, out: Path, fresh_hours: float) -> Path:
     from assets.report.page import VEGA, build, render_files, vega_bundle
     from assets.report.queries import read_frames
     from orchestration.code_cache import cache_folder
-    from orchestration.reading.published import published
+    from orchestration.read_commands.published import published
 
     with published(home.published_file) as con:
         frames = read_frames(con)

@@ -43,7 +43,7 @@ def status(
         if not settings.home.root.is_dir():
             fail(f"there is no home {settings.home.root}; name it with --home or FAULTLINE_HOME")
         return
-    from orchestration.reading.status import show_status
+    from orchestration.read_commands.status import show_status
 
     if not answer(lambda: show_status(settings.home, as_json, settings.freshness_hours)):
         raise typer.Exit(1)

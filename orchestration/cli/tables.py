@@ -22,7 +22,7 @@ def tables(
     as_json: JsonOption = False,
 ) -> None:
     """List what is published: tables, rows, what one row is; of one table, its columns."""
-    from orchestration.reading.catalogue import show_table, show_tables
+    from orchestration.read_commands.catalogue import show_table, show_tables
 
     file = settings_of(home).home.published_file
     answer(lambda: show_table(file, table, as_json) if table else show_tables(file, as_json))
@@ -35,6 +35,6 @@ def where(
     as_json: JsonOption = False,
 ) -> None:
     """Print the file that defines a table."""
-    from orchestration.reading.catalogue import show_where
+    from orchestration.read_commands.catalogue import show_where
 
     answer(lambda: show_where(table, as_json))

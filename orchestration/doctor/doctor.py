@@ -26,8 +26,8 @@ from orchestration.instance import (
     settings_file,
 )
 from orchestration.publication.folders import leftovers, problem_of_current
-from orchestration.reading.published import ReadingError, one_line
-from orchestration.reading.status import free_of_refresh, status
+from orchestration.read_commands.published import ReadingError, one_line
+from orchestration.read_commands.status import free_of_refresh, status
 from orchestration.terminal import say_json
 from orchestration.upkeep.healing import set_aside_files
 

@@ -19,8 +19,8 @@ from assets.sql import literal
 from orchestration.doctor.findings import Finding
 from orchestration.doctor.sources import START
 from orchestration.home import Home
-from orchestration.reading.published import published
-from orchestration.reading.status import KNOWS_UNMAPPED
+from orchestration.read_commands.published import published
+from orchestration.read_commands.status import KNOWS_UNMAPPED
 
 NOT_READ = "not read"
 _PLAIN = re.compile(r'[^"$`!\\\n]*')

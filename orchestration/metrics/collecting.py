@@ -19,8 +19,8 @@ from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED, Family
 from orchestration.publication.folders import current_publication, newest_publication, pinned_publication
-from orchestration.reading.published import ReadingError, published
-from orchestration.reading.status import free_of_refresh
+from orchestration.read_commands.published import ReadingError, published
+from orchestration.read_commands.status import free_of_refresh
 from orchestration.upkeep.healing import Say
 
 if TYPE_CHECKING:

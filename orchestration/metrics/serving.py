@@ -12,7 +12,7 @@ import duckdb
 
 from orchestration.environment import HomeSettings
 from orchestration.metrics.collecting import exposition
-from orchestration.reading.published import ReadingError, one_line
+from orchestration.read_commands.published import ReadingError, one_line
 from orchestration.ui.guard import App, Guard, Receive, Rules, Scope, Send
 from orchestration.ui.serving import Address, Parts, run_server
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from assets.log_kinds import LOG_KINDS
 from orchestration.new_cluster.slurm_facts import Facts, ask, runner
 from orchestration.new_cluster.text import cluster_toml
-from orchestration.reading.published import ReadingError
+from orchestration.read_commands.published import ReadingError
 from orchestration.upkeep.permissions import WRITE_OF_OTHERS, private_files
 
 START = "$(date -d '30 days ago' +%F)"

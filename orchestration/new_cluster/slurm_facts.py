@@ -18,7 +18,7 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from orchestration.pull.host import SSH, SSH_FAILED, last_line
-from orchestration.reading.published import ReadingError
+from orchestration.read_commands.published import ReadingError
 
 SECONDS = 30
 """How long a command may take."""

@@ -11,7 +11,7 @@ from orchestration.alerts.sending import tell_if_stale, tell_of_failure
 from orchestration.environment import HomeSettings
 from orchestration.failures import explain_events, note_failure, was_interrupted_by
 from orchestration.metrics.collecting import keep_metrics
-from orchestration.reading.status import free_of_refresh
+from orchestration.read_commands.status import free_of_refresh
 
 SECONDS_BETWEEN_LOOKS = 600
 

@@ -20,7 +20,7 @@ import dagster as dg
 
 from orchestration.environment import HomeSettings
 from orchestration.jobs import refresh
-from orchestration.reading.status import free_of_refresh
+from orchestration.read_commands.status import free_of_refresh
 from orchestration.skipped_runs import HAS_NEWS, reason_without_news
 
 SECONDS_BETWEEN_TICKS = 60

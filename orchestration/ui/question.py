@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 import duckdb
 
-from orchestration.reading.catalogue import list_tables
-from orchestration.reading.published import ReadingError, one_line, published
-from orchestration.reading.query import ask, write_csv
+from orchestration.read_commands.catalogue import list_tables
+from orchestration.read_commands.published import ReadingError, one_line, published
+from orchestration.read_commands.query import ask, write_csv
 from orchestration.values import plain
 
 Wanted = Literal["rows", "csv", "tables"]

@@ -23,7 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from orchestration.environment import HomeSettings, bytes_of
 from orchestration.home import PROJECT
-from orchestration.reading.pages import ready_questions
+from orchestration.read_commands.pages import ready_questions
 from orchestration.ui.guard import Guard, Receive, Rules, Scope, Send
 from orchestration.ui.question import MAX_ROWS, Question, Wanted
 from orchestration.ui.serving import Address, Parts, run_server

@@ -17,8 +17,8 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from orchestration.reading.plan import RunToPlan, plan_on_cluster
-from orchestration.reading.published import ReadingError
+from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
+from orchestration.read_commands.published import ReadingError
 from tests.coverage.happenings import DAY, Happenings, node_name
 from tests.coverage.logs import is_exported
 from tests.coverage.truth import chances, exposed, machines

@@ -17,7 +17,7 @@ ALLOWED = {
         "definition",
     ): "DuckDB's own text of a table of the working file",
     (
-        "orchestration/reading/query.py",
+        "orchestration/read_commands/query.py",
         "sql",
     ): "the user's question, on a file that can only be read",
 }

@@ -2,8 +2,8 @@
 
 from pytest import approx
 
-from orchestration.reading.plan import RunToPlan, plan_on_cluster
-from orchestration.reading.plan_lines import lines_of
+from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
+from orchestration.read_commands.plan_lines import lines_of
 from tests.minimal.cluster import Cluster, at
 
 

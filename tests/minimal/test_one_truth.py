@@ -21,7 +21,7 @@ from assets.report.summary import write_summary
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.metrics.collecting import exposition
-from orchestration.reading.published import published
+from orchestration.read_commands.published import published
 from orchestration.refresh.outcome import read_outcome
 from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse, table

@@ -7,7 +7,7 @@ import pytest
 
 from orchestration import engines
 from orchestration.home import Home
-from orchestration.reading.published import ReadingError
+from orchestration.read_commands.published import ReadingError
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import json
 import duckdb
 import pytest
 
-from orchestration.reading.export import METADATA, export
-from orchestration.reading.published import ReadingError, published
+from orchestration.read_commands.export import METADATA, export
+from orchestration.read_commands.published import ReadingError, published
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import json
 import duckdb
 import pytest
 
-from orchestration.reading.lineage import lineage, lines_of, show_lineage
-from orchestration.reading.published import ReadingError
+from orchestration.read_commands.lineage import lineage, lines_of, show_lineage
+from orchestration.read_commands.published import ReadingError
 
 EDGES = [
     ("marts.fct_failures", "cause", "marts.fct_attempts", "state"),

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from assets.sources.errors import SourceError
-from orchestration.reading.status import status
+from orchestration.read_commands.status import status
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.refresh.run import warnings_of_report
 from orchestration.terminal import console

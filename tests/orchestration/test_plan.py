@@ -7,8 +7,8 @@ from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.model.month_variation import month_variation
 from assets.warehouse import Warehouse
-from orchestration.reading.published import published
-from orchestration.reading.run_to_plan import minutes_of
+from orchestration.read_commands.published import published
+from orchestration.read_commands.run_to_plan import minutes_of
 from tests.estimates.five_clusters import read
 
 KEYS = {

@@ -10,9 +10,9 @@ import pytest
 
 from assets.estimates import est_mttf_by_size
 from orchestration.home import PROJECT
-from orchestration.reading.catalogue import definitions, list_tables, show_table, show_tables, where
-from orchestration.reading.published import ReadingError, published
-from orchestration.reading.query import run_query
+from orchestration.read_commands.catalogue import definitions, list_tables, show_table, show_tables, where
+from orchestration.read_commands.published import ReadingError, published
+from orchestration.read_commands.query import run_query
 from tests.expectations.small_warehouse import build
 
 

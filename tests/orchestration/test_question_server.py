@@ -19,7 +19,7 @@ import pytest
 
 from orchestration.environment import UI_TOKEN, HomeSettings
 from orchestration.home import PROJECT
-from orchestration.reading.pages import ready_questions
+from orchestration.read_commands.pages import ready_questions
 from orchestration.ui import question_server
 from orchestration.ui.guard import Guard, Rules
 from orchestration.ui.question import MAX_ROWS, Question

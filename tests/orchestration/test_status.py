@@ -13,8 +13,8 @@ from orchestration.cli import app
 from orchestration.doctor.warehouse import warehouse_findings
 from orchestration.home import Home
 from orchestration.publication.folders import publish, roll_back
-from orchestration.reading.published import ReadingError
-from orchestration.reading.status import lines_of, show_status, status
+from orchestration.read_commands.published import ReadingError
+from orchestration.read_commands.status import lines_of, show_status, status
 from tests.expectations.small_warehouse import build
 
 REFUSED_NOW = """

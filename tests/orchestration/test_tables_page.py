@@ -6,7 +6,7 @@ import pytest
 
 from orchestration.ddl import declared_tables
 from orchestration.home import PROJECT
-from orchestration.reading.catalogue import definitions
+from orchestration.read_commands.catalogue import definitions
 from orchestration.tables_page import OWNERS, page
 
 PAGE = PROJECT / "docs" / "tables.md"

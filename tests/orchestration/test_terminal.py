@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from orchestration import terminal
 from orchestration.cli import app
-from orchestration.reading.query import run_query
+from orchestration.read_commands.query import run_query
 from orchestration.refresh import run as refreshing
 from orchestration.refresh.outcome import Outcome
 from orchestration.terminal import json_text, visible

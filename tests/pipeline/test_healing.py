@@ -21,7 +21,7 @@ from orchestration.doctor.doctor import doctor
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import current_publication, kept_publications, problem_of_current, publish
-from orchestration.reading.status import status
+from orchestration.read_commands.status import status
 from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
 from orchestration.upkeep import healing
@@ -265,7 +265,7 @@ def test_a_file_that_its_owner_may_not_read_is_made_readable(tmp_path, monkeypat
 
 
 def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
-    from orchestration.reading.status import show_status
+    from orchestration.read_commands.status import show_status
 
     home.published_file.write_bytes(GARBAGE)
     assert not show_status(home)

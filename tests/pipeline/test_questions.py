@@ -5,9 +5,9 @@ import sqlglot
 from sqlglot import exp
 
 from orchestration.home import PROJECT
-from orchestration.reading.pages import ready_questions
-from orchestration.reading.published import published
-from orchestration.reading.query import ask
+from orchestration.read_commands.pages import ready_questions
+from orchestration.read_commands.published import published
+from orchestration.read_commands.query import ask
 
 PAGE = (PROJECT / "docs" / "questions.md").read_text(encoding="utf-8")
 QUESTIONS = list(ready_questions().items())

@@ -12,7 +12,7 @@ from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import kept_publications, publish
 from orchestration.publication.freshness import is_up_to_date
-from orchestration.reading.status import status
+from orchestration.read_commands.status import status
 from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
 from orchestration.upkeep import healing

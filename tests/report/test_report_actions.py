@@ -16,7 +16,7 @@ from assets.report.actions import Action, actions_of, drain_command
 from assets.report.advice import RECENT_DAYS, advise
 from assets.report.queries import Frames, Own, read_frames
 from assets.warehouse import Warehouse
-from orchestration.reading.lemon_list import lines_of, list_lemons
+from orchestration.read_commands.lemon_list import lines_of, list_lemons
 from tests.recovery.month import CLUSTERS
 from tests.report.clusters import HOSTILE
 from tests.warehouses import create_tables

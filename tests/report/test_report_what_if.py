@@ -28,8 +28,8 @@ from assets.report.numbers import chance, duration, short
 from assets.report.queries import Own
 from assets.report.what_if import sizes_of, start_of, what_if, what_if_data, what_if_script, what_if_styles
 from orchestration.cli import app
-from orchestration.reading.plan import answer_at
-from orchestration.reading.run_to_plan import RunToPlan
+from orchestration.read_commands.plan import answer_at
+from orchestration.read_commands.run_to_plan import RunToPlan
 from tests.report.browser import browser, opened
 from tests.report.clusters import HOSTILE
 from tests.report.reading import Element

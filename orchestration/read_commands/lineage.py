@@ -13,8 +13,8 @@ from pathlib import Path
 
 import duckdb
 
-from orchestration.reading.catalogue import where
-from orchestration.reading.published import ReadingError, published
+from orchestration.read_commands.catalogue import where
+from orchestration.read_commands.published import ReadingError, published
 from orchestration.terminal import say_json, say_lines
 
 EDGES = "select table_name, column_name, upstream_table, upstream_column from ops.lineage order by all"

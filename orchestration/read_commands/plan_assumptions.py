@@ -13,7 +13,7 @@ from assets.model.failure_rate import RateInterval
 from assets.model.mttf import nodes_of
 from assets.model.run_plan import ASSUMED, MIN_MINUTES, plan_checkpoints
 from assets.model.spares import enough_spares
-from orchestration.reading.run_to_plan import USUAL, RunToPlan
+from orchestration.read_commands.run_to_plan import USUAL, RunToPlan
 
 HOUR = 60.0
 Trial = tuple[str, float, str, float | None, float, RunToPlan]

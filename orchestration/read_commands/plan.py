@@ -29,11 +29,11 @@ from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
 from assets.report.wording import stale
 from assets.rows import rows_of
 from orchestration.environment import HomeSettings
-from orchestration.reading.age import as_of, with_age
-from orchestration.reading.plan_assumptions import assumptions
-from orchestration.reading.plan_prior import answers_with_prior
-from orchestration.reading.published import ReadingError, published
-from orchestration.reading.run_to_plan import USUAL, RunToPlan
+from orchestration.read_commands.age import as_of, with_age
+from orchestration.read_commands.plan_assumptions import assumptions
+from orchestration.read_commands.plan_prior import answers_with_prior
+from orchestration.read_commands.published import ReadingError, published
+from orchestration.read_commands.run_to_plan import USUAL, RunToPlan
 from orchestration.values import plain
 
 GPUS_PER_NODE = 8

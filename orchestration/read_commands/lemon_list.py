@@ -15,9 +15,9 @@ from assets.report.numbers import short
 from assets.report.wording import stale
 from assets.rows import rows_of
 from orchestration.environment import HomeSettings
-from orchestration.reading.age import as_of, with_age
-from orchestration.reading.plan import WrongQuestion
-from orchestration.reading.published import ReadingError, published
+from orchestration.read_commands.age import as_of, with_age
+from orchestration.read_commands.plan import WrongQuestion
+from orchestration.read_commands.published import ReadingError, published
 from orchestration.terminal import say_lines
 from orchestration.values import plain
 

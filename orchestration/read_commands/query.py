@@ -16,7 +16,7 @@ from typing import Any, Literal, TextIO
 
 import duckdb
 
-from orchestration.reading.published import ReadingError, one_line, published
+from orchestration.read_commands.published import ReadingError, one_line, published
 from orchestration.terminal import ending_with_the_reader, json_text, print_table, visible
 from orchestration.values import text_of
 

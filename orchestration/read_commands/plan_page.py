@@ -10,7 +10,7 @@ from assets.report.blocks import Tile
 from assets.report.filling import TEMPLATES, environment
 from assets.report.numbers import chance, confidence, duration, moment, whole
 from assets.report.wording import hours_span, span
-from orchestration.reading.plan_lines import count_of, parts_of, plural_days, ratio
+from orchestration.read_commands.plan_lines import count_of, parts_of, plural_days, ratio
 
 
 def plan_page(answer: dict[str, Any]) -> str:

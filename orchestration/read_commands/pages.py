@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestration import terminal
 from orchestration.home import PROJECT
-from orchestration.reading.published import ReadingError
+from orchestration.read_commands.published import ReadingError
 
 _QUESTION = re.compile(r"^## \d+\. ([^\n]+)\n(?:(?!^## ).)*?^```sql\n(.*?)\n^```", re.MULTILINE | re.DOTALL)
 INSTALLED = Path(sysconfig.get_path("data"), "share", "doc", "faultline")

@@ -29,8 +29,8 @@ from orchestration.publication.folders import (
     was_published,
 )
 from orchestration.pull.outcomes import FAILED, PULLED, in_words, last_outcome
-from orchestration.reading.age import with_age
-from orchestration.reading.published import ReadingError, one_line, published
+from orchestration.read_commands.age import with_age
+from orchestration.read_commands.published import ReadingError, one_line, published
 from orchestration.terminal import say_json, say_lines
 from orchestration.upkeep.holder import Holder, holder_of
 from orchestration.values import plain

@@ -13,8 +13,8 @@ import duckdb
 from rich.progress import track
 
 from assets.sql import identifier, literal
-from orchestration.reading.catalogue import TableListing, list_tables
-from orchestration.reading.published import ReadingError, one_line, published
+from orchestration.read_commands.catalogue import TableListing, list_tables
+from orchestration.read_commands.published import ReadingError, one_line, published
 from orchestration.terminal import console, print_table, say_json
 
 Written = TypeVar("Written")

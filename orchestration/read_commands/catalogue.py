@@ -17,7 +17,7 @@ import duckdb
 from assets.sql import identifier
 from orchestration.ddl import declared_tables
 from orchestration.home import DBT_PROJECT, PROJECT
-from orchestration.reading.published import ReadingError, published
+from orchestration.read_commands.published import ReadingError, published
 from orchestration.terminal import print_table, say, say_json
 
 SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "intermediate", "staging")
