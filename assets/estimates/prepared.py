@@ -1,6 +1,6 @@
 """Tables of schema `intermediate` that are made once of all attempts or node-days, because many estimates read them.
 
-Each has its query in a file of its name. `docs/decisions.md` says what this saves.
+Each has its query in a file of its name. `docs/decisions/estimates.md` says what this saves.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ def pages_folder() -> Path:
 
 
 def list_pages() -> dict[str, str]:
-    """Give the title of each page by its name."""
-    return {
-        page.stem: page.open(encoding="utf-8").readline().strip("# \n") for page in sorted(pages_folder().glob("*.md"))
-    }
+    """Give the title of each page by its name: its path below the folder, without the ending."""
+    folder = pages_folder()
+    files = {file.relative_to(folder).with_suffix("").as_posix(): file for file in folder.rglob("*.md")}
+    return {name: file.open(encoding="utf-8").readline().strip("# \n") for name, file in sorted(files.items())}
 
 
 def show_pages(as_json: bool) -> None:
@@ -46,10 +46,10 @@ def page_file(name: str) -> Path:
     ReadingError
         There is no such page.
     """
-    stem = Path(name).name.removesuffix(".md")
-    if stem not in (pages := list_pages()):
+    page = name.removeprefix("docs/").removesuffix(".md")
+    if page not in (pages := list_pages()):
         raise ReadingError(f"there is no page {name}; the pages are {', '.join(pages) or 'not installed'}")
-    return pages_folder() / f"{stem}.md"
+    return pages_folder() / f"{page}.md"
 
 
 def show_page(name: str) -> None:

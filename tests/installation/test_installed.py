@@ -71,7 +71,7 @@ def test_the_first_refresh_parses_no_project(installed):
 
 def test_the_pages_are_there(installed):
     pages = {row["page"] for row in installed.told("docs")}
-    assert {"forms", "install", "operations"} <= pages
+    assert {"forms", "install", "operations", "decisions/dbt"} <= pages
     assert installed.run("docs", "docs/forms.md").stdout.startswith("# Other forms of logs")
 
 

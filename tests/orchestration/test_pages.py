@@ -1,0 +1,46 @@
+"""The pages of docs/: each is printed by its name, and every link leads to a page and a heading that are there."""
+
+import re
+
+import pytest
+
+from orchestration.home import PROJECT
+from orchestration.read_commands.pages import list_pages, page_file, show_page
+from orchestration.read_commands.published import ReadingError
+
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def anchors(file):
+    headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_a_page_is_printed_by_its_name_and_by_its_path(capsys):
+    for name in ("decisions/privacy", "docs/decisions/privacy.md"):
+        show_page(name)
+        assert capsys.readouterr().out.startswith("# Decisions: privacy and security\n")
+    assert page_file("privacy") == PROJECT / "docs" / "privacy.md"
+    with pytest.raises(ReadingError, match="there is no page decisions/none; the pages are alerts, "):
+        page_file("decisions/none")
+
+
+def test_every_link_leads_to_a_page_and_a_heading():
+    files = [PROJECT / "README.md", *map(page_file, list_pages())]
+    links = [(file, *link) for file in files for link in LINK.findall(file.read_text(encoding="utf-8"))]
+    assert len(links) > 100
+    wrong = []
+    for file, path, anchor in links:
+        target = file.parent / path if path else file
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            wrong.append(f"{file.relative_to(PROJECT)}: {path}#{anchor}")
+    assert wrong == []
+
+
+def test_every_page_of_decisions_is_in_its_index_and_is_short():
+    index = page_file("decisions").read_text(encoding="utf-8")
+    pages = {name for name in list_pages() if name.startswith("decisions/")}
+    assert set(re.findall(r"\((decisions/\w+)\.md\)", index)) == pages
+    for name in pages:
+        for entry in re.split(r"\n(?=\* |\n)", page_file(name).read_text(encoding="utf-8")):
+            assert not entry.startswith("* ") or entry.count("\n") < 6, f"{name}: {entry[:60]}"
