@@ -1,4 +1,4 @@
-"""The pages of docs/: each is printed by its name, and every link leads to a page and a heading that are there."""
+"""The pages of docs/: each is printed by its name, and what it links and names is there."""
 
 import re
 
@@ -9,6 +9,7 @@ from orchestration.read_commands.pages import list_pages, page_file, show_page
 from orchestration.read_commands.published import ReadingError
 
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+PATH = re.compile(r"`((?:assets|orchestration|dbt_project|tests)/[\w/.-]+)`")
 
 
 def anchors(file):
@@ -35,6 +36,13 @@ def test_every_link_leads_to_a_page_and_a_heading():
         if not target.exists() or (anchor and anchor not in anchors(target)):
             wrong.append(f"{file.relative_to(PROJECT)}: {path}#{anchor}")
     assert wrong == []
+
+
+def test_every_path_that_a_page_names_is_there():
+    texts = {name: page_file(name).read_text(encoding="utf-8") for name in list_pages()}
+    paths = {(name, path) for name, text in texts.items() for path in PATH.findall(text)}
+    assert len(paths) > 50
+    assert sorted((name, path) for name, path in paths if not (PROJECT / path).exists()) == []
 
 
 def test_every_page_of_decisions_is_in_its_index_and_is_short():
