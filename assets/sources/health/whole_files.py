@@ -54,7 +54,7 @@ TAKEN = TempTable(
 )
 """The results that are kept of the files taken; of every file one at least, as the first of a stretch is.
 
-`last_day_line` is the line of the first result of `unchanged_results.last_day` or later, and NULL where a file has no order.
+`last_day_line` is the line of the first result of `unchanged_results.last_day` or later; NULL for an unordered file.
 `is_inside` marks the results of the days before that come behind that line and are not kept, `is_left` lines that are
 left to be read by lines."""
 
