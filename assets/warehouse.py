@@ -70,7 +70,7 @@ class Warehouse:
             self._configure(con)
             if self.publication and Path(self.publication).exists():
                 attach(con, Path(self.publication), "read_only")
-                look_in(con)
+                set_search_path(con)
             yield con
         finally:
             con.close()
@@ -88,7 +88,7 @@ class Warehouse:
                 attach(con, Path(self.publication))
                 for schema in READER_SCHEMAS:
                     con.execute(f"create schema if not exists {PUBLICATION}.{schema}")
-                look_in(con)
+                set_search_path(con)
         except BaseException:
             con.close()
             raise
@@ -117,9 +117,9 @@ class OpenWarehouse(Warehouse):
         """Give a connection to the open files, opening them where they are not."""
         if not self._held:
             self._held.append(self._open())
-        with beside(self._held[0]) as con:
+        with second_connection(self._held[0]) as con:
             if self.publication:
-                look_in(con)
+                set_search_path(con)
             yield con
 
     @contextmanager
@@ -169,7 +169,7 @@ def is_interruption(error: BaseException | None) -> bool:
 
 
 @contextmanager
-def beside(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+def second_connection(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open another connection to the same database, for another thread; it does not see temp tables of the first."""
     with con.cursor() as other:
         other.execute("set timezone = 'UTC'")
@@ -181,7 +181,7 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, options: str = "read_writ
     con.execute(f"attach {literal(str(path))} as {PUBLICATION} ({options})")
 
 
-def look_in(con: duckdb.DuckDBPyConnection, schema: str = "main") -> None:
+def set_search_path(con: duckdb.DuckDBPyConnection, schema: str = "main") -> None:
     """Set the search path: names without a schema mean `schema`, and each schema is found in the file it belongs to."""
     found = con.execute(
         "select database_name, schema_name from duckdb_schemas() where database_name not in ('system', 'temp')"

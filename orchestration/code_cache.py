@@ -72,9 +72,9 @@ def copy_parts(parts: Path, folder: Path, beginnings: Mapping[str, str]) -> None
         if not (folder / part.name).exists():
             rewrite = _REWRITERS.get(part.suffix)
             content = rewrite(part.read_bytes(), moved) if rewrite else part.read_bytes()
-            beside = folder / f"{part.name}.{os.getpid()}"
-            beside.write_bytes(content)
-            beside.replace(folder / part.name)
+            unfinished = folder / f"{part.name}.{os.getpid()}"
+            unfinished.write_bytes(content)
+            unfinished.replace(folder / part.name)
 
 
 def _rewrite_json(content: bytes, moved: Callable[[Any], Any]) -> bytes:

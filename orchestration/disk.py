@@ -59,10 +59,10 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 def write_flushed(path: Path, text: str) -> None:
     """Write a small file and flush it to disk, in one step."""
-    beside = path.with_name(f".{path.name}.tmp")
-    beside.write_text(text, encoding="utf-8")
-    flush(beside)
-    rename_flushed(beside, path)
+    unfinished = path.with_name(f".{path.name}.tmp")
+    unfinished.write_text(text, encoding="utf-8")
+    flush(unfinished)
+    rename_flushed(unfinished, path)
 
 
 def rename_flushed(written: Path, path: Path) -> None:

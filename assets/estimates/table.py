@@ -188,8 +188,8 @@ def write(
 
 
 def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame) -> pd.DataFrame:
-    told = con.execute(f"select cluster_id, has_enough_data, note from intermediate.{ENOUGH_DATA}").fetchall()
-    reasons = {cluster_id: reason for cluster_id, has_enough_data, reason in told if not has_enough_data}
+    enough = con.execute(f"select cluster_id, has_enough_data, note from intermediate.{ENOUGH_DATA}").fetchall()
+    reasons = {cluster_id: reason for cluster_id, has_enough_data, reason in enough if not has_enough_data}
     notes = frame["note"].astype(object).where(frame["note"].notna(), None)
     # A pair of clusters needs enough of both.
     sides = [frame[name] for name in ("cluster_id", "other_cluster_id") if name in frame]

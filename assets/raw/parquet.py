@@ -61,16 +61,16 @@ def export_tables(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Exported
 
 
 def _export(con: duckdb.DuckDBPyConnection, table: str, place: Path) -> Exported:
-    beside = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}.tmp")
     replaced = place.with_name(f".{place.name}.{os.getpid()}.old")
-    beside.mkdir(parents=True)
+    unfinished.mkdir(parents=True)
     try:
-        row_count = _write(con, table, beside)
+        row_count = _write(con, table, unfinished)
         if place.exists():
             place.rename(replaced)
-        beside.rename(place)
+        unfinished.rename(place)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         shutil.rmtree(replaced, ignore_errors=True)
     files = list(place.rglob("*.parquet"))
     return Exported(table, row_count, len(files), sum(file.stat().st_size for file in files))

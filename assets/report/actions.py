@@ -248,12 +248,12 @@ def _look_for_cause(cause: Row, saving: Saving, days: float | None) -> Action:
         times = f"not seen before, now at least {short(cause['ratio_low'])} times as often ({sure})"
     else:
         times = f"{short(cause['ratio'])} times as often ({sure}: {span(cause['ratio_low'], cause['ratio_high'])})"
-    beside = f"; beside it: {printable(cause['annotation'], 120)}" if cause["annotation"] else ""
+    annotation = f"; beside it: {printable(cause['annotation'], 120)}" if cause["annotation"] else ""
     return Action(
         "cause",
         f"{label}: look for the cause in the whole fleet, not in a node; {step}",
         f"{times} since {cause['changed_at']:%Y-%m-%d}: "
-        f"{short(cause['rate_before'])} before, {short(cause['rate_after'])} after, per 1,000 node-days{beside}",
+        f"{short(cause['rate_before'])} before, {short(cause['rate_after'])} after, per 1,000 node-days{annotation}",
         incident_count=cause["event_count"],
         days=days,
         saving=saving,

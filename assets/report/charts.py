@@ -94,8 +94,8 @@ def name(field: str, **more: Any) -> Spec:
     return {"field": field, "type": "nominal", **more}
 
 
-def told(**titles: str) -> list[Spec]:
-    """Say what the pointer tells, by column."""
+def hover(**titles: str) -> list[Spec]:
+    """Return the values that the pointer shows, by column."""
     return [name(field, title=title) for field, title in titles.items()]
 
 
@@ -181,7 +181,7 @@ def intervals(rows: list[Row], title: str, around_one: bool = False) -> list[Spe
             "cursor": "pointer",
         }
     dots = layer("point", where="isValid(datum.value) && datum.value > 0", params=[] if around_one else [zoom("x")],
-                 size=100, opacity=1, filled=True, x=at("value", x), y=y, tooltip=told(label="what", text=title),
+                 size=100, opacity=1, filled=True, x=at("value", x), y=y, tooltip=hover(label="what", text=title),
                  **looks)  # fmt: skip
     one = layer("rule", color=SOFT, strokeDash=[4, 3], x={"datum": 1.0, "type": "quantitative", **x})
     bars = layer("rule", strokeWidth=2, color=SOFT, x=at("left", x), x2={"field": "right"}, y=y)

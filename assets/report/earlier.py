@@ -33,10 +33,10 @@ def earlier_reports(publications: Path, count: int | None = None) -> list[Earlie
         if folder.is_symlink() or folder.name.startswith(".") or not (folder / PAGE).is_file():
             continue
         try:
-            told = json.loads(description.read_text(encoding="utf-8"))
-            run_id, at, version = (str(told[name]) for name in ("run_id", "published_at", "code_version"))
+            described = json.loads(description.read_text(encoding="utf-8"))
+            run_id, at, version = (str(described[name]) for name in ("run_id", "published_at", "code_version"))
             address = f"{FOLDER}{quote(folder.name)}/{PAGE.as_posix()}"
-            report = EarlierReport(int(told["number"]), run_id, at, version, address)
+            report = EarlierReport(int(described["number"]), run_id, at, version, address)
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if report.run_id == folder.name:

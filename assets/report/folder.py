@@ -66,9 +66,9 @@ class ReportFolder(dg.ConfigurableResource):
 
 def _replace(file: Path, content: str | bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    draft = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
-        beside.write_bytes(content) if isinstance(content, bytes) else beside.write_text(content, encoding="utf-8")
-        beside.replace(file)
+        draft.write_bytes(content) if isinstance(content, bytes) else draft.write_text(content, encoding="utf-8")
+        draft.replace(file)
     finally:
-        beside.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)

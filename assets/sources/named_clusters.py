@@ -16,7 +16,7 @@ from assets.sources.errors import SourceError
 from assets.sources.settings import ClusterSettings
 from assets.sql import literal
 
-_NAMES_TOLD = 5
+_MAX_NAMES = 5
 
 
 def files_to_divide(
@@ -58,11 +58,11 @@ def names_another(name: str, cluster: ClusterSettings) -> str:
 
 
 def _refusal(con: duckdb.DuckDBPyConnection, file_id: int, names: list[str], cluster: ClusterSettings) -> SourceError:
-    told = ", ".join(name[:80] for name in names[:_NAMES_TOLD])
-    more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
+    listed = ", ".join(name[:80] for name in names[:_MAX_NAMES])
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     (path,) = con.execute("select path from batch_files where file_id = ?", [file_id]).fetchall()[0]
     return SourceError(
         path,
-        f"several_clusters: its rows are of {told}{more}, and none of these is {cluster.slurm_cluster}",
+        f"several_clusters: its rows are of {listed}{more}, and none of these is {cluster.slurm_cluster}",
         f"Set slurm_cluster in {cluster.cluster_id}/cluster.toml to Slurm's name of this cluster, or export it alone.",
     )

@@ -269,8 +269,8 @@ class WordCutter:
         return "".join(part if place % 2 else "x" if part else "" for place, part in enumerate(self._long.split(word)))
 
 
-def let_cut(con: duckdb.DuckDBPyConnection, site_words: Iterable[str] = ()) -> None:
-    """Make `cut_to_words` a function of the connection, in place of the one that it may have."""
+def create_cut_function(con: duckdb.DuckDBPyConnection, site_words: Iterable[str] = ()) -> None:
+    """Create the SQL function `cut_to_words` in a connection, in place of an earlier one."""
     with suppress(duckdb.InvalidInputException):
         con.remove_function(FUNCTION)
     con.create_function(FUNCTION, WordCutter(site_words), ["VARCHAR"], "VARCHAR")
@@ -279,7 +279,7 @@ def let_cut(con: duckdb.DuckDBPyConnection, site_words: Iterable[str] = ()) -> N
 def stored(table: str, column: str) -> str | None:
     """Write SQL of what is stored of a column of a raw table, or give None where it is stored as it is.
 
-    The connection has the key, and `let_cut` gave it the site's words.
+    The connection has the key, and `create_cut_function` gave it the site's words.
     """
     what, name = COLUMNS[table][column], identifier(column)
     if what == KEPT:

@@ -88,20 +88,20 @@ def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list
         clusters = {row["cluster_id"]: row for row in rows_of(con, CLUSTERS)}
         lemons, changes = (_of(rows_of(con, sql), clusters) for sql in (LEMONS, CHANGES))
         failing, stale = rows_of(con, FAILING), rows_of(con, STALE)
-    told = [_failing_event(row) for row in failing]
+    events = [_failing_event(row) for row in failing]
     not_built = {row["cluster_id"] for row in failing}
-    told += [_not_fetched_event(row) for row in stale if row["cluster_id"] not in not_built]
+    events += [_not_fetched_event(row) for row in stale if row["cluster_id"] not in not_built]
     known: list[Event] = []
     for cluster_id, cluster in clusters.items():
         through = cluster["data_through_at"]
         if through is None:
             continue
-        told += _lemon_events(ledger, cluster, lemons.get(cluster_id, []))
+        events += _lemon_events(ledger, cluster, lemons.get(cluster_id, []))
         is_new = ledger.is_new_cluster(cluster_id)
         for change in changes.get(cluster_id, []):
             is_history = is_new and through - change["changed_at"] > timedelta(days=NEWS_DAYS)
-            (known if is_history else told).append(_change_event(cluster, change))
-    return told, known
+            (known if is_history else events).append(_change_event(cluster, change))
+    return events, known
 
 
 def _of(rows: list[dict[str, Any]], clusters: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -45,9 +45,9 @@ def tell_of_publication(settings: HomeSettings, say: Say) -> None:
     """Tell what is new in what readers see now, and what could not be sent the last times."""
 
     def events(ledger: Ledger) -> list[Event]:
-        told, known = events_of_publication(settings.home, ledger)
+        found_events, known = events_of_publication(settings.home, ledger)
         ledger.claim(known, {})
-        return told
+        return found_events
 
     _tell(settings, events, say)
 

@@ -27,7 +27,7 @@ from sqlalchemy.types import NullType, TypeEngine
 
 from assets.expectations.rules import Rule
 from assets.expectations.suite import suite_of
-from assets.warehouse import Warehouse, look_in
+from assets.warehouse import Warehouse, set_search_path
 from orchestration.checks.verdicts import raised
 
 DIALECT = "duckdb.gx"
@@ -79,7 +79,7 @@ class Validator:
 
         The `meta` of a result's configuration names the rules that it is about.
         """
-        look_in(self.con, schema)
+        set_search_path(self.con, schema)
         with warnings.catch_warnings():
             # duckdb-engine cannot reflect indexes nor DuckDB's list types; no rule needs either.
             warnings.simplefilter("ignore", category=duckdb_engine.DuckDBEngineWarning)

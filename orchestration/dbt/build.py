@@ -47,7 +47,7 @@ TESTS_OF_SEEDS = f"resource_type:test,tag:{JUDGED_WITH_THE_CODE}"
 
 Not their path: dbt looks for a path in the current folder, and then adds the tests of models that read a seed.
 """
-MAX_TOLD = 3
+MAX_SHOWN = 3
 """The message of a failed build names at most this many failed statements."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}
 
@@ -203,15 +203,15 @@ class Build:
 
     def events(self) -> Iterator[Any]:
         """Build, and yield what dbt tells of each model and test once."""
-        told: set[str] = set()
+        announced: set[str] = set()
         invocation = self._begin()
         for event in invocation.stream():
-            told.add(_name(event))
+            announced.add(_name(event))
             yield self._lineage.attach(event, self._context)
         self._has_failed = bool(invocation.process.returncode)
         if self._has_failed:
             for event in self._events_without_culprit():
-                if _name(event) not in told:
+                if _name(event) not in announced:
                     yield self._lineage.attach(event, self._context)
 
     def _events_without_culprit(self) -> list[Any]:
@@ -271,7 +271,7 @@ class Build:
 
     def _why(self) -> str:
         """Say what failed, and that leaving out a cluster does not help."""
-        what = "; ".join(self._failed[:MAX_TOLD]) or "dbt build failed"
+        what = "; ".join(self._failed[:MAX_SHOWN]) or "dbt build failed"
         help_ = (
             f" (also without {' or '.join(self._tried)}: the rows of no single cluster cause it)" if self._tried else ""
         )

@@ -62,9 +62,9 @@ class ColumnLineage:
     def keep(self) -> None:
         """Write the rows that were read from statements; called only when a whole build succeeded."""
         if self._statements is not None:
-            beside = self._path.with_suffix(f".{os.getpid()}")
-            beside.write_text(json.dumps(self.rows))
-            beside.replace(self._path)
+            unfinished = self._path.with_suffix(f".{os.getpid()}")
+            unfinished.write_text(json.dumps(self.rows))
+            unfinished.replace(self._path)
             share_with_everybody(self._path)
 
 

@@ -72,7 +72,7 @@ def _log_findings(folder: Path, cluster: ClusterSettings, pull: Pull | None) -> 
         for candidate in files:
             place = shown(candidate.path, folder.parent)
             findings += _file_findings(candidate, place, "error" if kind == "sacct" else "warning")
-    return [*findings, *(_finding("warning", told) for told in ignored)]
+    return [*findings, *(_finding("warning", message) for message in ignored)]
 
 
 def _missing_kind(folder: Path, kind: str, pull: Pull | None) -> Finding:

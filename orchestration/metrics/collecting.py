@@ -139,13 +139,13 @@ def write_metrics(settings: HomeSettings, file: Path) -> None:
     """
     text = exposition(settings)
     file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        beside.write_bytes(text)
-        beside.chmod(0o600 if file.is_relative_to(settings.home.root) else 0o644)
-        beside.replace(file)
+        unfinished.write_bytes(text)
+        unfinished.chmod(0o600 if file.is_relative_to(settings.home.root) else 0o644)
+        unfinished.replace(file)
     finally:
-        beside.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
 
 
 def keep_metrics(settings: HomeSettings, say: Say) -> None:

@@ -54,10 +54,10 @@ def make_cluster(sources: Path, cluster: str, ssh: str | None) -> list[str]:
                 out.write(cluster_toml(cluster, facts))
     except OSError as error:
         raise ReadingError(f"{error.filename or folder} cannot be written ({error.strerror})") from None
-    return [f"wrote {file}", *_told(facts), "", *_next_steps(folder, cluster, ssh)]
+    return [f"wrote {file}", *_summary(facts), "", *_next_steps(folder, cluster, ssh)]
 
 
-def _told(facts: Facts) -> list[str]:
+def _summary(facts: Facts) -> list[str]:
     found = [
         f"  {f'[{path}] ' if path else ''}{key} = {value}  ({source})"
         for (path, key), (value, source) in facts.values.items()

@@ -98,11 +98,11 @@ def _take_config(facts: Facts, text: str, cluster: str) -> None:
         facts.notes.append(f"Slurm calls this cluster {name}; the folder's name is what Faultline calls it")
     if (timeout := re.match(r"(\d+) sec", config.get("SlurmdTimeout", ""))) is not None:
         seconds = int(timeout[1])
-        told = f"SlurmdTimeout is {seconds} s: a dead node is declared down that long after it died"
+        when = f"SlurmdTimeout is {seconds} s: a dead node is declared down that long after it died"
         if seconds + 120 > 600:
-            facts.values["attribution", "before_seconds"] = (seconds + 300, f"{told}, and evidence must reach back")
+            facts.values["attribution", "before_seconds"] = (seconds + 300, f"{when}, and evidence must reach back")
         else:
-            facts.notes.append(f"{told}; [attribution] before_seconds covers it")
+            facts.notes.append(f"{when}; [attribution] before_seconds covers it")
     if (mode := config.get("PreemptMode", "OFF")) != "OFF":
         facts.notes.append(f"PreemptMode is {mode}: only slurmctld.log names the job for which another was preempted")
     if config.get("AccountingStorageTRES") and "gres/gpu" not in config["AccountingStorageTRES"]:

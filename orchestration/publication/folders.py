@@ -184,16 +184,16 @@ def publish(
     number = 1 + max((publication.number for publication in kept_publications(home)), default=0)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     publication = Publication(number, run_id, now, code_version, home.publications / run_id)
-    beside = home.publications / f".{run_id}"
+    unfinished = home.publications / f".{run_id}"
     replaced = current_publication(home) if problem_of_current(home) else None
     try:
-        beside.mkdir(mode=0o700)
-        shutil.copyfile(warehouse, beside / WAREHOUSE)
-        shutil.copytree(report, beside / REPORT, ignore=shutil.ignore_patterns(".*"))
-        _describe(publication, beside)
-        open_publication(beside, group)
-        flush_tree(beside)
-        beside.rename(publication.folder)
+        unfinished.mkdir(mode=0o700)
+        shutil.copyfile(warehouse, unfinished / WAREHOUSE)
+        shutil.copytree(report, unfinished / REPORT, ignore=shutil.ignore_patterns(".*"))
+        _describe(publication, unfinished)
+        open_publication(unfinished, group)
+        flush_tree(unfinished)
+        unfinished.rename(publication.folder)
         flush(home.publications)
         _place_public_links(home)
         set_permissions(home, group)
@@ -297,16 +297,16 @@ def _adopt(home: Home) -> None:
     highest = max((publication.number for publication in _described(home)), default=0)
     folder = home.publications / run_id
     publication = Publication(highest + 1, run_id, published_at, code_version, folder)
-    beside = home.publications / f".{run_id}"
+    unfinished = home.publications / f".{run_id}"
     if not folder.exists():
-        beside.mkdir()
-        link_or_copy(home.published_file, beside / WAREHOUSE)
-        (beside / REPORT).mkdir()
+        unfinished.mkdir()
+        link_or_copy(home.published_file, unfinished / WAREHOUSE)
+        (unfinished / REPORT).mkdir()
         if home.report.is_file():
-            link_or_copy(home.report, beside / REPORT / home.report.name)
-        _describe(publication, beside)
-        flush_tree(beside)
-        beside.rename(folder)
+            link_or_copy(home.report, unfinished / REPORT / home.report.name)
+        _describe(publication, unfinished)
+        flush_tree(unfinished)
+        unfinished.rename(folder)
         flush(home.publications)
     place_link(home.current, Path(folder.name))
     _place_public_links(home)

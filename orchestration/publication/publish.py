@@ -16,7 +16,7 @@ import dagster as dg
 import duckdb
 
 from assets.sql import identifier
-from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, look_in, transaction
+from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, set_search_path, transaction
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.ddl import comments
 from orchestration.environment import HomeSettings
@@ -79,7 +79,7 @@ def complete_publication(con: duckdb.DuckDBPyConnection) -> None:
                     con.execute(comment)
         con.execute(f"checkpoint {PUBLICATION}")
     finally:
-        look_in(con)
+        set_search_path(con)
 
 
 def _added(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:

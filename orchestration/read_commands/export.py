@@ -131,13 +131,13 @@ def _write(
 
 def _replace(file: Path, write: Callable[[Path], Written]) -> Written:
     """Write a file beside its place, put it there when it is whole, and return what writing gave."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
-        written = write(beside)
-        beside.replace(file)
+        written = write(unfinished)
+        unfinished.replace(file)
         return written
     finally:
-        beside.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
 
 
 COLUMNS = """

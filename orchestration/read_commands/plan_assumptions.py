@@ -45,7 +45,7 @@ def assumptions(rate: RateInterval, nodes: float, gpus_per_node: int, run: RunTo
         changed = (None, None) if other is None else _outcome(rate, other_nodes, other_run)
         named = {"name": name, "value": value, "source": source, "other_value": other}
         found.append({**named, "ettr": changed[0], "checkpoint_minutes": changed[1]})
-    return sorted(found, key=lambda each: 0.0 if each["ettr"] is None else -abs(each["ettr"] - ettr))
+    return sorted(found, key=lambda assumption: 0.0 if assumption["ettr"] is None else -abs(assumption["ettr"] - ettr))
 
 
 def _trials(rate: RateInterval, nodes: float, gpus_per_node: int, run: RunToPlan, best: float) -> Iterator[Trial]:

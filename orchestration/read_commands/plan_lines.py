@@ -125,16 +125,16 @@ def _target(a: Answer) -> list[str]:
 
 def _assumed(a: Answer) -> list[str]:
     lines = []
-    for each in a["assumptions"]:
-        write, label = ASSUMED[each["name"]]
-        known = ", as on this cluster" if each["source"] == "cluster" else ""
-        said = f"{label} {write(each['value'])}" if each["value"] is not None else label
-        if each["other_value"] is None:
+    for assumption in a["assumptions"]:
+        write, label = ASSUMED[assumption["name"]]
+        known = ", as on this cluster" if assumption["source"] == "cluster" else ""
+        said = f"{label} {write(assumption['value'])}" if assumption["value"] is not None else label
+        if assumption["other_value"] is None:
             effect = "another value changes nothing where no attempt waits in a queue"
-        elif each["ettr"] is None:
+        elif assumption["ettr"] is None:
             effect = "what it changes cannot be told without a failure rate"
         else:
-            effect = f"with {write(each['other_value'])} the ETTR would be {ratio(each['ettr'])}"
+            effect = f"with {write(assumption['other_value'])} the ETTR would be {ratio(assumption['ettr'])}"
         lines.append(f"{said}{known}: {effect}")
     return lines
 

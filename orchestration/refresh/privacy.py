@@ -44,10 +44,10 @@ def follow_privacy(settings: HomeSettings, say: Say) -> None:
         if key is None:
             key = make_key(key_file)
             say(f"the key of pseudonyms was made: {key_file}. Keep a copy apart from the home; without it they change")
-        gone = _hash_working_file(home, change, key, say)
+        removed_count = _hash_working_file(home, change, key, say)
         deleted = _delete_what_runs_wrote(home)
         write_state(home, {**state, **dict.fromkeys(change.to_hash, key_id(key))})
-        say(_done(change, gone, deleted))
+        say(_done(change, removed_count, deleted))
     if change.switched_off:
         if not change.to_hash:
             write_state(home, state)
@@ -57,7 +57,7 @@ def follow_privacy(settings: HomeSettings, say: Say) -> None:
         )
 
 
-def _done(change: Change, gone: int, deleted: list[str]) -> str:
+def _done(change: Change, removed_count: int, deleted: list[str]) -> str:
     """Say in one line what became of what the home held."""
     said = []
     if change.switched_on:
@@ -65,8 +65,10 @@ def _done(change: Change, gone: int, deleted: list[str]) -> str:
     if change.rekeyed:
         said.append(f"the key of {', '.join(change.rekeyed)} is another one, so all pseudonyms change")
     said.append(f"deleted: {', '.join(deleted)}" if deleted else "there was nothing to delete")
-    if gone:
-        said.append(f"rows of {gone} files that are gone from the sources folder keep their earlier pseudonyms")
+    if removed_count:
+        said.append(
+            f"rows of {removed_count} files that are gone from the sources folder keep their earlier pseudonyms"
+        )
     return f"{'; '.join(said)}; the logs are read again"
 
 
@@ -80,18 +82,18 @@ def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
     file = home.working_file
     if not file.exists():
         return 0
-    beside = file.with_name(f".hashing-{file.name}")
-    remove_file(beside)
-    gone = 0
+    unfinished = file.with_name(f".hashing-{file.name}")
+    remove_file(unfinished)
+    removed_count = 0
     try:
         # The journal of a killed refresh is brought into the file, which then is opened for reading only.
         with Warehouse(path=str(file)).writing() as con:
             con.execute("checkpoint")
             hashed = {name for (name,) in con.execute("select cluster_id from ops.privacy").fetchall()}
-        with Warehouse(path=str(beside)).writing() as con:
+        with Warehouse(path=str(unfinished)).writing() as con:
             give_key(con, key)
             to_hash = set(change.to_hash) - hashed
-            gone = copy_with_pseudonyms(con, file, to_hash, set(change.to_hash) - to_hash)
+            removed_count = copy_with_pseudonyms(con, file, to_hash, set(change.to_hash) - to_hash)
             # In the same file as the rows: after an interruption no pseudonym is hashed again.
             con.execute("delete from ops.privacy where list_contains(?, cluster_id)", [change.to_hash])
             con.execute("insert into ops.privacy select unnest(?), ?", [change.to_hash, key_id(key)])
@@ -100,12 +102,12 @@ def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
         if isinstance(error, duckdb.IOException) and not is_damage(error):
             raise
         say(f"{file} could not be read ({type(error).__name__}) and is removed: all is read again from the logs")
-        remove_file(beside)
+        remove_file(unfinished)
         remove_file(file)
         return 0
-    beside.replace(file)
+    unfinished.replace(file)
     file.with_name(f"{file.name}.wal").unlink(missing_ok=True)
-    return gone
+    return removed_count
 
 
 def _delete_what_runs_wrote(home: Home) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr_exact
 from assets.report.blocks import Cell, Figure, Section, Table, Text, section
-from assets.report.charts import INK, Spec, at, figure, layer, name, named_ticks, told
+from assets.report.charts import INK, Spec, at, figure, hover, layer, name, named_ticks
 from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, level_of, table
@@ -119,7 +119,7 @@ def _layers() -> list[Spec]:
     across: Spec = {"color": INK, "opacity": 0.45, "x": at("left", x), "x2": {"field": "right"}}
     cells = layer("rect", stroke="white", strokeWidth=0.5, x=at("left", x), x2={"field": "right"}, y=at("foot", y),
                   y2={"field": "top"}, color=shade,
-                  tooltip=told(minutes="minutes", rate="per 1,000 node-days", label="ETTR"))  # fmt: skip
+                  tooltip=hover(minutes="minutes", rate="per 1,000 node-days", label="ETTR"))  # fmt: skip
     sides = {"left": "datum.x - 0.5", "right": "datum.x + 0.5", "foot": "datum.y - 0.5", "top": "datum.y + 0.5"}
     cells["transform"] = [{"calculate": sum_, "as": side} for side, sum_ in sides.items()]
     ink = {"condition": {"test": "datum.ettr >= 0.9", "value": "#ffffff"}, "value": "#1b1f24"}

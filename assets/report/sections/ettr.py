@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.report import palette
 from assets.report.blocks import Figure, Section, note, section
-from assets.report.charts import NAMES_AXIS, PICKED, at, colours, figure, labelled, layer, name, pick, told
+from assets.report.charts import NAMES_AXIS, PICKED, at, colours, figure, hover, labelled, layer, name, pick
 from assets.report.numbers import gpus, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, table
@@ -128,7 +128,7 @@ def _figure(sizes: list[Row]) -> Figure | None:
         [
             layer("bar", params=[pick("part")], y=y, x=at("percent", x, stack="zero"), order=at("rank"),
                   opacity=PICKED, color=colours(SHADES, "part", title=None),
-                  tooltip=told(size="size", part="part", text="time")),
+                  tooltip=hover(size="size", part="part", text="time")),
             layer("tick", where=f"{once} && isValid(datum.expected)", thickness=3, size=24, color=MARK, y=y,
                   x=at("expected", x)),
             *labelled("k", where=once, dx=4, y=y, x={"datum": 100, **x}),

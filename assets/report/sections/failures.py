@@ -135,11 +135,11 @@ def failure_details(own: Own) -> dict[str, Any]:
     evidence, attempts = grouped(own.rows("evidence"), "attempt_id"), grouped(own.rows("failed_runs"), "run_id")
     seen = {attempt_id: [packed(event, EVIDENCE) for event in events] for attempt_id, events in evidence.items()}
     runs = {run_id: [packed(attempt, ATTEMPTS) for attempt in of_run] for run_id, of_run in attempts.items()}
-    told = {}
+    details = {}
     for failure in own.rows("failures"):
         events = seen.get(failure["attempt_id"], [])
         hidden = (failure["evidence_count"] or 0) - len(events)
-        told[failure["attempt_id"]] = {
+        details[failure["attempt_id"]] = {
             "title": f"Failure of job {job_name(failure)} at {second(failure['failed_at'])} UTC",
             "facts": [column.text(failure) for column in FACTS],
             "evidence": events,
@@ -150,7 +150,7 @@ def failure_details(own: Own) -> dict[str, Any]:
         "evidence": [column.head() for column in EVIDENCE],
         "attempts": [column.head() for column in ATTEMPTS],
         "facts": [column.heading for column in FACTS],
-        "failures": told,
+        "failures": details,
         "runs": runs,
         "texts": list(texts),
         "without": NO_EVIDENCE,

@@ -12,7 +12,7 @@ from assets.report.actions import pays
 from assets.report.addresses import of_node
 from assets.report.advice import advise
 from assets.report.blocks import Block, Figure, Multiples, Section, Table, Text, note, section
-from assets.report.charts import INK, Spec, at, figure, labelled, layer, told
+from assets.report.charts import INK, Spec, at, figure, hover, labelled, layer
 from assets.report.numbers import UNKNOWN, chance, duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, interval, table
@@ -277,7 +277,7 @@ def _signal_figure(name: str, steps: list[Row]) -> Figure:
     x = {"scale": {"domain": [0, 1.25 * top]}, "title": None, "axis": {"tickCount": 5, "grid": False}}
     y = {"scale": {"domain": [0, 112]}, "title": "nodes (%)", "axis": {"values": [0, 50, 100]}}
     place: Spec = {"x": at("value", x), "y": at("percent", y)}
-    tooltip, named = told(text="value", names="lemons"), "datum.names != ''"
+    tooltip, named = hover(text="value", names="lemons"), "datum.names != ''"
     return figure(
         f"lemon-signal-{name}",
         SIGNALS[name],

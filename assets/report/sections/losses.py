@@ -7,7 +7,7 @@ import math
 from assets.report import palette
 from assets.report.addresses import of_cause
 from assets.report.blocks import Block, Figure, Pair, Section, Text, note, section
-from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, layer, name, pick, told
+from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, hover, layer, name, pick
 from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
 from assets.report.queries import Own, Row, grouped, summed
@@ -146,7 +146,7 @@ def _figure(sizes: list[Row], failed: list[Row], price: float | None, currency: 
         {"size": "GPUs of the job", "part": "Cause", "hours": "Lost GPU-hours"} | ({"cost": currency} if price else {}),
         [
             layer("bar", params=[pick("part")], x=x, y=at("hours", y, stack="zero"), opacity=PICKED,
-                  color=colours(shades, "part", title=None), tooltip=told(size="size", part="part", text="lost")),
+                  color=colours(shades, "part", title=None), tooltip=hover(size="size", part="part", text="lost")),
         ],
         280,
         "Second order: work lost in attempts that a restarting job preempted. Sizes without a loss have no bar.",

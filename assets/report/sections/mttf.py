@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.report import palette
 from assets.report.blocks import Cell, Figure, Pair, Section, Table, note, section
-from assets.report.charts import DURATION_TICKS, SOFT, Spec, at, figure, labelled, layer, log_axis, name, told, zoom
+from assets.report.charts import DURATION_TICKS, SOFT, Spec, at, figure, hover, labelled, layer, log_axis, name, zoom
 from assets.report.numbers import confidence, duration, gpus, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, level_of, table
@@ -131,7 +131,7 @@ def _layers(measured: list[Row], theory: list[Row], own_gpu_count: int | None) -
         title="GPUs of the job (log scale)",
         axis={"values": ticks, "format": "d", "labelOverlap": "greedy", "grid": False},
     )
-    tooltip, high_end = told(size="size", text="MTTF"), {"field": "high"}
+    tooltip, high_end = hover(size="size", text="MTTF"), {"field": "high"}
     point: Spec = {"filled": True, "opacity": 1, "x": x, "tooltip": tooltip}
     layers: list[Spec] = [
         *(

@@ -8,7 +8,7 @@ from itertools import groupby
 from assets.model.failure_rate import dispersed_interval
 from assets.report import palette
 from assets.report.blocks import Figure, Section, note, section
-from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, layer, name, pick, told, zoom
+from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, hover, layer, name, pick, zoom
 from assets.report.numbers import printable, short, whole
 from assets.report.queries import Own, Row, grouped
 from assets.report.sections.causes import cause_figure
@@ -155,19 +155,19 @@ def _layers(shades: dict[str, str], top: float, lanes: int, kinds: set[str]) -> 
     value = {"field": "rate", "type": "quantitative", "title": PER_1000, "format": ".3~g"}
     layers: list[Spec] = [
         layer("area", stroke="white", strokeWidth=0.6, params=[pick("label"), zoom("x")], opacity=PICKED, x=x, **band,
-              detail=run, fill=fill, tooltip=[day, *told(label="cause"), value]),
+              detail=run, fill=fill, tooltip=[day, *hover(label="cause"), value]),
         *(
             layer("line", "totals", color=INK, strokeWidth=0.8, opacity=0.7, x=x, detail=run, y=at(end, y))
             for end in ("low", "high")
         ),
         layer("line", "totals", color=INK, strokeWidth=2, x=x, detail=run, y=at("rate", y)),
         layer("point", "totals", opacity=0, filled=True, size=160, x=x, y=at("rate", y),
-              tooltip=[day, *told(text="all causes")]),
+              tooltip=[day, *hover(text="all causes")]),
     ]  # fmt: skip
     # The lines begin at the foot of the chart and end at their label.
     layers += [
         layer("rule", "marks", f"datum.kind == '{kind}'", x=x, y=at("foot", y), y2={"field": "at"}, **look,
-              tooltip=[{**day, "title": "day"}, *told(label="what")])
+              tooltip=[{**day, "title": "day"}, *hover(label="what")])
         for kind, (_, look) in MARKS.items()
         if kind in kinds
     ]  # fmt: skip

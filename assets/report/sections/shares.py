@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.report import palette
 from assets.report.blocks import Pair, Section, Table, note, section
-from assets.report.charts import INK, NAMES_AXIS, Spec, at, colours, figure, layer, name, told
+from assets.report.charts import INK, NAMES_AXIS, Spec, at, colours, figure, hover, layer, name
 from assets.report.numbers import gpus, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, table
@@ -86,7 +86,7 @@ def _pair(key: str, title: str, heading: str, drawn: list[Row], listed: Table | 
         {"name": heading, "measure": "Share of", "percent": "Share (%)"},
         [
             layer("bar", **row_of, x=at("percent", x), color=colours(SHADES, "measure", title=None),
-                  tooltip=told(name="what", measure="share of", text="share")),
+                  tooltip=hover(name="what", measure="share of", text="share")),
             layer("text", align="left", dx=4, fontSize=11, color=INK, **row_of, x=at("at", x), text=name("text")),
         ],
         {"step": 15},

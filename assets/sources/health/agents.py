@@ -92,8 +92,8 @@ def _gpud_result(event: Mapping[str, Any], outer: Mapping[str, Any], host: str |
         (str(part[key]) for part in (event, outer) for key in ("node", "hostname", "machine_id") if part.get(key)), host
     )
     is_state = "health" in event or str(event.get("type") or "") == ""
-    told = _STATES if is_state else _TYPES
-    result = told.get(str(event.get("health") or event.get("type") or "").lower())
+    results = _STATES if is_state else _TYPES
+    result = results.get(str(event.get("health") or event.get("type") or "").lower())
     message = ". ".join(str(event[key]) for key in ("name", "message", "reason", "error") if event.get(key))
     if result is None:
         return SetAside(f"{check} {event}", "not_relevant")
@@ -114,12 +114,12 @@ def translate_nvsentinel(pieces: Iterator[str], file: SourceFile, cluster: Clust
         if isinstance(record, Damaged):
             yield damaged_line(record)
             continue
-        told = _nvsentinel_fields(record.value)
-        if "checkname" not in told:
+        values = _nvsentinel_fields(record.value)
+        if "checkname" not in values:
             yield strange_line(record.value, "no checkName")
         else:
-            for entities in _entities_by_gpu(told.get("entitiesimpacted")):
-                yield _nvsentinel_result(told, entities, host_of(file.path))
+            for entities in _entities_by_gpu(values.get("entitiesimpacted")):
+                yield _nvsentinel_result(values, entities, host_of(file.path))
 
 
 def _nvsentinel_fields(record: Any) -> dict[str, Any]:
@@ -130,8 +130,8 @@ def _nvsentinel_fields(record: Any) -> dict[str, Any]:
     inner = next((fields[name] for name in _ENVELOPES if isinstance(fields.get(name), dict)), None)
     if inner is None or "checkname" in fields:
         return fields
-    told = _nvsentinel_fields(inner)
-    return told | {"createdat": fields.get("createdat") or told.get("createdat")}
+    values = _nvsentinel_fields(inner)
+    return values | {"createdat": fields.get("createdat") or values.get("createdat")}
 
 
 def _entities_by_gpu(impacted: Any) -> list[list[str]]:
@@ -154,19 +154,19 @@ def _entities_by_gpu(impacted: Any) -> list[list[str]]:
     return [[gpu, *others] for gpu in gpus] or [others]
 
 
-def _nvsentinel_result(told: Mapping[str, Any], entities: list[str], host: str | None) -> str:
-    codes = told.get("errorcode") if isinstance(told.get("errorcode"), list) else [told.get("errorcode")]
+def _nvsentinel_result(values: Mapping[str, Any], entities: list[str], host: str | None) -> str:
+    codes = values.get("errorcode") if isinstance(values.get("errorcode"), list) else [values.get("errorcode")]
     texts = [str(code) for code in codes or [] if isinstance(code, str | int) and code != ""]
-    result = OK if told.get("ishealthy") is True else CRITICAL if told.get("isfatal") is True else WARN
-    message = " ".join(filter(None, [str(told.get("message") or ""), ", ".join(entities), " ".join(texts)]))
-    is_xid = not re.search(r"(?:^|s)sxid", str(told["checkname"]), re.I)
+    result = OK if values.get("ishealthy") is True else CRITICAL if values.get("isfatal") is True else WARN
+    message = " ".join(filter(None, [str(values.get("message") or ""), ", ".join(entities), " ".join(texts)]))
+    is_xid = not re.search(r"(?:^|s)sxid", str(values["checkname"]), re.I)
     numbers = tuple(
         int(text) for text in texts if is_xid and text.isascii() and text.isdigit() and 0 < int(text) < 1000
     )
     codes_found = numbers or (xids_in(message) if is_xid else ())
-    at = utc_of(told.get("generatedtimestamp") or told.get("createdat"))
-    node = str(told.get("nodename") or "") or host
-    check = str(told["checkname"])
+    at = utc_of(values.get("generatedtimestamp") or values.get("createdat"))
+    node = str(values.get("nodename") or "") or host
+    check = str(values["checkname"])
     if result == OK:
         return result_line(Result(node, check, result, at, message))
     kind = EVENT if check.lower().startswith(_READS_A_LOG) else "periodic"

@@ -51,9 +51,9 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
             yield _result(dict(zip(names, row, strict=True)))
 
 
-def _result(told: dict[str, str]) -> str:
-    message = told.get("rawresult", "")
-    verdict = told.get("healthy", "").strip().lower()
+def _result(cells: dict[str, str]) -> str:
+    message = cells.get("rawresult", "")
+    verdict = cells.get("healthy", "").strip().lower()
     result = {"true": OK, "1": OK, "healthy": OK, "false": CRITICAL, "0": CRITICAL, "unhealthy": CRITICAL}.get(
         verdict, UNKNOWN
     )
@@ -63,5 +63,5 @@ def _result(told: dict[str, str]) -> str:
     check = (found[1] or found[2]) if found and result == CRITICAL else "nhc"
     xids = xids_in(message) if result == CRITICAL else ()
     return result_line(
-        Result(told.get("hostname", "").strip() or None, check, result, utc_of(told.get("timestamp")), message, xids)
+        Result(cells.get("hostname", "").strip() or None, check, result, utc_of(cells.get("timestamp")), message, xids)
     )

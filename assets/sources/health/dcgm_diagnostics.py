@@ -58,7 +58,7 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
 
 def _verdict(run: dict[str, Any]) -> tuple[str, str]:
     """Return the worst of a run's verdicts, and what failed; a run in which every test was skipped says nothing."""
-    verdicts, told = [], []
+    verdicts, messages = [], []
     for category in _dicts(run.get("test_categories")):
         for test in _dicts(category.get("tests")):
             name = str(test.get("name") or "test").replace("_", " ")
@@ -69,14 +69,14 @@ def _verdict(run: dict[str, Any]) -> tuple[str, str]:
                     {"failed": CRITICAL, "warning": WARN}.get(word or "", OK if status == "pass" else UNKNOWN)
                 )
                 if word:
-                    told.append(f"{name} {word}{_place(result)}{_reasons(result)}")
+                    messages.append(f"{name} {word}{_place(result)}{_reasons(result)}")
     error = run.get("runtime_error") or run.get("error")
     if error:
         verdicts.append(UNKNOWN)
-        told.append(f"dcgmi diag FAILED to execute: {error}")
+        messages.append(f"dcgmi diag FAILED to execute: {error}")
     ran = [verdict for verdict in verdicts if verdict != UNKNOWN]
     worst = max(ran, key=_ORDER.index) if ran else UNKNOWN
-    return worst, ". ".join(dict.fromkeys(told)) or ("All tests passed." if ran else "No test ran.")
+    return worst, ". ".join(dict.fromkeys(messages)) or ("All tests passed." if ran else "No test ran.")
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
@@ -91,10 +91,10 @@ def _place(result: dict[str, Any]) -> str:
 
 def _reasons(result: dict[str, Any]) -> str:
     """Return what a result says: a text, a list of texts, or of objects with a warning and its number."""
-    told = result.get("warnings") or result.get("warning") or result.get("info") or ""
+    messages = result.get("warnings") or result.get("warning") or result.get("info") or ""
     parts = [
         str(part.get("warning") or part.get("message") or part) if isinstance(part, dict) else str(part)
-        for part in (told if isinstance(told, list) else [told])
+        for part in (messages if isinstance(messages, list) else [messages])
         if part
     ]
     return f": {'; '.join(parts)}" if parts else ""

@@ -14,7 +14,7 @@ from assets.sources.intake.account_corrections import account_for_dispositions
 from assets.sources.intake.batch import run_steps
 from assets.sources.intake.folder import Survey
 from assets.sources.intake.hosts import find_hosts, set_nodes_of_hosts
-from assets.sources.intake.missing_attempts import TOLD_BY, warn_of_missing_attempts
+from assets.sources.intake.missing_attempts import KINDS_WITH_ATTEMPTS, warn_of_missing_attempts
 from assets.sources.intake.nodes import NodeNames, basic_name
 from assets.sources.intake.superseding import supersede
 from assets.sources.intake.unknown_exclusions import warn_of_unknown_exclusions
@@ -68,7 +68,7 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         except Exception as error:
             error.add_note(f"kind: {by_table[table].KIND}")
             raise
-    if TOLD_BY.intersection(settled):
+    if KINDS_WITH_ATTEMPTS.intersection(settled):
         warn_of_missing_attempts(con)
     if NAMING_TABLES & unsettled.keys():
         warn_of_unknown_exclusions(con)

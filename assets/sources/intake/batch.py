@@ -36,7 +36,7 @@ from assets.sources.intake.isolating import Aside
 from assets.sources.intake.sight import blind_files, mark_blind_files, note_sightings, sample_lines
 from assets.sources.intake.unknown_lines import keep_unknown_lines
 from assets.sources.masking import masked
-from assets.sources.pseudonyms import let_cut, replaced_columns, require_key, words_of
+from assets.sources.pseudonyms import create_cut_function, replaced_columns, require_key, words_of
 from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader, translation_of
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
@@ -112,7 +112,7 @@ def load_batch(
     _require_regular_files(files)
     if cluster.is_pseudonymous:
         require_key(con)
-        let_cut(con, words_of(cluster.settings.patterns_of_texts))
+        create_cut_function(con, words_of(cluster.settings.patterns_of_texts))
     with scratch_folder(con) as scratch:
         copies = CopiesInFolder(Path(scratch))
         taken = take_whole_files(con, reader, files if aside is None else (), cluster, copies)

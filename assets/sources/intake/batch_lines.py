@@ -56,8 +56,8 @@ def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
 def scratch_folder(con: duckdb.DuckDBPyConnection) -> tempfile.TemporaryDirectory[str]:
     """Make a folder for copies beside the warehouse file, where there is room for data."""
     ((path,),) = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchall()
-    beside = Path(path).parent if path else None
-    return tempfile.TemporaryDirectory(prefix="reading-", dir=beside)
+    target_folder = Path(path).parent if path else None
+    return tempfile.TemporaryDirectory(prefix="reading-", dir=target_folder)
 
 
 def read_batch_lines(

@@ -186,8 +186,8 @@ def survey(
         try:
             result.files.append(_look(candidate, file, known or {}))
         except SourceError as error:
-            told = without_quotes(error) if candidate.cluster.is_pseudonymous else error
-            result.refused.append(RefusedFile(file, told))
+            shown_error = without_quotes(error) if candidate.cluster.is_pseudonymous else error
+            result.refused.append(RefusedFile(file, shown_error))
     progress("looking at files", len(found), len(found), done_bytes, total_bytes)
     if not result.clusters.keys() - result.failing.keys():
         left_out_errors = [error for errors in result.left_out.values() for error in errors]

@@ -85,13 +85,13 @@ class HostNames:
     """
 
     def __init__(self, snapshots: Iterable[tuple[str, datetime, Sequence[str]]]) -> None:
-        told: dict[str, list[tuple[datetime, set[str]]]] = {}
+        moments_by_node: dict[str, list[tuple[datetime, set[str]]]] = {}
         for node_id, moment, names in snapshots:
             forms = {form for name in names if not _is_of_every_host(name) for form in _forms(name)}
-            told.setdefault(node_id, []).append((moment, forms))
+            moments_by_node.setdefault(node_id, []).append((moment, forms))
         stated: dict[str, list[Spell]] = {}
         before: dict[str, list[Spell]] = {}
-        for node_id, moments in told.items():
+        for node_id, moments in moments_by_node.items():
             ends = [moment for moment, _ in moments[1:]] + [NEVER]
             for (moment, forms), end in zip(moments, ends, strict=True):
                 for form in forms:
@@ -174,11 +174,11 @@ def _hosts_of_clusters(con: duckdb.DuckDBPyConnection, names: Mapping[str, NodeN
         order by cluster_id, captured_at, path, line_number
         """
     ).fetchall()
-    told: dict[str, list[tuple[str, datetime, Sequence[str]]]] = {}
+    by_cluster: dict[str, list[tuple[str, datetime, Sequence[str]]]] = {}
     for cluster_id, node_name, captured_at, host_names in changes:
         if cluster_id in names and (node_id := names[cluster_id].resolve(node_name)) is not None:
-            told.setdefault(cluster_id, []).append((node_id, captured_at, host_names))
-    return {cluster_id: HostNames(snapshots) for cluster_id, snapshots in told.items()}
+            by_cluster.setdefault(cluster_id, []).append((node_id, captured_at, host_names))
+    return {cluster_id: HostNames(snapshots) for cluster_id, snapshots in by_cluster.items()}
 
 
 def set_nodes_of_hosts(con: duckdb.DuckDBPyConnection, table: str) -> bool:

@@ -127,17 +127,17 @@ class _Loading:
             self.refuse(refused_file)
         pending, found = self._pending(present, full=full), []
         # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
-        gone = {
+        removed = {
             key: file
             for key, file in sorted(self.known.items())
             if key[0] in self.survey.clusters and (key not in looked_at or file.version_of is not None)
         }
         unread = {file.key for file in pending}
-        self._forget_copies(gone, [file.key for file in present if file.key not in unread])
-        replaced = self._replaced(pending, gone)
-        self._keep_vanished(gone)
+        self._forget_copies(removed, [file.key for file in present if file.key not in unread])
+        replaced = self._replaced(pending, removed)
+        self._keep_vanished(removed)
         if any(file.key in self.known and file.sha256 == self.known[file.key].sha256 for file in pending):
-            self._tell_of_other_rules(gone)
+            self._tell_of_other_rules(removed)
         for cluster_id in dict.fromkeys(file.cluster_id for file in pending):
             files = [file for file in pending if file.cluster_id == cluster_id]
             apart = [[file] for file in files if file.resume]
@@ -148,7 +148,7 @@ class _Loading:
             ]
         return found
 
-    def _forget_copies(self, gone: dict[Key, KnownFile], unchanged: Iterable[Key]) -> None:
+    def _forget_copies(self, removed: dict[Key, KnownFile], unchanged: Iterable[Key]) -> None:
         """Forget what is gone and was refused, or is there as it was under another name; take it out of `gone`."""
         texts = {(key[0], text_of(key, self.known[key])): key[1] for key in unchanged}
 
@@ -157,15 +157,15 @@ class _Loading:
             copy = texts.get((key[0], text)) if text else None
             return copy is not None and may_be_superseded(key, file, copy)
 
-        copied = [key for key, file in gone.items() if file.status == REFUSED or has_copy(key, file)]
+        copied = [key for key, file in removed.items() if file.status == REFUSED or has_copy(key, file)]
         if copied:
             with transaction(self.con):
                 forget_files(self.con, self.reader, copied)
         self.result.files_removed += len(copied)
         for key in copied:
-            del gone[key]
+            del removed[key]
 
-    def _replaced(self, pending: Sequence[SourceFile], gone: dict[Key, KnownFile]) -> dict[Key, list[Key]]:
+    def _replaced(self, pending: Sequence[SourceFile], removed: dict[Key, KnownFile]) -> dict[Key, list[Key]]:
         """Return what each file takes the place of when it is read, and take that out of `gone`.
 
         That is its own account, if its bytes are the same or have grown, and what has no name of its own any more and
@@ -181,7 +181,7 @@ class _Loading:
             and not file.resume
             and is_kept(self.con, self.reader, file.key)
         }
-        nameless = {**changed, **{key: file for key, file in gone.items() if file.version_of or file.is_present}}
+        nameless = {**changed, **{key: file for key, file in removed.items() if file.version_of or file.is_present}}
         own: dict[Key, list[Key]] = defaultdict(list)
         texts: dict[tuple[str, Text], Key] = {}
         for key, older in nameless.items():
@@ -208,9 +208,9 @@ class _Loading:
             for other in texts_begun_with:
                 if other in versions:
                     replaced[key].append(versions.pop(other))
-                elif other in gone:
+                elif other in removed:
                     replaced[key].append(other)
-                    self.result.files_removed += int(gone.pop(other).version_of is None)
+                    self.result.files_removed += int(removed.pop(other).version_of is None)
         return replaced
 
     def _become_versions(self, files: Mapping[Key, KnownFile]) -> dict[Key, Key]:
@@ -226,13 +226,13 @@ class _Loading:
             self.known[key] = version
             self.known.pop((key[0], str(version.version_of)))
 
-    def _keep_vanished(self, gone: Mapping[Key, KnownFile]) -> None:
+    def _keep_vanished(self, removed: Mapping[Key, KnownFile]) -> None:
         """Keep what was read of files that are gone.
 
         Logs are rotated and tidied away; what they told stays true.
         """
-        kept = [key for key, file in gone.items() if file.version_of is None]
-        news = [key for key in kept if gone[key].is_present]
+        kept = [key for key, file in removed.items() if file.version_of is None]
+        news = [key for key in kept if removed[key].is_present]
         if news:
             with transaction(self.con):
                 self.con.executemany("update ops.files set is_present = false where cluster_id = ? and path = ?", news)
@@ -243,10 +243,10 @@ class _Loading:
             for cluster_id, path in news
         ]
 
-    def _tell_of_other_rules(self, gone: Mapping[Key, KnownFile]) -> None:
+    def _tell_of_other_rules(self, removed: Mapping[Key, KnownFile]) -> None:
         """When files are read again, say how many cannot be, although they were read by other settings or versions."""
         keys = {cluster_id: reader_key(self.reader, cluster) for cluster_id, cluster in self.survey.clusters.items()}
-        if count := sum(file.reader != keys[cluster_id] for (cluster_id, _), file in gone.items()):
+        if count := sum(file.reader != keys[cluster_id] for (cluster_id, _), file in removed.items()):
             what = "older version or file that is gone was" if count == 1 else "older versions or gone files were"
             self.result.warnings.append(
                 f"{self.reader.KIND}: {count:,} {what} read with other settings or rules, and stay as they were read"
@@ -274,18 +274,18 @@ class _Loading:
         self.result.files_read += len(batch.files) - len(findings.refused)
         self.result.files_read_on += outcome.files_read_on
 
-        def told(what: str) -> str:
+        def shown(what: str) -> str:
             return what.partition(":")[0] if batch.cluster.is_pseudonymous else what
 
         self.result.warnings += [
             *outcome.warnings,
             *(
                 f"{file.path}, line {number}: quarantined, as the reader of {self.reader.KIND} failed at it "
-                f"({told(what)})"
+                f"({shown(what)})"
                 for file, number, what in findings.set_aside
             ),
             *(
-                f"{file.path}: read line by line, as it failed otherwise ({told(what)})"
+                f"{file.path}: read line by line, as it failed otherwise ({shown(what)})"
                 for file, what in findings.by_lines
             ),
         ]

@@ -11,7 +11,7 @@ import duckdb
 WARNING = "exported_without_duplicates"
 """Beside the files in which more attempts are missing than shown, in `ops.files.warnings`."""
 
-TOLD_BY = frozenset({"sacct", "slurmctld_events"})
+KINDS_WITH_ATTEMPTS = frozenset({"sacct", "slurmctld_events"})
 """Raw tables that the warning is made of."""
 
 SECONDS_TO_REQUEUE = 120

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.pseudonyms import HIDDEN, kept_detail, let_cut, replaced_columns
+from assets.sources.pseudonyms import HIDDEN, create_cut_function, kept_detail, replaced_columns
 from assets.sql import identifier, literal
 
 _LEFT_BEHIND = ("checks", "cluster_failures", "published")
@@ -48,7 +48,7 @@ def copy_with_pseudonyms(
     -------
     The number of files of the second that are gone, whose pseudonyms stay as they are.
     """
-    let_cut(con)
+    create_cut_function(con)
     con.execute(f"attach {literal(str(old))} as plain (read_only)")
     try:
         ((name,),) = con.execute("select current_database()").fetchall()
@@ -77,13 +77,13 @@ def copy_with_pseudonyms(
             "update ops.files set reader = '' where list_contains($clusters::varchar[], cluster_id)",
             {"clusters": [*to_read_again]},
         )
-        ((gone,),) = con.execute(
+        ((removed_count,),) = con.execute(
             "select count(*) from ops.files where not is_present and list_contains($clusters::varchar[], cluster_id)",
             {"clusters": [*to_read_again]},
         ).fetchall()
     finally:
         con.execute("detach plain")
-    return int(gone)
+    return int(removed_count)
 
 
 def _tables(con: duckdb.DuckDBPyConnection, database: str) -> list[tuple[str, str, list[str]]]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import duckdb
 
 from assets.sources.sql.database_settings import one_thread
-from assets.warehouse import beside
+from assets.warehouse import second_connection
 
 T = TypeVar("T")
 MEMORY_OF_A_JOB = 900 * 1024**2
@@ -58,7 +58,7 @@ def run_side_by_side(
         return
     with ExitStack() as opened:
         opened.enter_context(one_thread(con))
-        connections = [opened.enter_context(beside(con)) for _ in range(count)]
+        connections = [opened.enter_context(second_connection(con)) for _ in range(count)]
         free: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
         for connection in connections:
             free.put(connection)

@@ -116,10 +116,10 @@ def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
     has_rows = bool(con.execute("from superseded_rows limit 1").fetchall())
     if has_rows:
         _delete_rows(con, reader)
-    gone = _forget_empty(con, reader)
+    removed = _forget_empty(con, reader)
     if reader.TABLE == "nodes":
         _date_after_versions(con)
-    return has_rows or bool(covered or gone)
+    return has_rows or bool(covered or removed)
 
 
 def _forget_covered(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tuple[str, str]]:
@@ -340,10 +340,10 @@ def told_of_versions(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
         """,
         {"refused": REFUSED, "run_id": run_id},
     ).fetchall()
-    told = []
+    messages = []
     for cluster_id, path, base_path, kept, lines_before, lines_now in rows:
         what = f"other bytes than before; {kept:,} lines that only its older version has stay"
         if lines_now is not None:
             what = f"shorter than before within the same time ({lines_now:,} lines, before {lines_before:,}); {what}"
-        told.append(f"{base_path}: {what} until `faultline forget {shlex.join([cluster_id, path])}` is run")
-    return told
+        messages.append(f"{base_path}: {what} until `faultline forget {shlex.join([cluster_id, path])}` is run")
+    return messages

@@ -64,47 +64,47 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
 
 
-def _gcm_node(told: Mapping[str, Any]) -> Node:
+def _gcm_node(document: Mapping[str, Any]) -> Node:
     return Node(
-        str(told["NODE_NAME"]),
-        state=_text(told.get("STATE")),
-        gpu_count=gpus if isinstance(gpus := told.get("NUM_GPUS"), int) else None,
-        cpus=told.get("CPUS_TOTAL"),
-        memory=told.get("MEMORY"),
-        partitions=(str(told["PARTITION"]),) if told.get("PARTITION") else (),
-        reason=_text(told.get("REASON")),
-        reason_user=_text(told.get("USER")),
-        reason_time=told.get("TIMESTAMP"),
-        seen=told.get("collection_unixtime"),
+        str(document["NODE_NAME"]),
+        state=_text(document.get("STATE")),
+        gpu_count=gpus if isinstance(gpus := document.get("NUM_GPUS"), int) else None,
+        cpus=document.get("CPUS_TOTAL"),
+        memory=document.get("MEMORY"),
+        partitions=(str(document["PARTITION"]),) if document.get("PARTITION") else (),
+        reason=_text(document.get("REASON")),
+        reason_user=_text(document.get("USER")),
+        reason_time=document.get("TIMESTAMP"),
+        seen=document.get("collection_unixtime"),
     )
 
 
-def _node(told: Mapping[str, Any]) -> Node:
-    states = [*_list(told.get("state")), *_list(told.get("state_flags"))]
+def _node(document: Mapping[str, Any]) -> Node:
+    states = [*_list(document.get("state")), *_list(document.get("state_flags"))]
     return Node(
-        told["name"],
+        document["name"],
         state="+".join(states),
-        gres=_text(told.get("gres")),
-        tres=_text(told.get("tres")),
-        cpus=told.get("cpus"),
-        memory=told.get("real_memory"),
-        partitions=tuple(_list(told.get("partitions"))),
-        booted=_number(told.get("boot_time")),
-        started=_number(told.get("slurmd_start_time")),
-        busy=_number(told.get("last_busy")),
-        reason=_text(told.get("reason")),
-        reason_user=_text(told.get("reason_set_by_user")),
-        reason_time=_number(told.get("reason_changed_at")),
-        host_name=_text(told.get("hostname")),
-        address=_text(told.get("address")),
+        gres=_text(document.get("gres")),
+        tres=_text(document.get("tres")),
+        cpus=document.get("cpus"),
+        memory=document.get("real_memory"),
+        partitions=tuple(_list(document.get("partitions"))),
+        booted=_number(document.get("boot_time")),
+        started=_number(document.get("slurmd_start_time")),
+        busy=_number(document.get("last_busy")),
+        reason=_text(document.get("reason")),
+        reason_user=_text(document.get("reason_set_by_user")),
+        reason_time=_number(document.get("reason_changed_at")),
+        host_name=_text(document.get("hostname")),
+        address=_text(document.get("address")),
     )
 
 
-def _grouped_node(name: str, told: Mapping[str, Any]) -> Node:
+def _grouped_node(name: str, document: Mapping[str, Any]) -> Node:
     """Return a node of a group of like nodes, as `sinfo --json` shows them from Slurm 23.02 on."""
 
     def part(key: str) -> Mapping[str, Any]:
-        value = told.get(key)
+        value = document.get(key)
         return value if isinstance(value, dict) else {}
 
     return Node(

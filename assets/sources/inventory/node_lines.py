@@ -66,8 +66,8 @@ def node_line(node: Node) -> str:
         "SeenAt": _moment(node.seen),
         "CfgTRES": tres or None,
     }
-    told = {key: "_".join(str(value).split()) for key, value in facts.items() if value is not None}
-    line = " ".join(f"{key}={value}" for key, value in told.items())
+    known = {key: "_".join(str(value).split()) for key, value in facts.items() if value is not None}
+    line = " ".join(f"{key}={value}" for key, value in known.items())
     reason = " ".join((node.reason or "").split())
     if reason.lower() in NO_REASON:
         return line

@@ -155,27 +155,27 @@ def _nodes_of(line: str, columns: _Columns, seen: str | None) -> list[Node | Set
         cells.insert(names.index(_OFTEN_EMPTY), "")
     if len(cells) != len(names):
         return [SetAside(line, "field_count", f"{len(cells)} fields where the header names {len(names)}")]
-    told = {meaning: cells[place].strip() for meaning, place in places.items()}
-    if _TIME.fullmatch(told.get("time", "")) is None:
+    fields = {meaning: cells[place].strip() for meaning, place in places.items()}
+    if _TIME.fullmatch(fields.get("time", "")) is None:
         # Words of a reason that was broken may be as many as there are columns.
-        return [SetAside(line, "bad_timestamp", f"{told['time']} is no time")]
+        return [SetAside(line, "bad_timestamp", f"{fields['time']} is no time")]
     try:
-        listed = node_names(told["node"])
+        listed = node_names(fields["node"])
     except NodeListError as error:
         return [SetAside(line, error.reason, str(error))]
-    gpus = _count(told.get("gpus"))
+    gpus = _count(fields.get("gpus"))
     about: dict[str, Any] = {
-        "state": told.get("state"),
-        "gres": told.get("gres"),
+        "state": fields.get("state"),
+        "gres": fields.get("gres"),
         "gpu_count": gpus,
-        "gpu_model": told.get("gpu_model") or None,
-        "cpus": told.get("cpus"),
-        "memory": told.get("memory"),
-        "partitions": tuple(filter(None, re.split(r"[,; ]+", told.get("partition", "").replace("*", "")))),
-        "reason": told.get("reason"),
-        "reason_user": told.get("user"),
-        "reason_time": told.get("time"),
-        "booted": told.get("booted"),
+        "gpu_model": fields.get("gpu_model") or None,
+        "cpus": fields.get("cpus"),
+        "memory": fields.get("memory"),
+        "partitions": tuple(filter(None, re.split(r"[,; ]+", fields.get("partition", "").replace("*", "")))),
+        "reason": fields.get("reason"),
+        "reason_user": fields.get("user"),
+        "reason_time": fields.get("time"),
+        "booted": fields.get("booted"),
         "seen": seen,
     }
     return [Node(name, **about) for name in listed]

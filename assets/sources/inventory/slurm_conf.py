@@ -101,8 +101,8 @@ def _joined(lines: Iterator[str]) -> Iterator[_Line]:
 
 def _of(texts: list[str]) -> _Line:
     line = _Line(texts)
-    told = re.split(r"(?<!\S)#", line.text, maxsplit=1)[0]
-    line.options = {name.lower(): value.strip('"') for name, value in _OPTION.findall(told)}
+    without_comment = re.split(r"(?<!\S)#", line.text, maxsplit=1)[0]
+    line.options = {name.lower(): value.strip('"') for name, value in _OPTION.findall(without_comment)}
     return line
 
 

@@ -82,7 +82,7 @@ def _is_journal(sample: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Envelope:
     """What a record says: its message, and what is known of the rest."""
 
     message: str
@@ -182,11 +182,11 @@ def moment(value: Any) -> str | None:
     return text if _WITHOUT_YEAR.fullmatch(text) else None
 
 
-def _told(flat: Flat, depth: int = 0) -> _Told | None:
+def _envelope(flat: Flat, depth: int = 0) -> _Envelope | None:
     message = _first(flat, names.MESSAGE, _message)
     if message is None:
         return None
-    told = _Told(
+    envelope = _Envelope(
         message,
         _first(flat, names.HOST, _host),
         _first(flat, names.TIME, moment),
@@ -194,15 +194,15 @@ def _told(flat: Flat, depth: int = 0) -> _Told | None:
         _first(flat, names.PRIORITY, _priority),
     )
     inner = _parsed(message) if message.startswith("{") and depth < MAX_DEPTH else None
-    within = _told(_flat(inner), depth + 1) if isinstance(inner, dict) else None
+    within = _envelope(_flat(inner), depth + 1) if isinstance(inner, dict) else None
     if within is None:
-        return told
-    return _Told(
+        return envelope
+    return _Envelope(
         within.message,
-        told.host or within.host,
-        told.moment or within.moment,
-        within.program or told.program,
-        within.priority or told.priority,
+        envelope.host or within.host,
+        envelope.moment or within.moment,
+        within.program or envelope.program,
+        within.priority or envelope.priority,
     )
 
 
@@ -213,9 +213,9 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _line(told: _Told) -> str | None:
+def _line(envelope: _Envelope) -> str | None:
     """Write what a record says as a line of syslog; None where nothing tells its time."""
-    text = PRIORITY.sub("", told.message)
+    text = PRIORITY.sub("", envelope.message)
     found = next((match for shape in _ENVELOPES if (match := shape.match(text))), None)
     parts = found.groupdict() if found else {}
     body = parts.get("body", text)
@@ -223,18 +223,18 @@ def _line(told: _Told) -> str | None:
         named = _KERNEL_TAG.fullmatch(text)
         parts = {"tag": "kernel", **named.groupdict()} if named else {}
         body = parts.get("body", text)
-    elif told.moment and parts.get("uptime"):
+    elif envelope.moment and parts.get("uptime"):
         # Seconds since the boot stay with the message, where the time is known.
         body = text
-    host = told.host or parts.get("host")
-    tag = parts.get("tag") or told.program or "kernel"
-    stamp = told.moment or _inner_stamp(parts)
+    host = envelope.host or parts.get("host")
+    tag = parts.get("tag") or envelope.program or "kernel"
+    stamp = envelope.moment or _inner_stamp(parts)
     if stamp is None:
         return None
     # Without a host the file's name may tell one; only the kernel's lines have a form without.
     if not host and tag != "kernel":
         return ""
-    return f"{told.priority or ''}{stamp} {f'{host} ' if host else ''}{tag}: {body}"
+    return f"{envelope.priority or ''}{stamp} {f'{host} ' if host else ''}{tag}: {body}"
 
 
 def _inner_stamp(parts: Mapping[str, str | None]) -> str | None:
@@ -348,8 +348,8 @@ def _translate(
             yield record
             continue
         text, flat = record
-        told = _told(flat)
-        line = _line(told) if told else None
+        envelope = _envelope(flat)
+        line = _line(envelope) if envelope else None
         if line:
             has_any = True
             yield line
@@ -357,8 +357,8 @@ def _translate(
             yield SetAside(text, "untrusted_source")
         else:
             odd = odd or flat
-            lacks = "no field that is known to hold a message" if told is None else "no time that can be read"
-            yield SetAside(text, "missing_message" if told is None else "missing_time_or_node", lacks)
+            lacks = "no field that is known to hold a message" if envelope is None else "no time that can be read"
+            yield SetAside(text, "missing_message" if envelope is None else "missing_time_or_node", lacks)
     if not has_any:
         raise _refusal(file.path, odd or {})
 

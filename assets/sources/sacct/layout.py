@@ -83,6 +83,6 @@ def require_columns(layout: Layout, path: str) -> None:
     spoiled = [name for name in layout.columns if REPLACEMENT in name]
     if not missing and not spoiled:
         return
-    told = [f"{', '.join(missing)} not among the columns"] if missing else []
-    told += [f"bytes that are no UTF-8 in {', '.join(spoiled)}"] if spoiled else []
-    raise SourceError(path, f"missing_columns: {'; '.join(told)}", GOOD_EXPORT)
+    messages = [f"{', '.join(missing)} not among the columns"] if missing else []
+    messages += [f"bytes that are no UTF-8 in {', '.join(spoiled)}"] if spoiled else []
+    raise SourceError(path, f"missing_columns: {'; '.join(messages)}", GOOD_EXPORT)

@@ -259,8 +259,8 @@ def _agreeing_with_elapsed(
     found = {order: contradictions(order) for order in orders}
     fewest = min(found.values())
     # A few records contradict themselves; a wrong order makes nearly all do so.
-    is_told = max(found.values()) > 2 * fewest + 1
-    return [order for order in orders if found[order] == fewest] if is_told else orders
+    is_clear = max(found.values()) > 2 * fewest + 1
+    return [order for order in orders if found[order] == fewest] if is_clear else orders
 
 
 def _seconds_of_day(text: str, half: str = "null") -> str:

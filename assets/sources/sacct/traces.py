@@ -101,23 +101,23 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
 def row_texts(row: Sequence[str], places: Mapping[str, int], cluster: ClusterSettings) -> dict[str, Any]:
     """Return the fields of sacct that a row states."""
     cells = {meaning: row[place].strip() for meaning, place in places.items()}
-    told = {meaning: cell for meaning, cell in cells.items() if cell.lower() not in _NEVER}
-    counts = {name: _count(told.get(name)) for name in ("cpus", "nodes")}
-    tres = {"cpu": counts["cpus"], "gres/gpu": _gpus(told), "node": counts["nodes"]}
+    job_cells = {meaning: cell for meaning, cell in cells.items() if cell.lower() not in _NEVER}
+    counts = {name: _count(job_cells.get(name)) for name in ("cpus", "nodes")}
+    tres = {"cpu": counts["cpus"], "gres/gpu": _gpus(job_cells), "node": counts["nodes"]}
     resources = ",".join(f"{name}={count}" for name, count in tres.items() if count is not None)
     says_whether_it_ran = not {"start", "duration"}.isdisjoint(places)
-    has_run = "start" in told or bool(_seconds(told.get("duration"))) or not says_whether_it_ran
+    has_run = "start" in job_cells or bool(_seconds(job_cells.get("duration"))) or not says_whether_it_ran
     return {
-        **_ids(told.get("job_id")),
-        "User": told.get("user"),
-        "Account": told.get("account"),
-        "Partition": told.get("partition"),
-        "QOS": told.get("qos"),
-        "JobName": told.get("job_name"),
-        "Submit": _moment(told.get("submit")),
-        "Start": _moment(told.get("start")),
-        "End": _moment(told.get("end")),
-        "ElapsedRaw": _seconds(told.get("duration")),
+        **_ids(job_cells.get("job_id")),
+        "User": job_cells.get("user"),
+        "Account": job_cells.get("account"),
+        "Partition": job_cells.get("partition"),
+        "QOS": job_cells.get("qos"),
+        "JobName": job_cells.get("job_name"),
+        "Submit": _moment(job_cells.get("submit")),
+        "Start": _moment(job_cells.get("start")),
+        "End": _moment(job_cells.get("end")),
+        "ElapsedRaw": _seconds(job_cells.get("duration")),
         "State": state_of(cells["state"], cluster),
         "NNodes": counts["nodes"],
         "AllocTRES": resources if has_run else None,
@@ -143,12 +143,12 @@ def _ids(text: str | None) -> dict[str, Any]:
     return {"JobID": shown, "JobIDRaw": int.from_bytes(digest[:8], "big") % LARGEST_ID + LARGEST_ID}
 
 
-def _gpus(told: Mapping[str, str]) -> int | str:
+def _gpus(job_cells: Mapping[str, str]) -> int | str:
     """Return the GPUs of a job on all its nodes, or NONE where no whole number is told: unknown is not zero."""
-    if "gpus" in told or "gpus_per_node" not in told:
-        count = _count(told.get("gpus"))
+    if "gpus" in job_cells or "gpus_per_node" not in job_cells:
+        count = _count(job_cells.get("gpus"))
     else:
-        per_node, nodes = _count(told["gpus_per_node"]), _count(told.get("nodes"))
+        per_node, nodes = _count(job_cells["gpus_per_node"]), _count(job_cells.get("nodes"))
         count = None if per_node is None or nodes is None else per_node * nodes
     return _NO_COUNT if count is None else count
 

@@ -80,7 +80,7 @@ def _error_in(sample: str) -> str:
     """Return what a document of errors says, or its beginning."""
     try:
         errors = json.loads(sample)["errors"] if len(sample) < SAMPLE_CHARACTERS else []
-        told = [str(error.get("description") or error.get("error") or error) for error in errors]
+        messages = [str(error.get("description") or error.get("error") or error) for error in errors]
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        told = []
-    return "; ".join(told)[:200] or "an answer of errors without jobs"
+        messages = []
+    return "; ".join(messages)[:200] or "an answer of errors without jobs"
