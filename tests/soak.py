@@ -103,7 +103,7 @@ class Soak:
         started = time.monotonic()
         done = self._refresh(is_before, clock=event == "clock")
         seconds = time.monotonic() - started
-        told = {
+        record = {
             "night": night,
             "event": event,
             "code": "before" if is_before else "now",
@@ -112,7 +112,7 @@ class Soak:
         }
         if not is_before:
             current = current_publication(self.home)
-            told |= {
+            record |= {
                 "publication": current.number if current else None,
                 "leftovers": len(leftovers(self.home)),
                 "damaged": problem_of_current(self.home),
@@ -121,7 +121,7 @@ class Soak:
             line for line in done.stdout.splitlines() if "damaged" in line or "made by" in line or "version" in line
         ]
         self._tell(
-            told | {"said": [line[:300] for line in said], "error": done.stderr[-500:] if done.returncode else ""}
+            record | {"said": [line[:300] for line in said], "error": done.stderr[-500:] if done.returncode else ""}
         )
         if done.returncode == 0:
             self.usual_seconds = seconds

@@ -35,11 +35,11 @@ def found():
 
 def test_what_was_measured_beside_other_work_is_left_out(found):
     alone = cost_model(found)
-    beside = scale("varied", "1/8", 500_000, 48_000)
-    beside.add(results.FULL, Cost(900, 900, 4000, 4000, load=9.5))
-    found.scales.append(beside)
+    other_scale = scale("varied", "1/8", 500_000, 48_000)
+    other_scale.add(results.FULL, Cost(900, 900, 4000, 4000, load=9.5))
+    found.scales.append(other_scale)
     assert cost_model(found) == alone
-    beside.costs[results.FULL] = [Cost(900, 900, 4000, 4000, load=1.5)]
+    other_scale.costs[results.FULL] = [Cost(900, 900, 4000, 4000, load=1.5)]
     assert cost_model(found) != alone
 
 

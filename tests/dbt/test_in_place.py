@@ -48,9 +48,9 @@ def build(tmp_path):
         )
         with duckdb.connect(str(tmp_path / "small.duckdb")) as con:
             named = con.execute("select table_name, table_type from information_schema.tables order by 1").fetchall()
-            told = con.execute("select n from told").fetchall() if ("told", "BASE TABLE") in named else []
+            heard = con.execute("select n from told").fetchall() if ("told", "BASE TABLE") in named else []
             con.execute("drop table if exists told")
-            return done.returncode, dict(named).get("number"), [row[0] for row in told]
+            return done.returncode, dict(named).get("number"), [row[0] for row in heard]
 
     return build
 
@@ -58,9 +58,9 @@ def build(tmp_path):
 def test_hooks_run_and_what_had_the_name_goes(build):
     types = {"table": "BASE TABLE", "view": "VIEW"}
     for kind in ("table", "table", "view", "view", "table"):
-        status, found, told = build(kind)
+        status, found, heard = build(kind)
         assert (status, found) == (0, types[kind])
-        assert sorted(told) == [1, 2, 3, 4]
+        assert sorted(heard) == [1, 2, 3, 4]
 
 
 def test_a_statement_that_fails_leaves_the_table_of_before(build):

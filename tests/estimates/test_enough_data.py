@@ -14,7 +14,7 @@ from tests.warehouses import create_tables, insert
 BEGIN = datetime(2026, 1, 1)
 
 
-def told(*, days, incidents=(), node_days=0.0):
+def enough(*, days, incidents=(), node_days=0.0):
     """What is said of a cluster whose incidents have these probabilities, each of two attempts."""
     end = None if days is None else BEGIN + timedelta(days=days)
     attempt = {"cluster_id": "c", "seen_from_at": BEGIN, "seen_to_at": end, "node_days": 0.0, "state": "NODE_FAIL"}
@@ -50,7 +50,7 @@ def told(*, days, incidents=(), node_days=0.0):
     ids=["no period", "minutes", "days", "almost a week", "few incidents in little time"],
 )
 def test_too_little_is_said_with_its_reason(seen, note):
-    assert told(**seen) == (False, f"too little to tell: {note}")
+    assert enough(**seen) == (False, f"too little to tell: {note}")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_too_little_is_said_with_its_reason(seen, note):
     ids=["incidents", "three would be usual"],
 )
 def test_a_week_is_enough_with_incidents_or_with_time_for_them(seen):
-    assert told(**seen) == (True, None)
+    assert enough(**seen) == (True, None)
 
 
 def test_every_row_of_a_cluster_says_so_and_its_note_begins_with_the_reason(warehouse):

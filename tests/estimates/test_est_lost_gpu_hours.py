@@ -79,8 +79,8 @@ def test_a_loss_is_at_least_what_the_logs_show_where_their_reach_is_in_doubt(tmp
         name: [row["note"] for row in read(house, "est_lost_gpu_hours", cluster_id=name, loss="all")]
         for name in ("c", "quiet", "blind")
     }
-    told = "at least, of what the logs show, and the leading cause may be another: checks saw at most half"
-    assert [note.rpartition("unknown: 1; ")[2] for note in notes["c"]] == [told] * 3
+    caveat = "at least, of what the logs show, and the leading cause may be another: checks saw at most half"
+    assert [note.rpartition("unknown: 1; ")[2] for note in notes["c"]] == [caveat] * 3
     assert notes["quiet"] == [None] * 3
     assert not any("at least" in note for note in notes["blind"])
 

@@ -107,8 +107,8 @@ def test_the_image_is_built_and_answers():
     build = [builder, "build", "--build-arg", f"BASE={base}", "-f", CONTAINERFILE, "-t", "faultline-test", PROJECT]
     subprocess.run(build, check=True)
     run = [builder, "run", "--rm", "faultline-test"]
-    told = subprocess.run([*run, "--version"], capture_output=True, text=True, check=True).stdout
-    assert told.startswith("faultline 0.")
+    printed = subprocess.run([*run, "--version"], capture_output=True, text=True, check=True).stdout
+    assert printed.startswith("faultline 0.")
     refused = subprocess.run(run, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "FAULTLINE_UI_TOKEN" in refused.stderr

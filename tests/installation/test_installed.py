@@ -32,7 +32,7 @@ class Installed:
         assert done.returncode == status, done.stdout + done.stderr
         return done
 
-    def told(self, *command):
+    def answer(self, *command):
         return json.loads(self.run(*command, "--json").stdout)
 
 
@@ -45,7 +45,7 @@ def installed(request, tmp_path_factory):
     environment = folder / "environment"
     copy = Installed(environment, install(build_wheel(folder, is_prepared=True), python, environment), folder)
     copy.run("simulate", "demo", "--out", "home", "--days", "14")
-    copy.first = copy.told("refresh", "--home", "home")
+    copy.first = copy.answer("refresh", "--home", "home")
     return copy
 
 
@@ -61,7 +61,7 @@ def test_the_version_is_that_of_the_code(installed):
 
 def test_a_refresh_publishes_and_a_second_one_finds_nothing_new(installed):
     assert installed.first["status"] == "published"
-    assert installed.told("refresh", "--home", "home")["status"] == "unchanged"
+    assert installed.answer("refresh", "--home", "home")["status"] == "unchanged"
 
 
 def test_the_first_refresh_parses_no_project(installed):
@@ -70,7 +70,7 @@ def test_the_first_refresh_parses_no_project(installed):
 
 
 def test_the_pages_are_there(installed):
-    pages = {row["page"] for row in installed.told("docs")}
+    pages = {row["page"] for row in installed.answer("docs")}
     assert {"forms", "install", "operations", "decisions/dbt"} <= pages
     assert installed.run("docs", "docs/forms.md").stdout.startswith("# Other forms of logs")
 
@@ -79,8 +79,8 @@ def test_what_is_published_can_be_asked(installed):
     question = "select count(*) as attempts from marts.fct_attempts"
     (row,) = json.loads(installed.run("query", question, "--home", "home", "--format", "json").stdout)
     assert row["attempts"] > 500
-    assert "marts.fct_failures" in {table["name"] for table in installed.told("tables", "--home", "home")}
-    assert installed.told("status", "--home", "home")["published"]["code_version"] == code_version()
+    assert "marts.fct_failures" in {table["name"] for table in installed.answer("tables", "--home", "home")}
+    assert installed.answer("status", "--home", "home")["published"]["code_version"] == code_version()
     installed.run("plan", "--gpus", "64", "--cluster", "demo-llm", "--home", "home")
     installed.run("report", "--home", "home", "--out", "pages")
     assert (installed.cwd / "pages" / "index.html").stat().st_size > 10_000
@@ -88,7 +88,7 @@ def test_what_is_published_can_be_asked(installed):
 
 def test_every_table_is_found_in_the_environment(installed):
     for table in ("fct_failures", "est_failure_rates", "raw.sacct", "seeds.xids"):
-        path = installed.told("where", table)["file"]
+        path = installed.answer("where", table)["file"]
         assert path.startswith(str(installed.environment))
         installed.run("where", table)
 
@@ -110,5 +110,5 @@ def test_without_a_cache_folder_the_home_is_used_and_said(installed, monkeypatch
 def test_the_interpreter_is_the_one_that_is_asked_for(installed, request):
     version = request.node.callspec.params["installed"]
     python = installed.environment / "bin" / "python"
-    told = run_read_only(installed.environment, [python, "--version"], installed.cwd, os.environ).stdout
-    assert told.startswith(f"Python {version}.")
+    answer = run_read_only(installed.environment, [python, "--version"], installed.cwd, os.environ).stdout
+    assert answer.startswith(f"Python {version}.")

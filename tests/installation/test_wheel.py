@@ -59,6 +59,6 @@ def test_no_package_of_the_lock_installs_anything_under_the_names_of_the_rooms()
 
 
 def test_the_changes_of_each_version_are_told():
-    told = re.findall(r"^## (\S+)", (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    releases = re.findall(r"^## (\S+)", (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     version = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert told[0] == ("Unreleased" if ".dev" in version else version)
+    assert releases[0] == ("Unreleased" if ".dev" in version else version)

@@ -23,8 +23,8 @@ def xid_event(clock, code=94, kind="Fatal"):
 
 def xid_state(minutes):
     """The state of gpud's component, which lasts from its first event on."""
-    told = {"health": "Unhealthy", "reason": "XID 94 detected"} if minutes > 40 else {"health": "Healthy"}
-    return {"time": f"{at(10, minutes=minutes).isoformat()}Z", **told}
+    state = {"health": "Unhealthy", "reason": "XID 94 detected"} if minutes > 40 else {"health": "Healthy"}
+    return {"time": f"{at(10, minutes=minutes).isoformat()}Z", **state}
 
 
 def nvsentinel(minutes, is_healthy, *gpus):

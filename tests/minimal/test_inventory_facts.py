@@ -74,8 +74,10 @@ def test_a_record_with_more_gpus_than_its_nodes_counts_as_unknown(minimal):
     assert rows(minimal, cluster, "select sum(gpu_hours) from marts.fct_attempts where cluster_id = $cluster") == [
         (160,)
     ]
-    told = "select count(*) from ops.checks where check_name = 'gpus_of_nodes' and not passed and cluster_id = $cluster"
-    assert rows(minimal, cluster, told) == [(1,)]
+    failed_checks = (
+        "select count(*) from ops.checks where check_name = 'gpus_of_nodes' and not passed and cluster_id = $cluster"
+    )
+    assert rows(minimal, cluster, failed_checks) == [(1,)]
 
 
 def test_a_node_with_more_gpus_than_any_machine_has_an_unknown_number(minimal):

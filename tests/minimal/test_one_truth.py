@@ -69,7 +69,7 @@ def told_by(home: Home, names: set[str]) -> Told:
         frames = read_frames(con)
     chosen = [row for row in frames["clusters"] if row["is_simulated"] or row["cluster_id"] in names]
     page = build(Frames({**frames, "clusters": chosen}), MADE_AT)
-    told: Told = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+    sayings: Told = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     root, summary = parse(render(page, "")), write_summary(page, None, MADE_AT)
     series, outcome = exposition(HomeSettings(home)).decode(), read_outcome(home, "published", 0.0)
     outcome.print(Console(file=(screen := io.StringIO()), width=1000))
@@ -89,28 +89,28 @@ def told_by(home: Home, names: set[str]) -> Told:
             texts[f"metric {metric}"] = "; ".join(phrase.format(write(float(value))) for value in found)
         for source, text in texts.items():
             for thing, value in statements(text):
-                told[name][thing][source].add(value)
-    return told
+                sayings[name][thing][source].add(value)
+    return sayings
 
 
 @pytest.fixture(scope="module")
-def told(minimal_home: Home, many_clusters: object) -> Told:
+def sayings(minimal_home: Home, many_clusters: object) -> Told:
     """What is said of the capture, of the simulated clusters and of three minimal ones."""
     return told_by(minimal_home, CAPTURE_AND_MINIMAL)
 
 
-def test_no_source_says_another_number_of_the_same_thing(told):
-    assert len(told) >= len(CAPTURE_AND_MINIMAL) + 1
-    for cluster, things in told.items():
+def test_no_source_says_another_number_of_the_same_thing(sayings):
+    assert len(sayings) >= len(CAPTURE_AND_MINIMAL) + 1
+    for cluster, things in sayings.items():
         for thing, sources in things.items():
             assert len(set().union(*sources.values())) == 1, (cluster, thing, dict(sources))
 
 
-def test_each_number_is_told_in_several_places(told):
+def test_each_number_is_told_in_several_places(sayings):
     for thing in STATEMENTS:
-        assert max(len(things[thing]) for things in told.values()) >= 3, thing
+        assert max(len(things[thing]) for things in sayings.values()) >= 3, thing
 
 
-def test_no_source_tells_a_rate_of_a_cluster_of_minutes(told):
-    assert not told["testbed"]["rate that is quoted, per 1,000 node-days"]
-    assert not told["testbed"]["MTTF of the whole cluster"]
+def test_no_source_tells_a_rate_of_a_cluster_of_minutes(sayings):
+    assert not sayings["testbed"]["rate that is quoted, per 1,000 node-days"]
+    assert not sayings["testbed"]["MTTF of the whole cluster"]

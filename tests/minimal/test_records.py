@@ -249,8 +249,8 @@ def test_names_of_no_node_are_counted_and_keep_no_cluster_from_its_numbers(minim
     assert attempts(minimal, cluster, "job_id_raw, runtime_seconds") == [(1, 3600), (7, 3600)]
     nodes = minimal.execute("select node_id from marts.dim_nodes where cluster_id = ? order by 1", [cluster]).fetchall()
     assert nodes == [("n1",), ("n2",)]
-    told = "select warnings from ops.files where cluster_id = ? and kind = 'sacct'"
-    assert minimal.execute(told, [cluster]).fetchall() == [([warning],)]
+    warnings_of = "select warnings from ops.files where cluster_id = ? and kind = 'sacct'"
+    assert minimal.execute(warnings_of, [cluster]).fetchall() == [([warning],)]
     quarantined = minimal.execute(
         "select kind, detail from ops.quarantine inner join ops.files using (cluster_id, path) "
         "where cluster_id = ? and quarantine.reason = 'unknown_node' order by all",

@@ -255,8 +255,8 @@ def test_of_jobs_that_share_a_node_the_fault_failed_the_one_that_ended_with_it()
     def rows(*lags):
         return [(n, 0, CHECK, LASTING, lag, True, True, 0, 9990.0, False) for n, lag in enumerate(lags)]
 
-    beside, earlier = judged(rows(-10.0, 200.0), [10_000.0, 9_790.0])
-    assert beside > 0.9 and earlier < 0.3
+    near, earlier = judged(rows(-10.0, 200.0), [10_000.0, 9_790.0])
+    assert near > 0.9 and earlier < 0.3
     together = judged(rows(-10.0, -5.0), [10_000.0, 9_995.0])
     assert together.min() > 0.9
 

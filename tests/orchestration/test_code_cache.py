@@ -51,9 +51,9 @@ def test_where_it_cannot_be_written_the_home_is_used_and_a_line_says_so_once(use
     home = Home.at(tmp_path / "home")
     assert cache_folder(home) == cache_folder(home) == home.work / "cache" / code_version()
     assert cache_folder(home).is_dir()
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err == (
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
         f"the cache folder {user_cache / code_version()} cannot be written, so {cache_folder(home)} is used, by this "
         "home alone; set XDG_CACHE_HOME to a folder that can be written\n"
     )

@@ -168,32 +168,32 @@ class TestDoctor:
         assert "beta/health" not in found
 
     def test_a_wrong_size_of_nodes_is_told_where_no_inventory_tells_it(self, home):
-        def told():
+        def gpu_findings():
             return [finding for finding in doctor(home) if "GPUs on a node" in finding.what]
 
         with duckdb.connect(str(home.published_file)) as con:
             con.execute("update marts.dim_clusters set gpus_per_node = 8")
             con.execute("update marts.dim_nodes set gpu_count_source = 'inventory' where cluster_id = 'alpha'")
-        assert told() == []
+        assert gpu_findings() == []
         with duckdb.connect(str(home.published_file)) as con:
             con.execute("update marts.fct_attempts set gpu_count = 4 * node_count")
-        (found,) = told()
+        (found,) = gpu_findings()
         assert (found.level, found.where) == ("warning", "beta/inventory")
         assert found.what.startswith("jobs had at most 4 GPUs on a node, which is taken to have 8")
         assert "scontrol -o show node" in found.next_step and "`gpus_per_node`" in found.next_step
 
     def test_more_gpus_than_the_nodes_have_are_told(self, home):
-        def told():
+        def gpu_findings():
             return [finding for finding in doctor(home) if "more GPUs than the nodes have" in finding.what]
 
-        assert told() == []
+        assert gpu_findings() == []
         with duckdb.connect(str(home.published_file)) as con:
             con.execute(
                 "update marts.fct_attempts set gpu_count_source = 'refuted', source_path = 'beta/sacct/a.txt', "
                 "source_line_number = 7 where cluster_id = 'beta'"
             )
             ((count,),) = con.execute("select count(*) from marts.fct_attempts where cluster_id = 'beta'").fetchall()
-        (found,) = told()
+        (found,) = gpu_findings()
         assert (found.level, found.where) == ("warning", "beta")
         assert found.what.startswith(
             f"{count} attempts with more GPUs than the nodes have, such as beta/sacct/a.txt, line 7"

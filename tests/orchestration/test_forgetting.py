@@ -43,8 +43,8 @@ def home_as_read(tmp_path_factory):
     }  # fmt: skip
     make(home.sources, files)
     read(home)
-    for gone in ("a/sacct/2023-01.txt", "a/sacct/2023-02.txt", "a/kernel/k.log"):
-        (home.sources / gone).unlink()
+    for removed in ("a/sacct/2023-01.txt", "a/sacct/2023-02.txt", "a/kernel/k.log"):
+        (home.sources / removed).unlink()
     read(home)
     return home
 

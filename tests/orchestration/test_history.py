@@ -19,7 +19,7 @@ EVENTS = 50
 
 
 @dg.op
-def told(context):
+def log_messages(context):
     """Tell of many things."""
     for number in range(EVENTS):
         context.log.info(f"message {number}")
@@ -28,7 +28,7 @@ def told(context):
 @dg.job
 def telling():
     """Run one step."""
-    told()
+    log_messages()
 
 
 @pytest.fixture

@@ -81,9 +81,9 @@ def test_a_damaged_file_is_kept_aside(home):
 @pytest.mark.parametrize("text", ["storage: [\n  password: hunter2\n", "- a list\n"])
 def test_a_mistake_is_told_and_the_file_stays(home, text):
     write(home, text)
-    with pytest.raises(UnreadableSettings, match="correct it, or delete it") as told:
+    with pytest.raises(UnreadableSettings, match="correct it, or delete it") as error:
         prepare_storage(home)
-    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in str(error.value)
     assert settings_file(home).read_text(encoding="utf-8") == text
     (finding,) = settings_findings(home)
     assert finding.level == "error"
@@ -116,6 +116,6 @@ def test_doctor_says_what_a_change_gives_up_and_shows_no_password(home):
 def test_a_storage_that_is_wrong_is_told_with_its_file(home):
     write(home, "storage:\n  nonsense: {password: hunter2}\n")
     prepare_storage(home)
-    with pytest.raises(UnreadableSettings, match=r"dagster\.yaml names a storage") as told, open_storage(home):
+    with pytest.raises(UnreadableSettings, match=r"dagster\.yaml names a storage") as error, open_storage(home):
         pass
-    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in str(error.value)

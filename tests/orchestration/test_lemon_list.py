@@ -111,8 +111,8 @@ def test_a_stale_cluster_is_marked_with_the_time_and_the_reason(run, answers, le
             "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
             "built_at = timestamp '2026-04-20 02:10' where cluster_id = 'short'"
         )
-    told = "stale, as of 2026-04-20 02:10 UTC. Newer numbers could not be built: all.psv: empty"
-    assert told in run("--cluster", "short", root=own.root).stdout.splitlines()
+    stale_note = "stale, as of 2026-04-20 02:10 UTC. Newer numbers could not be built: all.psv: empty"
+    assert stale_note in run("--cluster", "short", root=own.root).stdout.splitlines()
     assert "stale" not in run("--cluster", "planted", root=own.root).stdout
     (found,) = json.loads(run("--json", "--cluster", "short", root=own.root).stdout)
     assert (found["is_stale"], found["stale_reason"]) == (True, "all.psv: empty")

@@ -55,8 +55,8 @@ def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):
             RefreshLock(path).acquire()
         holder.kill()
     user, moment = pwd.getpwuid(os.geteuid()).pw_name, r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
-    told = rf"\(process {holder.pid} of {user} since {moment}: {re.escape(sys.executable)} -c "
-    assert re.search(told, str(refused.value))
+    expected = rf"\(process {holder.pid} of {user} since {moment}: {re.escape(sys.executable)} -c "
+    assert re.search(expected, str(refused.value))
     lock = RefreshLock(path)
     lock.acquire()
     lock.release()

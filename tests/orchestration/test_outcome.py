@@ -43,8 +43,8 @@ ROW = {
 def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
     out = io.StringIO()
     lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
-    told = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
-    told.print(Console(file=out, width=1000))
+    summary = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
+    summary.print(Console(file=out, width=1000))
     assert f"  failure rate {words}\n" in out.getvalue()
 
 
@@ -61,8 +61,8 @@ def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
 def test_failures_are_those_to_expect_and_unknown_where_none_could_have_been_seen(found, words) -> None:
     out = io.StringIO()
     lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
-    told = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
-    told.print(Console(file=out, width=1000))
+    summary = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
+    summary.print(Console(file=out, width=1000))
     assert f"c1: 102 attempts on 16 nodes, {words}\n" in out.getvalue()
 
 
@@ -74,8 +74,8 @@ def test_a_name_with_a_line_break_begins_no_line(capsys) -> None:
     refused = [{"path": f"{odd}/sacct/a", "reason": "empty", "next_step": "Export it again."}]
     apart = [{"path": f"{odd}/kernel/a", "days": "2022-06-01 to 2022-06-03"}]
     clusters = [ROW | {"cluster_id": odd}]
-    told = Outcome("published", 1.0, "r", "w", clusters, counts, checks, None, failing, refused, apart)
-    told.print(console())
+    summary = Outcome("published", 1.0, "r", "w", clusters, counts, checks, None, failing, refused, apart)
+    summary.print(console())
     lines = capsys.readouterr().out.splitlines()
     assert sum("forged" in line for line in lines) == 5
     assert [line for line in lines if line.startswith("no jobs") and line.endswith("2022-06-01 to 2022-06-03")]

@@ -137,11 +137,11 @@ def test_a_server_that_is_away_is_told_and_publishes_nothing(with_postgres, serv
     server.stop()
     started = time.monotonic()
     try:
-        with pytest.raises(RefreshFailed) as told:
+        with pytest.raises(RefreshFailed) as error:
             refresh(home)
     finally:
         server.start()
-    assert "dagster.yaml" in str(told.value)
-    assert PASSWORD not in str(told.value)
+    assert "dagster.yaml" in str(error.value)
+    assert PASSWORD not in str(error.value)
     assert not home.published_file.exists()
     assert time.monotonic() - started < 120

@@ -117,18 +117,18 @@ def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, mo
 
     monkeypatch.setattr(publish, "complete_publication", full)
     upstream = dg.AssetSpec("report")
-    told: list[str] = []
+    calls: list[str] = []
     asset = publish.published_asset(
         HomeSettings(home),
         upstream.key,
-        before=lambda _: told.append("before"),
-        after=lambda _: told.append("after"),
+        before=lambda _: calls.append("before"),
+        after=lambda _: calls.append("after"),
         numbers=lambda _: {},
     )
     resources = {"warehouse": warehouse, "session": session}
     result = dg.materialize([upstream, asset], selection=[asset], resources=resources, raise_on_error=False)
     assert not result.success
-    assert told == ["before"]
+    assert calls == ["before"]
     with warehouse.reading() as con:
         assert con.execute("select count(*) from ops.published").fetchone() == (0,)
         assert con.execute("select status from ops.runs").fetchall() == [("failed",)]

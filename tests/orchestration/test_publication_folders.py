@@ -127,12 +127,12 @@ class TestWhatAnEarlierVersionPublished:
     @pytest.mark.parametrize("can_exchange", [True, False])
     def test_readers_find_something_at_every_step(self, earlier, monkeypatch, can_exchange):
         """Look at the public paths after every change of a name: always whole, first the old, then the new."""
-        told = []
+        pairs = []
 
         def watched(function):
             def call(*arguments, **options):
                 done = function(*arguments, **options)
-                told.append(seen(earlier))
+                pairs.append(seen(earlier))
                 return done
 
             return call
@@ -144,9 +144,9 @@ class TestWhatAnEarlierVersionPublished:
             monkeypatch.setattr(disk, "exchange", lambda folder, other: False)
         monkeypatch.setattr(folders.Path, "replace", watched(folders.Path.replace))
         publish(earlier, "run-1")
-        assert told == sorted(told)
-        assert {run for pair in told for run in pair} == {"old", "run-1"}
-        assert all(warehouse == report for warehouse, report in told)
+        assert pairs == sorted(pairs)
+        assert {run for pair in pairs for run in pair} == {"old", "run-1"}
+        assert all(warehouse == report for warehouse, report in pairs)
         assert names(earlier.report.parent.parent) == ["latest"]
 
     def test_a_file_that_cannot_be_read_does_not_stand_in_the_way(self, earlier):

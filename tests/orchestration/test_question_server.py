@@ -112,7 +112,7 @@ def test_a_question_without_end_is_given_up(small_home, sql):
 
 
 def test_a_question_without_end_keeps_nobody_from_asking(app):
-    async def beside():
+    async def all_at_once():
         endless = [
             asyncio.ensure_future(requested(app, "/answer", UNINTERRUPTIBLE))
             for _ in range(question_server.AT_ONCE - 1)
@@ -122,7 +122,7 @@ def test_a_question_without_end_keeps_nobody_from_asking(app):
         app.close()
         return answer, waiting, await asyncio.gather(*endless)
 
-    answer, waiting, ended = asyncio.run(beside())
+    answer, waiting, ended = asyncio.run(all_at_once())
     assert json.loads(answer[2])["rows"] == [[42]] and not any(waiting)
     assert [status for status, _, _ in ended] == [503] * (question_server.AT_ONCE - 1)
 

@@ -191,11 +191,11 @@ def test_progress_speaks_from_the_first_second_and_is_never_silent_for_long(monk
     with progress.ProgressHandler(terminal.console(out)) as handler:
         assert out.getvalue() == "   0.0 s  starting\n"
         handler.totals = {"raw": 1, "marts": 2}
-        handler.emit(told("reading sacct: 0 of 3 files, 0.0 of 1,200.0 MB"))
+        handler.emit(record("reading sacct: 0 of 3 files, 0.0 of 1,200.0 MB"))
         while out.getvalue().count("\n") < 2:
             time.sleep(0.05)
-        handler.emit(told(built="raw.sacct"))
-        handler.emit(told(built="marts.dim_nodes"))
+        handler.emit(record(built="raw.sacct"))
+        handler.emit(record(built="marts.dim_nodes"))
         assert handler._now == "built marts.dim_nodes: 2 of 3 tables"
     shown = [line.partition(" s  ")[2] for line in out.getvalue().splitlines()]
     assert shown[1] == "... reading sacct: 0 of 3 files, 0.0 of 1,200.0 MB"
@@ -204,7 +204,7 @@ def test_progress_speaks_from_the_first_second_and_is_never_silent_for_long(monk
     ]  # fmt: skip
 
 
-def told(message="", built=""):
+def record(message="", built=""):
     """A record as Dagster's loggers get it: a message of a step, or a table that was built."""
     event = built and SimpleNamespace(
         event_type_value="ASSET_MATERIALIZATION", asset_key=SimpleNamespace(path=built.split("."))

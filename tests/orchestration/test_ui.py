@@ -72,8 +72,8 @@ class Server:
 def server(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     never = {"FAULTLINE_SCHEDULE": "0 0 29 2 *"}
-    told = home / "stderr.txt"
-    with told.open("w") as stderr:
+    log = home / "stderr.txt"
+    with log.open("w") as stderr:
         process = subprocess.Popen(
             [*FAULTLINE, "ui", "--home", str(home), "--port", "0"],
             stdout=subprocess.PIPE,
@@ -83,9 +83,9 @@ def server(tmp_path_factory):
         )
     try:
         link = process.stdout.readline()
-        assert link.startswith("http://127.0.0.1:"), (link, told.read_text())
+        assert link.startswith("http://127.0.0.1:"), (link, log.read_text())
         yield Server(process, link)
-        assert "eprecat" not in told.read_text()
+        assert "eprecat" not in log.read_text()
     finally:
         process.kill()
         process.wait()

@@ -53,18 +53,18 @@ def fire_all(events: EventManager) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "shown_levels"),
     [
         (EventLevel.DEBUG, ["debug", "info", "error"]),
         (EventLevel.INFO, ["info", "error"]),
         (EventLevel.ERROR, ["error"]),
     ],
 )
-def test_messages_are_made_of_events_that_a_log_takes(made, wanted, told):
+def test_messages_are_made_of_events_that_a_log_takes(made, wanted, shown_levels):
     skip_unwanted_events()
     events, stream = manager(wanted)
     fire_all(events)
-    assert [f"this is {level}" in stream.getvalue() for level in told] == [True] * len(told)
+    assert [f"this is {level}" in stream.getvalue() for level in shown_levels] == [True] * len(shown_levels)
     assert ("of its own level" in stream.getvalue()) == (wanted != EventLevel.ERROR)
     assert ("debug" in made) == (wanted == EventLevel.DEBUG)
 

@@ -54,17 +54,17 @@ def test_all_mistakes_of_all_clusters_end_a_refresh_before_anything_heavy_is_loa
 
 def test_the_mistakes_of_one_cluster_are_told_and_stop_no_other(home):
     spoil(home, "alpha")
-    told = []
-    assert tell_wrong_settings(home, told.append) is None
-    assert len(told) == 3
-    assert told[-1].startswith("alpha is left out until that is corrected")
+    lines = []
+    assert tell_wrong_settings(home, lines.append) is None
+    assert len(lines) == 3
+    assert lines[-1].startswith("alpha is left out until that is corrected")
 
 
 def test_without_mistakes_nothing_is_told(home):
     spoil(home, "alpha", text="gpus_per_node = 4\n")
-    told = []
-    stop_at_wrong_settings(home, told.append)
-    assert told == []
+    lines = []
+    stop_at_wrong_settings(home, lines.append)
+    assert lines == []
 
 
 def test_a_failure_without_a_run_is_a_failed_run_of_the_home(home):

@@ -121,8 +121,8 @@ def in_a_fork(do: object) -> tuple[int, str]:
         os._exit(code)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        told = pipe.read().decode()
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), told
+        text = pipe.read().decode()
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), text
 
 
 def attempt(home: Home, points: Points, at: int | None, kind: str) -> dict[str, object]:
@@ -134,13 +134,13 @@ def attempt(home: Home, points: Points, at: int | None, kind: str) -> dict[str, 
         run(home, "run-2", points)
         return points.passed
 
-    code, told = in_a_fork(faulty)
+    code, text = in_a_fork(faulty)
     after = in_a_fork(lambda: seen(home))
     again = in_a_fork(lambda: run(home, "run-3"))
     at_last = in_a_fork(lambda: seen(home))
     left = in_a_fork(lambda: [str(path) for path in leftovers(home)])
     return {
-        "at": at, "kind": kind, "code": code, "told": json.loads(told) if told else None,
+        "at": at, "kind": kind, "code": code, "operations": json.loads(text) if text else None,
         "after": after, "again": again, "at_last": at_last, "left": left,
         "publications": sorted(path.name for path in home.publications.iterdir()),
     }  # fmt: skip
@@ -162,7 +162,7 @@ def main(template: Path, scratch: Path, every: int, first: int) -> None:
         sys.stdout.write(json.dumps(found) + "\n")
         return found
 
-    names = tell(None, KINDS[0])["told"]
+    names = tell(None, KINDS[0])["operations"]
     for kind in KINDS:
         for at in range(1 + first % every, len(names) + 1, every):
             tell(at, kind)

@@ -45,7 +45,7 @@ def story(testbed_home, tmp_path_factory):
     place = lines[0].split("|").index("JobID")
     jobs = [line for line in lines[1:] if "." not in line.split("|")[place]]
     again.write_text("".join([lines[0], *jobs[:TWICE]]), encoding="utf-8")
-    told = {"home": home, "before": facts_of(home.published_file), "bytes": home.published_file.read_bytes()}
+    facts = {"home": home, "before": facts_of(home.published_file), "bytes": home.published_file.read_bytes()}
 
     killed = start(home, "--full")
     for line in killed.stdout:
@@ -54,28 +54,28 @@ def story(testbed_home, tmp_path_factory):
     time.sleep(3)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
-    told["bytes_after_kill"] = home.published_file.read_bytes()
+    facts["bytes_after_kill"] = home.published_file.read_bytes()
     done = subprocess.run([FAULTLINE, "status", "--home", home.root], capture_output=True, text=True, check=False)
-    told["status_after_kill"] = (done.returncode, done.stdout + done.stderr)
+    facts["status_after_kill"] = (done.returncode, done.stdout + done.stderr)
 
     running = start(home, "--full")
-    told["answers"] = []
-    while running.poll() is None and len(told["answers"]) < QUESTIONS:
+    facts["answers"] = []
+    while running.poll() is None and len(facts["answers"]) < QUESTIONS:
         question = [FAULTLINE, "query", QUESTION, "--format", "json", "--home", home.root]
-        told["answers"].append(subprocess.run(question, capture_output=True, text=True, check=True).stdout)
+        facts["answers"].append(subprocess.run(question, capture_output=True, text=True, check=True).stdout)
         time.sleep(8)
-    told["output"] = running.communicate()[0]
-    told["returncode"] = running.returncode
-    told["after"] = facts_of(home.published_file)
-    told["duplicates"] = duplicates(home)
+    facts["output"] = running.communicate()[0]
+    facts["returncode"] = running.returncode
+    facts["after"] = facts_of(home.published_file)
+    facts["duplicates"] = duplicates(home)
 
     file = home.publication.stat().st_ino
     again.unlink()
     forget(home, "testbed", [], is_confirmed=True)
-    told["last_output"] = refresh(home)
-    told["is_same_file"] = home.publication.stat().st_ino == file
-    told["at_last"] = facts_of(home.published_file)
-    return told
+    facts["last_output"] = refresh(home)
+    facts["is_same_file"] = home.publication.stat().st_ino == file
+    facts["at_last"] = facts_of(home.published_file)
+    return facts
 
 
 def duplicates(home) -> int | None:

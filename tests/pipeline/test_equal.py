@@ -105,26 +105,26 @@ def forget_what_is_gone(home: Home) -> None:
     """Have the warehouse forget every file that is gone from the sources folder, and keep older versions."""
     for cluster in home.sources.iterdir():
         with suppress(CannotForget):
-            gone = [file.path for file in forget(home, cluster.name, [], is_confirmed=False) if "@" not in file.path]
-            if gone:
-                forget(home, cluster.name, gone, is_confirmed=True)
+            removed = [file.path for file in forget(home, cluster.name, [], is_confirmed=False) if "@" not in file.path]
+            if removed:
+                forget(home, cluster.name, removed, is_confirmed=True)
 
 
 def _damage(sources: Path, saved: Path) -> Callable[[], None]:
     """Take records and check results of some days away, leave a job running, have a day twice; give the way back."""
     days, results = sorted(sources.glob("*/sacct/*")), sorted(sources.glob("*/health/*"))
-    shortened, doubled, halved, gone = days[-12], days[-8], results[-9], results[-5]
+    shortened, doubled, halved, removed = days[-12], days[-8], results[-9], results[-5]
     again = shutil.copy2(doubled, doubled.with_name(f"again-{doubled.name}"))
     saved.mkdir()
-    for path in (shortened, halved, gone):
+    for path in (shortened, halved, removed):
         shutil.copy2(path, saved)
     shorten(shortened)
     lines = gzip.decompress(halved.read_bytes()).splitlines(keepends=True)
     halved.write_bytes(gzip.compress(b"".join(lines[: len(lines) // 2])))
-    gone.unlink()
+    removed.unlink()
 
     def undo() -> None:
-        for path in (shortened, halved, gone):
+        for path in (shortened, halved, removed):
             shutil.copy2(saved / path.name, path)
         again.unlink()
 

@@ -52,7 +52,7 @@ def test_a_fault_while_publishing_leaves_readers_with_one_run_or_the_other(tmp_p
     found = attempts(tmp_path, SHARE, TODAY)
     for attempt in found:
         judge(attempt)
-    assert len(found[0]["told"]) > 20
+    assert len(found[0]["operations"]) > 20
     assert Counter(attempt["kind"] for attempt in found).keys() == {"kill", "EIO", "ENOSPC"}
     assert any(attempt["code"] == -9 for attempt in found)
     assert any(attempt["code"] == 1 for attempt in found)
@@ -145,8 +145,8 @@ def test_the_step_that_publishes_with_a_fault_at_any_call(kind, strace, tmp_path
         assert after["account"] == [after["warehouse"], "succeeded"], where
         again = publish(home, "run-3")
         assert again.returncode == 0, f"{where}\n{again.stdout}{again.stderr}"
-        told = json.loads(again.stdout)
-        assert told == {"warehouse": "run-3", "report": "run-3", "account": ["run-3", "succeeded"]}, where
+        state = json.loads(again.stdout)
+        assert state == {"warehouse": "run-3", "report": "run-3", "account": ["run-3", "succeeded"]}, where
         assert leftovers(home) == [], where
     print(kind, len(points), dict(ends))
 

@@ -269,9 +269,9 @@ def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
 
     home.published_file.write_bytes(GARBAGE)
     assert not show_status(home)
-    told = capsys.readouterr().out
-    assert "published  damaged: " in told
-    assert "last run   succeeded" in told
+    printed = capsys.readouterr().out
+    assert "published  damaged: " in printed
+    assert "last run   succeeded" in printed
 
 
 @pytest.mark.parametrize(

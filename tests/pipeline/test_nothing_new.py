@@ -67,8 +67,8 @@ def test_nothing_is_built(home, definitions, instance, how):
     assert [event.step_key for event in result.all_events if event.event_type_value == "STEP_START"] == ["raw"]
     assert runs(home) == before
     assert home.published_file.resolve() == seen
-    told = [record.user_message for record in instance.all_logs(result.run_id)]
-    assert [text for text in told if text.startswith("nothing is new: the last publication of ")]
+    messages = [record.user_message for record in instance.all_logs(result.run_id)]
+    assert [text for text in messages if text.startswith("nothing is new: the last publication of ")]
 
 
 def test_chosen_assets_are_built(definitions, instance):

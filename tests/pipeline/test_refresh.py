@@ -151,7 +151,7 @@ LINK_TO_NOTHING = "sacct/gone.psv"
 
 
 @pytest.fixture(scope="module")
-def told(testbed_home, tmp_path_factory):
+def error_lines(testbed_home, tmp_path_factory):
     """The lines in which one refresh refuses every broken file."""
     home = type(testbed_home).at(tmp_path_factory.mktemp("broken") / "home")
     shutil.copytree(testbed_home.root, home.root)
@@ -161,18 +161,18 @@ def told(testbed_home, tmp_path_factory):
     return refuse(home).splitlines()
 
 
-def test_all_broken_files_are_told_at_once(told):
-    assert len(told) == len(BROKEN) + 1
+def test_all_broken_files_are_told_at_once(error_lines):
+    assert len(error_lines) == len(BROKEN) + 1
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_file_that_cannot_be_read_is_named(told, name):
-    (line,) = [line for line in told if name in line]
+def test_a_file_that_cannot_be_read_is_named(error_lines, name):
+    (line,) = [line for line in error_lines if name in line]
     assert BROKEN[name][1] in line
 
 
-def test_an_unreadable_file_is_named(told):
-    assert any(LINK_TO_NOTHING in line for line in told)
+def test_an_unreadable_file_is_named(error_lines):
+    assert any(LINK_TO_NOTHING in line for line in error_lines)
 
 
 def test_a_single_broken_file_is_told_in_one_line(failing):

@@ -42,17 +42,17 @@ def compared(home: Home) -> set[tuple[str, str]]:
 def night(testbed_home, many_clusters_home):
     """A night in which the capture's accounting is broken and a cluster b is new, and what commands tell after it."""
     home = many_clusters_home
-    told = {"before": content(testbed_home, "testbed")}
-    told |= {"after": content(home, "testbed"), "b": content(home, "b")}
-    told["compared"] = {pair for pair in compared(home) if set(pair) <= {"b", "testbed"}}
-    told["report"] = home.report.read_text()
-    told["is_up_to_date"] = is_up_to_date(home)
+    facts = {"before": content(testbed_home, "testbed")}
+    facts |= {"after": content(home, "testbed"), "b": content(home, "b")}
+    facts["compared"] = {pair for pair in compared(home) if set(pair) <= {"b", "testbed"}}
+    facts["report"] = home.report.read_text()
+    facts["is_up_to_date"] = is_up_to_date(home)
     for name, options in (("json", ["--json"]), ("words", [])):
-        told[name] = CliRunner().invoke(app, ["status", *options, "--home", str(home.root)])
-    told["strict"] = subprocess.run(
+        facts[name] = CliRunner().invoke(app, ["status", *options, "--home", str(home.root)])
+    facts["strict"] = subprocess.run(
         [FAULTLINE, "refresh", "--strict", "--home", home.root], capture_output=True, text=True, check=False
     )
-    return told
+    return facts
 
 
 def test_the_poisoned_cluster_keeps_yesterdays_numbers_in_every_table(night):
@@ -92,18 +92,18 @@ def story(tmp_path_factory):
     cluster().write(home.sources / "a")
     cluster().write(home.sources / "b")
     refresh(home)
-    told = {"home": home, "a": content(home, "a"), "compared": compared(home)}
+    facts = {"home": home, "a": content(home, "a"), "compared": compared(home)}
 
     saved = (home.sources / "a/sacct/sacct.psv").read_bytes()
     break_lines(home, "a", "sacct.psv")
     cluster(70).write(home.sources / "b")
     refresh(home)
-    told["poisoned"] = {"a": content(home, "a"), "b": content(home, "b"), "compared": compared(home)}
+    facts["poisoned"] = {"a": content(home, "a"), "b": content(home, "b"), "compared": compared(home)}
 
     (home.sources / "a/sacct/sacct.psv").write_bytes(saved)
     refresh(home)
-    told["mended"] = {"a": content(home, "a"), "b": content(home, "b")}
-    return told
+    facts["mended"] = {"a": content(home, "a"), "b": content(home, "b")}
+    return facts
 
 
 @pytest.mark.slow

@@ -90,8 +90,8 @@ class FakeSlurm:
         file = self._folder / command / day
         file.write_text(text)
         for suffix, content in ((".stderr", stderr), (".status", str(status) if status else "")):
-            beside = file.with_name(f"{day}{suffix}")
-            beside.write_text(content) if content else beside.unlink(missing_ok=True)
+            target = file.with_name(f"{day}{suffix}")
+            target.write_text(content) if content else target.unlink(missing_ok=True)
 
     def whole_answer(self, command: str, day: str, text: str) -> None:
         """Prepare an answer from its first byte, header included."""

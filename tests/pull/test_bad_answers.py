@@ -54,7 +54,7 @@ def spoil_empty(slurm, jobs):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "words"),
     [
         (spoil_exit, "Connection refused (sacct, exit status 1)"),
         (spoil_part, "Connection refused (sacct, exit status 0, but an error)"),
@@ -66,13 +66,13 @@ def spoil_empty(slurm, jobs):
         (spoil_empty, "0 records for 2026-03-04, where there were 3"),
     ],
 )
-def test_a_good_file_is_not_lost_to_a_bad_answer(slurm, pull, folder, good, spoil, told):
+def test_a_good_file_is_not_lost_to_a_bad_answer(slurm, pull, folder, good, spoil, words):
     jobs = "".join(slurm.job(number, "COMPLETED", f"{DAY}T01:00", f"{DAY}T02:00") for number in (1, 2, 3))
     spoil(slurm, jobs)
     result = pull("2026-03-05T13:00")
     assert (folder / "sacct" / f"pulled-{DAY}.psv").read_bytes() == good
     (problem,) = result.problems
-    assert told in problem.what and problem.what.startswith(f"{DAY}: ") and problem.next_step
+    assert words in problem.what and problem.what.startswith(f"{DAY}: ") and problem.next_step
     # The day after it arrived, so the accounting is up to date, with a hole that the next pull asks for.
     assert result.status == "incomplete" and result.pulled_to == "2026-03-05T13:00:00+00:00"
     assert not list(folder.rglob(".pulling-*"))

@@ -69,8 +69,8 @@ def test_what_failed_is_told_on_stderr_with_the_next_step(slurm, run, home):
     slurm.answer("sacct", "helpformat", "", stderr="sacct: error: no way\n", status=1)
     result = run("--json")
     assert result.exit_code == 1
-    (told,) = json.loads(result.stdout)
-    assert told["status"] == "failed" and told["problems"][0]["kind"] == "sacct"
+    (expected,) = json.loads(result.stdout)
+    assert expected["status"] == "failed" and expected["problems"][0]["kind"] == "sacct"
     assert "faultline: c1 sacct: sacct: error: no way (sacct, exit status 1); run the command by hand" in result.stderr
     assert last_outcome(home, "c1").is_failed
 
@@ -102,7 +102,7 @@ def test_what_pulls_and_reads_no_setting_of_the_file_needs_no_trust(slurm, run, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "told"),
+    ("arguments", "status", "expected"),
     [
         (["c9"], 1, "there is no folder"),
         (["../c1"], 2, "is no name of a cluster"),
@@ -112,9 +112,9 @@ def test_what_pulls_and_reads_no_setting_of_the_file_needs_no_trust(slurm, run, 
         (["--out", "x"], 2, "--out needs the name of a cluster"),
     ],
 )
-def test_wrong_usage_is_told(slurm, run, arguments, status, told):
+def test_wrong_usage_is_told(slurm, run, arguments, status, expected):
     result = run(*arguments)
-    assert result.exit_code == status and told in result.output
+    assert result.exit_code == status and expected in result.output
     assert slurm.calls == []
 
 

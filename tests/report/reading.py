@@ -84,19 +84,19 @@ def _element(tag: str, *pieces: str | Element, **attributes: str) -> Element:
 
 
 def _cell(cell: str | dict[str, str]) -> Element:
-    told = {"t": cell} if isinstance(cell, str) else cell
-    pieces: list[str | Element] = [_element("code" if told.get("c") else "bdi", told["t"])]
-    if told.get("h"):
-        pieces = [_element("a", *pieces, href=told["h"])]
-    if told.get("d"):
-        pieces.append(_element("small", told["d"]))
+    parts = {"t": cell} if isinstance(cell, str) else cell
+    pieces: list[str | Element] = [_element("code" if parts.get("c") else "bdi", parts["t"])]
+    if parts.get("h"):
+        pieces = [_element("a", *pieces, href=parts["h"])]
+    if parts.get("d"):
+        pieces.append(_element("small", parts["d"]))
     return _element("td", *pieces)
 
 
-def _table_of(told: dict) -> Element:
-    heads = [_element("th", column["name"], scope="col") for column in told["columns"]]
-    rows = [_element("tr", *(_cell(cell) for cell in row)) for row in told["rows"]]
-    caption = _element("caption", told["caption"])
+def _table_of(parts: dict) -> Element:
+    heads = [_element("th", column["name"], scope="col") for column in parts["columns"]]
+    rows = [_element("tr", *(_cell(cell) for cell in row)) for row in parts["rows"]]
+    caption = _element("caption", parts["caption"])
     return _element("table", caption, _element("thead", _element("tr", *heads)), _element("tbody", *rows))
 
 

@@ -21,7 +21,7 @@ MONTHS = {"failure_count": 31.0, "other_failure_count": 13.0, "rate": 5.2, "othe
           "node_days": 6000.0, "other_node_days": 6100.0}  # fmt: skip
 
 
-def told(frames, **changed):
+def demo_change(frames, **changed):
     """The change of the planted cluster whose months are these."""
     cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     row = {"comparison": "months", "cluster_id": "demo", "population": "all", "counted_as": "incidents"}
@@ -30,13 +30,15 @@ def told(frames, **changed):
 
 
 def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(frames):
-    assert told(frames).said == (
+    assert demo_change(frames).said == (
         "Worse than last month: 5.20 failures per 1,000 node-days in the last 30 days against 2.10 in the 30 before "
         "(31 against 13 incidents of all jobs), 2.40 times as often [1.40, 4.30]."
     )
-    assert told(frames, verdict="better").said.startswith("Better than last month: 5.20 failures")
-    assert told(frames, verdict="no change shown").said.startswith("No change shown since last month: 5.20 failures")
-    endless = told(frames, other_failure_count=0.0, other_rate=0.0, ratio=None, ratio_low=1.2, ratio_high=None)
+    assert demo_change(frames, verdict="better").said.startswith("Better than last month: 5.20 failures")
+    assert demo_change(frames, verdict="no change shown").said.startswith(
+        "No change shown since last month: 5.20 failures"
+    )
+    endless = demo_change(frames, other_failure_count=0.0, other_rate=0.0, ratio=None, ratio_low=1.2, ratio_high=None)
     assert endless.said.startswith("Worse than last month: ")
     assert endless.said.endswith("(31 against 0 incidents of all jobs), times as often: [above 1.20].")
 
@@ -50,7 +52,7 @@ def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(frames):
     ],
 )
 def test_it_cannot_tell_from_too_little_or_from_other_jobs_than_those_of_the_rate(frames, changed, why):
-    change = told(frames, **changed)
+    change = demo_change(frames, **changed)
     assert change.said.startswith("Cannot tell whether it is worse than last month: ")
     assert why in change.said
     assert (change.ratio, change.tone) == ("cannot tell", "")

@@ -149,8 +149,8 @@ def test_whether_a_cluster_is_worse_than_last_month(reader, page):
 
 
 def test_which_nodes_to_take_out_and_why_and_what_that_costs(reader):
-    told = reader.read('[data-table-of^="What to do"] tbody tr', "Take sim007 out of service")
-    assert "GPU-hours a month" in told
+    action = reader.read('[data-table-of^="What to do"] tbody tr', "Take sim007 out of service")
+    assert "GPU-hours a month" in action
     reader.click(of_demo("To do"))
     assert "Take sim007 out of service" in reader.read("[data-section=actions] li")
 

@@ -89,8 +89,8 @@ def test_losses_of_unknown_gpus_are_no_zeros(frames):
 
     cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     names = ("lost_goodput", "lost_by_account")
-    told = losses(Own(Frames({**frames, **{name: unknown(frames[name]) for name in names}}), cluster))
-    texts = [block.text for block in told.blocks if isinstance(block, Text)]
+    built = losses(Own(Frames({**frames, **{name: unknown(frames[name]) for name in names}}), cluster))
+    texts = [block.text for block in built.blocks if isinstance(block, Text)]
     assert texts[0].startswith("unknown GPU-hours lost, each loss counted with its probability: unknown in failed")
     assert "(first order) and 0 in attempts" in texts[0]
     assert not any("adds up" in text for text in texts)
@@ -102,9 +102,9 @@ def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
     lost = [row for row in frames["losses"] if row["cluster_id"] == "demo"]
 
     def tile(changed, unknown_count=0):
-        told = {"losses": [row | changed for row in lost], "lost_by_account": [*owed[1:]]}
-        told["lost_by_account"].append(owed[0] | {"gpu_unknown_count": unknown_count})
-        own = Own(Frames({**frames, **told}), cluster)
+        built = {"losses": [row | changed for row in lost], "lost_by_account": [*owed[1:]]}
+        built["lost_by_account"].append(owed[0] | {"gpu_unknown_count": unknown_count})
+        own = Own(Frames({**frames, **built}), cluster)
         return first_screen(own, MADE_AT, [], losses(own), 36.0).tiles[3]
 
     assert "of unknown GPU count" not in " ".join(tile({}).details)

@@ -134,18 +134,18 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
 
 
 @pytest.mark.parametrize(
-    ("unknown", "told"),
+    ("unknown", "found_part"),
     [
         ((0, 0), "20.0 of 40.0 GPU-hours."),
         ((0, 3), "20.0 of 40.0 GPU-hours; outages are unknown on 1 day, so none is taken off there."),
         ((3, 3), "20.0 of 40.0 GPU-hours; no outage is known, so none is taken off."),
     ],
 )
-def test_outages_are_taken_off_on_days_that_logs_cover(unknown, told):
+def test_outages_are_taken_off_on_days_that_logs_cover(unknown, found_part):
     day = {"cluster_id": "c", "allocated_gpu_hours": 10.0, "in_service_gpu_hours": 20.0, "unseen_gpu_hours": 0.0}
     days = [day | {"unknown_outage_count": count, "unknown_allocation_count": 0} for count in unknown]
     said = utilisation_in_words(Own(Frames([("daily_work", days)]), {"cluster_id": "c"}))
-    assert said == f"Allocated: 50.0% of the time in service, {told}"
+    assert said == f"Allocated: 50.0% of the time in service, {found_part}"
 
 
 def test_what_nobody_ran_is_unknown_and_says_why(hall):
@@ -202,8 +202,8 @@ def test_the_parts_of_long_runs_stand_apart(demo):
 def test_progress_of_few_runs_is_not_told(frames):
     few = Frames(frames | {"ettr": [row | {"has_enough_data": False} for row in frames["ettr"]]})
     for read, said in ((frames, "99.0%"), (few, "too little to tell")):
-        [told] = [each for each in build(read, MADE_AT).chapters if each.cluster_id == "demo"]
-        first = next(leaf.first for leaf in told.leaves if leaf.first)
+        [found_part] = [each for each in build(read, MADE_AT).chapters if each.cluster_id == "demo"]
+        first = next(leaf.first for leaf in found_part.leaves if leaf.first)
         assert next(tile.value for tile in first.tiles if "Progress" in tile.label) == said
 
 
@@ -233,12 +233,12 @@ def test_attribution_is_split_in_three(hall):
 
 
 def test_an_action_tells_what_it_rests_on_and_how_one_job_leaves_the_node_out(demo):
-    told = section(demo, "actions")
-    commands = [code.text for code in told.all("code")]
+    found_part = section(demo, "actions")
+    commands = [code.text for code in found_part.all("code")]
     drained = [command for command in commands if "state=drain" in command]
     excluded = [command for command in commands if command.startswith("--exclude=")]
     assert len(drained) == len(excluded) > 1
-    assert re.search(r"\([\d.]+ incidents in \d+ days", told.text)
+    assert re.search(r"\([\d.]+ incidents in \d+ days", found_part.text)
 
 
 def test_preemptions_add_up(demo, frames):

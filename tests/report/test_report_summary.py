@@ -219,8 +219,8 @@ def test_earlier_reports_are_listed_the_newest_first(tmp_path):
         report.mkdir(parents=True)
         if run != "run-b":
             (report / "index.html").write_text("page")
-        told = {"number": number, "run_id": run, "published_at": "2026-01-01", "code_version": "v"}
-        (tmp_path / run / "publication.json").write_text(json.dumps(told))
+        description = {"number": number, "run_id": run, "published_at": "2026-01-01", "code_version": "v"}
+        (tmp_path / run / "publication.json").write_text(json.dumps(description))
     (tmp_path / "current").symlink_to("run-c")
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "publication.json").write_text("{")

@@ -123,7 +123,7 @@ def pulled(home, testbed):
     result = CliRunner().invoke(app, ["pull", "--home", str(home.root), "--json"])
     testbed.seconds["pull"] = time.monotonic() - started
     assert result.exit_code == 0, result.output
-    return next(told for told in json.loads(result.stdout) if told["cluster_id"] == CLUSTER)
+    return next(answer for answer in json.loads(result.stdout) if answer["cluster_id"] == CLUSTER)
 
 
 @pytest.fixture(scope="module")
@@ -167,8 +167,8 @@ def test_planted_failures_come_out_as_what_they_were(con, truth):
     planted = planted_failures(truth)
     assert {kind for *_, kind in planted} >= {"gpu_nvlink", "ib_link", "filesystem_mount", "gpu_memory", UNATTRIBUTED}
     assert planted - found == set()
-    beside = jobs_on_broken_nodes(truth)
-    assert [row for row in found - planted if row[2] not in beside.get(row[0], set())] == []
+    allowed = jobs_on_broken_nodes(truth)
+    assert [row for row in found - planted if row[2] not in allowed.get(row[0], set())] == []
 
 
 def test_the_nodes_of_the_inventory_and_their_outages_are_there(con, truth):
@@ -202,12 +202,12 @@ def test_without_slurmdbd_the_cluster_keeps_what_it_has_and_is_stale(home, con, 
     before = file.read_bytes()
     result = CliRunner().invoke(app, ["pull", "--home", str(home.root), "--json"])
     assert result.exit_code == 1
-    told = next(told for told in json.loads(result.stdout) if told["cluster_id"] == CLUSTER)
-    assert told["status"] == "failed"
-    assert {problem["kind"] for problem in told["problems"]} == {"sacct", "events"}
-    assert "slurmdbd and slurmctld run" in told["problems"][0]["next_step"], told
+    answer = next(answer for answer in json.loads(result.stdout) if answer["cluster_id"] == CLUSTER)
+    assert answer["status"] == "failed"
+    assert {problem["kind"] for problem in answer["problems"]} == {"sacct", "events"}
+    assert "slurmdbd and slurmctld run" in answer["problems"][0]["next_step"], answer
     assert file.read_bytes() == before
-    assert told["kinds"]["inventory"]["records"] == 16
+    assert answer["kinds"]["inventory"]["records"] == 16
     refresh(home, is_pulling=False)
     with duckdb.connect(str(home.published_file), read_only=True) as after:
         stale = after.execute("select is_stale and stale_reason is not null from marts.dim_clusters").fetchall()

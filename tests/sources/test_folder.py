@@ -268,7 +268,7 @@ def test_what_is_wrong_with_the_accounting_of_a_cluster_concerns_that_cluster_al
     name, _, reason = SPOILT[cluster]
     assert sorted(failing_of_spoilt) == sorted(SPOILT)
     assert failing_of_spoilt[cluster][0].startswith(f"{cluster}/{name}: {reason}")
-    assert not [told for told in failing_of_spoilt[cluster] if not told.startswith(f"{cluster}/")]
+    assert not [problem for problem in failing_of_spoilt[cluster] if not problem.startswith(f"{cluster}/")]
 
 
 def test_an_empty_folder_in_place_of_accounting_is_refused_and_what_was_read_stays(tmp_path):
@@ -342,9 +342,9 @@ def test_accounting_whose_end_is_missing_makes_the_cluster_stale_until_it_is_who
     accounts, failing, failing_when_mended = cut_off
     path = f"c2/sacct/{case}.{CUT_OFF[case][0]}"
     assert accounts[path] == {"path": path, "status": "cut_off", "is_partial": True, "is_loaded": True}
-    told = f"{path}: cut off: its end is missing, and what it told there is unknown. Copy or export it again. "
+    problem = f"{path}: cut off: its end is missing, and what it told there is unknown. Copy or export it again. "
     assert list(failing) == ["c2"]
-    assert [reason for reason in failing["c2"] if reason.startswith(told)]
+    assert [reason for reason in failing["c2"] if reason.startswith(problem)]
     assert failing_when_mended == {}
 
 
@@ -442,11 +442,11 @@ def test_a_line_of_60_mb_before_all_others_is_told_and_stops_nothing(tmp_path):
     con = connect()
     results = load_results(folder, con, READERS)
     assert [row[0] for row in facts(con)] == ["c1", "c2"]
-    told = rows(
+    problem = rows(
         con, "select kind, status, reason, next_step, warnings from ops.files where path not like '%/sacct/a.txt'"
     )
-    assert sorted(row["kind"] for row in told) == sorted(KINDS)
-    for row in told:
+    assert sorted(row["kind"] for row in problem) == sorted(KINDS)
+    for row in problem:
         assert (row["reason"] and row["next_step"]) if row["status"] == "refused" else CUT_LINES in row["warnings"], row
-    refused = [row["kind"] for row in told if row["status"] == "refused"]
+    refused = [row["kind"] for row in problem if row["status"] == "refused"]
     assert sum("not read: " in line for result in results.values() for line in result.warnings) == len(refused)

@@ -221,8 +221,8 @@ def test_accounting_is_refused_when_a_second_strange_cluster_appears_and_what_wa
     con = connect()
     for records in (FAR[:3], [*FAR[:3], {**FAR[3], "Cluster": "third"}]):
         load_results(make(tmp_path, {SACCT: export(records)}), con)
-    told = "select status, split_part(reason, ':', 1), version_of from ops.files order by path"
-    assert con.execute(told).fetchall() == [("refused", "several_clusters", None), ("read", None, SACCT)]
+    statuses = "select status, split_part(reason, ':', 1), version_of from ops.files order by path"
+    assert con.execute(statuses).fetchall() == [("refused", "several_clusters", None), ("read", None, SACCT)]
     assert con.execute("select distinct split_part(path, '@', 1), count(*) from raw.sacct group by all").fetchall() == [
         (SACCT, 3)
     ]

@@ -334,8 +334,8 @@ def test_a_line_lost_beside_lines_that_are_only_counted_is_found_out(tmp_path, m
         {"c1/inventory/nodes.txt": NODES, "c1/health/a.jsonl": text([record(second) for second in (0, 60, 120, 180)])},
     )
     con = connect()
-    (told,) = load_results(folder, con, READERS)["health"].warnings
-    assert told == (
+    (warning,) = load_results(folder, con, READERS)["health"].warnings
+    assert warning == (
         "c1/health/a.jsonl: read line by line, as it failed otherwise "
         "(AssertionError: health: c1/health/a.jsonl: 4 lines read as a whole, 3 outcomes)"
     )

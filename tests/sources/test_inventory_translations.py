@@ -106,9 +106,9 @@ def test_slurm_conf_with_defaults_ranges_and_includes(tmp_path: Path) -> None:
     assert {name: tuple(row[column] for column in shown) for name, row in found.items()} == {
         "gpu001": (8, 128, 1000, ["all"]), "gpu002": (8, 128, 1000, ["all"]), "login1": (0, 4, 1000, ["all"]),
     }  # fmt: skip
-    told = rows(con, "select reason, detail from ops.quarantine order by reason")
-    assert [row["reason"] for row in told] == ["bad_nodelist", "include"]
-    assert "put it into the same folder" in told[1]["detail"]
+    quarantined = rows(con, "select reason, detail from ops.quarantine order by reason")
+    assert [row["reason"] for row in quarantined] == ["bad_nodelist", "include"]
+    assert "put it into the same folder" in quarantined[1]["detail"]
     assert account(con)["lines_in"] == sum(account(con)[name] for name in ("loaded", "skipped", "quarantined"))
 
 
@@ -314,7 +314,9 @@ def test_what_names_no_inventory_is_refused(text: str, what: str) -> None:
 )
 def test_hosts_of_nodes(name: str, text: str, hosts: dict[str, set[str] | None], tmp_path: Path) -> None:
     found = {node: row["host_names"] for node, row in nodes(read(tmp_path, name, text)).items()}
-    assert {node: told if told is None else set(told) for node, told in found.items()} == hosts
+    assert {
+        node: quarantined if quarantined is None else set(quarantined) for node, quarantined in found.items()
+    } == hosts
 
 
 def test_more_gpus_than_any_machine_has_are_unknown(tmp_path: Path) -> None:

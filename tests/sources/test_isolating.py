@@ -166,12 +166,12 @@ def test_what_is_wrong_with_the_machine_is_not_the_files_fault(tmp_path):
 
 def test_a_file_that_is_removed_while_it_is_read_is_refused_alone(tmp_path):
     folder = make(tmp_path, {"c1/kernel/a.log": log([48]), "c1/kernel/b.log": log([79])})
-    gone = folder / "c1" / "kernel" / "a.log"
+    removed = folder / "c1" / "kernel" / "a.log"
 
     def lose(con: duckdb.DuckDBPyConnection) -> None:
         if con.execute("from lines where line like '%: 48,%'").fetchone():
-            gone.unlink(missing_ok=True)
-            gone.stat()
+            removed.unlink(missing_ok=True)
+            removed.stat()
 
     con, _ = loaded(folder, reader_that(lose))
     assert outcome(con) == [("c1/kernel/a.log", 0, 0, 0, 0), ("c1/kernel/b.log", 1, 1, 0, 0)]

@@ -154,8 +154,8 @@ def test_a_log_that_is_renamed_or_packed_counts_once(rename, tmp_path):
         make(folder, {renamed: gzip.compress(text) if renamed.endswith(".gz") else text})
     load(folder, con, readers=READERS)
     assert loaded(con) == before
-    gone = con.execute("select count(*) from ops.files where not is_present").fetchone()
-    assert gone == (0 if rename("a") == "a.1" else len(OF_ONE_NODE),)
+    removed_count = con.execute("select count(*) from ops.files where not is_present").fetchone()
+    assert removed_count == (0 if rename("a") == "a.1" else len(OF_ONE_NODE),)
 
 
 XID = "node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."

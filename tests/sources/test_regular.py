@@ -53,8 +53,8 @@ def test_a_named_pipe_of_any_kind_is_refused(name, tmp_path):
     folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, f"c1/{name}-not": "", "c2/sacct/a.txt": GOOD})
     (folder / f"c1/{name}-not").unlink()
     os.mkfifo(folder / "c1" / name)
-    told = errors_of(folder)
-    assert told == [
+    problems = errors_of(folder)
+    assert problems == [
         f"c1/{name}: not a regular file but a named pipe. Only files are read: take it out of the sources folder."
     ]
 
@@ -70,8 +70,8 @@ def test_devices_sockets_and_links_to_them_are_refused(tmp_path):
         os.chdir(folder / "c1/sacct")  # a socket's path may have 107 bytes
         listening.bind("socket")
         os.chdir(here)
-        told = errors_of(folder, ONLY_SACCT)
-    assert [text.split(". ")[0] for text in told] == [
+        problems = errors_of(folder, ONLY_SACCT)
+    assert [text.split(". ")[0] for text in problems] == [
         "c1/sacct/pipe: not a regular file but a named pipe",
         "c1/sacct/socket: not a regular file but a socket",
         "c1/sacct/tty: not a regular file but a device",
@@ -85,8 +85,8 @@ def test_broken_links_and_loops_of_links_are_told(tmp_path):
     (folder / "c1/sacct/self").symlink_to("self")
     (folder / "c1/sacct/one").symlink_to("two")
     (folder / "c1/sacct/two").symlink_to("one")
-    told = errors_of(folder, ONLY_SACCT)
-    assert [text.split(". ")[0].split("/")[-1] for text in told] == [
+    problems = errors_of(folder, ONLY_SACCT)
+    assert [text.split(". ")[0].split("/")[-1] for text in problems] == [
         "gone: unreadable (No such file or directory)",
         *(f"{name}: unreadable (Too many levels of symbolic links)" for name in ("one", "self", "two")),
     ]

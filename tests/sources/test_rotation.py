@@ -17,7 +17,7 @@ TABLES = ("sacct", "slurmctld_events", "kernel_messages", "health_checks", "node
 LOGS = ("slurmctld_events", "kernel_messages", "health_checks")
 
 
-def _told(table: str, also: str = "") -> str:
+def _content(table: str, also: str = "") -> str:
     """Return the columns of a table that say what was told, not where, nor by which date of a file."""
     by_file = ", dated_by_file_at" if table in LOGS else ""
     return f"{table}.* exclude (path, line_number{by_file}{also})"
@@ -25,7 +25,7 @@ def _told(table: str, also: str = "") -> str:
 
 def facts(con: duckdb.DuckDBPyConnection, table: str) -> Counter[str]:
     """Count the rows that count, without where they stand."""
-    rows = con.execute(f"select {_told(table)} from raw.{table} where disposition = 'loaded'")
+    rows = con.execute(f"select {_content(table)} from raw.{table} where disposition = 'loaded'")
     return Counter(map(repr, rows.fetchall()))
 
 
@@ -34,7 +34,7 @@ def held(con: duckdb.DuckDBPyConnection, table: str, *, is_present: bool = True)
     also = ", disposition, line_count" if table == "kernel_messages" else ", disposition"
     rows = con.execute(
         f"""
-        select {_told(table, also)}
+        select {_content(table, also)}
         from raw.{table} inner join ops.files using (cluster_id, path)
         where if($1, is_present, version_of is not null)
         """,

@@ -53,8 +53,8 @@ def test_what_a_job_asked_for_counts_where_it_got_no_more(
 ) -> None:
     """A job that has whole nodes to itself has GPUs that it did not ask for, and jobcomp/filetxt tells the request."""
     con = load(make(tmp_path, {"c1/sacct/jobcomp.log": JOBCOMP.replace("NodeCnt=4 ProcCnt=256", given)}))
-    told = [attempts(con)[0][name] for name in ("gpu_count", "gpu_count_source", "requested_gpu_count")]
-    assert told == [gpu_count, source, 32]
+    completion = [attempts(con)[0][name] for name in ("gpu_count", "gpu_count_source", "requested_gpu_count")]
+    assert completion == [gpu_count, source, 32]
 
 
 def test_a_record_that_slurm_cut_takes_nothing_of_the_next_one(tmp_path: Any) -> None:
@@ -71,7 +71,7 @@ def test_a_job_name_of_two_lines_is_read_from_job_completion(tmp_path: Any) -> N
     assert attempts(con)[0]["job_name"] == "train x=y"
 
 
-def told(**facts: str) -> str:
+def completion(**facts: str) -> str:
     """Return the line with other facts."""
     line = JOBCOMP
     for name, value in facts.items():
@@ -83,13 +83,13 @@ def told(**facts: str) -> str:
 def test_what_ends_as_pending_was_requeued(tmp_path: Any) -> None:
     """Slurm writes a line when a job is requeued, in the state that the job then has."""
     again = {"SubmitTime": "2024-05-01T10:30:00", "StartTime": "2024-05-01T10:31:00", "EndTime": "2024-05-01T11:00:00"}
-    text = told(JobState="PENDING") + told(JobState="COMPLETED", **again)
+    text = completion(JobState="PENDING") + completion(JobState="COMPLETED", **again)
     first, second = attempts(load(make(tmp_path, {"c1/sacct/jobcomp.log": text})))
     assert (first["state"], first["elapsed_seconds"], second["state"]) == ("REQUEUED", 1800, "COMPLETED")
 
 
 def test_a_prolog_that_fails_is_a_requeue_although_it_also_completed(tmp_path: Any) -> None:
-    both = [told(JobState=state, EndTime="2024-05-01T10:00:00") for state in ("COMPLETED", "PENDING")]
+    both = [completion(JobState=state, EndTime="2024-05-01T10:00:00") for state in ("COMPLETED", "PENDING")]
     con = load(make(tmp_path, {"c1/sacct/jobcomp.log": "".join(both)}))
     assert counts(con) == (2, 1, 1, 0)
     assert [row["state"] for row in rows(con, "select state from raw.sacct where disposition = 'loaded'")] == [
@@ -101,9 +101,9 @@ def test_the_parts_of_a_resized_job_are_attempts(tmp_path: Any) -> None:
     """All parts tell the job's own submission; sacct tells when the job was resized."""
     resized, ended = "2024-05-01T10:10:00", "2024-05-01T10:20:00"
     text = "".join([
-        told(JobState="RESIZING", EndTime=resized),
-        told(JobState="RESIZING", StartTime=resized, EndTime=ended, NodeList="node[1-2]", NodeCnt="2"),
-        told(JobState="COMPLETED", StartTime=ended, NodeList="node1", NodeCnt="1"),
+        completion(JobState="RESIZING", EndTime=resized),
+        completion(JobState="RESIZING", StartTime=resized, EndTime=ended, NodeList="node[1-2]", NodeCnt="2"),
+        completion(JobState="COMPLETED", StartTime=ended, NodeList="node1", NodeCnt="1"),
     ])  # fmt: skip
     con = load(make(tmp_path, {"c1/sacct/jobcomp.log": text}))
     assert counts(con) == (3, 3, 0, 0)

@@ -44,10 +44,10 @@ def test_json_of_the_genuine_cluster_gives_the_rows_of_its_text(tmp_path: Any, o
     assert len(of_json) == len(of_text) == 102
     differing = {name for one, other in zip(of_json, of_text, strict=True) for name in one if one[name] != other[name]}
     assert differing == {*NOT_IN_JSON, *LOST_IN_JSON}
-    for told, printed in zip(of_json, of_text, strict=True):
+    for from_json, printed in zip(of_json, of_text, strict=True):
         for name in ("exit_code", "exit_signal", "derived_exit_code", "derived_exit_signal", "cancelled_by_uid"):
-            assert told[name] in {None, printed[name]}, "unknown, never wrong"
-        assert told["state_raw"] in {printed["state_raw"], printed["state"]}
+            assert from_json[name] in {None, printed[name]}, "unknown, never wrong"
+        assert from_json["state_raw"] in {printed["state_raw"], printed["state"]}
     signals = [row["exit_signal"] for row in of_json if row["state"] == "FAILED" and row["exit_signal"]]
     assert signals == [11, 53], "signals are told"
     assert {row["exit_code"] for row in of_json if row["state"] == "FAILED"} == {None, 0}, "plain exits are not"

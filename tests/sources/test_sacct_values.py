@@ -21,8 +21,8 @@ def test_durations_are_read_as_slurm_prints_them(tmp_path):
     """Of three jobs one tells its time as a number, one as a duration, and one was suspended."""
     printed = [{"ElapsedRaw": "3600"}, {"Elapsed": "00:59:00"}, {"Elapsed": "00:50:00", "Suspended": "00:10:00"}]
     records = [
-        {"JobID": str(n), "JobIDRaw": str(n), "ElapsedRaw": None, "Elapsed": None, "Suspended": None, **told}
-        for n, told in enumerate(printed, 1)
+        {"JobID": str(n), "JobIDRaw": str(n), "ElapsedRaw": None, "Elapsed": None, "Suspended": None, **printed_values}
+        for n, printed_values in enumerate(printed, 1)
     ]
     con = load(make(tmp_path, {"c1/sacct/a.psv": export(records)}))
     assert con.execute("select elapsed_seconds, suspended_seconds from raw.sacct order by job_id_raw").fetchall() == [
@@ -47,8 +47,10 @@ def test_records_of_one_second_are_told_apart_by_the_index_of_slurm_24_11(tmp_pa
 
 def test_the_end_of_a_window_is_not_that_of_a_job_that_runs(tmp_path):
     """As `sacct -T` and slurmrestd print it."""
-    told = {"Submit": "2024-05-02T10:00:00", "Start": "2024-05-02T10:00:01", "End": "2024-05-03T00:00:00"}
-    records = [{**told, "State": state, "ElapsedRaw": "50399"} for state in ("RUNNING", "SUSPENDED", "PENDING")]
+    printed_values = {"Submit": "2024-05-02T10:00:00", "Start": "2024-05-02T10:00:01", "End": "2024-05-03T00:00:00"}
+    records = [
+        {**printed_values, "State": state, "ElapsedRaw": "50399"} for state in ("RUNNING", "SUSPENDED", "PENDING")
+    ]
     numbered = [{**record, "JobID": str(n), "JobIDRaw": str(n)} for n, record in enumerate(records, 1)]
     con = load(make(tmp_path, {"c1/sacct/a.txt": export(numbered)}))
     assert con.execute("select ended_at, elapsed_seconds from raw.sacct").fetchall() == [(None, 50399)] * 3

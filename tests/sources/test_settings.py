@@ -137,15 +137,15 @@ def test_what_is_refused(text, parts, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "count", "told"),
+    ("pattern", "count", "words"),
     [(r"{n}|(\pL|\pN){{400}}", 90, "patterns are too large together"), ("{n}", 101, "at most 100 patterns")],
     ids=["large patterns", "many patterns"],
 )
-def test_the_patterns_of_tickets_have_bounds(pattern: str, count: int, told: str, tmp_path: Path) -> None:
+def test_the_patterns_of_tickets_have_bounds(pattern: str, count: int, words: str, tmp_path: Path) -> None:
     before = time.process_time()
     lines = "".join(f"'{pattern.format(n=n)}' = 'GPU'\n" for n in range(count))
     _, (error,) = read(tmp_path, f"[tickets.components]\n{lines}")
-    assert told in str(error).lower()
+    assert words in str(error).lower()
     assert time.process_time() - before < 1
 
 

@@ -267,12 +267,12 @@ def test_of_versions_of_a_file_the_newer_record_counts_and_what_ended_beats_what
     old = [job(101, at, State="FAILED"), job(102, at), job(103, at, **running), *jobs(range(2, 3))]
     new = [job(101, at, State="COMPLETED"), job(102, at, **running), job(103, at), *jobs(range(3, 4))]
     states = "select job_id_raw, state from raw.sacct where disposition = 'loaded' and job_id_raw > 100 order by 1"
-    told = [(101, "COMPLETED"), (102, "COMPLETED"), (103, "COMPLETED")]
+    states_after = [(101, "COMPLETED"), (102, "COMPLETED"), (103, "COMPLETED")]
     site.night({"sacct/sacct.txt": export(old)})
     site.night({"sacct/sacct.txt": export(new)})
-    assert site.con.execute(states).fetchall() == told
+    assert site.con.execute(states).fetchall() == states_after
     site.night({"sacct/sacct.txt": export(jobs(range(4, 5)))})
-    assert site.con.execute(states).fetchall() == told
+    assert site.con.execute(states).fetchall() == states_after
     assert site.count("sacct") == 33
 
 

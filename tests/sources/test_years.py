@@ -149,8 +149,8 @@ def test_lines_with_a_year_stay_in_it(tmp_path: Path) -> None:
 
 def test_a_log_whose_year_is_settled_repeats_one_that_tells_it(tmp_path: Path) -> None:
     files = {"sacct/a.psv": accounting("2024-06-10"), "kernel/kern.log": LOGS["kernel/kern.log"]}
-    told = {"kernel/journal.log": f"2024-06-03T09:58:01.123456+00:00 node001 kernel: {XID}\n"}
-    con = read(tmp_path, {**files, **told})
+    undated = {"kernel/journal.log": f"2024-06-03T09:58:01.123456+00:00 node001 kernel: {XID}\n"}
+    con = read(tmp_path, {**files, **undated})
     found = con.execute("select path, disposition from raw.kernel_messages order by path").fetchall()
     assert found == [("c1/kernel/journal.log", "loaded"), ("c1/kernel/kern.log", "duplicate")]
 

@@ -20,9 +20,9 @@ from tests.orchestration.alerts.homes import cluster_file
 )
 def test_a_wrong_setting_is_named_without_its_secret(monkeypatch, tmp_path, variable, value):
     monkeypatch.setenv(variable, value)
-    with pytest.raises(WrongSetting, match=variable) as told:
+    with pytest.raises(WrongSetting, match=variable) as error:
         read_settings(tmp_path)
-    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in str(error.value)
 
 
 def test_settings_show_no_secret(monkeypatch, tmp_path):

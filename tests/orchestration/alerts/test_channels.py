@@ -16,11 +16,11 @@ MESSAGE = Message(
 
 
 def why_not(channel):
-    with pytest.raises(NotDelivered) as told:
+    with pytest.raises(NotDelivered) as error:
         channel.send(MESSAGE)
-    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in str(error.value)
     assert "hunter2" not in repr(channel)
-    return str(told.value), told.value.is_certain
+    return str(error.value), error.value.is_certain
 
 
 def test_a_webhook_gets_slacks_json_and_no_name_is_a_command_to_slack(web):
