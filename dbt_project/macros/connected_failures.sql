@@ -2,7 +2,8 @@
     Failures with one label for all that links connect, directly or over others; who is linked to nobody is its own.
 
     failures: CTE of (cluster_id, attempt_id, failed_at). links: CTE of (cluster_id, attempt_id, linked_attempt_id), each
-    link in both directions; a chain of linked failures has no gap of more than ten minutes.
+    link in both directions; a chain of linked failures has no gap of more than ten minutes. Long, because the two engines
+    have no recursion in common.
 -#}
 {% macro connected_failures(failures, links) -%}
     {{ adapter.dispatch('connected_failures', 'faultline')(failures, links) }}

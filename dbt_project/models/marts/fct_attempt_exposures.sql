@@ -1,5 +1,7 @@
 {{ config(post_hook='{{ name_tables_by_schema() }}') }}
 
+-- Long, because an attempt is clipped in one view to the study, to its gaps and to what was suspended.
+
 {%- set observed_until_at -%}
     coalesce(
             attempts.ended_at,

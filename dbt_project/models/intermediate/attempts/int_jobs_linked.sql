@@ -1,5 +1,6 @@
 {% set release_tolerance_seconds = 5 %}
 
+-- Long, because a job that no release links may still follow by its submission: one set of jobs is asked twice.
 with
 
 summarised_jobs as (

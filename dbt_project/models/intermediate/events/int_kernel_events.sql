@@ -136,12 +136,9 @@ drastic_recoveries as (
         cluster_id,
         node_id,
         pci_address,
-        occurred_at,
-        recovery_action
+        occurred_at
     from messages
-    where
-        recovery_action is not null
-        and {{ regex_matches('lower(recovery_action)', "'reset|reboot'") }}
+    where {{ regex_matches('lower(recovery_action)', "'reset|reboot'") }}
 
 ),
 

@@ -1,3 +1,4 @@
+-- Long, because a line tells the victim, and the one for whom it fell by name or by what was logged around it.
 with
 
 preemption_lines as (
