@@ -111,6 +111,7 @@ def test_some_lines_are_damaged(logs, kind):
     assert any(b"\xe9" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_the_floor_finds_as_many_failures_as_a_refresh(con, logs, tmp_path):
     home = Home.at(tmp_path)
     measure(faultline("refresh", "--home", tmp_path, "--sources", logs / made.BEFORE), tmp_path / "refresh.log")

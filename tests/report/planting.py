@@ -81,7 +81,7 @@ def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
         failures_per_gpu_hour_high=rate.high,
         confidence_level=0.9,
     )
-    insert(con, "marts.agg_failure_rates_by_cause", fitted.to_dict("records"))
+    insert(con, "marts.agg_failure_rates_by_cause", causes.assign(confidence_level=0.9).to_dict("records"))
     rows = fitted.drop(columns="expected_lost_gpu_hours").assign(counted_as="attempts").to_dict("records")
     insert(con, "estimates.est_cause_rates", rows)
     unseen = {
