@@ -38,7 +38,7 @@ MAX_OK_PROBABILITY = 0.1
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Words and places for the nodes of a fleet.
+    """Verdict and rank of each node.
 
     Attributes
     ----------

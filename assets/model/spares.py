@@ -41,8 +41,8 @@ def probability_without_spare(
     Poisson(lambda R) nodes are out when the next one fails. No spare is left where that number is s or more:
     ``P(s, lambda R)``, the regularised incomplete gamma function.
 
-    When it lies: a failure that takes no node out of service needs no spare, so the value is too high where many are
-    of that kind; and a job that waits does not fail meanwhile, which is left out.
+    Assumptions: every failure takes a node out of service, so the value is too high where many do not; and a job fails
+    at the same rate while it waits.
 
     References
     ----------

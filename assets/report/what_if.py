@@ -19,7 +19,7 @@ from assets.report.wording import POPULATIONS
 
 GRID_MINUTES = (5, 15, 30, 60, 120, 240)
 DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 5.0, "planned_days": 30.0, "ettr_target": 0.9}
-MOST_GPUS = 131_072
+MAX_GPUS = 131_072
 
 
 def start_of(own: Own) -> Row:
@@ -108,14 +108,14 @@ def sliders_of(row: Row) -> list[tuple[Any, ...]]:
     are doublings of a node.
     """
     found = {name: DEFAULTS[name] if row[name] is None else row[name] for name in DEFAULTS}
-    node, most = int(row["gpus_per_node"]), max(MOST_GPUS, int(row["gpu_count"]))
-    doublings, repair = max(1, (MOST_GPUS // node).bit_length() - 1), row["repair_hours"] or USUAL_REPAIR_HOURS
+    node, most = int(row["gpus_per_node"]), max(MAX_GPUS, int(row["gpu_count"]))
+    doublings, repair = max(1, (MAX_GPUS // node).bit_length() - 1), row["repair_hours"] or USUAL_REPAIR_HOURS
     return [
         ("gpus", "GPUs", "", 1, most, row["gpu_count"], node, node << doublings, doublings),
         ("checkpoint", "Checkpoint every", "min", 0.01, 1e6, row["checkpoint_minutes"] or 60, 1, 1440, 60),
         ("write", "Writing one takes", "min", 0, 1e6, found["write_minutes"], 0.05, 30, 60),
         ("restart", "Restart takes", "min", 0, 1e6, found["restart_minutes"], 0.5, 60, 60),
-        ("spares", "Spare nodes", "", 0, MOST_GPUS, 0, 0.5, 256, 9),
+        ("spares", "Spare nodes", "", 0, MAX_GPUS, 0, 0.5, 256, 9),
         ("queue", "Wait where no spare is left", "min", 0, 1e6, 0, 1, 1440, 60),
         ("repair_hours", "A failed node is out for", "h", 0, 1e6, repair, 1, 336, 60),
         ("days", "The run holds its nodes for", "days", 0.01, 36_500, found["planned_days"], 1, 180, 60),

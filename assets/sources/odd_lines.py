@@ -1,7 +1,7 @@
-"""The few lines of a file that are read by lines while all others are read at once.
+"""Find the odd lines of a file, so that all other lines can be read at once.
 
-DuckDB's readers of whole files take each line for a record. Where a file has odd lines, it is copied with something
-else in their places, so that the others keep their numbers.
+DuckDB's readers of whole files expect a record in each line. A file with odd lines is copied with a placeholder for
+each of them, so that the other lines keep their numbers.
 """
 
 from __future__ import annotations

@@ -17,13 +17,13 @@ EXAMPLES = (
     "`faultline plan --gpus 131072 --rate 6.5 --queue 30m --spares 4 --html plan.html`"
 )
 # Far beyond any machine; what lies outside is a slip of the keyboard, of which floats would make infinities.
-MOST_GPUS = 1_000_000_000
+MAX_GPUS = 1_000_000_000
 RATES = (1e-6, 1e6)
-MOST_DAYS = 36_500
+MAX_DAYS = 36_500
 
 
 def plan(  # noqa: PLR0917
-    gpus: Annotated[int, typer.Option("--gpus", min=1, max=MOST_GPUS, help="GPUs of the run.")],
+    gpus: Annotated[int, typer.Option("--gpus", min=1, max=MAX_GPUS, help="GPUs of the run.")],
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -80,7 +80,7 @@ def plan(  # noqa: PLR0917
     _demand(
         "--rate", rate is None or RATES[0] <= rate <= RATES[1], f"a rate lies between {RATES[0]:g} and {RATES[1]:,.0f}"
     )
-    _demand("--days", 0 < days <= MOST_DAYS, f"a run lasts longer than 0 days, and at most {MOST_DAYS:,}")
+    _demand("--days", 0 < days <= MAX_DAYS, f"a run lasts longer than 0 days, and at most {MAX_DAYS:,}")
     _demand("--target", 0 < target < 1, "an ETTR lies between 0 and 1")
     costs = {
         "write_minutes": _read("--write", write, minutes_of),

@@ -1,4 +1,4 @@
-"""Which cluster makes dbt fail: what failed, who may be at fault, and the note once it is found.
+"""Find the cluster whose rows make dbt fail: failed statements, suspected clusters, and the recorded reason.
 
 Only a build without a cluster can tell. The clusters with the most new files are tried first.
 """

@@ -187,7 +187,7 @@ def test_logs_of_nodes_one_behind_the_other_are_in_no_order(tmp_path, blank) -> 
         result(node, 0, datetime(2026, 3, day, tzinfo=UTC) + timedelta(seconds=10 * number))
         for node in ("n1", "n2")
         for day in (2, 3)
-        for number in range(unchanged_results.MOST_LINES_BEHIND // 2 + 1)
+        for number in range(unchanged_results.MAX_LINES_BEHIND // 2 + 1)
     ]
     later = results(3, [1439])
     steps = [{HEALTH: lines(*of_nodes, *blank)}, {HEALTH: lines(*of_nodes, *blank, *later)}]
@@ -306,7 +306,7 @@ NEED_OTHER_LINES = {
     "a header where it grew": (TWO, export(RECORDS[2:])),
     "a header among the records": (TWO + export(RECORDS[2:4]), OTHERS.splitlines(keepends=True)[-1]),
     "carriage returns": (TWO, OTHERS.replace("\n", "\r\n")),
-    "a line that is very long": (TWO, "x" * (2 * reading.LONGEST_LINE) + "\n"),
+    "a line that is very long": (TWO, "x" * (2 * reading.MAX_LINE_BYTES) + "\n"),
 }
 """Text before, and what is added, by case."""
 

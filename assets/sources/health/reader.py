@@ -89,7 +89,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 
 # Unchanged results of a day are found together, so a file is read on from the first result of its last day. Results of
-# the days before that come behind it stay as they were read. A file in no order has no such place.
+# the days before that come behind it stay as they were read. Unsorted files are read whole.
 RESUME_POINTS = f"""
 with results as (from health_results where skip_reason is null and problem is null),
 days as (
@@ -109,7 +109,7 @@ last_days as (
         min(first_line) filter (day_date >= last_day) as line_number,
         max(last_line) filter (day_date < last_day) as line_before
     from (select *, {health_stretches.last_day("max(last_at) over (partition by file_id)")} as last_day from days)
-    group by file_id having coalesce(line_before - line_number, 0) < {health_stretches.MOST_LINES_BEHIND}
+    group by file_id having coalesce(line_before - line_number, 0) < {health_stretches.MAX_LINES_BEHIND}
 ),
 behind as (
     select results.file_id, list(distinct results.line_number) as left_out

@@ -1,4 +1,4 @@
-"""Stretches of a day in which a check kept saying the same of a node: their first and last result stand for all.
+"""Unchanged results of a check on a node within a day: only the first and the last of them are kept.
 
 Sites that keep every result of every check have billions of rows that say nothing new. What they tell is that the
 node was being checked, so a stretch is cut short only where a result came in every quarter of an hour: then its two
@@ -13,7 +13,7 @@ from assets.sources.check_subjects import SUBJECTS
 from assets.sql import literal
 
 QUARTER_HOURS = 48
-"""As many as half a day has: a bit each in two numbers."""
+"""Quarters of an hour in half a day: two integers hold a bit for each quarter of a day."""
 
 _NAMED = ", ".join(f"'{name}'" for name in SUBJECTS)
 _QUARTER = f"(epoch_us({{moment}}) // 900000000 % {2 * QUARTER_HOURS})"
@@ -75,8 +75,8 @@ def _each_counts(checks: Sequence[tuple[str | None, str | None]]) -> str:
     return f"\n    and not (any_value(result) <> 'OK' and ({' or '.join(fits)}))" if fits else ""
 
 
-MOST_LINES_BEHIND = 10_000
-"""A result of an earlier day that comes further behind the first of the last day shows that its file is in no order."""
+MAX_LINES_BEHIND = 10_000
+"""A file is unsorted if a result of an earlier day comes more lines after the first result of its last day."""
 
 
 def last_day(last_at: str) -> str:

@@ -139,7 +139,7 @@ files as (
         scanned_files.file_id,
         found.last_day,
         case
-            when coalesce(line_before - last_day_line, 0) < {health_stretches.MOST_LINES_BEHIND} then last_day_line
+            when coalesce(line_before - last_day_line, 0) < {health_stretches.MAX_LINES_BEHIND} then last_day_line
         end as last_day_line
     from (
         select

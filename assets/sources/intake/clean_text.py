@@ -26,7 +26,7 @@ _MAX_ODD_SHARE = 0.3
 _SHORT = 16
 """Between two lines that are no text, a line of fewer characters is none either."""
 
-_LONGEST_ESCAPE = 256
+_MAX_ESCAPE = 256
 _INVISIBLE = re.compile(
     r"\ufeff|\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\r\n]{0,200}(?:\x07|\x1b\\)|[()*+][0-9A-Z]|[=>78])?"
 )
@@ -37,7 +37,7 @@ _NULS_BEFORE_A_RECORD = re.compile(
     r"(?<=[^\r\n\0])\0(?=(?:<\d{1,3}>)?"
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:|\[ *\d+[.-]\d|\[[A-Z][a-z]{2} |\{\s*\"))"
 )
-_LONGEST_BEGINNING = 32
+_MAX_BEGINNING = 32
 """How many characters behind a NUL tell whether a record begins there."""
 _LITTLE = 4096
 """Bytes that are cleaned together: patterns over all of a log for the sake of a few lines take long."""
@@ -142,7 +142,7 @@ class Cleaner:
         self.has_bad_bytes = self.has_bad_bytes or "\0" in seen or REPLACEMENT in seen
         # However long a run of NULs is, one of them stands for all.
         seen = _NULS.sub("\0", self._undecided + seen)
-        undecided = -1 if is_last else seen.find("\0", max(0, len(seen) - _LONGEST_BEGINNING))
+        undecided = -1 if is_last else seen.find("\0", max(0, len(seen) - _MAX_BEGINNING))
         seen, self._undecided = (seen, "") if undecided < 0 else (seen[:undecided], seen[undecided:])
         # What a NUL means depends on what stands before it: the beginning of a line, or something.
         before = "" if self._last in {"", "\n", "\r"} else "."
@@ -156,7 +156,7 @@ def _begun(text: bytes) -> int:
     decoder.decode(text[-3:])
     waiting = len(decoder.getstate()[0])
     waiting = max(waiting, next((n for n in range(len(_DELIMITER) - 1, 0, -1) if text.endswith(_DELIMITER[:n])), 0))
-    escape = text.find(b"\x1b", max(0, len(text) - _LONGEST_ESCAPE))
+    escape = text.find(b"\x1b", max(0, len(text) - _MAX_ESCAPE))
     return max(waiting, len(text) - escape if escape >= 0 else 0)
 
 

@@ -1,4 +1,4 @@
-"""Clusters that cannot be built in a run, and why: kept in `ops.cluster_failures`, read by whoever builds."""
+"""Clusters that cannot be built in a run, with reasons, in `ops.cluster_failures`."""
 
 from __future__ import annotations
 

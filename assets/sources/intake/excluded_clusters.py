@@ -1,7 +1,7 @@
 """Run a step over the tables of all clusters except those whose rows make it fail.
 
 Nothing here runs until the step fails. Then it is tried on each cluster alone, which shows the clusters at fault. Their
-rows are put aside while the step runs for the others, and are put back unchanged in the same transaction.
+rows are removed while the step runs for the others, and are put back unchanged in the same transaction.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from assets.sources.regular import open_regular, pieces
 
 RESUMABLE_BYTES = 16 * 1024 * 1024
 """Smaller files are read whole: that takes no longer than to find out how they could be read on."""
-LONGEST_LINE = 32 * 1024
+MAX_LINE_BYTES = 32 * 1024
 """Files with longer lines are read whole: how much of those is read depends on all of them (`long_lines`)."""
 JUDGED_BY_NOW = ("implausible_time", "timestamp_in_future")
 """Reasons of quarantine that may no longer hold when the file is modified again."""
@@ -71,11 +71,11 @@ def write_tail(file: SourceFile, resume: ResumePoint, target: Path) -> SourceFil
     Raises
     ------
     MustBeReadWhole
-        The lines would be read otherwise than in their place.
+        Reading only the new lines would give other rows.
     """
     with open_regular(file.absolute) as stream, target.open("wb") as out:
         for _ in range(resume.lines_again):
-            out.write(stream.readline(LONGEST_LINE))
+            out.write(stream.readline(MAX_LINE_BYTES))
         stream.seek(resume.byte_offset)
         left = file.size_bytes - resume.byte_offset
         for piece in pieces(stream, CHUNK):
@@ -109,8 +109,8 @@ def _is_odd(text: bytes) -> bool:
     """Tell whether lines may end otherwise than with a newline, or are so long that they would be cut."""
     if b"\r" in text or b"\0" in text:
         return True
-    starts = range(0, len(text) - LONGEST_LINE + 1, LONGEST_LINE)
-    return any(text.find(b"\n", start, start + LONGEST_LINE) < 0 for start in starts)
+    starts = range(0, len(text) - MAX_LINE_BYTES + 1, MAX_LINE_BYTES)
+    return any(text.find(b"\n", start, start + MAX_LINE_BYTES) < 0 for start in starts)
 
 
 def forget_lines_read_again(

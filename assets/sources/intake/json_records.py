@@ -14,7 +14,7 @@ from typing import Any
 
 MAX_RECORD = 16 * 1024 * 1024
 """Characters of a record; a longer one is damaged."""
-_LONGEST_TOKEN = 10
+_MAX_TOKEN = 10
 """An error this close to the end of a text may only mean that the text ends within a word, number or escape."""
 _OVERLAP = 4096
 _SHOWN = 64 * 1024
@@ -186,7 +186,7 @@ class _Scanner:
                 value, end = self._decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 is_begun = error.msg.startswith("Unterminated")
-                is_begun = is_begun or error.pos >= len(self._text.rstrip()) - _LONGEST_TOKEN
+                is_begun = is_begun or error.pos >= len(self._text.rstrip()) - _MAX_TOKEN
                 if not is_begun or len(self._text) - self._at > MAX_RECORD:
                     raise _BadError(f"no JSON: {error.msg}") from None
                 if not self._read():

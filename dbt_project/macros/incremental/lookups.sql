@@ -11,7 +11,7 @@
 {%- endmacro %}
 
 
-{#- These, and the jobs that what is new chains or sizes otherwise, though their own records are as they were. -#}
+{#- These, and jobs with unchanged records whose chain or size changed. -#}
 {% macro renewed_jobs() -%}
     {%- set job_ids = [
         ('intermediate.int_jobs_chained', 'touched.jobs_chained', 'job_key'),

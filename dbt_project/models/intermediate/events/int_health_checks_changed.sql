@@ -93,7 +93,7 @@ followed as (
 
 ),
 
--- What says the same as before is left out by numbers alone: a sort of millions of texts is what this would cost.
+-- Drop unchanged results by comparing hashes: comparing the texts would sort millions of them.
 numbered as (
 
     select
