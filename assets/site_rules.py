@@ -25,16 +25,11 @@ ORDER = "coalesce(ratio_low <= 1, true), kind = 'kernel', event_count desc, kind
 concern no job."""
 
 LISTED = f"""
-    -- Through JSON: what an earlier version published has no shares of ends.
     select
         cluster_id, kind, signal, event_count, node_count, first_seen_at, last_seen_at, example_path,
         example_line_number,
-        (to_json(signals)->>'failed_end_ratio')::double as failed_end_ratio,
-        (to_json(signals)->>'completed_end_ratio')::double as completed_end_ratio,
-        (to_json(signals)->>'ratio')::double as ratio,
-        (to_json(signals)->>'ratio_low')::double as ratio_low,
-        (to_json(signals)->>'ratio_high')::double as ratio_high
-    from marts.agg_unmapped_signals as signals
+        failed_end_ratio, completed_end_ratio, ratio, ratio_low, ratio_high
+    from marts.agg_unmapped_signals
     order by cluster_id, {ORDER}
 """
 

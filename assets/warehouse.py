@@ -135,7 +135,7 @@ class OpenWarehouse(Warehouse):
 
 
 def create_raw_and_ops(con: duckdb.DuckDBPyConnection) -> None:
-    """Create the raw and ops tables that are not there, and give those of an earlier version their new columns."""
+    """Create the raw and ops tables and columns that are not there."""
     for file in TABLE_FILES:
         con.execute(file.read_text(encoding="utf-8"))
 

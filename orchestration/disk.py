@@ -49,14 +49,6 @@ def exchange(first: Path, second: Path) -> bool:
     raise OSError(number, os.strerror(number), str(second))
 
 
-def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file a second name; copy it where the file system has no hard links."""
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
-
-
 def write_flushed(path: Path, text: str) -> None:
     """Write a small file and flush it to disk, in one step."""
     unfinished = path.with_name(f".{path.name}.tmp")

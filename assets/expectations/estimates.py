@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from assets.expectations.fitted import EVIDENCE, between_bounds, corrected_for_chance, evidenced, fitted
+from assets.expectations.fitted import between_bounds, corrected_for_chance, evidenced, fitted
 from assets.expectations.rules import (
     Rule,
-    columns,
     finite,
     in_order,
     interval,
@@ -35,7 +34,6 @@ def est_cause_rates() -> list[Rule]:
     row = ("cluster_id", "failure_category", "counted_as")
     rate = "failures_per_gpu_hour"
     return [
-        columns(*row, "failure_count", "gpu_hours", rate, f"{rate}_low", f"{rate}_high", *EVIDENCE),
         *fitted(rate, *row),
         not_negative("failure_count", *row),
         not_negative("gpu_hours", *row),
@@ -76,7 +74,6 @@ def est_checkpoint_plans() -> list[Rule]:
     intervals = ("checkpoint_minutes_young", "checkpoint_minutes_daly", "checkpoint_minutes_optimal")
     ratios = ("ettr_optimal", "ettr_run_low", "ettr_run_high", "probability_ettr_ge_target")
     return [
-        columns(*row, *CHECKPOINT_VALUES, *intervals, *ratios, "ettr_target", *EVIDENCE),
         *(rule for value in CHECKPOINT_VALUES for rule in fitted(value, *row)),
         *(not_negative(name, *row) for name in intervals[:2]),
         *(ratio(name, *row) for name in ratios),
@@ -132,9 +129,7 @@ def est_ettr_by_size() -> list[Rule]:
 def _measured_ratios(*row: str, expected: tuple[str, ...] = ()) -> list[Rule]:
     values = (*MEASURED_BOUNDS, *expected)
     ratios = tuple(f"{value}{limit}" for value in values for limit in ("", "_low", "_high"))
-    bounds = (f"{bound}{limit}" for bound in MEASURED_BOUNDS.values() for limit in ("_low", "_high"))
     return [
-        columns(*row, "run_count", *ratios, *bounds, *HOURS, "wallclock_hours", *EVIDENCE),
         not_negative("run_count", *row),
         *(ratio(name, *row) for name in ratios),
         *(interval(value, *row) for value in values),
@@ -155,7 +150,6 @@ def est_ettr_grid() -> list[Rule]:
     row = ("scenario", "gpu_count", "failures_per_1000_node_days", "checkpoint_minutes")
     values = ("ettr_expected", "ettr_expected_exact")
     rules = [
-        columns(*row, "restart_minutes", "write_minutes", *values, "ettr_target", *EVIDENCE),
         *(ratio(value, *row) for value in values),
         finite((*values, "checkpoint_minutes_longest"), *row),
         no_row(
@@ -197,7 +191,6 @@ def est_evidence_reach() -> list[Rule]:
     """Demand shares inside their limits, and no more compared or found late than there was."""
     row = ("cluster_id", "month_date")
     return [
-        columns(*row, "reach", "low", "high", "late_count", "unseen_count", "note", *EVIDENCE),
         *(ratio(name, *row) for name in ("reach", "low", "high")),
         *fitted("late_count", *row),
         *fitted("unseen_count", *row),
@@ -238,10 +231,6 @@ def _failure_rates(*row: str) -> list[Rule]:
     rate = "failures_per_1000_node_days"
     incidents_bounded = INCIDENTS_BOUNDED.replace("{of}", ", ".join(row[:-1]))
     return [
-        columns(
-            *(*row, "failure_count", "failure_variance", "node_days", rate, f"{rate}_low", f"{rate}_high"),
-            *("is_reference", *EVIDENCE),
-        ),
         *fitted(rate, *row),
         not_negative("failure_count", *row),
         not_negative("node_days", *row),
@@ -290,7 +279,6 @@ def est_forecast_scores() -> list[Rule]:
     """Demand possible forecasts, and scores only of months that are over."""
     row = ("cluster_id", "month_date")
     return [
-        columns(*row, "failure_count", "failures_expected", "rate_expected", "log_score", "log_score_naive", *EVIDENCE),
         *fitted("failures_expected", *row),
         *fitted("rate_expected", *row),
         *(not_negative(name, *row) for name in ("failure_count", "node_days", "node_days_expected")),
@@ -333,7 +321,6 @@ def est_lemon_effects() -> list[Rule]:
     row = ("cluster_id", "population")
     populations = ("all", "all_without_lemon_failures", "with_lemon_node", "without_lemon_node")
     return [
-        columns(*row, "failure_ratio", "attempt_count", "failure_count", "large_gpu_count", *EVIDENCE),
         one_of("population", populations, "the population is one of four"),
         ratio("failure_ratio", *row),
         interval("failure_ratio", *row),
@@ -370,7 +357,6 @@ def est_lemon_evaluations() -> list[Rule]:
     counts = ("listed_count", "named_count", "bad_count", "judged_count", "large_job_count")
     ratios = ("precision", "recall", "large_job_failure_ratio", "large_job_failure_ratio_without_lemons")
     return [
-        columns(*row, *counts, *ratios, "lift", "lost_gpu_hours_avoidable", *EVIDENCE),
         *(not_negative(name, *row) for name in counts),
         *(ratio(name, *row) for name in ratios),
         *(interval(name, *row) for name in ratios),
@@ -398,7 +384,6 @@ def est_lemon_nodes() -> list[Rule]:
     row = ("cluster_id", "node_id")
     probabilities = ("posterior_probability", "local_fdr", "false_discovery_ratio", "p_value")
     return [
-        columns(*row, "rank", *probabilities, "rate", "rate_low", "rate_high", "reasons", "verdict", *EVIDENCE),
         one_of("verdict", ("lemon", "watch", "ok", "not enough data"), "the verdict is one of four"),
         *(ratio(name, *row) for name in probabilities),
         *fitted("rate", *row),
@@ -458,7 +443,6 @@ def est_lemon_root_causes() -> list[Rule]:
     row = ("cluster_id", "root_cause")
     components = ("GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "unknown")
     return [
-        columns(*row, "node_count", "ratio", "ratio_low", "ratio_high", *EVIDENCE),
         one_of("root_cause", components, "the root cause is a component or unknown"),
         ratio("ratio", *row),
         interval("ratio", *row),
@@ -487,7 +471,6 @@ def est_lost_gpu_hours() -> list[Rule]:
     row = ("cluster_id", "period", "loss")
     hours = "expected_lost_gpu_hours"
     return [
-        columns(*row, "lost_gpu_hours", hours, f"{hours}_low", f"{hours}_high", *EVIDENCE),
         one_of("period", ("study", "last_30_days", "30_days_before"), "losses are of a period"),
         *fitted(hours, *row),
         *fitted("expected_lost_cost", *row),
@@ -504,10 +487,6 @@ def est_mttf_by_size() -> list[Rule]:
     """Demand positive times, inside their intervals."""
     row = ("cluster_id", "gpu_size_bin")
     return [
-        columns(
-            *(*row, "failure_count", "runtime_hours", "mttf_hours", "mttf_hours_low", "mttf_hours_high"),
-            *("mttf_theory_hours", *EVIDENCE),
-        ),
         *fitted("mttf_hours", *row),
         *fitted("mttf_theory_hours", *row),
         no_row(
@@ -532,7 +511,6 @@ def est_mttf_projections() -> list[Rule]:
     """Demand positive times inside their intervals, shorter for larger jobs."""
     row = ("cluster_id", "gpu_count")
     return [
-        columns(*row, "mttf_hours", "mttf_hours_low", "mttf_hours_high", *EVIDENCE),
         *fitted("mttf_hours", *row),
         *fitted("failures_30d", *row),
         no_row("mttf_positive", "mttf_hours <= 0", (*row, "mttf_hours"), "a mean time to failure is positive"),
@@ -563,10 +541,6 @@ def est_rate_changes() -> list[Rule]:
     """Demand changes within their limits and the data, and rates that differ."""
     row = ("cluster_id", "failure_category", "changed_at")
     return [
-        columns(
-            *(*row, "rate_before", "rate_after", "ratio", "ratio_low", "ratio_high", "annotation"),
-            *("changed_at_low", "changed_at_high", *EVIDENCE),
-        ),
         *fitted("rate_before", *row),
         *fitted("rate_after", *row),
         *fitted("ratio", *row),
@@ -621,7 +595,6 @@ def est_rate_ratios() -> list[Rule]:
     """Demand ratios of their own counts, and p-values that agree with the limits."""
     row = ("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as")
     return [
-        columns(*row, "ratio", "ratio_low", "ratio_high", "p_value", "verdict", "is_reference", *EVIDENCE),
         no_row(
             "verdict_agrees_with_limits",
             "(verdict = 'worse' and coalesce(ratio_low, 0) <= 1) "
@@ -667,7 +640,6 @@ def est_scale_tests() -> list[Rule]:
     row = ("cluster_id",)
     verdicts = ("constant", "grows", "falls", "cannot tell")
     return [
-        columns(*row, "beta", "beta_low", "beta_high", "p_value", "is_equivalent", "dispersion", "verdict", *EVIDENCE),
         interval("beta", *row),
         finite(("beta", "beta_low", "beta_high", "dispersion"), *row),
         ratio("p_value", *row),
@@ -700,10 +672,6 @@ def est_time_to_failure() -> list[Rule]:
     """Demand positive shapes and scales, and verdicts that follow the limits."""
     row = ("cluster_id", "gpu_size_bin")
     return [
-        columns(
-            *(*row, "weibull_shape", "weibull_shape_low", "weibull_shape_high", "scale_hours", "p_value", "verdict"),
-            *("kolmogorov_distance", "goodness_of_fit_p_value", *EVIDENCE),
-        ),
         *fitted("weibull_shape", *row),
         *fitted("scale_hours", *row),
         ratio("p_value", *row),

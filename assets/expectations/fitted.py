@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from assets.expectations.rules import Rule, columns, finite, interval, no_row, not_negative, ratio
-
-EVIDENCE = ("confidence_level", "method", "method_version", "has_enough_data", "event_count", "exposure")
+from assets.expectations.rules import Rule, finite, interval, no_row, not_negative, ratio
 
 
 def fitted(value: str, *row: str) -> list[Rule]:
@@ -56,7 +54,6 @@ def corrected_for_chance(*row: str) -> list[Rule]:
     """Give the suite of a table of shares that attribution explains, that chance does, and that are left."""
     shares = ("attributed_ratio", "chance_ratio", "corrected_ratio")
     return [
-        columns(*row, *shares, *EVIDENCE),
         *(expectation for share in shares for expectation in fitted(share, *row)),
         *(ratio(share, *row) for share in shares),
         *evidenced(*row),

@@ -6,7 +6,6 @@ from assets.expectations.fitted import fitted
 from assets.expectations.rules import (
     Rule,
     believable_time,
-    columns,
     finite,
     in_order,
     no_finding,
@@ -21,7 +20,6 @@ def agg_attribution_controls() -> list[Rule]:
     """Demand that hits are among attempts, that one window is configured, and that a wider one sees no less."""
     row = ("cluster_id", "before_seconds", "after_seconds", "is_control", "gpu_size_bin", "failure_category")
     return [
-        columns(*row, "is_configured", "attempt_count", "hit_count"),
         not_negative("hit_count", *row),
         no_row(
             "hits_among_attempts",
@@ -69,7 +67,6 @@ def agg_check_introductions() -> list[Rule]:
     """Demand believable times in order, and nothing added before it reported."""
     row = ("cluster_id", "source", "check_name")
     return [
-        columns(*row, "failure_category", "first_reported_at", "last_reported_at", "is_introduction"),
         believable_time("first_reported_at", *row),
         in_order("first_reported_at", "last_reported_at", *row),
         in_order("first_reported_at", "first_failed_at", *row),
@@ -86,7 +83,6 @@ def agg_unmapped_signals() -> list[Rule]:
     """Demand believable times in order, and an event on a node for each signal but lines that name no node."""
     row = ("cluster_id", "kind", "signal")
     return [
-        columns(*row, "event_count", "node_count", "first_seen_at", "last_seen_at", "example_path"),
         believable_time("first_seen_at", *row),
         in_order("first_seen_at", "last_seen_at", *row),
         no_row(
@@ -110,7 +106,6 @@ def agg_cooccurrence() -> list[Rule]:
     """Demand parts of the failures, no category beside itself, and counts that agree."""
     row = ("cluster_id", "failure_category", "other_category")
     return [
-        columns(*row, "failure_count", "both_count", "both_ratio"),
         ratio("both_ratio", *row),
         not_negative("both_count", *row),
         no_row(
@@ -144,7 +139,6 @@ def agg_crash_loops() -> list[Rule]:
     """Demand at least three failures in a row, and victims that were preempted."""
     row = ("cluster_id", "run_id")
     return [
-        columns(*row, "consecutive_failure_count", "victim_count", "victim_gpu_count", "lost_gpu_hours"),
         in_order("started_at", "ended_at", *row),
         not_negative("lost_gpu_hours", *row),
         not_negative("victim_gpu_count", *row),
@@ -168,7 +162,6 @@ def agg_failure_rates_by_cause() -> list[Rule]:
     row = ("cluster_id", "failure_category")
     rate = "failures_per_gpu_hour"
     return [
-        columns(*row, "failure_count", "expected_failure_count", "gpu_hours", rate),
         not_negative("failure_count", *row),
         not_negative("gpu_hours", *row),
         no_row(
@@ -186,7 +179,6 @@ def agg_failure_rates_daily() -> list[Rule]:
     row = ("cluster_id", "day_date", "failure_category")
     rate = "failures_per_1000_node_days_30d"
     return [
-        columns(*row, "failure_count", "node_days", rate),
         not_negative("failure_count", *row),
         not_negative("node_days", *row),
         not_negative(rate, *row),
@@ -249,7 +241,6 @@ def agg_job_sizes() -> list[Rule]:
     """Demand possible shares, and GPU-hours that are those of the attempts."""
     row = ("cluster_id", "gpu_size_bin")
     return [
-        columns("cluster_id", "gpu_size_bin", "job_count", "job_ratio", "gpu_hours", "gpu_time_ratio"),
         not_negative("job_count", *row),
         ratio("job_ratio", *row),
         ratio("gpu_time_ratio", *row),
@@ -267,10 +258,6 @@ def agg_job_states() -> list[Rule]:
     """Demand possible shares, and GPU-hours that are those of the attempts."""
     row = ("cluster_id", "state")
     return [
-        columns(
-            *("cluster_id", "state", "is_infrastructure", "attempt_count", "attempt_ratio", "gpu_hours"),
-            "gpu_time_ratio",
-        ),
         ratio("attempt_ratio", *row),
         ratio("gpu_time_ratio", *row),
         same_total(
@@ -293,7 +280,6 @@ def agg_lemon_signals() -> list[Rule]:
     """Demand possible counts on every day of every node, within the window."""
     row = ("cluster_id", "node_id", "window_end_date")
     return [
-        columns(*row, "window_days", *NODE_DAY_COUNTS, "single_node_node_failure_rate"),
         *(not_negative(name, *row) for name in NODE_DAY_COUNTS),
         ratio("single_node_node_failure_rate", *row),
         no_row(
@@ -319,7 +305,6 @@ def agg_lost_goodput() -> list[Rule]:
     """Demand possible losses."""
     row = ("cluster_id", "gpu_size_bin")
     return [
-        columns(*row, "first_order_gpu_hours", "second_order_gpu_hours"),
         *fitted("expected_lost_gpu_hours", *row),
         not_negative("first_order_gpu_hours", *row),
         not_negative("second_order_gpu_hours", *row),
@@ -353,7 +338,6 @@ def agg_lost_hours_by_account_monthly() -> list[Rule]:
 
 def _credit_statement(*row: str) -> list[Rule]:
     return [
-        columns(*row, "lost_gpu_hours", "lost_cost"),
         *fitted("expected_lost_gpu_hours", *row),
         *fitted("expected_lost_cost", *row),
         not_negative("lost_gpu_hours", *row),
@@ -379,11 +363,6 @@ def fct_attempts() -> list[Rule]:
     """Demand that every accounting record arrived, with possible durations and sizes."""
     row = ("attempt_id",)
     return [
-        columns(
-            *("cluster_id", "attempt_id", "job_id", "submitted_at", "started_at", "ended_at", "queue_seconds"),
-            *("runtime_seconds", "node_count", "gpu_count", "gpu_hours", "node_days", "state", "has_ended"),
-            *("is_terminal", "is_infrastructure_failure", "failure_category"),
-        ),
         same_total(
             "records_complete",
             "select cluster_id, count(*) as total from {batch} group by cluster_id",
@@ -434,19 +413,9 @@ def fct_failures() -> list[Rule]:
     """Demand believable times, an attribution with its reason, and possible losses."""
     row = ("attempt_id",)
     return [
-        columns(
-            *("cluster_id", "attempt_id", "failed_at", "failure_category", "attribution_rule", "is_attributed"),
-            *("has_coverage", "culprit_node_id", "evidence_count", "incident_id", "lost_gpu_hours"),
-        ),
         believable_time("failed_at", *row),
         not_negative("evidence_count", *row),
         not_negative("lost_gpu_hours", *row),
-        no_row(
-            "attribution_explained",
-            "is_attributed and (failure_category is null or attribution_rule is null)",
-            (*row, "failure_category", "attribution_rule"),
-            "an attributed failure has a category and the rule that gave it",
-        ),
         no_finding("loss_bounded", LOSS_BOUNDED, "a failure loses at most the GPU time its attempt used"),
     ]
 
@@ -467,10 +436,6 @@ MAX_COMPLETED_WITH_EVIDENCE = 0.01
 def fct_health_events() -> list[Rule]:
     """Demand believable times, and evidence that healthy work rarely shows."""
     return [
-        columns(
-            *("cluster_id", "event_id", "node_id", "observed_at", "source", "check_name", "code"),
-            *("failure_category", "severity", "is_evidence"),
-        ),
         believable_time("observed_at", "event_id"),
         no_finding(
             "completed_with_evidence",
@@ -532,9 +497,6 @@ def fct_incident_suspects() -> list[Rule]:
     """Demand that a known culprit stands alone, and that every suspect is counted."""
     row = ("cluster_id", "incident_id", "node_id")
     return [
-        columns(
-            *row, "is_known", "incident_probability", "suspect_count", "failed_at", "is_multi_node", "lost_gpu_hours"
-        ),
         not_negative("lost_gpu_hours", *row),
         ratio("incident_probability", *row),
         no_row(
@@ -560,7 +522,6 @@ SUSPECTS_COUNTED = """
 def fct_incidents() -> list[Rule]:
     """Demand believable times, and no incident without an attempt."""
     return [
-        columns("cluster_id", "incident_id", "started_at", "failure_category", "attempt_count", "node_count"),
         believable_time("started_at", "incident_id"),
         no_row("not_empty", "attempt_count < 1", ("incident_id", "attempt_count"), "an incident has an attempt"),
     ]
@@ -574,10 +535,6 @@ def fct_job_runs() -> list[Rule]:
     row = ("cluster_id", "run_id")
     hours = ("queue_hours", "productive_hours", "unproductive_hours", "wallclock_hours")
     return [
-        columns(
-            *("cluster_id", "run_id", "attempt_count", "started_at", "ended_at", *hours, "ettr", "ettr_low"),
-            *("ettr_high", "productive_hours_low", "productive_hours_high", "infrastructure_failure_count"),
-        ),
         no_row(
             "hours_not_negative",
             " or ".join(f"{name} < 0" for name in hours),
@@ -603,7 +560,6 @@ def fct_node_days() -> list[Rule]:
     """Demand no more hours in a day than there are, on no more GPUs than the node has."""
     row = ("cluster_id", "node_id", "day_date")
     return [
-        columns(*row, "allocated_gpu_hours", "in_use_hours", "out_of_service_hours", "failure_count"),
         not_negative("allocated_gpu_hours", *row),
         not_negative("failure_count", *row),
         no_row(
@@ -638,10 +594,6 @@ def fct_node_outages() -> list[Rule]:
     """Demand intervals that run forward, open or ended."""
     row = ("cluster_id", "node_id")
     return [
-        columns(
-            *("cluster_id", "node_id", "requested_at", "started_at", "ended_at", "is_open", "reason"),
-            *("failure_category", "is_planned"),
-        ),
         believable_time("started_at", *row),
         in_order("requested_at", "started_at", *row),
         in_order("started_at", "ended_at", *row),
@@ -657,10 +609,6 @@ def fct_node_outages() -> list[Rule]:
 def fct_preemptions() -> list[Rule]:
     """Demand believable times, possible losses, and no attempt that preempts itself."""
     return [
-        columns(
-            *("cluster_id", "attempt_id", "preempted_at", "instigator_attempt_id", "is_inferred"),
-            *("is_second_order", "lost_gpu_hours"),
-        ),
         believable_time("preempted_at", "attempt_id"),
         not_negative("lost_gpu_hours", "attempt_id"),
         no_row(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from assets.expectations.rules import Rule, columns, no_finding, no_row, not_negative
+from assets.expectations.rules import Rule, no_finding, no_row, not_negative
 
 
 def files() -> list[Rule]:
     """Demand that every line is loaded, skipped or quarantined, and that few are quarantined."""
     breaker = "a file's share of quarantined lines stays below [quarantine] max_share"
     return [
-        columns("cluster_id", "path", "kind", "lines_in", "loaded", "skipped", "quarantined"),
         no_row(
             "identity",
             "lines_in <> loaded + skipped + quarantined",

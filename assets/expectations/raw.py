@@ -8,7 +8,6 @@ from __future__ import annotations
 from assets.expectations.rules import (
     Rule,
     believable_time,
-    columns,
     in_order,
     no_finding,
     no_row,
@@ -22,7 +21,6 @@ def health_checks() -> list[Rule]:
     """Demand results a check can have, at times a node can have been checked."""
     row = ("path", "line_number", "node_name", "check_name")
     rules = [
-        columns("cluster_id", "disposition", "node_id", "check_name", "result", "observed_at", "xid_codes"),
         one_of("result", ("OK", "WARN", "CRITICAL", "UNKNOWN"), "every result is OK, WARN, CRITICAL or UNKNOWN"),
         one_of("result_quality", ("ran", "disabled", "could_not_run"), "it is known whether the check ran"),
         believable_time("observed_at", *row),
@@ -43,7 +41,6 @@ def kernel_messages() -> list[Rule]:
     """Demand possible codes and believable times."""
     row = ("path", "line_number", "node_name")
     rules = [
-        columns("cluster_id", "disposition", "node_id", "occurred_at", "kind", "code", "line_count", "repeat_count"),
         believable_time("occurred_at", *row),
         no_row(
             "code_possible",
@@ -68,7 +65,6 @@ def node_events() -> list[Rule]:
     """Demand intervals that run forward, on nodes of the cluster."""
     row = ("path", "line_number", "node_name")
     rules = [
-        columns("cluster_id", "disposition", "event_kind", "node_id", "started_at", "ended_at", "state", "reason"),
         one_of("event_kind", ("node", "cluster"), "an event concerns a node or the cluster"),
         believable_time("started_at", *row),
         believable_time("ended_at", *row),
@@ -91,7 +87,6 @@ def nodes() -> list[Rule]:
     """Demand machines that can exist."""
     row = ("path", "line_number", "node_name")
     rules = [
-        columns("cluster_id", "disposition", "node_name", "node_id", "gpu_count", "captured_at"),
         no_row(
             "gpu_count_possible",
             f"gpu_count not between 0 and {MAX_GPUS_PER_NODE}",
@@ -126,10 +121,6 @@ def sacct() -> list[Rule]:
     """Demand times, counts and states that a Slurm accounting can contain."""
     row = ("path", "line_number", "job_id")
     rules = [
-        columns(
-            *("cluster_id", "path", "line_number", "disposition", "job_id", "job_id_raw", "submitted_at"),
-            *("started_at", "ended_at", "elapsed_seconds", "state", "node_ids", "gpu_count", "warnings"),
-        ),
         one_of("state", STATES, "every state is one Slurm knows"),
         not_negative("elapsed_seconds", *row),
         not_negative("suspended_seconds", *row),
@@ -219,7 +210,6 @@ def slurmctld_events() -> list[Rule]:
     """Demand known kinds of line, and the parts that make each kind useful."""
     row = ("path", "line_number", "kind")
     rules = [
-        columns("cluster_id", "disposition", "logged_at", "kind", "job_id_raw", "instigator_job_id_raw", "node_id"),
         one_of("kind", SLURMCTLD_KINDS, "every line is of a kind the readers name"),
         believable_time("logged_at", *row),
         no_row(
@@ -245,7 +235,6 @@ def tickets() -> list[Rule]:
     row = ("path", "line_number", "ticket_id")
     components = ("GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "other", "unknown")
     rules = [
-        columns("cluster_id", "disposition", "ticket_id", "node_id", "opened_at", "closed_at", "component"),
         one_of("component", components, "every component is one of the list"),
         believable_time("opened_at", *row),
         in_order("opened_at", "closed_at", *row),

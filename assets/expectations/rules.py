@@ -26,9 +26,7 @@ class Rule:
         What should be true, as a clause a person reads.
     query
         SQL over `{batch}`, the table. Each row that it finds is a violation: `finding` says in words what is wrong,
-        and `cluster_id` with whose rows; NULL concerns all clusters. Empty for the rule about columns.
-    columns
-        Names of columns that must be there.
+        and `cluster_id` with whose rows; NULL concerns all clusters.
     warns
         The refresh goes on when it is violated.
     tolerates_share
@@ -37,15 +35,9 @@ class Rule:
 
     check: str
     holds: str
-    query: str = ""
-    columns: tuple[str, ...] = ()
+    query: str
     warns: bool = False
     tolerates_share: bool = False
-
-
-def columns(*names: str) -> Rule:
-    """Demand these columns; more are welcome."""
-    return Rule("columns", "every column of the contract is there", columns=names)
 
 
 def one_of(column: str, allowed: Iterable[str], holds: str) -> Rule:

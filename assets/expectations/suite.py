@@ -1,4 +1,4 @@
-"""The rules of a table as Great Expectations expectations: one for its columns, and one query for all other rules.
+"""The rules of a table as one Great Expectations expectation, which is one query.
 
 An expectation for each rule would cost ten times as much: Great Expectations copies and describes each of them.
 """
@@ -41,20 +41,8 @@ class RulesHold(gxe.UnexpectedRowsExpectation):
 
 
 def suite_of(rules: Sequence[Rule]) -> list[Expectation]:
-    """Give the expectations that judge rules together. The `meta` of each names the rules that it judges."""
-    of_rows = [rule for rule in rules if rule.query]
-    suite: list[Expectation] = [
-        gxe.ExpectTableColumnsToMatchSet(column_set=sorted(rule.columns), exact_match=False, meta=_meta([rule]))
-        for rule in rules
-        if rule.columns
-    ]
-    if of_rows:
-        suite.append(RulesHold(unexpected_rows_query=_findings(of_rows), meta=_meta(of_rows)))
-    return suite
-
-
-def _meta(rules: Sequence[Rule]) -> dict[str, list[str]]:
-    return {"checks": [rule.check for rule in rules]}
+    """Give the expectation that judges rules together; its `meta` names the rules."""
+    return [RulesHold(unexpected_rows_query=_findings(rules), meta={"checks": [rule.check for rule in rules]})]
 
 
 def _findings(rules: Sequence[Rule]) -> str:

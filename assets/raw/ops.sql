@@ -31,17 +31,6 @@ create table if not exists ops.files (        -- one row per file that was read,
     text_bytes bigint,                        -- size of what an archive holds; NULL: no archive, or translated
     open_line bigint                          -- the last line, where it has no end: a running program may have been writing it
 );
--- A home filled by an earlier version has the table without these.
-alter table ops.files add column if not exists first_at timestamp;
-alter table ops.files add column if not exists last_at timestamp;
-alter table ops.files add column if not exists status varchar default 'read';
-alter table ops.files add column if not exists reason varchar;
-alter table ops.files add column if not exists next_step varchar;
-alter table ops.files add column if not exists is_present boolean default true;
-alter table ops.files add column if not exists version_of varchar;
-alter table ops.files add column if not exists text_sha256 varchar;
-alter table ops.files add column if not exists text_bytes bigint;
-alter table ops.files add column if not exists open_line bigint;
 
 create table if not exists ops.privacy (      -- one row per cluster whose names are stored as pseudonyms
     cluster_id varchar not null,
@@ -67,8 +56,6 @@ create table if not exists ops.unsettled (    -- one row per batch read: its tab
     table_name varchar not null,              -- schema.table
     lost_rows boolean not null                -- rows of files that changed or vanished were deleted
 );
--- A home filled by an earlier version has the table without it.
-alter table ops.unsettled add column if not exists lost_rows boolean;
 
 create table if not exists ops.years (        -- one row per log with lines that tell no year, and what tells it
     cluster_id varchar not null,
@@ -162,8 +149,6 @@ create table if not exists ops.checks (       -- one row per run, check and clus
     checked_at timestamp not null,            -- when it was judged
     cluster_id varchar                        -- whose rows it is about; NULL: all clusters
 );
--- A home filled by an earlier version has the table without it.
-alter table ops.checks add column if not exists cluster_id varchar;
 
 create table if not exists ops.alerts (       -- one row per event and channel: what was told before this run
     event_key varchar not null,               -- events with one key are one event, which is told once

@@ -5,6 +5,7 @@
 --   coalesced  a repeat of the same symptom within seconds; its line is counted in the first row's line_count
 --   unknown_node  the host is not a node of this cluster; listed in ops.quarantine
 -- Staging views read rows whose disposition is 'loaded'.
+-- A home keeps its tables: a column that is new here also needs `alter table ... add column if not exists` after its table.
 
 create schema if not exists raw;
 
@@ -37,17 +38,6 @@ create table if not exists raw.clusters (
     node_reason_rules json,                   -- the same
     xid_rules json                            -- [{"code": 999, ...}]
 );
-
--- A home filled by an earlier version has the table without these.
-alter table raw.clusters add column if not exists lemon_rate_days integer;
-alter table raw.clusters add column if not exists lemon_thresholds json;
-alter table raw.clusters add column if not exists report_names varchar;
-alter table raw.clusters add column if not exists health_check_rules json;
-alter table raw.clusters add column if not exists kernel_rules json;
-alter table raw.clusters add column if not exists node_reason_rules json;
-alter table raw.clusters add column if not exists xid_rules json;
--- An earlier version had 90 days where none were configured.
-alter table raw.clusters alter column lemon_rate_days drop not null;
 
 create table if not exists raw.node_names (   -- every spelling seen -> the node it means
     cluster_id varchar not null,
@@ -148,8 +138,6 @@ create table if not exists raw.health_checks (  -- one row per check result; of 
     unchanged_since timestamp,                -- first of the results that said the same, one in every quarter of an hour at least; those between are skipped
     dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
 );
-alter table raw.health_checks add column if not exists unchanged_since timestamp;
-alter table raw.health_checks add column if not exists dated_by_file_at timestamp;
 
 create table if not exists raw.kernel_messages (  -- one row per kernel line worth reading
     cluster_id varchar not null,
@@ -176,8 +164,6 @@ create table if not exists raw.kernel_messages (  -- one row per kernel line wor
     message varchar not null,
     dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
 );
-alter table raw.kernel_messages add column if not exists dated_by_file_at timestamp;
-alter table raw.kernel_messages add column if not exists rule varchar;
 
 create table if not exists raw.node_events (  -- one row per row of sacctmgr show event
     cluster_id varchar not null,
@@ -217,9 +203,6 @@ create table if not exists raw.nodes (        -- one row per node of an inventor
     host_names varchar[]                      -- names of the host, and its address, that are not the node's own; NULL: not told
 );
 
--- A home filled by an earlier version has the table without it.
-alter table raw.nodes add column if not exists host_names varchar[];
-
 create table if not exists raw.slurmctld_events (  -- one row per (line, node) worth reading of slurmctld.log
     cluster_id varchar not null,
     path varchar not null,
@@ -239,11 +222,6 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     dated_by_file_at timestamp,               -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
     rule_pattern varchar                      -- site_rule: of the rule in cluster.toml that fits
 );
-
--- A home filled by an earlier version has the table without these.
-alter table raw.slurmctld_events add column if not exists rule_pattern varchar;
-alter table raw.slurmctld_events add column if not exists instigator_array_job_id bigint;
-alter table raw.slurmctld_events add column if not exists dated_by_file_at timestamp;
 
 create table if not exists raw.unknown_lines (  -- lines with the weight of an error that no rule knows: one row per file, shape, node and five minutes
     cluster_id varchar not null,

@@ -70,7 +70,7 @@ def verdicts_of(
             rows = details.get("unexpected_rows") or []
             violated |= {row["check_name"]: row["clusters"] for row in rows}
             if not rows:
-                reason = _missing_columns(details) or _error(result) or f"observed {result.result}"
+                reason = _error(result) or f"observed {result.result}"
                 not_computed |= dict.fromkeys(config.meta["checks"], reason)
     return [
         verdict
@@ -132,16 +132,11 @@ def read_failed(con: duckdb.DuckDBPyConnection, run_id: str, is_blocking: bool) 
             cluster_id
         from ops.checks
         where run_id = ? and is_blocking = ? and not passed
-        order by checked_at, table_name, check_name <> 'columns', check_name, cluster_id
+        order by checked_at, table_name, check_name, cluster_id
         """,
         [run_id, is_blocking],
     ).fetchall()
     return [Verdict(*row) for row in rows]
-
-
-def _missing_columns(details: Mapping[str, Any]) -> str | None:
-    missing = (details.get("mismatched") or {}).get("missing")
-    return f"missing columns: {', '.join(sorted(missing))}" if missing else None
 
 
 def _findings(examples: Sequence[str], count: int) -> str:

@@ -20,7 +20,6 @@ from orchestration.doctor.findings import Finding
 from orchestration.doctor.sources import START
 from orchestration.home import Home
 from orchestration.read_commands.published import published
-from orchestration.read_commands.status import KNOWS_UNMAPPED
 
 NOT_READ = "not read"
 _PLAIN = re.compile(r'[^"$`!\\\n]*')
@@ -31,14 +30,9 @@ MAX_SIGNALS = 50
 MIN_COVERED_RATIO = 0.95
 """A log that covers less of the study period is reported: sacct exports one day by default, for instance."""
 STALE = """
-    -- Through JSON: what an earlier version published has none of these columns.
-    select
-        cluster_id,
-        true as is_stale,
-        to_json(clusters)->>'stale_reason' as stale_reason,
-        (to_json(clusters)->>'built_at')::timestamp as built_at
-    from marts.dim_clusters as clusters
-    where to_json(clusters)->>'is_stale' = 'true'
+    select cluster_id, is_stale, stale_reason, built_at
+    from marts.dim_clusters
+    where is_stale
     order by cluster_id
 """
 WARNED = """
@@ -51,17 +45,12 @@ QUARANTINED = """
     order by path
 """
 NEWEST = """
-    -- A job that runs is as new as the export that shows it. Through JSON: an earlier version published no such column.
-    with exports as (
-        select cluster_id, cast(to_json(clusters)->>'data_through_at' as timestamp) as through_at
-        from marts.dim_clusters as clusters
-    )
-
+    -- A job that runs is as new as the export that shows it.
     select
         clusters.cluster_id,
-        max(greatest(attempts.submitted_at, attempts.ended_at, exports.through_at)) as newest_at
+        max(greatest(attempts.submitted_at, attempts.ended_at, dims.data_through_at)) as newest_at
     from raw.clusters as clusters
-    inner join exports using (cluster_id)
+    inner join marts.dim_clusters as dims using (cluster_id)
     inner join marts.fct_attempts as attempts using (cluster_id)
     where not clusters.is_simulated
     group by clusters.cluster_id
@@ -227,8 +216,6 @@ def _refuted_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
 def _unmapped_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
     """List by cluster what no rule knows, the most telling first, with the lines that map it."""
     findings: list[Finding] = []
-    if not con.execute(KNOWS_UNMAPPED).fetchall():
-        return findings
     for cluster_id, rows in groupby(rows_of(con, LISTED), key=lambda row: row["cluster_id"]):
         signals = list(map(Signal.of, rows))
         shown = signals[:MAX_SIGNALS]

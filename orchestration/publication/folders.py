@@ -22,13 +22,10 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
-
 from orchestration.disk import (
     flush,
     flush_if_possible,
     flush_tree,
-    link_or_copy,
     place_link,
     remove,
     write_flushed,
@@ -42,8 +39,6 @@ WAREHOUSE = "faultline.duckdb"
 REPORT = "report"
 PIN = "pinned.json"
 """Written by a rollback. It counts only while the link points to the publication that it names."""
-UNREADABLE = "earlier"
-"""Name of a publication of an earlier version whose file cannot be read."""
 
 
 class NoSuchPublication(Exception):
@@ -128,15 +123,8 @@ def problem_of_current(home: Home) -> str | None:
 
 def was_published(home: Home, run_id: str) -> bool:
     """Tell whether a run was published; it may have been killed just before the link was changed."""
-    if home.published_file.exists() and not home.current.exists():
-        return True  # An earlier version's home, which has no link.
     newest = newest_publication(home)
     return newest is not None and newest.run_id == run_id
-
-
-def version_of(file: Path) -> str:
-    """Return the version of the code that made a published file, or an empty text if it cannot be read."""
-    return _of_file(file)[2] if file.is_file() else ""
 
 
 def leftovers(home: Home) -> list[Path]:
@@ -180,7 +168,6 @@ def publish(
     """
     home.publications.mkdir(parents=True, exist_ok=True)
     remove_leftovers(home)
-    _adopt(home)
     number = 1 + max((publication.number for publication in kept_publications(home)), default=0)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     publication = Publication(number, run_id, now, code_version, home.publications / run_id)
@@ -287,43 +274,6 @@ def _place_public_links(home: Home) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             place_link(path, target)
             flush(path.parent)
-
-
-def _adopt(home: Home) -> None:
-    """Make a publication of the files that an earlier version left at the public paths; readers notice nothing."""
-    if home.current.exists() or not home.published_file.is_file():
-        return
-    run_id, published_at, code_version = _of_file(home.published_file)
-    highest = max((publication.number for publication in _described(home)), default=0)
-    folder = home.publications / run_id
-    publication = Publication(highest + 1, run_id, published_at, code_version, folder)
-    unfinished = home.publications / f".{run_id}"
-    if not folder.exists():
-        unfinished.mkdir()
-        link_or_copy(home.published_file, unfinished / WAREHOUSE)
-        (unfinished / REPORT).mkdir()
-        if home.report.is_file():
-            link_or_copy(home.report, unfinished / REPORT / home.report.name)
-        _describe(publication, unfinished)
-        flush_tree(unfinished)
-        unfinished.rename(folder)
-        flush(home.publications)
-    place_link(home.current, Path(folder.name))
-    _place_public_links(home)
-
-
-def _of_file(file: Path) -> tuple[str, str, str]:
-    try:
-        with duckdb.connect(str(file), read_only=True) as con:
-            row = con.execute(
-                "select run_id, published_at, code_version from ops.published order by rowid desc limit 1"
-            ).fetchone()
-    except duckdb.Error:
-        row = None
-    if row is None:
-        return UNREADABLE, "", ""
-    run_id, published_at, code_version = row
-    return str(run_id), published_at.replace(tzinfo=UTC).isoformat(timespec="seconds"), str(code_version)
 
 
 def _pinned_at(home: Home, current: Publication) -> int | None:

@@ -35,11 +35,10 @@ CLUSTERS = """
     select
         clusters.cluster_id,
         clusters.is_simulated,
-        -- Through JSON: what an earlier version published has none of these columns.
-        coalesce(bool_or((to_json(clusters)->>'is_stale')::boolean), false) as is_stale,
-        any_value(to_json(clusters)->>'stale_reason') as stale_reason,
-        any_value((to_json(clusters)->>'built_at')::timestamp) as built_at,
-        any_value((to_json(clusters)->>'data_through_at')::timestamp) as data_through_at,
+        bool_or(clusters.is_stale) as is_stale,
+        any_value(clusters.stale_reason) as stale_reason,
+        any_value(clusters.built_at) as built_at,
+        any_value(clusters.data_through_at) as data_through_at,
         min(nodes.window_start_date) as window_start_date,
         min(nodes.window_end_date) as window_end_date,
         count(nodes.node_id) as node_count,
@@ -54,7 +53,7 @@ CLUSTERS = """
         sum(nodes.event_count) as failure_count,
         sum(nodes.exposure) as node_days,
         count(nodes.rank) > 0 as is_ranked,
-        coalesce(bool_and((to_json(nodes)->>'has_enough_data')::boolean), true) as has_enough_data,
+        coalesce(bool_and(nodes.has_enough_data), true) as has_enough_data,
         case
             when count(nodes.node_id) > 0 then any_value(nodes.note)
             when not any_value(not_judged.has_run) then 'no job has run'
@@ -224,9 +223,7 @@ def lines_of(answer: Answer) -> list[str]:
 def _node_lines(node: Answer) -> list[str]:
     place = f"{node['rank']}. " if node["rank"] is not None else ""
     lines = ["", f"{place}{node['node_name']}: {lemon_words(node)}", f"   {node['reasons']}"]
-    # What an earlier version published has no savings.
-    if "saving_note" in node:
-        lines.append(f"   taken out it saves: {saving_of(node)}")
+    lines.append(f"   taken out it saves: {saving_of(node)}")
     if node["last_failures"]:
         seen = [
             f"{failure['failed_at']:%Y-%m-%d %H:%M} {failure['failure_category']}" for failure in node["last_failures"]

@@ -21,7 +21,7 @@ EDGES = "select table_name, column_name, upstream_table, upstream_column from op
 CONFIGURED = "select config_path from raw.clusters where config_path is not null order by config_path"
 FILES = """
     select kind, cluster_id, path, lines_in, loaded from ops.files
-    where to_json(files)->>'status' is distinct from 'refused' order by kind, cluster_id, path
+    where status <> 'refused' order by kind, cluster_id, path
 """
 SHOWN_FILES = 10
 

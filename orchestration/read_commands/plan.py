@@ -46,12 +46,11 @@ RATES = """
         rates.cluster_id,
         clusters.is_simulated,
         clusters.gpus_per_node,
-        -- Through JSON: what an earlier version published has none of these columns.
-        (to_json(clusters)->>'gpu_node_count')::integer as cluster_gpu_node_count,
-        coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
-        to_json(clusters)->>'stale_reason' as stale_reason,
-        (to_json(clusters)->>'built_at')::timestamp as built_at,
-        (to_json(clusters)->>'data_through_at')::timestamp as data_through_at,
+        clusters.gpu_node_count as cluster_gpu_node_count,
+        clusters.is_stale,
+        clusters.stale_reason,
+        clusters.built_at,
+        clusters.data_through_at,
         rates.population,
         rates.counted_as,
         rates.failure_count,
@@ -60,7 +59,7 @@ RATES = """
         coalesce(months.month_failure_counts, []) as month_failure_counts,
         coalesce(months.month_node_days, []) as month_node_days,
         rates.note,
-        coalesce((to_json(rates)->>'has_enough_data')::boolean, true) as has_enough_data,
+        rates.has_enough_data,
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
         projections.largest_job_gpu_count,
         clusters.gpu_count as cluster_gpu_count,
@@ -69,8 +68,8 @@ RATES = """
         sizes.mttf_hours_low as mttf_hours_measured_low,
         sizes.mttf_hours_high as mttf_hours_measured_high,
         sizes.failure_count as failure_count_measured,
-        (to_json(clusters)->>'restart_minutes')::double as restart_minutes,
-        nullif((to_json(clusters)->>'write_minutes')::double, 0) as write_minutes,
+        clusters.restart_minutes,
+        nullif(clusters.write_minutes, 0) as write_minutes,
         repairs.repair_hours
     from estimates.est_failure_rates as rates
     inner join marts.dim_clusters as clusters using (cluster_id)
@@ -96,8 +95,6 @@ RATES = """
 """
 
 
-KNOWS_REACH = "select 1 from duckdb_tables() where schema_name = 'estimates' and table_name = 'est_evidence_reach'"
-"""What an earlier version published has no such table."""
 REACH = """
     select
         cluster_id,
@@ -141,7 +138,7 @@ def plan_on_cluster(
         rates = rows_of(
             con, RATES.format(gpu_size_bin=1 << (run.gpu_count - 1).bit_length(), months=MONTHS, repairs=REPAIRS)
         )
-        reaches = {row["cluster_id"]: row for row in rows_of(con, REACH)} if rows_of(con, KNOWS_REACH) else {}
+        reaches = {row["cluster_id"]: row for row in rows_of(con, REACH)}
     clusters = {rate["cluster_id"]: with_age(rate, fresh_hours) | reaches.get(rate["cluster_id"], {}) for rate in rates}
     if not clusters:
         raise ReadingError(f"{path} holds no cluster; run `faultline refresh`, or give --rate")

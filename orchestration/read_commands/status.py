@@ -48,12 +48,12 @@ FILES = """
         coalesce(sum(loaded), 0)::bigint as loaded,
         coalesce(sum(skipped), 0)::bigint as skipped,
         coalesce(sum(quarantined), 0)::bigint as quarantined,
-        count(*) filter (to_json(files)->>'status' = 'refused') as refused_count,
-        count(*) filter (to_json(files)->>'status' = 'blind') as blind_count,
+        count(*) filter (status = 'refused') as refused_count,
+        count(*) filter (status = 'blind') as blind_count,
         count(*) filter (
-            to_json(files)->>'is_present' = 'false' and (to_json(files)->>'version_of') is null
+            not is_present and version_of is null
         ) as vanished_count,
-        count(*) filter ((to_json(files)->>'version_of') is not null) as version_count
+        count(*) filter (version_of is not null) as version_count
     from ops.files
 """
 UNREAD = {
@@ -70,14 +70,6 @@ CHECKS = """
         count(*) filter (not passed and not is_blocking) as warned
     from ops.checks
     where run_id = (select run_id from ops.runs order by rowid desc limit 1)
-"""
-KNOWS_FAILURES = "select 1 from duckdb_tables() where schema_name = 'ops' and table_name = 'cluster_failures'"
-KNOWS_LOSSES = """
-    select 1 from duckdb_tables() where schema_name = 'estimates' and table_name = 'est_lost_gpu_hours'
-"""
-KNOWS_DOUBT = """
-    select 1 from duckdb_columns()
-    where schema_name = 'estimates' and table_name = 'est_evidence_reach' and column_name = 'is_doubtful'
 """
 DOUBT = "select cluster_id, statement from estimates.est_evidence_reach where month_date is null and is_doubtful"
 NUMBERS = """
@@ -105,19 +97,15 @@ WITHOUT_NUMBERS = """
     group by cluster_id
     order by cluster_id
 """
-KNOWS_UNMAPPED = """
-    select 1 from duckdb_tables() where schema_name = 'marts' and table_name = 'agg_unmapped_signals'
-"""
 UNMAPPED = "select kind, count(*) as signal_count from marts.agg_unmapped_signals group by kind"
 FRESHNESS = """
     select
         clusters.cluster_id,
         clusters.is_simulated,
-        -- Through JSON: what an earlier version published has none of these columns.
-        (to_json(clusters)->>'data_through_at')::timestamp as data_through_at,
-        coalesce((to_json(clusters)->>'is_stale')::boolean, false) as is_stale,
-        to_json(clusters)->>'stale_reason' as stale_reason,
-        (to_json(clusters)->>'built_at')::timestamp as built_at,
+        clusters.data_through_at,
+        clusters.is_stale,
+        clusters.stale_reason,
+        clusters.built_at,
         coalesce(attempts.record_count, 0) as record_count,
         attempts.newest_at
     from marts.dim_clusters as clusters
@@ -239,10 +227,8 @@ def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
     try:
         with published(home.published_file) as con:
             last = _aged(_first(con, PUBLICATION) or {}, "published_at")
-            numbers = {row["cluster_id"]: row for row in (_rows(con, NUMBERS) if _rows(con, KNOWS_LOSSES) else [])}
-            doubts = {
-                row["cluster_id"]: row["statement"] for row in (_rows(con, DOUBT) if _rows(con, KNOWS_DOUBT) else [])
-            }
+            numbers = {row["cluster_id"]: row for row in _rows(con, NUMBERS)}
+            doubts = {row["cluster_id"]: row["statement"] for row in _rows(con, DOUBT)}
             for cluster_id, row in numbers.items():
                 row["doubt"] = doubts.get(cluster_id)
             found = _state(con) | {
@@ -250,10 +236,8 @@ def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
                     _aged(plain(with_age(row, fresh_hours)), "newest_at") | {"numbers": numbers.get(row["cluster_id"])}
                     for row in rows_of(con, FRESHNESS)
                 ],
-                "clusters_without_numbers": _rows(con, WITHOUT_NUMBERS) if _rows(con, KNOWS_FAILURES) else [],
-                "unmapped": {row["kind"]: row["signal_count"] for row in _rows(con, UNMAPPED)}
-                if _rows(con, KNOWS_UNMAPPED)
-                else {},
+                "clusters_without_numbers": _rows(con, WITHOUT_NUMBERS),
+                "unmapped": {row["kind"]: row["signal_count"] for row in _rows(con, UNMAPPED)},
             }
     except (ReadingError, duckdb.Error) as error:
         return {"published": {"file": str(home.published_file), "problem": one_line(error)}}

@@ -73,7 +73,6 @@ WITHOUT_ACCOUNTING = f"""
     order by path
 """
 REFUSED = "select path, reason, next_step from ops.files where status in ('refused', 'blind') order by path"
-KNOWS_PULLS = "select 1 from duckdb_tables() where schema_name = 'ops' and table_name = 'pulls'"
 NOT_PULLED = """
     select cluster_id, status, reason, next_step, pulled_to from ops.pulls where status <> 'pulled' order by cluster_id
 """
@@ -184,7 +183,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
         without_accounting = rows_of(con, WITHOUT_ACCOUNTING)
         versions = [] if status == "unchanged" else told_of_versions(con, _last_run(con))
-        unpulled = rows_of(con, NOT_PULLED) if con.execute(KNOWS_PULLS).fetchone() else []
+        unpulled = rows_of(con, NOT_PULLED)
     pinned = pinned_publication(home)
     return Outcome(
         status,

@@ -36,7 +36,6 @@ from orchestration.publication.folders import (
     newest_publication,
     problem_of_current,
     put_back_link,
-    version_of,
     was_published,
 )
 from orchestration.refresh.outcome import Outcome, read_outcome
@@ -186,8 +185,8 @@ def _heal_before_a_run(home: Home, say: Say) -> None:
 
 def _tell_of_another_version(home: Home, say: Say) -> None:
     newest = newest_publication(home)
-    made_by = newest.code_version if newest else version_of(home.published_file)
-    if made_by and made_by != code_version():
+    if newest and newest.code_version not in ("", code_version()):
+        made_by = newest.code_version
         say(f"the last publication was made by Faultline {made_by}: this is {code_version()}, and all is built anew")
 
 

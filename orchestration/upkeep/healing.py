@@ -78,11 +78,7 @@ def heal_schema(home: Home, say: Say) -> None:
     problem = _problem_of_schema(home.working_file) if home.working_file.exists() else None
     if problem is None:
         return
-    aside = set_aside(home.working_file)
-    say(
-        f"{home.working_file} is of another version ({problem}): it is kept as {aside.name},"
-        " and all is read again from the logs"
-    )
+    _read_all_again(home, f"is of another version ({problem})", say)
 
 
 def heal_run_history(home: Home, say: Say) -> None:
@@ -187,9 +183,28 @@ def _heal_working_file(home: Home, say: Say, deep: bool) -> bool:
         aside.rename(journal)
     if problem is None:
         return False
-    aside = set_aside(file)
-    say(f"{file} was damaged ({problem}): it is kept as {aside.name}, and all is read again from the logs")
+    _read_all_again(home, f"was damaged ({problem})", say)
     return True
+
+
+def _read_all_again(home: Home, why: str, say: Say) -> None:
+    """Set the working file aside, and say how many files it held that cannot be read again."""
+    lost = _count_lost_files(home)
+    aside = set_aside(home.working_file)
+    what = {
+        None: ", and all is read again from the logs; how many of them are gone from the sources folder is unknown",
+        0: ", and all is read again from the logs",
+    }.get(lost, f", and all is read again from the logs, but for {lost} that are gone from the sources folder")
+    say(f"{home.working_file} {why}: it is kept as {aside.name}{what}")
+
+
+def _count_lost_files(home: Home) -> int | None:
+    """Count the files with loaded lines that are no longer in the sources folder; None where no list is readable."""
+    for file in (home.working_file, home.published_file) if home.sources.is_dir() else ():
+        with suppress(duckdb.Error), duckdb.connect(str(file), read_only=True) as con:
+            paths = con.execute("select distinct path from ops.files where loaded > 0").fetchall()
+            return sum(not os.path.lexists(home.sources / path) for (path,) in paths)
+    return None
 
 
 def _heal_publication(home: Home, say: Say, deep: bool) -> bool:

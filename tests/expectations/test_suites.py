@@ -17,7 +17,7 @@ def judged(good_warehouse):
 def test_consistent_tables_pass(judged, schema, table):
     found = judged[schema, table]
     assert [str(verdict) for verdict in found if not verdict.passed] == []
-    assert len({verdict.check_name for verdict in found}) == len(found) >= 3
+    assert len({verdict.check_name for verdict in found}) == len(found) >= 2
     assert all(verdict.expected for verdict in found)
 
 
@@ -31,7 +31,6 @@ def test_a_missing_table_is_a_failed_check(own_warehouse):
 def test_a_missing_column_is_a_failed_check(own_warehouse):
     spoil(own_warehouse, "alter table marts.fct_attempts drop column gpu_hours")
     found = failed(own_warehouse, "marts", "fct_attempts")
-    assert found["columns"].observed == "missing columns: gpu_hours"
     assert (
         'could not be computed: Binder Error: Referenced column "gpu_hours"' in found["gpu_hours_not_negative"].observed
     )

@@ -183,13 +183,11 @@ def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
     report = home.working_reports / "latest"
     report.mkdir(parents=True)
     (report / "index.html").write_text("page")
-    home.report.parent.mkdir(parents=True)
-    home.report.write_text("page")
     file = home.work / "next.duckdb"
     shutil.copy(home.published_file, file)
+    publish(home, "run-1", "0.1.0+abc", file, report)
     with duckdb.connect(str(file)) as con:
         con.execute("update marts.dim_clusters set node_count = 77")
-    # The file that is there becomes the publication before it.
     publish(home, "run-9", "0.1.0+abc", file, report)
     assert values(parse(home), "nodes", cluster="alpha") == [77.0]
     roll_back(home, None)

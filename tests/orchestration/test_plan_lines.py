@@ -62,9 +62,6 @@ class TestText:
         with duckdb.connect(str(own_home.published_file)) as con:
             con.execute("update estimates.est_evidence_reach set statement = null, note = 'too few to tell'")
         assert answer(*arguments, root=own_home.root)["evidence_note"] is None, "silent, as the report is"
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("drop table estimates.est_evidence_reach")
-        assert answer(*arguments, root=own_home.root)["evidence_note"] is None, "an earlier version has none"
 
     def test_sizes_beyond_the_cluster_are_said(self, answer):
         notes = " ".join(answer("--gpus", 100_000, "--cluster", "large")["notes"])

@@ -23,10 +23,7 @@ def build(home, run_id):
     home.publication.unlink(missing_ok=True)
     with duckdb.connect(str(home.publication)) as con:
         con.execute("create schema ops")
-        con.execute(
-            "create table ops.published as select ? as run_id, timestamp '2026-01-01' as published_at", [run_id]
-        )
-        con.execute("alter table ops.published add column code_version varchar default '0.1.0+abc'")
+        con.execute("create table ops.published as select ? as run_id", [run_id])
     (home.working_reports / "latest" / "index.html").write_text(run_id)
 
 
@@ -105,34 +102,36 @@ def test_a_copy_that_fails_changes_nothing(home, monkeypatch, step):
     assert names(home.publications) == ["current", "run-1"]
 
 
-class TestWhatAnEarlierVersionPublished:
-    """Regular files at the public paths become a publication before the first new one is seen."""
+class TestACopyWithoutLinks:
+    """Regular files are at the public paths of a home that was copied without its links."""
 
     @pytest.fixture
-    def earlier(self, home):
-        build(home, "old")
-        home.published_file.parent.mkdir()
-        home.report.parent.mkdir(parents=True)
-        shutil.copy(home.publication, home.published_file)
-        shutil.copy(home.working_reports / "latest" / "index.html", home.report)
-        return home
+    def copy(self, home, tmp_path):
+        publish(home, "run-1")
+        publish(home, "run-2")
+        copy = Home.at(tmp_path / "copy")
+        shutil.copytree(home.root, copy.root)
+        assert copy.current.is_dir()
+        assert not copy.current.is_symlink()
+        return copy
 
-    def test_it_can_be_gone_back_to(self, earlier):
-        publish(earlier, "run-1")
-        assert seen(earlier) == ("run-1", "run-1")
-        assert [publication.run_id for publication in folders.kept_publications(earlier)] == ["run-1", "old"]
-        folders.roll_back(earlier)
-        assert seen(earlier) == ("old", "old")
+    def test_the_next_publication_puts_the_links_back_and_the_others_can_be_gone_back_to(self, copy):
+        publish(copy, "run-3")
+        assert copy.current.is_symlink()
+        assert seen(copy) == ("run-3", "run-3")
+        assert [publication.run_id for publication in folders.kept_publications(copy)] == ["run-3", "run-2", "run-1"]
+        folders.roll_back(copy)
+        assert seen(copy) == ("run-2", "run-2")
 
     @pytest.mark.parametrize("can_exchange", [True, False])
-    def test_readers_find_something_at_every_step(self, earlier, monkeypatch, can_exchange):
+    def test_readers_find_something_at_every_step(self, copy, monkeypatch, can_exchange):
         """Look at the public paths after every change of a name: always whole, first the old, then the new."""
         pairs = []
 
         def watched(function):
             def call(*arguments, **options):
                 done = function(*arguments, **options)
-                pairs.append(seen(earlier))
+                pairs.append(seen(copy))
                 return done
 
             return call
@@ -143,28 +142,16 @@ class TestWhatAnEarlierVersionPublished:
         else:
             monkeypatch.setattr(disk, "exchange", lambda folder, other: False)
         monkeypatch.setattr(folders.Path, "replace", watched(folders.Path.replace))
-        publish(earlier, "run-1")
-        assert pairs == sorted(pairs)
-        assert {run for pair in pairs for run in pair} == {"old", "run-1"}
-        assert all(warehouse == report for warehouse, report in pairs)
-        assert names(earlier.report.parent.parent) == ["latest"]
-
-    def test_a_file_that_cannot_be_read_does_not_stand_in_the_way(self, earlier):
-        earlier.published_file.write_bytes(b"garbage")
-        publish(earlier, "run-1")
-        assert seen(earlier) == ("run-1", "run-1")
-
-    def test_a_copy_of_a_home_that_lost_its_links_works(self, home, tmp_path):
-        publish(home, "run-1")
-        publish(home, "run-2")
-        copy = Home.at(tmp_path / "copy")
-        shutil.copytree(home.root, copy.root)
-        assert copy.current.is_dir()
-        assert not copy.current.is_symlink()
         publish(copy, "run-3")
-        assert copy.current.is_symlink()
+        assert pairs == sorted(pairs)
+        assert {run for pair in pairs for run in pair} == {"run-2", "run-3"}
+        assert all(warehouse == report for warehouse, report in pairs)
+        assert names(copy.report.parent.parent) == ["latest"]
+
+    def test_a_file_that_cannot_be_read_does_not_stand_in_the_way(self, copy):
+        copy.published_file.write_bytes(b"garbage")
+        publish(copy, "run-3")
         assert seen(copy) == ("run-3", "run-3")
-        assert [publication.run_id for publication in folders.kept_publications(copy)] == ["run-3", "run-2", "run-1"]
 
 
 class TestRetention:

@@ -161,6 +161,24 @@ def test_damage_is_set_aside_and_said_in_one_line_and_the_run_starts(kind, home,
     healing.heal_run_history(home, pytest.fail)
 
 
+@pytest.mark.parametrize("kind", ["working file is garbage", "working file is of another version"])
+def test_a_working_file_that_is_set_aside_says_how_many_files_cannot_be_read_again(kind, home, start):
+    gone = home.sources / "testbed" / "kernel"
+    count = len([*gone.iterdir()])
+    shutil.rmtree(gone)
+    DAMAGE[kind][0](home)
+    _, said, _ = start()
+    assert said[0].endswith(f"all is read again from the logs, but for {count} that are gone from the sources folder")
+
+
+def test_how_many_files_are_gone_is_unknown_where_nothing_lists_them(home):
+    said = []
+    for file in (home.working_file, home.published_file):
+        file.write_bytes(GARBAGE)
+    healing.heal(home, said.append)
+    assert said[0].endswith("how many of them are gone from the sources folder is unknown")
+
+
 @pytest.mark.parametrize("kind", UNNOTICED)
 def test_what_is_written_anew_anyway_stands_in_nobodys_way(kind, home, start):
     UNNOTICED[kind](home)

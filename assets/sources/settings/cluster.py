@@ -140,7 +140,7 @@ class ClusterSettings(BaseModel):
     def reading_hash(self) -> str:
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
-        # These are not part of what a home of an earlier version was read with.
+        # A section that is not used adds nothing: a section that is new does not have all logs read again.
         for name in ("trace", "inventory", "accounting", "accelerators"):
             section = getattr(self.settings, name)
             if section != type(section)():
