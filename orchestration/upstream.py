@@ -89,7 +89,7 @@ def skip_unwanted_events() -> None:
 
 
 def skip_schemas_of_settings() -> None:
-    """Have dbt not compare the project, the profile and their parts with JSON schemas, which it makes first.
+    """Have dbt skip the validation of the project and the profile against JSON schemas.
 
     `dbt parse` does so whenever a file of the project has changed.
     """

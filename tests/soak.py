@@ -3,9 +3,8 @@
 `python -m tests.soak --out FOLDER` simulates two small clusters, lets their logs come day by day, and runs
 `faultline refresh` as a process every night. Days come late, files come twice, refreshes are killed, one night's
 accounting is spoiled, a file is empty, the clock steps back by 40 days, the working file is cut off, readers go back to
-an earlier publication, and Faultline itself changes: `--before CODE` names a folder with the code of the first nights,
-for instance version 0.1.0. Each night leaves a line of JSON in FOLDER/log.jsonl; the last one says whether all tables
-equal those of an empty home.
+an earlier publication, and Faultline itself changes: `--before CODE` names a folder with the code of the first nights.
+Each night leaves a line of JSON in FOLDER/log.jsonl; the last one says whether all tables equal those of an empty home.
 """
 
 from __future__ import annotations

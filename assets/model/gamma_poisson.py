@@ -21,10 +21,10 @@ class Group:
 
 
 class Units:
-    """Counts and exposures of units, with what does not depend on the group that they are thought to belong to.
+    """Counts and exposures of units, with the terms of the density that do not depend on a group.
 
-    A fit asks for the density of the same units hundreds of times, and many units have the same count. What is only of
-    the counts is computed once, and what is of counts and group once per distinct count.
+    A fit asks for the density of the same units hundreds of times, and many units have the same count. Terms of
+    the counts alone are computed once, those of count and group once per distinct count.
 
     Parameters
     ----------

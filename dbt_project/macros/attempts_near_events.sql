@@ -7,7 +7,7 @@
 {% macro attempts_near_events(attempts, event_quarter_hours, het_failures) -%}
     with
 
-    -- One number for cluster, node and quarter of an hour: two that fell together would only let an attempt more through.
+    -- A hash of cluster, node and quarter of an hour. A collision does no harm: one attempt more is looked at.
     event_moments as (
 
         select distinct {{ hash_columns(['cluster_id', 'node_id', 'quarter_hour']) }} as moment_key

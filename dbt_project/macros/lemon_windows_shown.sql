@@ -61,7 +61,7 @@
 
     )
 
-    -- A count is told of a window of which half the days or more are covered. It is the same half for every node.
+    -- A count is shown if at least half of the window's days are covered; the same half for every node.
     select
         windows.cluster_id,
         windows.day_date,

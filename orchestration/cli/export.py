@@ -23,6 +23,6 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write the published tables as Parquet, each with its description, its run and what its columns mean."""
-    from orchestration.read_commands import export as reading
+    from orchestration.read_commands import export as exporting
 
-    answer(lambda: reading.export(settings_of(home).home.published_file, folder, table or (), as_json), writes=True)
+    answer(lambda: exporting.export(settings_of(home).home.published_file, folder, table or (), as_json), writes=True)

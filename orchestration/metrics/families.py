@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-LIMITS = ("", "_low", "_high")
-
 
 @dataclass(frozen=True)
 class Family:

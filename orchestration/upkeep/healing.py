@@ -194,7 +194,7 @@ def _read_all_again(home: Home, why: str, say: Say) -> None:
     what = {
         None: ", and all is read again from the logs; how many of them are gone from the sources folder is unknown",
         0: ", and all is read again from the logs",
-    }.get(lost, f", and all is read again from the logs, but for {lost} that are gone from the sources folder")
+    }.get(lost, f", and all is read again from the logs; lost, because gone from the sources folder: {lost} files")
     say(f"{home.working_file} {why}: it is kept as {aside.name}{what}")
 
 

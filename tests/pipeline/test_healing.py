@@ -168,7 +168,9 @@ def test_a_working_file_that_is_set_aside_says_how_many_files_cannot_be_read_aga
     shutil.rmtree(folder)
     DAMAGE[kind][0](home)
     _, said, _ = start()
-    assert said[0].endswith(f"all is read again from the logs, but for {count} that are gone from the sources folder")
+    assert said[0].endswith(
+        f"all is read again from the logs; lost, because gone from the sources folder: {count} files"
+    )
 
 
 def test_how_many_files_are_gone_is_unknown_where_nothing_lists_them(home):

@@ -2,8 +2,8 @@
 
 The dialects are read by `gcm_records`, `gcm_documents` and `nhc_records`, and files that hold GCM's records alone by
 `whole_files`. Results of DCGM, gpud, NVSentinel, Azure's NHC and event logs of machines are first translated into GCM's
-records (`translations`). This module tells them apart, joins them, drops unchanged results (`stretches`) and marks
-repeats. Other tools' files are refused with the command that makes a readable one.
+records (`translations`). This module tells them apart, joins them, drops unchanged results (`unchanged_results`)
+and marks repeats. Other tools' files are refused with the command that makes a readable one.
 """
 
 from __future__ import annotations

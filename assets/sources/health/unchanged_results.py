@@ -76,7 +76,7 @@ def _each_counts(checks: Sequence[tuple[str | None, str | None]]) -> str:
 
 
 MAX_LINES_BEHIND = 10_000
-"""A file is unsorted if a result of an earlier day comes more lines after the first result of its last day."""
+"""A file is unsorted if a result of an earlier day stands more than this behind the first result of its last day."""
 
 
 def last_day(last_at: str) -> str:

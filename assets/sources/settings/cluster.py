@@ -140,7 +140,7 @@ class ClusterSettings(BaseModel):
     def reading_hash(self) -> str:
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
-        # A section that is not used adds nothing: a section that is new does not have all logs read again.
+        # An unused section adds nothing to the hash, so a section that a new version brings has no log read again.
         for name in ("trace", "inventory", "accounting", "accelerators"):
             section = getattr(self.settings, name)
             if section != type(section)():

@@ -246,9 +246,6 @@ class Inventory(Section):
     """What stands between two columns. Without it the header tells."""
 
 
-GresName = Annotated[str, Field(pattern=r"^\w{1,64}$")]
-
-
 class Accelerators(Section):
     """What counts as a GPU."""
 

@@ -48,7 +48,7 @@ signs as (
 
 ),
 
--- What failures have in evidence, beside their own cause, as category, as any category, and as symptom.
+-- Other signs beside a failure's own cause, each counted as its category, as any category, and as a symptom.
 both_seen as (
 
     select
@@ -84,7 +84,7 @@ sources as (
 
 ),
 
--- Listed for every cause, though never seen: whether it was looked for depends on what logs there are.
+-- Every sign is listed for every cause, also if it was never seen: the logs decide whether it could have been.
 listed as (
 
     select

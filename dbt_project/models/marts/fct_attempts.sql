@@ -1,6 +1,7 @@
 {{ config(post_hook='{{ name_tables_by_schema() }}') }}
 
--- What can be worked out of one row is not stored: hours hardly compress. What others say of an attempt is told of few.
+-- Stored are the records. Hours are worked out here, because they hardly compress; failures and planned ends are
+-- joined, as few attempts have any.
 with
 
 records as (

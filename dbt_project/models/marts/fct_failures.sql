@@ -13,7 +13,7 @@ failures as (
 
 ),
 
--- What is more likely a coincidence has nothing in common with a failure but the moment.
+-- A failure that is more likely a coincidence is joined with no other.
 likely_failures as (
 
     select * from failures

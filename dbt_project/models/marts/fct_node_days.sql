@@ -55,8 +55,7 @@ watched_days as (
 
 ),
 
--- On a day within a gap nobody knows what ran and failed, but of jobs that outlived it: what is on no record is unknown
--- there, and nothing elsewhere.
+-- Within a gap of accounting only jobs that outlived it are recorded: there, no record means unknown, elsewhere none.
 days as (
 
     select

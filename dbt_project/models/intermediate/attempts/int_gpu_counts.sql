@@ -49,8 +49,8 @@ smallest_gpu_nodes as (
 
 ),
 
--- What names no GPU has none from the day on from which accounting names them; before, nobody knows. Nearly all counts
--- are within what the smallest nodes have, and need not be looked at node by node.
+-- A record without GPUs has none once accounting names GPUs; before that it is unknown. Most counts fit into the
+-- smallest nodes, and need no look at each node.
 doubtful_records as (
 
     select
@@ -126,7 +126,7 @@ where has_no_gpu
 
 union all
 
--- Every node known, and no GPU in any of them, or every CPU of them allocated: else it is unknown what was the job's.
+-- Whole nodes only: every node is known, and has no GPU or has all its CPUs allocated. Else the job's share is unknown.
 select
     cluster_id,
     job_id_raw,

@@ -1,6 +1,6 @@
 {% set release_tolerance_seconds = 5 %}
 
--- Long, because a job that no release links may still follow by its submission: one set of jobs is asked twice.
+-- Long, because jobs are linked twice: by the release of a dependency, and the others by their submission.
 with
 
 summarised_jobs as (

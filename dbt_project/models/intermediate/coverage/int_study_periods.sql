@@ -184,7 +184,7 @@ uses as (
 select
     covered.cluster_id,
     covered.from_at as study_from_at,
-    -- Jobs that still ran were left out where towards the end less and less is there of what ran.
+    -- Use that falls towards the end means that the export left out jobs that still ran.
     case
         when uses.last_node_count < 0.7 * uses.node_count_before then uses.complete_to_at
         else covered.to_at

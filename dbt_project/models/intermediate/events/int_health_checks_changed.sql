@@ -3,7 +3,7 @@
     meta={'lookups': [touched_checks('intermediate.int_node_boots')]}
 ) }}
 
--- Long, because a result is told by the one before it: all that is asked of two results is asked of one sort.
+-- Long, because every question about a result needs the one before it, and all of them share one sort.
 with
 
 site_rules as (
@@ -25,8 +25,8 @@ streams as (
 
 ),
 
--- One number for a line is what makes millions of them quick to sort. Of this table it is known how small it is: where
--- all results are of one file, they must not be what the join holds in memory under one key.
+-- File keys are integers, which sort fast. This small table is the side that the join holds in memory: if all results
+-- come from one file, the other side would have one key only.
 files as (
 
     select

@@ -1,4 +1,4 @@
--- Long, because everything above the health events waits for it: three models would stand above one another here.
+-- Long, because the health events wait for it: as three models it would make the longest chain of models longer.
 with
 
 node_events as (
@@ -193,7 +193,7 @@ inventory_withdrawals as (
 
 ),
 
--- A node that snapshots of the inventory show out, of which neither of the others knows anything in that time.
+-- A node that inventory snapshots show out, at a time when neither node events nor the log show it out.
 intervals as (
 
     select * from stated

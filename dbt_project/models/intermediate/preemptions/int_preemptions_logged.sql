@@ -1,4 +1,5 @@
--- Long, because a line tells the victim, and the one for whom it fell by name or by what was logged around it.
+-- Long, because a line names the preempted job, and the job that took its place only sometimes: else the lines around
+-- it tell.
 with
 
 preemption_lines as (
