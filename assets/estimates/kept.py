@@ -1,7 +1,7 @@
 """Schema `kept`: rows of estimates about past windows, used again until what they were made of changes.
 
-A row is found by a hash of its inputs, which settings belong to, and of the version of the code. A warehouse without a
-version neither gives nor keeps any, as in `faultline refresh --full`.
+A row is found by a hash of its inputs, which settings belong to, and of the versions of the code, numpy and scipy. A
+warehouse without a version neither gives nor keeps any, as in `faultline refresh --full`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import duckdb
 
 Row = dict[str, Any]
+LIBRARIES = tuple(map(metadata.version, ("numpy", "scipy")))
+"""With another version of these the same inputs may give other last digits."""
 _EXISTS = "select 1 from duckdb_tables() where schema_name = 'kept' and table_name = ?"
 
 
@@ -45,7 +48,7 @@ class KeptRows:
         """Give the row that was made of the same settings and inputs, or make it."""
         if not self.version:
             return make()
-        digest = hashlib.sha256(repr((self.version, *settings)).encode())
+        digest = hashlib.sha256(repr((self.version, LIBRARIES, *settings)).encode())
         for frame in inputs:
             digest.update(f"{len(frame)} {list(frame.columns)}".encode())
             digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
