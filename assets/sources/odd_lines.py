@@ -1,7 +1,7 @@
 """Find the odd lines of a file, so that all other lines can be read at once.
 
-DuckDB's readers of whole files expect a record in each line. A file with odd lines is copied with a placeholder for
-each of them, so that the other lines keep their numbers.
+DuckDB's readers of whole files expect a record in each line. A file with odd lines is copied with another line in the
+place of each of them, so that the other lines keep their numbers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from assets.sources.regular import blocks_of_lines, open_regular
 
 MAX_LEFT_BYTES = 32 * 1024 * 1024
-"""They are held in memory."""
+"""Odd lines are held in memory. A file with more is read by lines."""
 BLOCK = 128 * 1024
 """What is looked at together: the memory of larger blocks goes back to the system each time."""
 _NEWLINE = 10
 
 
 def max_left_count(line_count: int) -> float:
-    """Return how many lines of a file may be left; with more, reading it in two ways gains nothing.
+    """Return how many lines of a file may be odd; with more, reading it in two ways gains nothing.
 
     >>> max_left_count(100_000)
     5000.0
@@ -96,7 +96,7 @@ class SeenLines:
     left: LeftLines
     """The odd ones."""
     spans: Sequence[tuple[int, int]]
-    """Where these begin and end in the file."""
+    """Where the odd lines begin and end in the file."""
     end: int
     """Where the last line ended."""
 

@@ -47,7 +47,8 @@
 {#- The first day on which health results are new or gone, or another boot is known, or on which a check first failed
     whose failures are now known to repeat otherwise. Whether a result says something new is told by the one before it,
     the last boot and the silence that ends an episode: what is older stays as it is. Stretches of unchanged results end
-    at midnight, and so none goes on into that day. -#}
+    at midnight, and so none goes on into that day. The silences are asked as touched.check_silences is made
+    (orchestration/dbt/reusable_rows.py). -#}
 {% macro first_touched_day_of_checks(boots) -%}
     {%- set check_silences -%}
         select distinct cluster_id, check_stream, check_first_failed_at, silence_seconds
