@@ -2,9 +2,21 @@
 
 Values are bound as parameters wherever DuckDB takes them. Where it takes none (names, COPY, ATTACH, SET, options of
 readers), they pass through here. A test proves that all other parts of every statement come from the code.
+
+A statement of more than a few lines stands in a file beside the module that runs it, as a Jinja template. Each folder
+with templates has a `.sqlfluff` with a sample of what they are filled with: they are linted and parsed with it.
 """
 
 from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from jinja2 import Environment
 
 
 def identifier(*parts: str) -> str:
@@ -23,3 +35,34 @@ def literal(text: str) -> str:
     'it''s'
     """
     return "'" + text.replace("'", "''") + "'"
+
+
+@cache
+def fill(template: str, **values: Hashable) -> str:
+    """Return the statement that a template makes; each combination of values is rendered once.
+
+    Parameters
+    ----------
+    template
+        Path below `assets/`, such as `sources/sacct/records.sql`.
+    values
+        What the template needs. A name or a text that comes from data passes a filter there: `{{ name | identifier }}`,
+        `{{ text | literal }}`. What a statement can take as a parameter is no value of a template.
+
+    Raises
+    ------
+    jinja2.UndefinedError
+        If a value is missing.
+    """
+    return _templates().get_template(template).render(values)
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(  # noqa: S701 - what it makes is SQL, whose quotes are the filters
+        loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"identifier": identifier, "literal": literal}
+    return environment

@@ -1,8 +1,9 @@
 """Where the text of SQL statements comes from: a proof, over the whole tree, that it comes from the code alone.
 
 A text is *made of code* when it is a literal, a constant of a module, a number, the result of `identifier` or `literal`
-(assets/sql.py), or put together from such texts. Variables, parameters, fields and results of functions are followed to
-every place where they get a value: a parameter is made of code when every call in the tree passes such an argument.
+(assets/sql.py), a template filled with such texts, or put together from them. Variables, parameters, fields and results
+of functions are followed to every place where they get a value: a parameter is made of code when every call in the tree
+passes such an argument.
 Functions are told apart by name only, so a method stands for all methods of that name. What cannot be followed is not
 made of code. All unknowns are assumed to be good and refuted until nothing changes (the greatest fixed point), so that
 functions that call each other can be proved.
@@ -12,10 +13,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from jinja2 import Environment, meta, nodes
 
 QUOTES = {"identifier", "literal"}
 """Functions that make any text safe."""
@@ -72,7 +75,8 @@ class Scope:
 class Tree:
     """All modules, indexed by what can be called."""
 
-    def __init__(self, files: dict[str, str]) -> None:
+    def __init__(self, files: dict[str, str], templates: dict[str, str] | None = None) -> None:
+        self.templates = templates or {}
         self.scopes: dict[ast.AST, Scope] = {}
         self.functions: dict[str, list[Function]] = defaultdict(list)
         self.classes: dict[str, list[ast.ClassDef]] = defaultdict(list)
@@ -383,6 +387,8 @@ class Tree:
             return True
         if name == "extract_statements":
             return all(self.is_good(argument) for argument in node.args)
+        if name == "fill":
+            return self._fills_well(node)
         functions = self._resolve(node.func)
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -395,6 +401,16 @@ class Tree:
         if owner is not None:
             return self.is_good(owner) and are_good
         return self._is_good_name(name, self.scopes[node]) and are_good
+
+    def _fills_well(self, node: ast.Call) -> bool:
+        """Tell whether what a template gets is made of code, but for what it quotes itself."""
+        match node.args:
+            case [ast.Constant(value=str(name))] if name in self.templates:
+                taken = taken_as_is(self.templates[name])
+                return all(
+                    self.is_good(given.value) for given in node.keywords if given.arg is None or given.arg in taken
+                )
+        return False
 
     def _imported_name(self, owner: ast.expr) -> tuple[str, str] | None:
         found = self._imported(owner.id, self.scopes[owner]) if isinstance(owner, ast.Name) else None
@@ -488,6 +504,19 @@ def _argument(call: ast.Call, name: str, place: int | None) -> ast.expr | None:
     return call.args[place] if place is not None and place < len(call.args) else None
 
 
+def taken_as_is(template: str) -> set[str]:
+    """Return the values that a template puts into its statement without quotes, or does anything else with."""
+    environment = Environment(autoescape=True)
+    environment.filters |= dict.fromkeys(QUOTES, str)
+    tree = environment.parse(template)
+    quoted = [
+        found for found in tree.find_all(nodes.Filter) if found.name in QUOTES and isinstance(found.node, nodes.Name)
+    ]
+    uses = Counter(found.name for found in tree.find_all(nodes.Name) if found.ctx == "load")
+    uses.subtract(found.node.name for found in quoted)
+    return {name for name in meta.find_undeclared_variables(tree) if uses[name]}
+
+
 def statements_of_strangers(project: Path, rooms: Sequence[str], without: Sequence[str]) -> list[Place]:
     """Return the places in some rooms where a statement is not made of code; rooms without DuckDB can be left out."""
     files = {
@@ -496,4 +525,6 @@ def statements_of_strangers(project: Path, rooms: Sequence[str], without: Sequen
         for file in sorted((project / room).rglob("*.py"))
         if not any(file.is_relative_to(project / other) for other in without)
     }
-    return Tree(files).prove()
+    assets = project / "assets"
+    templates = {str(file.relative_to(assets)): file.read_text(encoding="utf-8") for file in assets.rglob("*.sql")}
+    return Tree(files, templates).prove()

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
+from sqlfluff.core import FluffConfig
 
-from tests.lint.sql_sources import Tree, statements_of_strangers
+from assets.sql import fill
+from tests.lint.sql_sources import Tree, statements_of_strangers, taken_as_is
 
 PROJECT = Path(__file__).resolve().parents[2]
 WITHOUT_DUCKDB = ("assets/simulation", "assets/model")
@@ -137,3 +140,38 @@ def ask(con, reader, name): con.execute(reader.text(name))
 @pytest.mark.parametrize("what", HOSTILE)
 def test_what_comes_from_elsewhere_is_found(what):
     assert Tree({"module.py": f"con = open()\n{HOSTILE[what]}"}).prove() != []
+
+
+TEMPLATE = "select {{ column }} from {{ table | identifier }} where a = {{ text | literal }}"
+
+
+@pytest.mark.parametrize(
+    ("call", "is_proved"),
+    [
+        ("fill('t.sql', column='a', table=name, text=name)", True),
+        ("fill('t.sql', column=name, table='t', text='x')", False),
+        ("fill('t.sql', **name)", False),
+        ("fill(name, column='a')", False),
+        ("fill('of no file.sql', column='a')", False),
+    ],
+)
+def test_a_template_gets_what_is_made_of_the_code_or_quotes_it(call, is_proved):
+    tree = Tree({"module.py": f"def ask(con, name): con.execute({call})"}, {"t.sql": TEMPLATE})
+    assert (tree.prove() == []) == is_proved
+
+
+def test_a_value_that_is_quoted_in_one_place_only_is_not_quoted():
+    assert taken_as_is(TEMPLATE + " and b = '{{ text }}'") == {"column", "text"}
+
+
+TEMPLATES = [
+    path.relative_to(PROJECT / "assets").as_posix() for path in sorted((PROJECT / "assets" / "sources").rglob("*.sql"))
+]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_template_filled_with_its_sample_is_sql(template):
+    config = FluffConfig.from_path(str(PROJECT / "assets" / template))
+    sample = config.get_section(("templater", "jinja", "context")) or {}
+    statement = fill(template, **sample)
+    assert duckdb.extract_statements(statement) or "macro" in (PROJECT / "assets" / template).read_text()
