@@ -5,6 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from sqlfluff.core import FluffConfig
+from sqlfluff.core.templaters import JinjaTemplater
 
 from assets.sql import fill
 from tests.lint.sql_sources import Tree, statements_of_strangers, taken_as_is
@@ -164,6 +165,20 @@ def test_a_value_that_is_quoted_in_one_place_only_is_not_quoted():
     assert taken_as_is(TEMPLATE + " and b = '{{ text }}'") == {"column", "text"}
 
 
+@pytest.mark.parametrize(
+    ("template", "taken"),
+    [
+        ("{% for name in names %}{{ ('(?i)' ~ name) | literal }}{% endfor %}", set()),
+        ("{% for name, kind in rules %}{{ name | literal }} {{ kind | literal }}{% endfor %}", set()),
+        ("{% for name, kind in rules %}{{ name | literal }} {{ kind }}{% endfor %}", {"rules"}),
+        ("{% for name in names %}{{ name | literal }}{% endfor %}{{ names }}", {"names"}),
+        ("{{ (one | literal) ~ other }}", {"other"}),
+    ],
+)
+def test_a_list_is_quoted_where_a_loop_quotes_all_its_parts(template, taken):
+    assert taken_as_is(template) == taken
+
+
 TEMPLATES = [
     path.relative_to(PROJECT / "assets").as_posix() for path in sorted((PROJECT / "assets" / "sources").rglob("*.sql"))
 ]
@@ -173,5 +188,5 @@ TEMPLATES = [
 def test_a_template_filled_with_its_sample_is_sql(template):
     config = FluffConfig.from_path(str(PROJECT / "assets" / template))
     sample = config.get_section(("templater", "jinja", "context")) or {}
-    statement = fill(template, **sample)
+    statement = fill(template, **{name: JinjaTemplater.infer_type(value) for name, value in sample.items()})
     assert duckdb.extract_statements(statement) or "macro" in (PROJECT / "assets" / template).read_text()
