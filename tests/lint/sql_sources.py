@@ -298,11 +298,229 @@ class Tree:
         return [*calls, *texts]
 
     def _judge(self, sink: ast.expr) -> list[Place]:
-        names = [loop.target, *loop.target.find_all(nodes.Name)]
-        parts = {name.name for name in names if isinstance(name, nodes.Name)}
+        parts = (
+            [v for v in sink.values if isinstance(v, ast.FormattedValue)] if isinstance(sink, ast.JoinedStr) else [sink]
+        )
+        bad = [part for part in parts if not self.is_good(part)]
+        path = self.scope_of[sink].path
+        return [(path, part.lineno, ast.unparse(part).removeprefix("f").strip("'")) for part in bad]
+
+    def is_good(self, node: ast.expr | None) -> bool:  # noqa: C901
+        """Tell whether a text is made of code, as far as is known by now."""
+        match node:
+            case None | ast.Constant() | ast.Compare() | ast.Lambda():
+                return not isinstance(node, ast.Lambda) or self.is_good(node.body)
+            case ast.JoinedStr():
+                return all(self.is_good(value) for value in node.values)
+            case ast.FormattedValue(format_spec=ast.JoinedStr() as spec) if _is_never_text(spec):
+                return True
+            case ast.FormattedValue() | ast.Starred() | ast.Subscript() | ast.NamedExpr():
+                return self.is_good(node.value)
+            case ast.BinOp():
+                return self.is_good(node.left) and self.is_good(node.right)
+            case ast.UnaryOp():
+                return self.is_good(node.operand)
+            case ast.BoolOp():
+                return all(self.is_good(value) for value in node.values)
+            case ast.IfExp():
+                return self.is_good(node.body) and self.is_good(node.orelse)
+            case ast.Tuple() | ast.List() | ast.Set():
+                return all(self.is_good(element) for element in node.elts)
+            case ast.Dict():
+                return all(self.is_good(part) for part in [*node.keys, *node.values])
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                return self.is_good(node.elt)
+            case ast.DictComp():
+                return self.is_good(node.key) and self.is_good(node.value)
+            case ast.Name():
+                return self._is_good_name(node.id, self.scopes[node])
+            case ast.Attribute():
+                return self._is_good_attribute(node)
+            case ast.Call():
+                return self._is_good_call(node)
+        return False
+
+    def _is_good_name(self, name: str, scope: Scope | None) -> bool:
+        functions = self._named(name, scope)
+        if functions:
+            return all(self._known(("result", function)) for function in functions)
+        imported = self._imported(name, scope)
+        if imported is not None:
+            if imported[0] in PURE:
+                return True
+            module = self.modules.get(imported[0])
+            return module is not None and self._is_good_name(imported[1], module)
+        if imported is None and name in PURE:
+            return True
+        while scope is not None:
+            if name in scope.parameters or name in scope.given:
+                fills = self.fills.get((scope.outermost, name))
+                if fills and not self._known(("fills", scope.outermost, name)):
+                    return False
+            if name in scope.parameters:
+                is_number = scope.parameters[name] in NUMERIC
+                is_passed = is_number or self._known(("parameter", scope, name))
+                return is_passed and (name not in scope.given or self._known(("name", scope, name)))
+            if name in scope.given:
+                return self._known(("name", scope, name))
+            scope = scope.outer
+        return False
+
+    def _is_good_attribute(self, node: ast.Attribute) -> bool:
+        functions = self._resolve(node)
+        if isinstance(node.value, ast.Name) and self._imported(node.value.id, self.scopes[node]) is not None:
+            module, name = self._imported(node.value.id, self.scopes[node]) or ("", "")
+            scope = self.modules.get(f"{module}.{name}" if name else module)
+            if scope is not None:
+                return self._is_good_name(node.attr, scope)
+        if node.attr.lstrip("_").isupper() or self.is_good(node.value):
+            return True
+        kind = self._class_of_value(node.value)
+        owners = [owner for owner, _, _ in self.fields.get(node.attr, []) if kind in {None, owner}]
+        if owners:
+            return all(self._known(("field", node.attr, owner)) for owner in owners)
+        return bool(functions) and all(self._known(("result", function)) for function in functions)
+
+    def _is_good_call(self, node: ast.Call) -> bool:
+        name = _called(node)
+        if name in QUOTES or name in NUMBERS:
+            return True
+        if name == "extract_statements":
+            return all(self.is_good(argument) for argument in node.args)
+        if name == "fill":
+            return self._fills_well(node)
+        functions = self._resolve(node.func)
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        are_good = all(self.is_good(argument) for argument in arguments)
+        is_text = owner is not None and name in PASSES_ON and self._imported_name(owner) is None
+        if functions and not is_text:
+            return all(self._known(("result", function)) for function in functions)
+        if name in self.classes or (name in PASSES_ON and (owner is None or self._imported_name(owner) is not None)):
+            return are_good
+        if owner is not None:
+            return self.is_good(owner) and are_good
+        return self._is_good_name(name, self.scopes[node]) and are_good
+
+    def _fills_well(self, node: ast.Call) -> bool:
+        """Tell whether what a template gets is made of code, but for what it quotes itself."""
+        match node.args:
+            case [ast.Constant(value=str(name))] if name in self.templates:
+                taken = taken_as_is(self.templates[name])
+                return all(
+                    self.is_good(given.value) for given in node.keywords if given.arg is None or given.arg in taken
+                )
+        return False
+
+    def _imported_name(self, owner: ast.expr) -> tuple[str, str] | None:
+        found = self._imported(owner.id, self.scopes[owner]) if isinstance(owner, ast.Name) else None
+        return found if found is not None and found[0].partition(".")[0] not in {"assets", "orchestration"} else None
+
+    def _known(self, unknown: Unknown) -> bool:
+        if unknown not in self.refuted:
+            self.refuted[unknown] = False
+            self.waiting.add(unknown)
+        if self.judging is not None:
+            self.users[unknown].add(self.judging)
+        return not self.refuted[unknown]
+
+    def _is_good_unknown(self, unknown: Unknown) -> bool:
+        match unknown:
+            case ("parameter", Scope() as scope, str(name)):
+                return self._is_passed_well(scope, name)
+            case ("name", Scope(node=ast.Module()) as scope, str(name)):
+                # A module is loaded before there is any data.
+                return not any("environ" in ast.unparse(value) for value in scope.given[name])
+            case ("fills", Scope() as scope, str(name)):
+                return all(self.is_good(value) for value in self.fills[scope, name])
+            case ("name", Scope() as scope, str(name)):
+                return all(self.is_good(value) for value in scope.given[name])
+            case ("field", str(name), str(owner)):
+                return all(self._is_field_good(owner, *rest) for kind, *rest in self.fields[name] if kind == owner)
+            case ("result", ast.FunctionDef() | ast.AsyncFunctionDef() as function):
+                return self._returns_well(function)
+        return False
+
+    def _is_field_good(self, owner: str, own: ast.AnnAssign, place: int) -> bool:
+        if ast.unparse(own.annotation) in NUMERIC:
+            return True
+        name = own.target.id  # type: ignore[union-attr]
+        values = [_argument(call, name, place) for call in self.calls[owner]]
+        return self.is_good(own.value) and all(self.is_good(value) for value in values)
+
+    def _returns_well(self, function: Function) -> bool:
+        if ast.unparse(function.returns or ast.Constant("")) in NUMERIC:
+            return True
+        results = self.results[self.scopes[function]]
+        return bool(results) and all(self.is_good(result) for result in results)
+
+    def _is_passed_well(self, scope: Scope, name: str) -> bool:
+        if not isinstance(scope.node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        arguments = scope.node.args
+        if arguments.vararg is not None and arguments.vararg.arg == name:
+            places = range(len(arguments.args), 99)
+        else:
+            order = [
+                parameter.arg
+                for parameter in [*arguments.posonlyargs, *arguments.args]
+                if parameter.arg not in {"self", "cls"}
+            ]
+            places = range(order.index(name), order.index(name) + 1) if name in order else range(0)
+        calls = self.callers[scope.node]
+        passed = [_argument(call, name, place) for call in calls for place in places or [None]]
+        # The arguments of a function that is handed to another one are judged where that one calls it.
+        return bool(calls or scope.node in self.handed_on) and all(self.is_good(value) for value in passed)
+
+
+def _is_never_text(spec: ast.JoinedStr) -> bool:
+    """Tell whether a format, such as `:d` or `:%Y`, refuses a text."""
+    try:
+        format("text", "".join(str(part.value) for part in spec.values if isinstance(part, ast.Constant)))
+    except ValueError:
+        return True
+    return False
+
+
+def _called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _is_method(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute)
+
+
+def _argument(call: ast.Call, name: str, place: int | None) -> ast.expr | None:
+    """Return what a call passes for a parameter; None where the default stays, which is code."""
+    for keyword in call.keywords:
+        if keyword.arg == name or keyword.arg is None:
+            return keyword.value
+    starred = next((argument for argument in call.args if isinstance(argument, ast.Starred)), None)
+    if starred is not None:
+        return starred
+    return call.args[place] if place is not None and place < len(call.args) else None
+
+
+def taken_as_is(template: str) -> set[str]:
+    """Return the values that a template puts into its statement without quotes, or does anything else with.
+
+    A list counts as quoted where a loop goes over it and quotes every part that it uses.
+    """
+    environment = Environment(autoescape=True)
+    environment.filters |= dict.fromkeys(QUOTES, str)
+    tree = environment.parse(template)
+    filters = [found for found in tree.find_all(nodes.Filter) if found.name in QUOTES]
+    quoted = {id(name) for found in filters for name in found.find_all(nodes.Name)}
+    used = [name for name in tree.find_all(nodes.Name) if name.ctx == "load" and id(name) not in quoted]
+    uses = Counter(name.name for name in used)
+    for loop in tree.find_all(nodes.For):
+        targets = [loop.target, *loop.target.find_all(nodes.Name)]
+        parts = {name.name for name in targets if isinstance(name, nodes.Name)}
         if isinstance(loop.iter, nodes.Name) and not any(uses[part] for part in parts):
             uses[loop.iter.name] -= 1
-
     return {name for name in meta.find_undeclared_variables(tree) if uses[name]}
 
 
