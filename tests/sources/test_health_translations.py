@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from assets.sources.health import reader as health
-from assets.sources.health.result_lines import utc_of, xids_in
+from assets.sources.translations.result_lines import utc_of, xids_in
 from tests.sources.folders import load, make, rows
 
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.sources.kernel import reader as kernel
-from assets.sources.kernel.shipped import TRANSLATIONS, moment
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.sacct import reader as sacct
+from assets.sources.translations.shipped_logs import TRANSLATIONS, moment
 from tests.sources.batches import cluster_of
 from tests.sources.folders import export, load, make
 

@@ -11,7 +11,7 @@ import pytest
 
 from assets.sources.errors import SourceError
 from assets.sources.sacct import reader as sacct
-from assets.sources.sacct.job_documents import job_texts
+from assets.sources.translations.job_documents import job_texts
 from tests.sources.batches import cluster_of
 from tests.sources.folders import CAPTURE, DIALECTS, PROJECT, attempts, counts, export, load, make, rows
 

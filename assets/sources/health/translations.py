@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assets.sources.health import agents, azure_nhc, dcgm_diagnostics, event_logs
 from assets.sources.reader import Translation
+from assets.sources.translations import agents, azure_nhc, dcgm_diagnostics, event_logs
 
 TRANSLATIONS: Mapping[str, Translation] = {
     "azure_nhc": azure_nhc.translate,

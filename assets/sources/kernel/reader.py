@@ -16,10 +16,10 @@ from assets.sources.kernel import lines as kernel_lines
 from assets.sources.kernel import rules as kernel_rules
 from assets.sources.kernel import symptoms as kernel_symptoms
 from assets.sources.kernel.rules import KernelRule
-from assets.sources.kernel.shipped import JOURNAL, TRANSLATIONS, recognise
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import doubled_hours, times, undated
+from assets.sources.translations.shipped_logs import JOURNAL, TRANSLATIONS, recognise
 
 KIND = "kernel"
 TABLE = "kernel_messages"

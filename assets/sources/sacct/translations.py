@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.reader import SAMPLE_CHARACTERS, Translation
-from assets.sources.sacct import completions, gcm_publications, job_documents, traces
 from assets.sources.sacct.layout import Layout
 from assets.sources.sacct.record_lines import TRANSLATED, WITHOUT_NODES
 from assets.sources.settings import ClusterSettings
+from assets.sources.translations import gcm_publications, job_completions, job_documents, job_traces
 
 TRANSLATIONS: Mapping[str, Translation] = {
     "slurm_json": job_documents.translate,
     "gcm_sacct": gcm_publications.translate,
-    "jobcomp_text": completions.translate_lines,
-    "jobcomp_json": completions.translate_documents,
-    "trace": traces.translate,
-    "philly": traces.translate_philly,
+    "jobcomp_text": job_completions.translate_lines,
+    "jobcomp_json": job_completions.translate_documents,
+    "trace": job_traces.translate,
+    "philly": job_traces.translate_philly,
 }
 LAYOUTS: Mapping[str, Layout] = {
     **dict.fromkeys(TRANSLATIONS, TRANSLATED),
@@ -42,19 +42,19 @@ def recognise(sample: str, path: str, cluster: ClusterSettings) -> str | None:
     SourceError
         It is JSON of something else, or of a command that failed.
     """
-    if completions.FIRST_LINE.search(sample):
+    if job_completions.FIRST_LINE.search(sample):
         return "jobcomp_text"
     if sample.lstrip()[:1] in {"{", "["} or _GCM.search(sample):
         return _recognise_json(sample, path)
-    return "trace" if traces.is_trace(sample, cluster) else None
+    return "trace" if job_traces.is_trace(sample, cluster) else None
 
 
 def _recognise_json(sample: str, path: str) -> str:
     if _GCM.search(sample):
         return "gcm_sacct"
-    if completions.FIRST_DOCUMENT.search(sample):
+    if job_completions.FIRST_DOCUMENT.search(sample):
         return "jobcomp_json"
-    if traces.is_philly(sample):
+    if job_traces.is_philly(sample):
         return "philly"
     if _CONTROLLER_JOB.search(sample):
         raise SourceError(

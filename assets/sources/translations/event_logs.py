@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from assets.sources.health.result_lines import CRITICAL, EVENT, Result, host_of, result_line
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql.times import CLOCK_NOISE_SECONDS
 from assets.sources.text_lines import cells_of, lines_of
+from assets.sources.translations.result_lines import CRITICAL, EVENT, Result, host_of, result_line
 
 CHECK = "ipmitool sel"
 """GCM's name for the check of the same log."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assets.sources.errors import SourceError
-from assets.sources.inventory.node_lines import Node, node_line, node_names
 from assets.sources.nodelists import NodeListError
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text_lines import lines_of
+from assets.sources.translations.node_lines import Node, node_line, node_names
 
 MAX_LINES = 100_000
 _OPTION = re.compile(r"([A-Za-z]\w*)\s*=\s*(\"[^\"]*\"|\S+)")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assets.sources.intake.json_records import Damaged, json_records
-from assets.sources.inventory.node_lines import MAX_SNAPSHOT, Node, merged
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
+from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, merged
 
 _GCM = re.compile(r'"NODE_NAME"\s*:')
 _NODE = re.compile(r'"(?:nodes|sinfo)"\s*:\s*\[')

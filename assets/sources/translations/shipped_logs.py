@@ -18,11 +18,11 @@ from typing import Any
 
 from assets.sources.errors import SourceError
 from assets.sources.intake.json_records import Damaged, json_records
-from assets.sources.kernel import record_names as names
 from assets.sources.kernel.lines import PRIORITY, SHAPES
 from assets.sources.reader import SetAside, SourceFile, Translation
 from assets.sources.settings import ClusterSettings
 from assets.sources.text_lines import lines_of
+from assets.sources.translations import record_names as names
 
 MAX_DEPTH = 8
 """Objects in one another that are looked into."""

@@ -10,7 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from assets.sources.health.result_lines import (
+from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+from assets.sources.translations.result_lines import (
     CRITICAL,
     OK,
     UNKNOWN,
@@ -23,9 +26,6 @@ from assets.sources.health.result_lines import (
     time_of,
     xids_in,
 )
-from assets.sources.intake.json_records import Damaged, json_records
-from assets.sources.reader import SetAside, SourceFile
-from assets.sources.settings import ClusterSettings
 
 CHECK = "check dcgmi diag"
 """GCM's name for the same run."""

@@ -9,7 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.health.result_lines import (
+from assets.sources.intake.json_records import Damaged, Record, json_records
+from assets.sources.reader import SetAside, SourceFile
+from assets.sources.settings import ClusterSettings
+from assets.sources.translations.result_lines import (
     CRITICAL,
     EVENT,
     OK,
@@ -23,9 +26,6 @@ from assets.sources.health.result_lines import (
     utc_of,
     xids_in,
 )
-from assets.sources.intake.json_records import Damaged, Record, json_records
-from assets.sources.reader import SetAside, SourceFile
-from assets.sources.settings import ClusterSettings
 
 _GPUD = re.compile(r'"component"\s*:.*"(?:events|states)"\s*:|"(?:events|states)"\s*:.*"component"\s*:', re.S)
 _NVSENTINEL = re.compile(r'"check_?name"\s*:', re.I)

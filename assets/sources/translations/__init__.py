@@ -1,0 +1,1 @@
+"""Forms of logs that are written anew as lines of a kind's own form."""
