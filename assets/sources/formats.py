@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assets.sources import manifests, node_events
+from assets.sources import manifests
+from assets.sources.events import reader as events
 from assets.sources.health import reader as health
 from assets.sources.inventory import reader as inventory
 from assets.sources.kernel import reader as kernel
@@ -19,7 +20,7 @@ READERS: Mapping[str, Reader] = {
     inventory.KIND: inventory,
     health.KIND: health,
     kernel.KIND: kernel,
-    node_events.KIND: node_events,
+    events.KIND: events,
     slurmctld.KIND: slurmctld,
     squeue.KIND: squeue,
     tickets.KIND: tickets,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.sources import node_events
+from assets.sources.events import reader as events
 from assets.sources.intake import clean_text
 from assets.sources.intake.clean_text import REPLACEMENT, Cleaner, Cleanness
 from assets.sources.kernel import reader as kernel
@@ -17,7 +17,7 @@ from assets.sources.sacct import reader as sacct
 from assets.sources.slurmctld import reader as slurmctld
 from tests.sources.folders import export, load, make, rows
 
-READERS = {"sacct": sacct, "kernel": kernel, "slurmctld": slurmctld, "events": node_events}
+READERS = {"sacct": sacct, "kernel": kernel, "slurmctld": slurmctld, "events": events}
 GOOD = export([{"JobID": str(number), "JobIDRaw": str(number)} for number in range(1, 9)])
 WITH_NODES = export([{"NodeList": "gpu[000-039],n[0-39]", "NNodes": "80"}])
 MIDDLE = "\n4|4|train"

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from assets.sources import manifests, node_events
+from assets.sources import manifests
+from assets.sources.events import reader as events
 from assets.sources.intake.covered_times import CoveredFile, Interval, JobNumbers, by_times, joined
 from assets.sources.intake.folder import survey
 from assets.sources.intake.spans import write_spans
@@ -17,7 +18,7 @@ from assets.sources.slurmctld import reader as slurmctld
 from assets.sources.squeue import reader as squeue
 from tests.sources.folders import export, load, make, rows
 
-LOGS = {reader.KIND: reader for reader in (kernel, node_events, slurmctld, squeue, manifests)}
+LOGS = {reader.KIND: reader for reader in (kernel, events, slurmctld, squeue, manifests)}
 READERS = {sacct.KIND: sacct, **LOGS}
 MAY = datetime(2024, 5, 1)
 

@@ -1,6 +1,6 @@
 """Reader of `kernel/`: GPU errors and the other lines of a kernel log that bear on a node's health.
 
-`lines` unwraps the envelopes and `symptoms` reads the text. This module picks the relevant lines, turns times since
+`envelopes` unwraps the lines and `symptoms` reads the text. This module picks the relevant lines, turns times since
 boot into moments, and joins the lines of one fault into one event.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources import line_rules, unknown_lines
 from assets.sources.errors import SourceError
-from assets.sources.kernel import lines as kernel_lines
+from assets.sources.kernel import envelopes
 from assets.sources.kernel import rules as kernel_rules
 from assets.sources.kernel import symptoms as kernel_symptoms
 from assets.sources.kernel.rules import KernelRule
@@ -53,7 +53,7 @@ _DIALECT_HEADS = {
         r"^(?:[A-Z][a-z]{2},? \d{4}-|1\d{9}[. ]|\d{4}/\d\d/|(?:[A-Z][a-z]{2},? )?"
         r"(?:\d{4} [A-Z][a-z]{2} |\d{1,2} [A-Z][a-z]{2} \d{4} |[A-Z][a-z]{2} {1,2}\d{1,2} \d{4} ))"
     ),
-    "printed": rf"^[/A-Za-z0-9][\w./-]*: ?{kernel_lines.PRINTED.removeprefix('^')}",
+    "printed": rf"^[/A-Za-z0-9][\w./-]*: ?{envelopes.PRINTED.removeprefix('^')}",
 }
 # A line of text without any envelope is still looked at, so that it is quarantined rather than lost.
 _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
@@ -87,7 +87,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     return ReadingPlan(
         prepare=[
             _candidates(patterns),
-            *kernel_lines.message_steps("kernel_candidates", zone, are_printed="printed" in batch.dialects),
+            *envelopes.message_steps("kernel_candidates", zone, are_printed="printed" in batch.dialects),
             *_classified(rules),
             BOOTS,
             _outcomes(rules),

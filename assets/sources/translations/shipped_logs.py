@@ -18,7 +18,7 @@ from typing import Any
 
 from assets.sources.errors import SourceError
 from assets.sources.intake.json_records import Damaged, json_records
-from assets.sources.kernel.lines import PRIORITY, SHAPES
+from assets.sources.kernel.envelopes import PRIORITY, SHAPES
 from assets.sources.reader import SetAside, SourceFile, Translation
 from assets.sources.settings import ClusterSettings
 from assets.sources.text_lines import lines_of

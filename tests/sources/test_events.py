@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.sources import node_events
+from assets.sources.events import reader as events
 from assets.sources.formats import READERS
 from tests.sources.batches import TESTBED, cluster_of, load, read
 from tests.sources.cases import Case, cases_of, check_case
@@ -18,11 +18,11 @@ HEADER = "NodeName|TimeStart|TimeEnd|State|Reason|User\n"
 
 @pytest.mark.parametrize("case", cases_of("sacctmgr_event") + cases_of("nhc", other_formats=True))
 def test_case(case: Case) -> None:
-    check_case(node_events, case)
+    check_case(events, case)
 
 
 def test_the_genuine_capture_is_read_whole() -> None:
-    outcome = read(node_events, (TESTBED / "events" / "events.psv").read_text(encoding="utf-8"))
+    outcome = read(events, (TESTBED / "events" / "events.psv").read_text(encoding="utf-8"))
     assert outcome.line_count == 17
     assert outcome.skips == {"header": 1}
     assert not outcome.quarantined
@@ -36,7 +36,7 @@ def test_the_genuine_capture_is_read_whole() -> None:
 def test_an_interval_seen_open_and_later_closed_is_the_closed_one(open_first: bool) -> None:
     seen_open = {"monday.txt": HEADER + "n1|1795248178|Unknown|DOWN|x|root(0)\n"}
     seen_closed = {"tuesday.txt": HEADER + "n1|1795248178|1795248208|DOWN|x|root(0)\n"}
-    table = load(node_events, *((seen_open, seen_closed) if open_first else (seen_closed, seen_open)))
+    table = load(events, *((seen_open, seen_closed) if open_first else (seen_closed, seen_open)))
     assert [(row["path"], row["disposition"]) for row in table] == [
         ("c1/events/monday.txt", "duplicate"),
         ("c1/events/tuesday.txt", "loaded"),
@@ -45,7 +45,7 @@ def test_an_interval_seen_open_and_later_closed_is_the_closed_one(open_first: bo
 
 def test_an_interval_of_no_length_does_not_close_the_open_one_that_follows_it() -> None:
     table = load(
-        node_events,
+        events,
         {"a": HEADER + "n1|1795248178|1795248178|DRAIN|x|root(0)\nn1|1795248178|Unknown|DRAIN|y|root(0)\n"},
     )
     assert [row["disposition"] for row in table] == ["loaded", "loaded"]
@@ -53,7 +53,7 @@ def test_an_interval_of_no_length_does_not_close_the_open_one_that_follows_it() 
 
 def test_the_same_export_in_epochs_and_local_times_counts_once() -> None:
     table = load(
-        node_events,
+        events,
         {"epoch": HEADER + "n1|1795248178|1795248208|DOWN|x|root(0)\n"},
         {"local": HEADER + "n1|2026-11-21T08:02:58|2026-11-21T08:03:28|DOWN|x|root(0)\n"},
     )
@@ -63,7 +63,7 @@ def test_the_same_export_in_epochs_and_local_times_counts_once() -> None:
 @pytest.mark.parametrize(("end", "ended_at"), [("01:23:18", "09:23:18"), ("01:50:00", "08:50:00")])
 def test_an_interval_within_the_doubled_hour_does_not_end_before_it_starts(end: str, ended_at: str) -> None:
     line = f"n1|2023-11-05T01:36:23|2023-11-05T{end}|DRAIN|x|root(0)\n"
-    outcome = read(node_events, HEADER + line, cluster=cluster_of("America/Los_Angeles"))
+    outcome = read(events, HEADER + line, cluster=cluster_of("America/Los_Angeles"))
     [row] = outcome.loaded
     assert (str(row["started_at"]), str(row["ended_at"])) == ("2023-11-05 08:36:23", f"2023-11-05 {ended_at}")
 
@@ -83,7 +83,7 @@ def test_rows_of_another_cluster_are_told_of(named: str, warnings: list[str], tm
 @pytest.mark.parametrize("gap", ["\n", "\n\n", " \nand another\n", "|"])
 def test_a_reason_of_several_lines_is_one_row(gap: str) -> None:
     outcome = read(
-        node_events,
+        events,
         f"{HEADER}n1|1795248178|1795248208|DRAIN|disk sda{gap}ticket|12|root(0)\n"
         "n2|1795248178|Unknown|DOWN|x|root(0)\n",
     )
@@ -95,7 +95,7 @@ def test_a_reason_of_several_lines_is_one_row(gap: str) -> None:
 def test_a_reason_of_several_lines_with_delimiters_is_one_row() -> None:
     """Its first line has as many fields as the header already."""
     outcome = read(
-        node_events,
+        events,
         "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
         "c1|n1|1795736905|Unknown|DRAIN|port 1 | port 2\n  are down\n rack | 7|root(0)\n"
         "c1|n2|1795736906|Unknown|DRAIN|fan|root(0)\n"
@@ -109,6 +109,6 @@ def test_a_reason_of_several_lines_with_delimiters_is_one_row() -> None:
 
 
 def test_a_row_that_was_cut_takes_no_other_row() -> None:
-    outcome = read(node_events, f"{HEADER}n1|1795248178|1795248208|DR\nn2|1795248178|Unknown|DOWN|x|root(0)\nlost\n")
+    outcome = read(events, f"{HEADER}n1|1795248178|1795248208|DR\nn2|1795248178|Unknown|DOWN|x|root(0)\nlost\n")
     assert [row["node_name"] for row in outcome.loaded] == ["n2"]
     assert [row["reason"] for row in outcome.quarantined] == ["field_count", "field_count"]

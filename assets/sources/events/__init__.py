@@ -1,0 +1,1 @@
+"""Intervals in which nodes were out of service."""
