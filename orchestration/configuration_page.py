@@ -7,8 +7,6 @@ together.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from assets.sources.settings.described import Described, Key, sections
 from orchestration import alert_settings, environment
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
-from orchestration.terminal import write
+from orchestration.pages import run_page_command, table
 from orchestration.upkeep.permissions import PUBLISH_GROUP
 
 INTRODUCTION = """# Configuration
@@ -38,6 +36,9 @@ RULES = """The rules in `[[health.checks]]`, `[[kernel.rules]]`, `[[node_reasons
 built-in ones; of the controller's log, those of `[[kernel.rules]]` come after them. What no rule knows is counted by
 `faultline status`; `faultline doctor` and the report's page on data quality print the lines to paste. The categories
 are those of `marts.dim_failure_categories`."""
+
+KEY = ("key", "takes", "default", "unit", "meaning")
+VARIABLE = ("variable", "default", "meaning")
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,9 @@ def page() -> str:
         parts += _section(section)
     parts += ["## Variables of the environment\n"]
     parts += ["Each command reads them once, when it starts. Options such as `--home` come before them.\n"]
-    parts += ["| variable | default | meaning |", "|---|---|---|"]
-    parts += [f"| `{variable.name}` | {variable.default} | {variable.meaning} |" for variable in variables()]
-    parts += ["", "Those of a build on Spark: [spark.md](spark.md).", "", "## Completion in the shell", ""]
+    rows = ((f"`{variable.name}`", variable.default, variable.meaning) for variable in variables())
+    parts += [table(VARIABLE, rows, VARIABLE)]
+    parts += ["Those of a build on Spark: [spark.md](spark.md).", "", "## Completion in the shell", ""]
     parts += ["`faultline --install-completion` lets Tab complete commands, options, clusters, tables and profiles."]
     return "\n".join(parts) + "\n"
 
@@ -132,10 +133,7 @@ def _section(section: Described) -> list[str]:
         "",
         meaning,
         "",
-        "| key | takes | default | unit | meaning |",
-        "|---|---|---|---|---|",
-        *map(_row, section.keys),
-        "",
+        table(KEY, map(_row, section.keys), KEY),
         "```toml",
         section.example,
         "```",
@@ -143,22 +141,10 @@ def _section(section: Described) -> list[str]:
     ]
 
 
-def _row(key: Key) -> str:
+def _row(key: Key) -> tuple[str, ...]:
     default = key.default_text if key.default_text in ("none", "required") else f"`{key.default_text}`"
-    cells = (f"`{key.name}`", key.takes, default, key.unit or "–", key.meaning)
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def main(arguments: list[str]) -> None:
-    """Print the page, or write it."""
-    parser = argparse.ArgumentParser(prog="python -m orchestration.configuration_page", description=__doc__)
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write it there instead of printing it")
-    file = parser.parse_args(arguments).write
-    if file is None:
-        write(page())
-    else:
-        file.write_text(page(), encoding="utf-8")
+    return f"`{key.name}`", key.takes, default, key.unit or "–", key.meaning
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_page_command("orchestration.configuration_page", __doc__, page)

@@ -6,13 +6,10 @@ orchestration.tables_page` prints the page, and `--write FILE` writes it.
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -20,8 +17,8 @@ import yaml
 from assets.estimates.table import TableSpec
 from orchestration.ddl import declared_tables
 from orchestration.home import DBT_PROJECT, PROJECT
+from orchestration.pages import run_page_command, table
 from orchestration.read_commands.catalogue import ColumnListing, column_listing
-from orchestration.terminal import write
 
 OWNERS = {
     "cluster_id": "dim_clusters",
@@ -33,6 +30,8 @@ OWNERS = {
     "failure_category": "dim_failure_categories",
 }
 """The tables of marts that columns are the key of: a column of the same name elsewhere means a row there."""
+OWNING = ("column", "a row of")
+COLUMNS = ("column", "type", "unit", "description")
 STORED = ("fct_attempt_records", "fct_restarted_runs")
 """What the views fct_attempts and fct_job_runs are made of: nobody joins it."""
 INTRODUCTION = """# Tables
@@ -47,8 +46,6 @@ published, and `faultline tables TABLE` prints the columns of one table. There a
 
 Columns of one name mean the same everywhere, and these are keys:
 
-| column | a row of |
-|---|---|
 """
 JOINING = """
 `node_id` is unique inside a cluster only: join `using (cluster_id, node_id)`. The other keys are unique by themselves,
@@ -88,30 +85,25 @@ class Described:
 def page() -> str:
     """Write the page."""
     tables = [*_marts(), *_estimates(), *_ops()]
-    parts = [INTRODUCTION, *(f"| `{column}` | `{table}` |\n" for column, table in OWNERS.items()), JOINING]
+    owners = table(OWNING, ((f"`{column}`", f"`{owner}`") for column, owner in OWNERS.items()), OWNING)
     drawn = [
-        table
-        for table in tables
-        if table.schema == "marts" and not table.name.startswith("agg_") and table.name not in STORED
+        found
+        for found in tables
+        if found.schema == "marts" and not found.name.startswith("agg_") and found.name not in STORED
     ]
-    parts += [edge for table in drawn for edge in table.edges]
-    parts.append("```\n")
-    for schema in dict.fromkeys(table.schema for table in tables):
+    parts = [INTRODUCTION, owners, JOINING, *(edge for found in drawn for edge in found.edges), "```\n"]
+    for schema in dict.fromkeys(found.schema for found in tables):
         parts.append(f"\n## {schema}\n")
-        parts += [_section(table) for table in tables if table.schema == schema]
+        parts += [_section(found) for found in tables if found.schema == schema]
     return "".join(parts)
 
 
-def _section(table: Described) -> str:
-    keys = f" Key: {', or '.join(f'`{key}`' for key in table.keys)}." if table.keys else ""
-    joins = ", ".join(f"`{column}` is `{target}`" for column, target in table.references)
-    text = f"{' '.join(table.description.split())}{keys}{f' Joins: {joins}.' if joins else ''}"
-    lines = [f"\n### {table.name}\n\n{text}\n\n"]
-    lines.append("| column | type | unit | description |\n|---|---|---|---|\n")
-    for column in table.columns:
-        cells = (f"`{column.name}`", column.type, column.unit, column.description)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
-    return "".join(lines)
+def _section(found: Described) -> str:
+    keys = f" Key: {', or '.join(f'`{key}`' for key in found.keys)}." if found.keys else ""
+    joins = ", ".join(f"`{column}` is `{target}`" for column, target in found.references)
+    text = f"{' '.join(found.description.split())}{keys}{f' Joins: {joins}.' if joins else ''}"
+    rows = ((f"`{column.name}`", column.type, column.unit, column.description) for column in found.columns)
+    return f"\n### {found.name}\n\n{text}\n\n{table(COLUMNS, rows, COLUMNS)}"
 
 
 def _marts() -> Iterator[Described]:
@@ -166,26 +158,15 @@ def _estimates() -> Iterator[Described]:
 
 
 def _ops() -> Iterator[Described]:
-    for name, table in declared_tables().items():
+    for name, declared in declared_tables().items():
         schema, _, own = name.partition(".")
         if schema == "ops":
             columns = [
                 column_listing(column, kind.split(" not null")[0].split(" default")[0], meaning)
-                for column, (kind, meaning) in table.columns.items()
+                for column, (kind, meaning) in declared.columns.items()
             ]
-            yield Described("ops", own, table.description, columns)
-
-
-def main(arguments: list[str]) -> None:
-    """Print the page, or write it."""
-    parser = argparse.ArgumentParser(prog="python -m orchestration.tables_page", description=__doc__)
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write it there instead of printing it")
-    file = parser.parse_args(arguments).write
-    if file is None:
-        write(page())
-    else:
-        file.write_text(page(), encoding="utf-8")
+            yield Described("ops", own, declared.description, columns)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_page_command("orchestration.tables_page", __doc__, page)

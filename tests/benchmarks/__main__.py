@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from orchestration.pages import page_options
 from tests.benchmarks import cost_page, machine, suite
 from tests.benchmarks.page import page
 from tests.benchmarks.results import Results
@@ -42,9 +43,7 @@ def workloads(text: str) -> list[Workload]:
 def parser() -> argparse.ArgumentParser:
     """Describe the options."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "faultline" / "benchmarks"
-    options = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = page_options("tests.benchmarks", __doc__)
     options.add_argument(
         "--scales", type=scales, default="1/16", metavar="LIST", help="for instance 1/16,1/4,1,4 [1/16]"
     )
@@ -62,7 +61,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--spark", type=scales, default="", metavar="LIST", help=f"scales of `{DAILY.name}` to build on Spark [none]"
     )
-    options.add_argument("--write", type=Path, metavar="FILE", help="also write the page here, after every scale")
     options.add_argument("--keep", action="store_true", help="begin with the results beside FILE, if there are any")
     options.add_argument("--json", action="store_true", help="print the results as JSON instead of the page")
     return options

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from orchestration import pages
 from tests.benchmarks import results
 from tests.benchmarks.measuring import Cost
 from tests.benchmarks.results import CheckLogs, Results, Scale, nearest_to_one
@@ -161,13 +162,7 @@ def page(found: Results) -> str:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Write a table; columns of words are on the left."""
-    align = ["---", *("---:" if _is_number_column(name) else "---" for name in header[1:])]
-    lines = [header, align, *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
-def _is_number_column(name: str) -> bool:
-    return name not in {"", "what", "who", "measured", "met", "step", "reason"}
+    return pages.table(header, rows, {header[0], "", "what", "who", "measured", "met", "step", "reason"})
 
 
 def _seconds(value: float) -> str:

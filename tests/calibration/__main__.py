@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
+from orchestration.pages import page_options, put_page
 from tests.calibration.rows import Row, shown
 from tests.calibration.simulated import calibrate_clusters
 from tests.calibration.table import render, summary
-
-COMMAND = "python -m tests.calibration"
-
-
-def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description="Compare the simulated clusters with the paper.")
-    parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of nodes (1)")
-    parser.add_argument("--days", type=int, help="days to simulate (all)")
-    parser.add_argument("--seed", type=int, default=1, help="same seed, same clusters (1)")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there as well")
-    return parser.parse_args(arguments)
 
 
 def show_progress(shares: dict[str, float]) -> None:
@@ -37,16 +24,16 @@ def is_outside(rows: Sequence[Row]) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
-    options = read_options(arguments)
+    parser = page_options("tests.calibration", __doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of nodes (1)")
+    parser.add_argument("--days", type=int, help="days to simulate (all)")
+    parser.add_argument("--seed", type=int, default=1, help="same seed, same clusters (1)")
+    options = parser.parse_args(arguments)
     rows = calibrate_clusters(options.scale, options.days, options.seed, show_progress)
     print(file=sys.stderr)
     days = f" --days {options.days}" if options.days else ""
     scale = f" --scale {options.scale:g}" if options.scale != 1 else ""
-    page = render(rows, f"{COMMAND}{scale}{days} --seed {options.seed}")
-    print(page)
-    if options.write:
-        options.write.parent.mkdir(parents=True, exist_ok=True)
-        options.write.write_text(page, encoding="utf-8")
+    put_page(render(rows, f"python -m tests.calibration{scale}{days} --seed {options.seed}"), options.write)
     print(summary(rows).replace("**", ""), file=sys.stderr)
     for row in rows:
         if row.verdict == "no":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from orchestration.pages import table
 from tests.calibration.rows import CHANCE, Row, shown
 
 INTRODUCTION = """# The simulated clusters and the paper
@@ -30,8 +31,9 @@ def render(rows: Sequence[Row], command: str) -> str:
     command
         The command that writes the same page again.
     """
-    lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS)), *(_line(_cells(row)) for row in rows)]
-    return "\n".join([INTRODUCTION.format(command=command), summary(rows), "", *lines, ""])
+    return "\n".join(
+        [INTRODUCTION.format(command=command), summary(rows), "", table(COLUMNS, map(_cells, rows), COLUMNS)]
+    )
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -46,10 +48,6 @@ def summary(rows: Sequence[Row]) -> str:
             f" tolerances of the others are widened by {CHANCE:.0f} standard errors."
         )
     return text
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _cells(row: Row) -> list[str]:

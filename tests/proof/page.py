@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 import scipy
 
+from orchestration.pages import table
 from tests.model.planted_fleets import Setting as LemonSetting
 from tests.proof import counts, fits, reach
 from tests.proof.agreement import SETTINGS, Agreement, Setting, compare
@@ -103,11 +103,6 @@ beside it stays in the table.
 """
 
 
-def _table(header: tuple[str, ...], left: int, rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [header, tuple("---" if i < left else "---:" for i in range(len(header))), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
-
-
 def _with_error(measured: Measured) -> str:
     return f"{100 * measured.share:.1f}% ± {100 * measured.error:.1f}"
 
@@ -169,7 +164,9 @@ def _figure_row(figure: Figure) -> tuple[str, ...]:
 def published_section() -> str:
     """Write the part of the page that is not simulated."""
     header = ("source", "figure", "function", "agrees", "reference", "ours")
-    tables = (f"### {name}\n\n" + _table(header, 4, map(_figure_row, figures)) for name, figures in SECTIONS.items())
+    tables = (
+        f"### {name}\n\n" + table(header, map(_figure_row, figures), header[:4]) for name, figures in SECTIONS.items()
+    )
     return "\n".join((PUBLISHED_HEAD, *tables))
 
 
@@ -186,32 +183,32 @@ def page() -> str:
         (
             HEAD,
             COVERAGE_HEAD,
-            _table(
+            table(
                 ("estimator", "simulated", "nominal", "covered", "asked", "bias", "typical error", "rounds", "seed"),
-                2,
                 map(_coverage_row, COVERAGE, covered),
+                ("estimator", "simulated"),
             ),
             COVERAGE_NOTES.format(gamma=f"{100 * gamma:.0f}%", mttf=f"{100 * mttf:.0f}%"),
             VERDICT_HEAD,
-            _table(
+            table(
                 ("shown", "simulated", "asked", "measured", "rounds", "seed"),
-                2,
                 map(_verdict_row, fits.VERDICTS, verdicts),
+                ("shown", "simulated"),
             ),
             VERDICT_NOTES,
             LEMON_HEAD,
-            _table(
+            table(
                 ("days", "lemons", "times as often", "as", "known", "wrong", "precision", "recall", "names",
                  "no list made"),
-                0,
                 map(_lemon_row, LEMON_SETTINGS, lists),
+                (),
             ),
             ETTR_HEAD,
-            _table(
+            table(
                 ("GPUs", "failures per 1,000 node-days", "checkpoint, min", "write, min", "queue, min",
                  "paper's form", "exact form", "simulated", "apart", "bias of the paper's form", "seed"),
-                0,
                 map(_ettr_row, SETTINGS, agreements),
+                (),
             ),
             published_section(),
         )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
 from orchestration.home import Home
+from orchestration.pages import page_options, put_page
 from tests.recovery.month import Levels, Month, recover, recover_levels
 from tests.recovery.page import page
 
@@ -14,14 +14,13 @@ from tests.recovery.page import page
 def main() -> None:
     """Simulate, refresh, compare, print."""
     month, levels = Month(), Levels()
-    parser = argparse.ArgumentParser(prog="python -m tests.recovery", description=__doc__)
+    parser = page_options("tests.recovery", __doc__)
     parser.add_argument("--profile", default=month.profile)
     parser.add_argument("--days", type=int, default=month.days)
     parser.add_argument("--scale", type=float, default=month.scale)
     parser.add_argument("--seed", type=int, default=month.seed)
     parser.add_argument("--levels-days", type=int, default=levels.days, help="of rsc2 and its harder variants")
     parser.add_argument("--levels-scale", type=float, default=levels.scale, help="0 leaves them out")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="also write the page here")
     options = parser.parse_args()
     # dagster-dbt reads column lineage in threads that change the current folder, and may leave another one behind.
     page_file = options.write.resolve() if options.write else None
@@ -30,9 +29,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="faultline-recovery-") as folder:
         by_level = recover_levels(levels, Home.at(Path(folder) / "levels"))
         text = page(month, recover(month, Home.at(Path(folder) / "month")), levels, by_level)
-    print(text, end="")
-    if page_file:
-        page_file.write_text(text, encoding="utf-8")
+    put_page(text, page_file)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""How numbers and tables are written on the page."""
+"""How numbers are written on the page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from tests.recovery.comparison import Rate
 
@@ -21,9 +20,3 @@ def published(rate: Rate) -> str:
 def against(rate: Rate, value: float | None) -> str:
     """Write another value of a rate and whether the published interval holds it."""
     return "-" if value is None else f"{value:.2f}, {'inside' if rate.holds(value) else 'outside'}"
-
-
-def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Write a table in Markdown."""
-    lines = [header, ("---", *("---:" for _ in header[1:])), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.recovery.cells import against, percent, published, table
+from orchestration.pages import table
+from tests.recovery.cells import against, percent, published
 from tests.recovery.comparison import Comparison, Score
 from tests.recovery.month import Levels
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.recovery.cells import against, percent, published, table
+from orchestration.pages import table
+from tests.recovery.cells import against, percent, published
 from tests.recovery.comparison import Comparison, Rate, Score, Share
 from tests.recovery.levels import levels_part
 from tests.recovery.month import Levels, Month

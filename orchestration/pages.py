@@ -1,0 +1,43 @@
+"""Pages of the docs that a command writes: `--write FILE` keeps the page, without it the page is printed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+
+from orchestration.terminal import write
+
+
+def page_options(module: str, description: str | None) -> argparse.ArgumentParser:
+    """Describe the command `python -m MODULE`, to which a page may add options of its own."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {module}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the page there instead of printing it")
+    return parser
+
+
+def put_page(text: str, file: Path | None) -> None:
+    """Write a page to its file, or print it."""
+    if file is None:
+        write(text)
+    else:
+        file.write_text(text, encoding="utf-8")
+
+
+def run_page_command(module: str, description: str | None, page: Callable[[], str]) -> None:
+    """Run the command of a page without options."""
+    options = page_options(module, description).parse_args()
+    put_page(page(), options.write)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[str] | None = None) -> str:
+    """Write a table in Markdown; columns of words are on the left: those that are named, or the first one."""
+    left = header[:1] if words is None else words
+    lines = [
+        header,
+        ["---" if name in left else "---:" for name in header],
+        *([cell.replace("|", "\\|") for cell in row] for row in rows),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
