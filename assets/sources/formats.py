@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from assets.sources import manifests
 from assets.sources.events import reader as events
 from assets.sources.health import reader as health
+from assets.sources.intake import unknown_lines
 from assets.sources.inventory import reader as inventory
 from assets.sources.kernel import reader as kernel
 from assets.sources.reader import Reader
@@ -27,3 +28,8 @@ READERS: Mapping[str, Reader] = {
     manifests.KIND: manifests,
 }
 """Reader by kind. Manifests lie beside any file."""
+PRIVACY: Mapping[str, Mapping[str, str]] = {
+    **{reader.TABLE: reader.PRIVACY for reader in READERS.values()},
+    unknown_lines.TABLE: unknown_lines.PRIVACY,
+}
+"""What the texts of each raw table hold that is read from files, in the words of `pseudonyms`."""

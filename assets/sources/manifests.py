@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
+from assets.sources.pseudonyms import DROPPED, KEPT
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings, in_utc
 from assets.sources.sql.temp_tables import TempTable
@@ -27,6 +28,7 @@ KIND = "manifest"
 TABLE = "manifests"
 DIALECTS = ("json",)
 VERSION = 2
+PRIVACY = {"kind": KEPT, "log_path": KEPT, "command": DROPPED}
 COVERS = ("min(from_at)", "max(to_at)")
 
 MANIFEST_SUFFIX = ".manifest.json"

@@ -1,8 +1,8 @@
 r"""Names become keyed hashes, and free text is cut to words of a closed list, before a row is stored.
 
-It applies to clusters with `privacy = "pseudonymous"`. `COLUMNS` says of every text of every raw table what it is; a
-test holds it against the schema. The words are those of Slurm, of the drivers and of the rules that classify texts, so
-what the rules find in a text stays to be found. Nothing else of a text stays but whether it equals another.
+It applies to clusters with `privacy = "pseudonymous"`. `PRIVACY` of each reader says what every text of its raw table
+holds; a test compares it with the schema. The words are those of Slurm, of the drivers and of the rules that classify
+texts, so what the rules find in a text stays to be found. Nothing else of a text stays but whether it equals another.
 
 The key is a variable of the connection, so no statement, plan or view holds it.
 """
@@ -10,7 +10,7 @@ The key is a variable of the connection, so no statement, plan or view holds it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 
@@ -29,79 +29,11 @@ KEY = "faultline_pseudonym_key"
 KEPT, USER, UID, REASON, TEXT, CHECK_TEXT, TICKET, STATE, DROPPED = (
     "kept", "user", "uid", "reason", "text", "check_text", "ticket", "state", "dropped"
 )  # fmt: skip
-"""What a column holds: KEPT says nothing about people."""
+"""What a column holds: KEPT says nothing about people. Any other word than these names a kind of name: equal names of
+one kind get one pseudonym."""
 
-_PLACE = {"cluster_id": KEPT, "path": KEPT, "disposition": KEPT}
-_NODE = {"node_name": KEPT, "node_id": KEPT}
-COLUMNS: dict[str, dict[str, str]] = {
-    "sacct": {
-        **_PLACE,
-        **dict.fromkeys(
-            (
-                "job_id", "sluid", "partition", "qos", "time_quality", "state", "node_list", "node_ids",
-                "gpu_count_source", "gpu_type", "failed_node_id", "pending_reason", "flags", "excluded_node_ids",
-                "warnings",
-            ),
-            KEPT,
-        ),
-        "user_name": USER,
-        "uid": UID,
-        "account": "account",
-        "job_name": "job",
-        "state_raw": STATE,
-        "cancelled_by_uid": UID,
-        "submit_line": "command",
-    },
-    "health_checks": {
-        **_PLACE,
-        **_NODE,
-        **dict.fromkeys(("check_name", "check_type", "result", "result_quality"), KEPT),
-        "message": CHECK_TEXT,
-    },
-    "kernel_messages": {
-        **_PLACE,
-        **_NODE,
-        **dict.fromkeys(("time_quality", "kind", "rule", "pci_address"), KEPT),
-        "process_name": "process",
-        "recovery_action": TEXT,
-        "message": TEXT,
-    },
-    "node_events": {
-        **_PLACE,
-        **_NODE,
-        **dict.fromkeys(("event_kind", "state", "state_flags"), KEPT),
-        "reason": REASON,
-        "reason_user": USER,
-        "reason_uid": UID,
-    },
-    "nodes": {
-        **_PLACE,
-        **_NODE,
-        **dict.fromkeys(("state", "gpu_model", "partitions", "host_names"), KEPT),
-        "reason": REASON,
-        "reason_user": USER,
-    },
-    "slurmctld_events": {
-        **_PLACE,
-        **_NODE,
-        **dict.fromkeys(("kind", "preempt_mode", "state", "rule_pattern"), KEPT),
-        "reason": REASON,
-        "message": TEXT,
-    },
-    "unknown_lines": {**_PLACE, **_NODE, "kind": KEPT, "shape": TEXT, "example": TEXT},
-    "tickets": {
-        **_PLACE,
-        **_NODE,
-        "ticket_id": TICKET,
-        "component": KEPT,
-        **dict.fromkeys(("component_raw", "action", "status", "summary"), TEXT),
-    },
-    "squeue_exclusions": {**_PLACE, **_NODE},
-    "sightings": {"cluster_id": KEPT, "path": KEPT, "node_name": KEPT},
-    "manifests": {**_PLACE, "kind": KEPT, "log_path": KEPT, "command": DROPPED},
-}  # fmt: skip
-"""What every text of every raw table that is read from files holds. Any other word names a kind of name: equal names
-of one kind get one pseudonym."""
+COMMON: dict[str, str] = dict.fromkeys(("cluster_id", "path", "disposition", "node_name", "node_id"), KEPT)
+"""Columns that hold the same in every raw table."""
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -276,12 +208,12 @@ def create_cut_function(con: duckdb.DuckDBPyConnection, site_words: Iterable[str
     con.create_function(FUNCTION, WordCutter(site_words), ["VARCHAR"], "VARCHAR")
 
 
-def stored(table: str, column: str) -> str | None:
-    """Write SQL of what is stored of a column of a raw table, or give None where it is stored as it is.
+def stored(what: str, column: str) -> str | None:
+    """Write SQL of what is stored of a column that holds `what`, or give None where it is stored as it is.
 
     The connection has the key, and `create_cut_function` gave it the site's words.
     """
-    what, name = COLUMNS[table][column], identifier(column)
+    name = identifier(column)
     if what == KEPT:
         return None
     if what == CHECK_TEXT:
@@ -342,11 +274,11 @@ def _text_of_check(name: str) -> str:
     )
 
 
-def replaced_columns(table: str, columns: Iterable[str]) -> str:
+def replaced_columns(privacy: Mapping[str, str], columns: Iterable[str]) -> str:
     """Write the `replace` list that a query of rows of a raw table needs; empty where nothing is replaced."""
     replaced = []
     for column in columns:
-        sql = stored(table, column) if column in COLUMNS.get(table, {}) else None
+        sql = stored(privacy.get(column, KEPT), column)
         if sql is not None:
             replaced.append(f"{sql} as {identifier(column)}")
     return ", ".join(replaced)

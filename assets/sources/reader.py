@@ -123,8 +123,6 @@ class ReadingPlan:
     quarantined: str
     """Query of `batch_tables.QUARANTINED_LINES`. A last line without a newline becomes `truncated_record`, whatever the
     reason."""
-    masked: frozenset[str] = frozenset()
-    """Columns of free text in which the query of the rows has masked secrets; the core masks the others."""
     after_keeping: Sequence[Step] = ()
     """Run when the rows are in raw and their lines in `loaded_lines`, before the other two queries."""
     resume_points: str | None = None
@@ -152,8 +150,12 @@ class Reader(Protocol):
         """All names `detect` may return."""
 
     @property
-    def VERSION(self) -> int:
+    def VERSION(self) -> int | str:
         """Raise it when the same bytes give other rows; files read by another version are read again."""
+
+    @property
+    def PRIVACY(self) -> Mapping[str, str]:
+        """What every text of the raw table holds, in the words of `pseudonyms`, beside its `COMMON` columns."""
 
     @property
     def COVERS(self) -> tuple[str, str]:

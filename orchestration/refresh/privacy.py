@@ -74,6 +74,7 @@ def _done(change: Change, removed_count: int, deleted: list[str]) -> str:
 
 def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
     """Replace the working file by a copy with pseudonyms; return how many files kept those of an earlier key."""
+    from assets.sources.formats import PRIVACY
     from assets.sources.intake.pseudonymous_copy import copy_with_pseudonyms
     from assets.sources.privacy_key import key_id
     from assets.sources.pseudonyms import give_key
@@ -93,7 +94,7 @@ def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
         with Warehouse(path=str(unfinished)).writing() as con:
             give_key(con, key)
             to_hash = set(change.to_hash) - hashed
-            removed_count = copy_with_pseudonyms(con, file, to_hash, set(change.to_hash) - to_hash)
+            removed_count = copy_with_pseudonyms(con, file, PRIVACY, to_hash, set(change.to_hash) - to_hash)
             # In the same file as the rows: after an interruption no pseudonym is hashed again.
             con.execute("delete from ops.privacy where list_contains(?, cluster_id)", [change.to_hash])
             con.execute("insert into ops.privacy select unnest(?), ?", [change.to_hash, key_id(key)])

@@ -12,6 +12,7 @@ import duckdb
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.named_clusters import files_to_divide, names_another
+from assets.sources.pseudonyms import KEPT, REASON, UID, USER
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import delimited, times
@@ -22,6 +23,12 @@ KIND = "events"
 TABLE = "node_events"
 DIALECTS = ("sacctmgr_parsable",)
 VERSION = 6
+PRIVACY = {
+    **dict.fromkeys(("event_kind", "state", "state_flags"), KEPT),
+    "reason": REASON,
+    "reason_user": USER,
+    "reason_uid": UID,
+}
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
 """An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
 

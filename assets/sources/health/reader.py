@@ -17,6 +17,7 @@ from assets.sources.health import gcm_documents, gcm_records, nhc_records
 from assets.sources.health import unchanged_results as health_stretches
 from assets.sources.health import whole_files as health_whole
 from assets.sources.health.translations import TIMED_BY_FILE, TRANSLATIONS, recognise
+from assets.sources.pseudonyms import CHECK_TEXT, KEPT
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times, undated
@@ -26,6 +27,10 @@ KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc", *TRANSLATIONS)
 VERSION = 10
+PRIVACY = {
+    **dict.fromkeys(("check_name", "check_type", "result", "result_quality"), KEPT),
+    "message": CHECK_TEXT,
+}
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 _NHC = re.compile(

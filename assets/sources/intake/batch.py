@@ -43,7 +43,6 @@ from assets.sources.settings import ClusterSettings
 from assets.sql import identifier
 
 FREE_TEXTS = {
-    "sacct": ("job_name", "submit_line"),
     "health_checks": ("check_name", "message"),
     "kernel_messages": ("process_name", "recovery_action", "message"),
     "node_events": ("reason",),
@@ -53,7 +52,7 @@ FREE_TEXTS = {
     "manifests": ("command",),
 }
 """Columns by raw table that hold what people and programs wrote freely: secrets in them are masked before they are
-stored, so that nothing built of them needs to."""
+stored, so that nothing built of them needs to. The reader of accounting masks its own."""
 
 
 class MustBeReadAlone(Exception):
@@ -225,7 +224,7 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
     """Move the loaded rows into raw, secrets masked, and leave the lines that raw now holds in `loaded_lines`."""
     # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
     provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
-    texts = [name for name in FREE_TEXTS.get(reader.TABLE, ()) if name not in plan.masked]
+    texts: Sequence[str] = FREE_TEXTS.get(reader.TABLE, ())
     if texts:
         columns = con.execute(f"select column_name from (describe {plan.loaded})").fetchall()
         texts = [name for name in texts if (name,) in columns]
@@ -234,7 +233,7 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
     rows = f"(select * replace ({replaced}) from ({plan.loaded}))" if texts else f"({plan.loaded})"
     if is_pseudonymous:
         columns = con.execute(f"select column_name from (describe {rows})").fetchall()
-        hashed = replaced_columns(reader.TABLE, [name for (name,) in columns])
+        hashed = replaced_columns(reader.PRIVACY, [name for (name,) in columns])
         rows = f"(select * replace ({hashed}) from {rows})" if hashed else rows
     # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
     con.execute("set session preserve_insertion_order = false")

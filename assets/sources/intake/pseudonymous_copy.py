@@ -29,7 +29,11 @@ _OF_OPS: Mapping[str, str] = {
 
 
 def copy_with_pseudonyms(
-    con: duckdb.DuckDBPyConnection, old: Path, to_hash: Collection[str], to_read_again: Collection[str]
+    con: duckdb.DuckDBPyConnection,
+    old: Path,
+    privacy: Mapping[str, Mapping[str, str]],
+    to_hash: Collection[str],
+    to_read_again: Collection[str],
 ) -> int:
     """Fill the raw and ops tables of an empty warehouse from another file.
 
@@ -39,6 +43,8 @@ def copy_with_pseudonyms(
         A writing connection to the new file, with the tables in place and the key given.
     old
         The file to copy from; it is not changed.
+    privacy
+        What the texts of each raw table hold.
     to_hash
         Clusters whose names in the old file are plain.
     to_read_again
@@ -62,7 +68,7 @@ def copy_with_pseudonyms(
             target = identifier(schema, table)
             replaced = _OF_OPS[table] if schema == "ops" and table in _OF_OPS else ""
             if schema == "raw":
-                replaced = replaced_columns(table, shared)
+                replaced = replaced_columns(privacy.get(table, {}), shared)
             if "cluster_id" not in shared or not replaced:
                 con.execute(f"insert into {target} by name {source}")
                 continue

@@ -11,9 +11,10 @@ import duckdb
 
 from assets.sources import unknown_lines
 from assets.sources.masking import MAX_MASKED, masked
-from assets.sources.pseudonyms import stored
+from assets.sources.pseudonyms import KEPT, TEXT, stored
 
 TABLE = "unknown_lines"
+PRIVACY = {"kind": KEPT, "shape": TEXT, "example": TEXT}
 MAX_SHAPES = 1000
 """How many shapes of a file are kept, the commonest first."""
 BIN_MINUTES = 5
@@ -46,7 +47,7 @@ def _shapes(*, is_pseudonymous: bool) -> str:
         f"case when length(message) > {MAX_MASKED} "
         f"then regexp_replace(left(message, {MAX_MASKED}), '\\S+$', '') else message end"
     )
-    shape, example = ((is_pseudonymous and stored(TABLE, name)) or name for name in ("shape", "example"))
+    shape, example = ((is_pseudonymous and stored(TEXT, name)) or name for name in ("shape", "example"))
     return f"""
 create or replace temp table unknown_shapes as
 with texts as (

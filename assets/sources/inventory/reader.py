@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.nodelists import MAX_NAME_LENGTH
+from assets.sources.pseudonyms import KEPT, REASON, USER
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import times, undated
@@ -30,6 +31,11 @@ TRANSLATIONS = {
 }
 DIALECTS = ("scontrol_blocks", "scontrol_lines", *TRANSLATIONS)
 VERSION = 8
+PRIVACY = {
+    **dict.fromkeys(("state", "gpu_model", "partitions", "host_names"), KEPT),
+    "reason": REASON,
+    "reason_user": USER,
+}
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 

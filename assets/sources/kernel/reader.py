@@ -16,6 +16,7 @@ from assets.sources.kernel import envelopes
 from assets.sources.kernel import rules as kernel_rules
 from assets.sources.kernel import symptoms as kernel_symptoms
 from assets.sources.kernel.rules import KernelRule
+from assets.sources.pseudonyms import KEPT, TEXT
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.sql import doubled_hours, times, undated
@@ -28,6 +29,11 @@ DIALECTS = (
     "kmsg", *TRANSLATIONS,
 )  # fmt: skip
 VERSION = 14
+PRIVACY = {
+    **dict.fromkeys(("time_quality", "kind", "rule", "pci_address"), KEPT),
+    "process_name": "process",
+    **dict.fromkeys(("recovery_action", "message"), TEXT),
+}
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 COALESCE_SECONDS = 5

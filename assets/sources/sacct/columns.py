@@ -9,13 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Parser = Literal[
-    "text", "integer", "bigint", "bits", "moment", "duration", "lookup", "count", "code", "number", "beside", "compared"
-]
-"""How a text becomes values. Of `text`, `integer`, `bigint` and `bits` the SQL is below; `typing.py` has the others'.
+from assets.sources.pseudonyms import KEPT, STATE, TEXT, UID, USER
 
-`bits` are 64 of them, printed as a number without a sign. The upper half becomes negative, which keeps numbers apart,
-and in order where they share their highest bits.
+PLAIN = {
+    "text": "{}",
+    # Slurm prints None where there is nothing.
+    "text_or_none": "nullif({}, 'None')",
+    "integer": "try_cast({} as integer)",
+    "bigint": "try_cast({} as bigint)",
+    # Printed as a number without a sign. From Slurm 24.11 on the highest bits are the cluster's: the upper half becomes
+    # negative, which keeps numbers apart, and in order where they share these bits.
+    "bits": f"coalesce(try_cast({{0}} as bigint), try_cast(try_cast({{0}} as ubigint)::hugeint - {2**64} as bigint))",
+}
+"""Parsers of columns whose first raw column is made of their own text alone: the SQL."""
+Parser = Literal[
+    "text", "text_or_none", "integer", "bigint", "bits", "moment", "duration", "lookup", "count", "code", "number",
+    "beside", "compared",
+]  # fmt: skip
+"""How a text becomes values: as `PLAIN` says, or by the SQL of `typing.py`.
+
 A `moment` becomes UTC. Each distinct text of a `lookup` is read once in Python. A `count` may be printed as 1.50K. A
 `code` is an exit code with a signal. A `number` is a job's number with its parts. Where a column `beside` another is
 empty, the other stands in for it. A `compared` column is checked and not kept.
@@ -35,7 +47,10 @@ class Column:
     """First version of Slurm with it."""
     is_required: bool = False
     is_free_text: bool = False
-    """Users may write anything, the delimiter and line breaks included."""
+    """Users may write anything, the delimiter and line breaks included. Secrets in it are masked."""
+    holds: str = TEXT
+    """Of a plain text: what it says of people, in the words of `pseudonyms`. It decides what pseudonymous clusters
+    keep of it."""
 
 
 _JOB = ("job_id", "job_id_raw")
@@ -49,10 +64,10 @@ COLUMNS = (
     Column("Cluster", "compared", ()),
     Column("User", "beside", ("user_name",)),
     Column("UID", "bigint", ("uid", "user_name")),
-    Column("Account", "text", ("account",)),
-    Column("Partition", "text", ("partition",)),
-    Column("QOS", "text", ("qos",)),
-    Column("JobName", "text", ("job_name",), is_free_text=True),
+    Column("Account", "text", ("account",), holds="account"),
+    Column("Partition", "text", ("partition",), holds=KEPT),
+    Column("QOS", "text", ("qos",), holds=KEPT),
+    Column("JobName", "text", ("job_name",), is_free_text=True, holds="job"),
     Column("Submit", "moment", ("submitted_at", "time_quality"), is_required=True),
     Column("Eligible", "moment", ("eligible_at", "time_quality")),
     Column("Start", "moment", ("started_at", "time_quality"), is_required=True),
@@ -74,13 +89,15 @@ COLUMNS = (
     Column("ReqMem", "lookup", ("requested_memory_mib",)),
     Column("TimelimitRaw", "duration", ("time_limit_seconds",), since="18.08"),
     Column("Timelimit", "duration", ("time_limit_seconds",)),
-    Column("Reason", "lookup", ("pending_reason",), since="19.05"),
-    Column("Flags", "text", ("flags",), since="19.05"),
-    Column("SubmitLine", "lookup", ("submit_line", "excluded_node_ids"), since="21.08", is_free_text=True),
+    Column("Reason", "text_or_none", ("pending_reason",), since="19.05", holds=KEPT),
+    Column("Flags", "text", ("flags",), since="19.05", holds=KEPT),
+    Column(
+        "SubmitLine", "text", ("submit_line", "excluded_node_ids"), since="21.08", is_free_text=True, holds="command"
+    ),
     Column("Restarts", "integer", ("restart_count",), since="24.11"),
     Column("FailedNode", "lookup", ("failed_node_id",), since="23.02"),
     Column("DBIndex", "bits", ("db_index",), since="20.02"),
-    Column("SLUID", "text", ("sluid",), since="24.11"),
+    Column("SLUID", "text", ("sluid",), since="24.11", holds=KEPT),
 )
 FIELDS = tuple(column.field for column in COLUMNS)
 REQUIRED = tuple(column.field for column in COLUMNS if column.is_required)
@@ -94,22 +111,30 @@ TEXTS = {field: f"text_{field}" for field in FIELDS}
 """The SQL names of what was printed, NULL when empty or not exported."""
 
 
-def plain_columns() -> str:
-    """Return SQL for the columns of raw.sacct that are one printed text, as it is or cast.
+PRIVACY = {
+    **dict.fromkeys(
+        (
+            "job_id", "time_quality", "state", "node_list", "node_ids", "gpu_count_source", "gpu_type",
+            "failed_node_id", "excluded_node_ids", "warnings",
+        ),
+        KEPT,
+    ),
+    "user_name": USER,
+    "uid": UID,
+    "cancelled_by_uid": UID,
+    "state_raw": STATE,
+    **{column.fills[0]: column.holds for column in COLUMNS if column.parser in {"text", "text_or_none"}},
+}  # fmt: skip
 
-    >>> "try_cast(text_DBIndex as bigint) as db_index" in plain_columns()
+
+def plain_columns() -> str:
+    """Return SQL for the columns of raw.sacct that are made of one printed text alone.
+
+    >>> "try_cast(text_Restarts as integer) as restart_count" in plain_columns()
     True
     """
-    plain = [(TEXTS[column.field], column.parser, column.fills[0]) for column in COLUMNS if column.fills]
-    texts = [f"{text} as {name}" for text, parser, name in plain if parser == "text"]
-    casts = [
-        f"try_cast({text} as {parser}) as {name}" for text, parser, name in plain if parser in {"integer", "bigint"}
-    ]
-    # From Slurm 24.11 on the highest bits are the cluster's.
-    bits = [
-        f"coalesce(try_cast({text} as bigint), "
-        f"try_cast(try_cast({text} as ubigint)::hugeint - {2**64} as bigint)) as {name}"
-        for text, parser, name in plain
-        if parser == "bits"
-    ]
-    return ", ".join([*texts, *casts, *bits])
+    return ", ".join(
+        f"{PLAIN[column.parser].format(TEXTS[column.field])} as {column.fills[0]}"
+        for column in COLUMNS
+        if column.parser in PLAIN
+    )

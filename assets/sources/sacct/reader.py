@@ -8,6 +8,7 @@ never guessed.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import duckdb
@@ -15,6 +16,7 @@ import duckdb
 from assets.sources.batch_tables import QUARANTINED_LINES
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.sacct.clusters import see_step
+from assets.sources.sacct.columns import COLUMNS, PRIVACY
 from assets.sources.sacct.detection import DIALECTS, detect
 from assets.sources.sacct.lines import split_step
 from assets.sources.sacct.lookups import beginnings, looked_up, lookup_step, years_printed
@@ -28,14 +30,16 @@ from assets.sources.sql import times
 from assets.sources.sql.temp_tables import TempTable
 
 __all__ = [
-    "COVERS", "DIALECTS", "KIND", "TABLE", "TRANSLATIONS", "VERSION", "detect", "dispositions", "plan_reading", "take",
+    "COVERS", "DIALECTS", "KIND", "PRIVACY", "TABLE", "TRANSLATIONS", "VERSION", "detect", "dispositions",
+    "plan_reading", "take",
 ]  # fmt: skip
 
 PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = 13
+VERSION = f"13.{hashlib.sha256(repr(COLUMNS).encode()).hexdigest()[:8]}"
+"""A change of the columns that are read makes it another."""
 _SEEN_RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
@@ -61,7 +65,6 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             _type_step(batch.cluster),
         ],
         loaded=f"select * exclude (problem, detail) from {_TYPED} where problem is null",
-        masked=frozenset({"job_name", "submit_line"}),
         after_keeping=[
             _remove_kept_texts,
             _find_problems,

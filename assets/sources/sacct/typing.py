@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from assets.sources.masking import masked
 from assets.sources.nodelists import SPARE_FACTOR, SPARE_NAMES
-from assets.sources.sacct.columns import TEXTS, plain_columns
+from assets.sources.sacct.columns import COLUMNS, TEXTS, plain_columns
 from assets.sources.sacct.counts import count_of, node_count_of
 from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.lookups import DURATIONS, EXCLUSIONS, MEMORY
@@ -68,12 +68,12 @@ def type_records(zone: str, years: times.Years, looked_up: Collection[str], text
     utc = ", ".join(f"case when {n}_at >= timestamp '1970-01-03' then {n}_at end as {n}_utc" for n in MOMENTS)
     problems = " ".join(f"when {n}_problem is not null then {n}_problem" for n in MOMENTS)
     details = " ".join(f"when {n}_problem is not null then '{n}=' || left({t[n]}, 80)" for n in MOMENTS)
+    free_texts = ", ".join(f"{masked(t[c.field])} as {t[c.field]}" for c in COLUMNS if c.is_free_text)
     # `alone` has the expressions that take longest to set up, such as patterns. DuckDB sets up what stands behind a
     # join once more for each join, as spilled rows come back there: behind all of them it took 80 ms of every batch.
     return f"""
         with alone as (
-            select * replace ({masked(t["JobName"])} as {t["JobName"]}),
-                {masked(t["SubmitLine"])} as submit_line,
+            select * replace ({free_texts}),
                 {exclusion_text()} as exclusion_text,
                 {", ".join(moment_columns(n) for n in MOMENTS)},
                 {", ".join(f"{moment_problem(n)} as {n}_problem" for n in MOMENTS)}
@@ -259,8 +259,6 @@ def type_records(zone: str, years: times.Years, looked_up: Collection[str], text
             end as requested_memory_mib,
             time_limit_seconds,
             failed_node_id,
-            nullif({t["Reason"]}, 'None') as pending_reason,
-            submit_line,
             {plain_columns()},
             excluded_node_ids,
             list_filter([

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources import line_rules, nodelists, unknown_lines
 from assets.sources.errors import SourceError
+from assets.sources.pseudonyms import KEPT, REASON, TEXT
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.slurmctld import messages as slurmctld_messages
@@ -21,6 +22,11 @@ KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
 VERSION = 8
+PRIVACY = {
+    **dict.fromkeys(("kind", "preempt_mode", "state", "rule_pattern"), KEPT),
+    "reason": REASON,
+    "message": TEXT,
+}
 COVERS = ("min(logged_at)", "max(logged_at)")
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"

@@ -7,7 +7,7 @@ Lines of jobs that exclude nothing are counted and left; so are whole snapshots 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assets.log_kinds import export_again
 from assets.sources import nodelists
@@ -23,6 +23,7 @@ KIND = "squeue"
 TABLE = "squeue_exclusions"
 DIALECTS = ("squeue_delimited", "squeue_unlabelled", "squeue_without_exclusions", "gcm_jobs")
 VERSION = 5
+PRIVACY: Mapping[str, str] = {}
 _STATED = "filter (where seen_at <> modified_at)"
 COVERS = (f"min(seen_at) {_STATED}", f"max(seen_at) {_STATED}")
 

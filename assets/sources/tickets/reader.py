@@ -19,6 +19,7 @@ import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
 from assets.sources.errors import SourceError
+from assets.sources.pseudonyms import KEPT, TEXT, TICKET
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings, Tickets
 from assets.sources.sql import times
@@ -32,6 +33,11 @@ KIND = "tickets"
 TABLE = "tickets"
 DIALECTS = ("csv",)
 VERSION = 3
+PRIVACY = {
+    "ticket_id": TICKET,
+    "component": KEPT,
+    **dict.fromkeys(("component_raw", "action", "status", "summary"), TEXT),
+}
 COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
 
 REQUIRED = ("ticket_id", "node", "opened")
