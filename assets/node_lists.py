@@ -1,6 +1,6 @@
 """Node names written as Slurm's node lists, for commands that people paste.
 
-`assets.sources.nodelists` reads such lists.
+`assets.sources.text.nodelists` reads such lists.
 """
 
 from __future__ import annotations

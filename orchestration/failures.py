@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import duckdb
 
-from assets.sources.masking import mask
+from assets.sources.text.masking import mask
 from assets.sql import literal
 from orchestration.home import Home, code_version
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assets.sources.masking import mask
+from assets.sources.text.masking import mask
 from orchestration.environment import given_to_dagster
 from orchestration.home import Home
 from orchestration.upkeep.healing import heal_run_history, set_aside

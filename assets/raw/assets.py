@@ -16,17 +16,17 @@ from assets.log_kinds import LOG_KINDS
 from assets.raw.folder import SourcesFolder, give_privacy_key, quoting_no_log, reporter
 from assets.raw.logs import log_key, observed
 from assets.sources.formats import READERS
-from assets.sources.intake.account_corrections import unknown_names
+from assets.sources.intake.account.account_corrections import unknown_names
+from assets.sources.intake.account.doubtful_files import mark_doubtful_files
+from assets.sources.intake.account.sight import write_sight
+from assets.sources.intake.account.spans import write_spans
+from assets.sources.intake.account.superseding import told_of_versions
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import SOURCES, failing_by_sources, record_failures
-from assets.sources.intake.clusters import write_clusters
-from assets.sources.intake.doubtful_files import mark_doubtful_files
 from assets.sources.intake.excluded_clusters import spare_clusters
-from assets.sources.intake.folder import Survey
+from assets.sources.intake.find.clusters import write_clusters
+from assets.sources.intake.find.folder import Survey
 from assets.sources.intake.loading import LoadResult, load_kinds
-from assets.sources.intake.sight import write_sight
-from assets.sources.intake.spans import write_spans
-from assets.sources.intake.superseding import told_of_versions
 from assets.warehouse import Warehouse
 
 TABLES: Mapping[str, str] = {

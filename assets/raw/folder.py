@@ -13,11 +13,11 @@ import duckdb
 
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import REFUSED, Progress, Survey, survey
+from assets.sources.intake.find.folder import REFUSED, Progress, Survey, survey
+from assets.sources.intake.find.known_files import known_files, with_accounting
 from assets.sources.intake.isolating import is_machine_error
-from assets.sources.intake.known_files import known_files, with_accounting
-from assets.sources.privacy_key import WrongKey, key_id, read_key
-from assets.sources.pseudonyms import give_key
+from assets.sources.text.privacy_key import WrongKey, key_id, read_key
+from assets.sources.text.pseudonyms import give_key
 from assets.warehouse import transaction
 
 SECONDS_BETWEEN_REPORTS = 1.0

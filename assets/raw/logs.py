@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.log_kinds import LOG_KINDS
-from assets.sources.intake.folder import Survey
+from assets.sources.intake.find.folder import Survey
 
 
 def log_key(kind: str) -> dg.AssetKey:

@@ -5,7 +5,7 @@ The core makes them from these declarations. A test checks against them what eac
 
 from __future__ import annotations
 
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 
 _PLACE = {"file_id": "integer", "line_number": "bigint"}
 
@@ -45,7 +45,7 @@ FILE_WARNINGS = TempTable("file_warnings", {"file_id": "integer", "warning": "va
 """For the reader to add to: what is odd about a whole file (`ops.files.warnings`)."""
 
 SAMPLED_LINES = TempTable("sampled_lines", {**_PLACE, "line": "varchar", "weight": "integer"})
-"""Given to readers that look at few lines (`intake.sight`): the first and last lines of each file, and a sample of all.
+"""Given to readers that look at few lines: the first and last lines of each file, and a sample of all.
 A line stands for `weight` lines, one that is there for its place alone for none."""
 
 STATED_TIMES = TempTable(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assets.sources.masking import mask
+from assets.sources.text.masking import mask
 
 _OWN_WORDS = (
     *("unreadable", "empty file", "binary file", "not an archive", "not a regular file"),

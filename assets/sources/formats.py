@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assets.sources import manifests
 from assets.sources.events import reader as events
 from assets.sources.health import reader as health
-from assets.sources.intake import unknown_lines
+from assets.sources.intake.account import unknown_lines
 from assets.sources.inventory import reader as inventory
 from assets.sources.kernel import reader as kernel
 from assets.sources.reader import Reader

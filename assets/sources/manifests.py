@@ -19,10 +19,10 @@ from typing import Any
 import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
-from assets.sources.pseudonyms import DROPPED, KEPT
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.settings import ClusterSettings, in_utc
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
+from assets.sources.text.pseudonyms import DROPPED, KEPT
 
 KIND = "manifest"
 TABLE = "manifests"

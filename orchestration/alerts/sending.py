@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.masking import mask
+from assets.sources.text.masking import mask
 from orchestration.alert_settings import AlertSettings
 from orchestration.alerts.channels import Channel, Command, Mail, Message, NotDelivered, Refused, Webhook
 from orchestration.alerts.events import events_of_publication, failure_event, stale_event

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from assets.expectations.rules import Rule
-from assets.sources.masking import mask
+from assets.sources.text.masking import mask
 
 if TYPE_CHECKING:
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult

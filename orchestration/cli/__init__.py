@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from assets.sources.masking import mask
+from assets.sources.text.masking import mask
 from orchestration import terminal
 from orchestration.cli import (
     alerts,

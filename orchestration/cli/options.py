@@ -8,7 +8,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from assets.sources.masking import mask
+from assets.sources.text.masking import mask
 from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.terminal import say
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from assets.log_kinds import LOG_KINDS
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.formats import READERS
-from assets.sources.intake.candidates import Candidate, candidates, shown, unreachable_folders
-from assets.sources.intake.folder import cluster_folders
+from assets.sources.intake.find.candidates import Candidate, candidates, shown, unreachable_folders
+from assets.sources.intake.find.folder import cluster_folders
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import KINDS, ClusterSettings, Pull, read_settings
 from orchestration.doctor.findings import Finding, Level

@@ -16,8 +16,8 @@ import duckdb
 
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import REFUSED, KnownFile, Survey, are_of_known_sizes, is_unchanged, survey
-from assets.sources.intake.known_files import known_files, with_accounting
+from assets.sources.intake.find.folder import REFUSED, KnownFile, Survey, are_of_known_sizes, is_unchanged, survey
+from assets.sources.intake.find.known_files import known_files, with_accounting
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
 from orchestration.pull.outcomes import last_outcome

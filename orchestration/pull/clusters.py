@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assets.sources.errors import SourceErrors
-from assets.sources.intake.folder import cluster_folders
+from assets.sources.intake.find.folder import cluster_folders
 from assets.sources.regular import read_small
 from assets.sources.settings import MAX_SETTINGS_BYTES, Pull, Untrusted, read_settings
 from orchestration.home import Home

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assets.sources.masking import mask
+from assets.sources.text.masking import mask
 
 
 class PullFailed(Exception):

@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 import duckdb
 
 from assets.sources.formats import READERS
-from assets.sources.intake.candidates import is_utf8
-from assets.sources.intake.known_files import forget_files
+from assets.sources.intake.find.candidates import is_utf8
+from assets.sources.intake.find.known_files import forget_files
 from assets.warehouse import Warehouse, transaction
 from orchestration.home import Home
 from orchestration.upkeep.healing import is_damage

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from assets.report.wording import plural
 from assets.rows import rows_of
-from assets.sources.intake.superseding import told_of_versions
-from assets.sources.intake.without_accounting import WARNING
+from assets.sources.intake.account.superseding import told_of_versions
+from assets.sources.intake.account.without_accounting import WARNING
 from orchestration.home import Home
 from orchestration.publication.folders import pinned_publication
 from orchestration.pull.outcomes import FAILED

@@ -31,7 +31,7 @@ def follow_privacy(settings: HomeSettings, say: Say) -> None:
     say
         Called with a line for what was done.
     """
-    from assets.sources.privacy_key import key_id, make_key, read_key, require_outside
+    from assets.sources.text.privacy_key import key_id, make_key, read_key, require_outside
 
     home, key_file = settings.home, settings.privacy_key
     change = change_of(home, key_file)
@@ -74,10 +74,10 @@ def _done(change: Change, removed_count: int, deleted: list[str]) -> str:
 
 def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
     """Replace the working file by a copy with pseudonyms; return how many files kept those of an earlier key."""
+    from assets.raw.pseudonymous_copy import copy_with_pseudonyms
     from assets.sources.formats import PRIVACY
-    from assets.sources.intake.pseudonymous_copy import copy_with_pseudonyms
-    from assets.sources.privacy_key import key_id
-    from assets.sources.pseudonyms import give_key
+    from assets.sources.text.privacy_key import key_id
+    from assets.sources.text.pseudonyms import give_key
     from assets.warehouse import Warehouse, remove_file
 
     file = home.working_file

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from assets.sources.privacy_key import WrongKey
+from assets.sources.text.privacy_key import WrongKey
 from assets.warehouse import is_interruption
 from orchestration import terminal
 from orchestration.alerts.ledger import Ledger
@@ -84,7 +84,7 @@ def check_sources_of_a_new_home(home: Home) -> None:
     if not home.work.exists():
         stop_at_wrong_settings(home, lambda _line: None)
         from assets.sources.errors import SourceErrors
-        from assets.sources.intake.folder import cluster_folders
+        from assets.sources.intake.find.folder import cluster_folders
 
         try:
             cluster_folders(home.sources)

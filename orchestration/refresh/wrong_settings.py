@@ -15,7 +15,7 @@ from orchestration.upkeep.healing import Say
 
 def tell_wrong_settings(home: Home, say: Say) -> str | None:
     """Tell every mistake of every cluster; return them all if no cluster has usable settings."""
-    from assets.sources.intake.candidates import is_utf8, visible_folders
+    from assets.sources.intake.find.candidates import is_utf8, visible_folders
     from assets.sources.settings import read_settings
 
     folders = []

@@ -71,7 +71,7 @@ def change_of(home: Home, key_file: Path) -> Change | None:
     wanted = {cluster_id for cluster_id, cluster in clusters.items() if cluster.is_pseudonymous}
     if not wanted and not state:
         return None
-    from assets.sources.privacy_key import key_id, read_key
+    from assets.sources.text.privacy_key import key_id, read_key
 
     key = read_key(key_file)
     now = key_id(key) if key else ""
@@ -96,7 +96,7 @@ def require_no_change(home: Home, key_file: Path) -> None:
 
 def _settings_of_clusters(home: Home) -> dict[str, ClusterSettings]:
     """Read the settings of all clusters whose cluster.toml is right."""
-    from assets.sources.intake.candidates import visible_folders
+    from assets.sources.intake.find.candidates import visible_folders
     from assets.sources.settings import read_settings
 
     try:

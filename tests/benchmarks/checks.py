@@ -95,7 +95,7 @@ def read(sources: Path, target: Path) -> None:
     """Load the cluster's nodes and checks as a refresh does, without Dagster around it."""
     from assets.sources.formats import READERS
     from assets.sources.intake.across_files import settle
-    from assets.sources.intake.folder import survey
+    from assets.sources.intake.find.folder import survey
     from assets.sources.intake.loading import load_kinds
     from assets.warehouse import create_raw_and_ops, transaction
 

@@ -20,8 +20,8 @@ import pandas as pd
 import assets.estimates
 import assets.raw
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import Survey
-from assets.sources.intake.spans import write_spans
+from assets.sources.intake.account.spans import write_spans
+from assets.sources.intake.find.folder import Survey
 from assets.sources.reader import Reader
 from assets.sources.settings import ClusterSettings
 from assets.warehouse import Warehouse

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.intake.doubtful_files import mark_doubtful_files
+from assets.sources.intake.account.doubtful_files import mark_doubtful_files
 from assets.warehouse import Warehouse
 from orchestration.checks.asset_checks import judge
 from orchestration.checks.verdicts import Verdict

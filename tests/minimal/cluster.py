@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
 
-from assets.sources.nodelists import expand
+from assets.sources.text.nodelists import expand
 
 START = datetime(2024, 5, 1)
 """What `at` counts from, UTC."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assets.sources.privacy_key import WrongKey, key_id, make_key, read_key
+from assets.sources.text.privacy_key import WrongKey, key_id, make_key, read_key
 from assets.warehouse import Warehouse
 from orchestration.environment import HomeSettings
 from orchestration.home import Home

@@ -16,9 +16,9 @@ from typing import Any
 import duckdb
 
 from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_LINES, FILE_WARNINGS, LINES
+from assets.sources.intake.account.sight import sample_lines
 from assets.sources.intake.batch import carry_out, drop_temporary, take_whole_files
-from assets.sources.intake.copies import CopiesInFolder
-from assets.sources.intake.sight import sample_lines
+from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.reader import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
 from assets.warehouse import create_raw_and_ops

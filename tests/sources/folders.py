@@ -11,9 +11,9 @@ from typing import Any
 import duckdb
 
 from assets.sources.intake.across_files import settle
-from assets.sources.intake.clusters import write_clusters
-from assets.sources.intake.folder import survey
-from assets.sources.intake.known_files import known_files, with_accounting
+from assets.sources.intake.find.clusters import write_clusters
+from assets.sources.intake.find.folder import survey
+from assets.sources.intake.find.known_files import known_files, with_accounting
 from assets.sources.intake.loading import LoadResult, load_kinds
 from assets.sources.reader import Reader
 from assets.sources.sacct import reader as sacct

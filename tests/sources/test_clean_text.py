@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.sources.events import reader as events
-from assets.sources.intake import clean_text
-from assets.sources.intake.clean_text import REPLACEMENT, Cleaner, Cleanness
+from assets.sources.intake.read import clean_text
+from assets.sources.intake.read.clean_text import REPLACEMENT, Cleaner, Cleanness
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
 from assets.sources.slurmctld import reader as slurmctld

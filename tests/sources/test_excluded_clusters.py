@@ -13,9 +13,9 @@ import pytest
 
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import failing_by_sources
-from assets.sources.intake.clusters import write_clusters
 from assets.sources.intake.excluded_clusters import spare_clusters
-from assets.sources.intake.folder import survey
+from assets.sources.intake.find.clusters import write_clusters
+from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct

@@ -17,8 +17,8 @@ import pytest
 
 from assets.sources.formats import READERS
 from assets.sources.health import unchanged_results
-from assets.sources.intake import growing as reading
 from assets.sources.intake.file_batches import FileBatch, Outcome
+from assets.sources.intake.read import growing as reading
 from tests.benchmarks import made
 from tests.benchmarks.growing import CAMPUS
 from tests.sources.folders import connect, export, load_results, make, rows

@@ -12,12 +12,12 @@ import duckdb
 import pytest
 import zstandard
 
-from assets.sources import odd_lines
 from assets.sources.batch_tables import COUNTED_SKIPS, TAKEN_FILES
 from assets.sources.health import reader as health
 from assets.sources.health import whole_files as health_whole
-from assets.sources.intake.copies import CopiesInFolder
-from assets.sources.intake.lines import inspect
+from assets.sources.intake.read import odd_lines
+from assets.sources.intake.read.copies import CopiesInFolder
+from assets.sources.intake.read.lines import inspect
 from assets.sources.inventory import reader as inventory
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from assets.sources.intake import batch, isolating
-from assets.sources.intake.folder import survey
+from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
 from assets.sources.kernel import reader as kernel
 from assets.sources.reader import Batch, ReadingPlan

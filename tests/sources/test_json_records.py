@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from assets.sources.intake import json_records as reading
-from assets.sources.intake.json_records import MAX_RECORD, Damaged, Record, json_records
+from assets.sources.intake.read import json_records as reading
+from assets.sources.intake.read.json_records import MAX_RECORD, Damaged, Record, json_records
 from tests.sources.folders import DIALECTS
 
 DOCUMENT = gzip.decompress((DIALECTS / "sacct.json.gz").read_bytes()).decode()

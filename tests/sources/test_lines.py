@@ -5,9 +5,9 @@ import random
 import duckdb
 import pytest
 
-from assets.sources.intake import lines
-from assets.sources.intake.copies import write_copy
-from assets.sources.intake.lines import inspect, read_lines
+from assets.sources.intake.read import lines
+from assets.sources.intake.read.copies import write_copy
+from assets.sources.intake.read.lines import inspect, read_lines
 from tests.sources.folders import export, load, make, rows
 
 

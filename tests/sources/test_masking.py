@@ -7,8 +7,8 @@ import pytest
 
 from assets.sources.errors import SourceError
 from assets.sources.kernel import reader as kernel
-from assets.sources.masking import MAX_EXCERPT, excerpt, mask, masked
 from assets.sources.reader import ReadingPlan
+from assets.sources.text.masking import MAX_EXCERPT, excerpt, mask, masked
 from tests.sources.folders import export, load, make
 
 SECRETS = {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.node_lists import exclude_option, fold
-from assets.sources.nodelists import expand
+from assets.sources.text.nodelists import expand
 
 NAMES = st.from_regex(r"[a-z]{1,3}(-[a-z])?[0-9]{0,3}(-ib)?", fullmatch=True)
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.formats import READERS
-from assets.sources.intake.hosts import HostNames
-from assets.sources.intake.known_files import forget_files
-from assets.sources.intake.nodes import NodeNames, basic_name
-from assets.sources.nodelists import MAXIMUM_HOSTS, NodeListError, expand
+from assets.sources.intake.account.hosts import HostNames
+from assets.sources.intake.account.nodes import NodeNames, basic_name
+from assets.sources.intake.find.known_files import forget_files
 from assets.sources.settings import Nodes
+from assets.sources.text.nodelists import MAXIMUM_HOSTS, NodeListError, expand
 from tests.sources.folders import connect, export, facts, load, make, rows
 
 NUMBERS = st.lists(st.integers(0, 999), min_size=1, max_size=40, unique=True)

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import survey
+from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
 from tests.sources.folders import connect, export, load_results, make, rows
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assets.sources.check_subjects import SUBJECT, SUBJECTS
+from assets.raw.pseudonymous_copy import copy_with_pseudonyms
 from assets.sources.formats import PRIVACY, READERS
-from assets.sources.intake.folder import survey
-from assets.sources.intake.pseudonymous_copy import copy_with_pseudonyms
-from assets.sources.pseudonyms import (
+from assets.sources.intake.find.folder import survey
+from assets.sources.text.check_subjects import SUBJECT, SUBJECTS
+from assets.sources.text.pseudonyms import (
     COMMON,
     WordCutter,
     give_key,

@@ -18,7 +18,7 @@ from assets.sources.formats import READERS
 from assets.sources.intake import batch
 from assets.sources.intake.batch import carry_out
 from assets.sources.reader import Batch
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 from tests.sources.batches import begin, cluster_of, connect
 from tests.sources.folders import export, load, make
 

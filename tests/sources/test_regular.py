@@ -11,7 +11,7 @@ import pytest
 from assets.sources import regular
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import survey
+from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
 from assets.sources.regular import NotRegularError, open_regular, pieces, read_small
 from assets.sources.settings import KINDS, read_settings

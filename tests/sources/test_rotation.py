@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.intake import growing
+from assets.sources.intake.read import growing
 from tests.sources.folders import connect, load, load_results
 from tests.sources.rotation import Site
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from assets.site_rules import Signal, lines_of
 from assets.sources.health import reader as health
-from assets.sources.intake.clusters import cluster_row
+from assets.sources.intake.find.clusters import cluster_row
 from assets.sources.settings import ClusterSettings, Settings, read_settings
 from orchestration.home import DBT_PROJECT
 from orchestration.terminal import visible

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 import zstandard
 
-from assets.sources import odd_lines
+from assets.sources.intake.read import odd_lines
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct import whole_files as sacct_whole
 from assets.warehouse import create_raw_and_ops

@@ -8,9 +8,9 @@ from typing import get_args
 
 import pytest
 
-from assets.sources.intake.clusters import cluster_row
-from assets.sources.intake.folder import survey
-from assets.sources.intake.spans import write_spans
+from assets.sources.intake.account.spans import write_spans
+from assets.sources.intake.find.clusters import cluster_row
+from assets.sources.intake.find.folder import survey
 from assets.sources.settings import MAX_ERRORS, ClusterSettings, FailureCategory, Settings, read_settings
 from tests.sources.folders import ONLY_SACCT, export, load, make, rows
 

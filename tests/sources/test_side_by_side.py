@@ -6,7 +6,7 @@ import pytest
 
 from assets.sources.formats import READERS
 from assets.sources.intake import batch_lines, file_batches
-from assets.sources.intake.side_by_side import jobs_at_once, run_side_by_side
+from assets.sources.intake.read.side_by_side import jobs_at_once, run_side_by_side
 from assets.sources.sacct import lookups
 from assets.warehouse import create_raw_and_ops
 from tests.patience import PATIENCE_SECONDS

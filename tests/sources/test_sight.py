@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import survey
-from assets.sources.intake.sight import write_sight
-from assets.sources.intake.spans import write_spans
+from assets.sources.intake.account.sight import write_sight
+from assets.sources.intake.account.spans import write_spans
+from assets.sources.intake.find.folder import survey
 from tests.sources.folders import connect, load, make
 
 XID = "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU has fallen off the bus."

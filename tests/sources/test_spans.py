@@ -8,9 +8,9 @@ import pytest
 
 from assets.sources import manifests
 from assets.sources.events import reader as events
-from assets.sources.intake.covered_times import CoveredFile, Interval, JobNumbers, by_times, joined
-from assets.sources.intake.folder import survey
-from assets.sources.intake.spans import write_spans
+from assets.sources.intake.account.covered_times import CoveredFile, Interval, JobNumbers, by_times, joined
+from assets.sources.intake.account.spans import write_spans
+from assets.sources.intake.find.folder import survey
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
 from assets.sources.settings import read_settings

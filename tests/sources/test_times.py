@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.sources.sql import times
+from assets.sources.text import times
 from tests.sources.folders import export, load, make, rows
 
 ZONES = ["UTC", "Asia/Tokyo", "Asia/Kolkata", "America/Los_Angeles", "Europe/Helsinki", "Australia/Lord_Howe"]

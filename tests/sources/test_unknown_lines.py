@@ -12,13 +12,13 @@ import duckdb
 import pytest
 
 from assets.site_rules import pattern_of_line
-from assets.sources import unknown_lines
 from assets.sources.formats import READERS
-from assets.sources.intake import growing
-from assets.sources.intake.known_files import forget_files
-from assets.sources.intake.unknown_lines import MAX_SHAPES
-from assets.sources.line_rules import may_fit
-from assets.sources.pseudonyms import give_key
+from assets.sources.intake.account.unknown_lines import MAX_SHAPES
+from assets.sources.intake.find.known_files import forget_files
+from assets.sources.intake.read import growing
+from assets.sources.text import unknown_lines
+from assets.sources.text.line_rules import may_fit
+from assets.sources.text.pseudonyms import give_key
 from assets.sql import literal
 from tests.sources.folders import connect, export, load, load_results, make, rows
 from tests.sources.test_nights import everything

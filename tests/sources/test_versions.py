@@ -11,14 +11,14 @@ import pytest
 
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
+from assets.sources.intake.account.spans import write_spans
+from assets.sources.intake.account.superseding import told_of_versions
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import failing_by_sources
-from assets.sources.intake.clusters import write_clusters
-from assets.sources.intake.folder import survey
-from assets.sources.intake.known_files import known_files, with_accounting
+from assets.sources.intake.find.clusters import write_clusters
+from assets.sources.intake.find.folder import survey
+from assets.sources.intake.find.known_files import known_files, with_accounting
 from assets.sources.intake.loading import load_kinds
-from assets.sources.intake.spans import write_spans
-from assets.sources.intake.superseding import told_of_versions
 from assets.sources.reader import Reader
 from tests.sources.folders import connect, export, make, violations
 

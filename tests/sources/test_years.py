@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.intake.folder import survey
-from assets.sources.intake.known_files import known_files
-from assets.sources.intake.spans import write_spans
-from assets.sources.intake.years import years_back
+from assets.sources.intake.account.spans import write_spans
+from assets.sources.intake.account.years import years_back
+from assets.sources.intake.find.folder import survey
+from assets.sources.intake.find.known_files import known_files
 from tests.sources.folders import export, load, make
 from tests.sources.test_nights import everything
 

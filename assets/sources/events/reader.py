@@ -12,12 +12,12 @@ import duckdb
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.named_clusters import files_to_divide, names_another
-from assets.sources.pseudonyms import KEPT, REASON, UID, USER
 from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import delimited, times
-from assets.sources.sql.delimited import named_field
-from assets.sources.sql.repeats import mark_repeats
+from assets.sources.text import delimited, times
+from assets.sources.text.delimited import named_field
+from assets.sources.text.pseudonyms import KEPT, REASON, UID, USER
 
 KIND = "events"
 TABLE = "node_events"

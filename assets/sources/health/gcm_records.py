@@ -12,7 +12,7 @@ import duckdb
 
 from assets.sources.health.translations import TRANSLATIONS
 from assets.sources.reader import Step
-from assets.sources.sql import times
+from assets.sources.text import times
 
 DIALECTS = ("gcm", *TRANSLATIONS)
 """Dialects of files whose lines are records of GCM."""

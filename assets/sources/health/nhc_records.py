@@ -7,7 +7,7 @@ failure quotes are taken as those of GCM's messages are.
 from __future__ import annotations
 
 from assets.sources.health.gcm_records import numbers_once
-from assets.sources.sql import doubled_hours, times, undated
+from assets.sources.text import doubled_hours, times, undated
 
 _SYSLOG = r"^(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) nhc(?:\[\d+\])?: (?P<body>.*)$"
 _ISO_SYSLOG = (

@@ -17,11 +17,11 @@ from assets.sources.health import gcm_documents, gcm_records, nhc_records
 from assets.sources.health import unchanged_results as health_stretches
 from assets.sources.health import whole_files as health_whole
 from assets.sources.health.translations import TIMED_BY_FILE, TRANSLATIONS, recognise
-from assets.sources.pseudonyms import CHECK_TEXT, KEPT
 from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import times, undated
-from assets.sources.sql.repeats import mark_repeats
+from assets.sources.text import times, undated
+from assets.sources.text.pseudonyms import CHECK_TEXT, KEPT
 
 KIND = "health"
 TABLE = "health_checks"

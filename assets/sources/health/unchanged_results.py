@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assets.sources.check_subjects import SUBJECTS
+from assets.sources.text.check_subjects import SUBJECTS
 from assets.sql import literal
 
 QUARTER_HOURS = 48

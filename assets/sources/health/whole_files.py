@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from assets.sources.batch_tables import LEFT_LINES
+from assets.sources.database_settings import one_thread
 from assets.sources.health import gcm_records
 from assets.sources.health import unchanged_results as health_stretches
-from assets.sources.intake.lines import CHUNK, is_compressed
-from assets.sources.intake.object_lines import MAX_OBJECT_BYTES
-from assets.sources.odd_lines import BlockOfLines, LeftLines, max_left_count, see_lines
+from assets.sources.intake.read.lines import CHUNK, is_compressed
+from assets.sources.intake.read.object_lines import MAX_OBJECT_BYTES
+from assets.sources.intake.read.odd_lines import BlockOfLines, LeftLines, max_left_count, see_lines
 from assets.sources.regular import blocks_of_lines, open_regular
-from assets.sources.sql import times
-from assets.sources.sql.database_settings import one_thread
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
+from assets.sources.text import times
 
 if TYPE_CHECKING:
     from assets.sources.reader import Copies, SourceFile

@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from assets.sources.intake.account_corrections import account_for_dispositions
+from assets.sources.intake.account.account_corrections import account_for_dispositions
+from assets.sources.intake.account.hosts import find_hosts, set_nodes_of_hosts
+from assets.sources.intake.account.missing_attempts import KINDS_WITH_ATTEMPTS, warn_of_missing_attempts
+from assets.sources.intake.account.nodes import NodeNames, basic_name
+from assets.sources.intake.account.superseding import supersede
+from assets.sources.intake.account.unknown_exclusions import warn_of_unknown_exclusions
+from assets.sources.intake.account.without_accounting import warn_of_logs_without_accounting
+from assets.sources.intake.account.years import settle_years
 from assets.sources.intake.batch import run_steps
-from assets.sources.intake.folder import Survey
-from assets.sources.intake.hosts import find_hosts, set_nodes_of_hosts
-from assets.sources.intake.missing_attempts import KINDS_WITH_ATTEMPTS, warn_of_missing_attempts
-from assets.sources.intake.nodes import NodeNames, basic_name
-from assets.sources.intake.superseding import supersede
-from assets.sources.intake.unknown_exclusions import warn_of_unknown_exclusions
-from assets.sources.intake.without_accounting import warn_of_logs_without_accounting
-from assets.sources.intake.years import settle_years
+from assets.sources.intake.find.folder import Survey
 from assets.sources.reader import Reader
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 
 TABLES_WITH_NODES = (
     "health_checks",

@@ -23,23 +23,23 @@ from assets.sources.batch_tables import (
     UNKNOWN_LINES,
 )
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.accounts import account_for_batch, prove_every_line_accounted_for
+from assets.sources.intake.account.accounts import account_for_batch, prove_every_line_accounted_for
+from assets.sources.intake.account.sight import blind_files, mark_blind_files, note_sightings, sample_lines
+from assets.sources.intake.account.unknown_lines import keep_unknown_lines
 from assets.sources.intake.batch_lines import read_batch_lines, read_bytes, scratch_folder, set_lines_aside
-from assets.sources.intake.copies import CopiesInFolder
-from assets.sources.intake.growing import (
+from assets.sources.intake.isolating import Aside
+from assets.sources.intake.read.copies import CopiesInFolder
+from assets.sources.intake.read.growing import (
     MustBeReadWhole,
     add_earlier_account,
     note_resume_points,
     require_agreement,
 )
-from assets.sources.intake.isolating import Aside
-from assets.sources.intake.sight import blind_files, mark_blind_files, note_sightings, sample_lines
-from assets.sources.intake.unknown_lines import keep_unknown_lines
-from assets.sources.masking import masked
-from assets.sources.pseudonyms import create_cut_function, replaced_columns, require_key, words_of
 from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader, translation_of
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
+from assets.sources.text.masking import masked
+from assets.sources.text.pseudonyms import create_cut_function, replaced_columns, require_key, words_of
 from assets.sql import identifier
 
 FREE_TEXTS = {

@@ -11,12 +11,12 @@ import duckdb
 
 from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, LEFT_LINES, TRANSLATED_ASIDE
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.clean_text import BAD_BYTES, NOT_TEXT_LINES
-from assets.sources.intake.copies import CopiesInFolder
 from assets.sources.intake.isolating import READER_ERROR, Aside
-from assets.sources.intake.lines import NUMBERED_LINES, is_compressed, read_lines
-from assets.sources.intake.long_lines import MARK, MAX_LINE, WINDOW
-from assets.sources.intake.translated import write_translated
+from assets.sources.intake.read.clean_text import BAD_BYTES, NOT_TEXT_LINES
+from assets.sources.intake.read.copies import CopiesInFolder
+from assets.sources.intake.read.lines import NUMBERED_LINES, is_compressed, read_lines
+from assets.sources.intake.read.long_lines import MARK, MAX_LINE, WINDOW
+from assets.sources.intake.read.translated import write_translated
 from assets.sources.reader import Copy, Reader, SourceFile, translation_of
 from assets.sources.settings import ClusterSettings
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import duckdb
 
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.folder import CUT_OFF, REFUSED, Survey
+from assets.sources.intake.find.folder import CUT_OFF, REFUSED, Survey
 
 FOLDER_GONE = "its folder is gone from the sources folder"
 SOURCES = "sources"

@@ -13,7 +13,7 @@ from dataclasses import replace
 import duckdb
 
 from assets.sources.errors import SourceError
-from assets.sources.intake.folder import Survey
+from assets.sources.intake.find.folder import Survey
 from assets.sources.intake.isolating import described, is_machine_error
 from assets.sql import identifier
 from assets.warehouse import transaction

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sources.database_settings import one_thread
 from assets.sources.errors import SourceError
 from assets.sources.intake.batch import MustBeReadAlone, load_batch
 from assets.sources.intake.batch_lines import MAX_BATCH_BYTES, read_batch_lines, read_bytes, scratch_folder
-from assets.sources.intake.copies import CopiesInFolder
-from assets.sources.intake.folder import RefusedFile
-from assets.sources.intake.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
+from assets.sources.intake.find.folder import RefusedFile
+from assets.sources.intake.find.known_files import Key, forget_files
+from assets.sources.intake.find.versions import note_unsettled
 from assets.sources.intake.isolating import Aside, Findings, is_machine_error, load_good_parts, named_files
-from assets.sources.intake.known_files import Key, forget_files
-from assets.sources.intake.versions import note_unsettled
+from assets.sources.intake.read.copies import CopiesInFolder
+from assets.sources.intake.read.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
 from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql.database_settings import one_thread
 from assets.warehouse import transaction
 
 MAX_BYTES_BESIDE_OTHERS = 2 * 1024**3

@@ -15,7 +15,7 @@ from typing import Protocol
 import duckdb
 
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.folder import RefusedFile
+from assets.sources.intake.find.folder import RefusedFile
 from assets.sources.reader import SourceFile
 from assets.sources.regular import unreadable
 from assets.warehouse import is_interruption

@@ -13,13 +13,21 @@ from typing import Any
 
 import duckdb
 
+from assets.sources.database_settings import joins_as_written
 from assets.sources.errors import without_quotes
 from assets.sources.intake.batch_lines import batches
 from assets.sources.intake.file_batches import FileBatch, Outcome
-from assets.sources.intake.folder import REFUSED, KnownFile, Progress, RefusedFile, Survey, is_unchanged, no_progress
-from assets.sources.intake.known_files import Key, forget_files, known_files, note_modification
-from assets.sources.intake.side_by_side import run_side_by_side
-from assets.sources.intake.versions import (
+from assets.sources.intake.find.folder import (
+    REFUSED,
+    KnownFile,
+    Progress,
+    RefusedFile,
+    Survey,
+    is_unchanged,
+    no_progress,
+)
+from assets.sources.intake.find.known_files import Key, forget_files, known_files, note_modification
+from assets.sources.intake.find.versions import (
     SNAPSHOTS,
     Text,
     become_versions,
@@ -29,8 +37,8 @@ from assets.sources.intake.versions import (
     text_of,
     version_key,
 )
+from assets.sources.intake.read.side_by_side import run_side_by_side
 from assets.sources.reader import Reader, SourceFile, reader_key
-from assets.sources.sql.database_settings import joins_as_written
 from assets.sql import identifier
 from assets.warehouse import transaction
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.nodelists import MAX_NAME_LENGTH
-from assets.sources.pseudonyms import KEPT, REASON, USER
 from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import times, undated
-from assets.sources.sql.repeats import mark_repeats
+from assets.sources.text import times, undated
+from assets.sources.text.nodelists import MAX_NAME_LENGTH
+from assets.sources.text.pseudonyms import KEPT, REASON, USER
 from assets.sources.translations import node_documents, node_tables, slurm_conf
 from assets.sql import literal
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from assets.sources.sql import doubled_hours, times, undated
+from assets.sources.text import doubled_hours, times, undated
 
 MAX_MICROSECONDS = 10**16
 """Since 1970: what is later cannot be added to."""

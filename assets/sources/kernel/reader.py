@@ -10,16 +10,15 @@ import re
 from collections.abc import Sequence
 
 from assets.log_kinds import export_again
-from assets.sources import line_rules, unknown_lines
 from assets.sources.errors import SourceError
 from assets.sources.kernel import envelopes
 from assets.sources.kernel import rules as kernel_rules
 from assets.sources.kernel import symptoms as kernel_symptoms
 from assets.sources.kernel.rules import KernelRule
-from assets.sources.pseudonyms import KEPT, TEXT
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import doubled_hours, times, undated
+from assets.sources.text import doubled_hours, line_rules, times, undated, unknown_lines
+from assets.sources.text.pseudonyms import KEPT, TEXT
 from assets.sources.translations.shipped_logs import JOURNAL, TRANSLATIONS, recognise
 
 KIND = "kernel"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from assets.sources.pseudonyms import KEPT, STATE, TEXT, UID, USER
+from assets.sources.text.pseudonyms import KEPT, STATE, TEXT, UID, USER
 
 PLAIN = {
     "text": "{}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assets.sources.nodelists import MAXIMUM_HOSTS
+from assets.sources.text.nodelists import MAXIMUM_HOSTS
 
 
 def count_of(text: str) -> str:

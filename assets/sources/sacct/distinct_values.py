@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.moments import MOMENTS
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 
 _TEXTS = {
     "states": ("State", "true"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.intake.clean_text import REPLACEMENT
+from assets.sources.intake.read.clean_text import REPLACEMENT
 from assets.sources.sacct.columns import FIELDS, REQUIRED
 from assets.sources.settings import ClusterSettings
 

@@ -9,8 +9,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from assets.sources.intake.nodes import basic_name
-from assets.sources.nodelists import EXPANSION, LARGE, NodeListError, Printed, expand, expansions
+from assets.sources.intake.account.nodes import basic_name
 from assets.sources.reader import Step
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.counts import count_of
@@ -25,8 +24,9 @@ from assets.sources.sacct.values import (
     read_tres,
 )
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import times
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
+from assets.sources.text import times
+from assets.sources.text.nodelists import EXPANSION, LARGE, NodeListError, Printed, expand, expansions
 
 MAX_EXCLUDED = 5_000_000
 """Names in the exclusions of a batch; what is excluded beyond them is not known."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assets.sources.sacct.columns import TEXTS
-from assets.sources.sql import times
+from assets.sources.text import times
 
 MOMENTS = ("Submit", "Eligible", "Start", "End")
 # A list: DuckDB makes a join of IN with more than four constants, which this statement has too many of already.

@@ -22,7 +22,7 @@ from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.moments import MOMENTS
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 from assets.sql import literal
 
 TEXTS_WITH_DATES = "sacct_dated_texts"

@@ -26,8 +26,8 @@ from assets.sources.sacct.typing import type_records
 from assets.sources.sacct.values import OPEN_STATES
 from assets.sources.sacct.whole_files import take
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import times
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
+from assets.sources.text import times
 
 __all__ = [
     "COVERS", "DIALECTS", "KIND", "PRIVACY", "TABLE", "TRANSLATIONS", "VERSION", "detect", "dispositions",

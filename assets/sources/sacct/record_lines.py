@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from assets.sources.intake.json_records import Damaged
+from assets.sources.intake.read.json_records import Damaged
 from assets.sources.reader import SetAside
 from assets.sources.sacct.columns import FIELDS
 from assets.sources.sacct.layout import Layout

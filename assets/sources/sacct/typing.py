@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from assets.sources.masking import masked
-from assets.sources.nodelists import SPARE_FACTOR, SPARE_NAMES
 from assets.sources.sacct.columns import COLUMNS, TEXTS, plain_columns
 from assets.sources.sacct.counts import count_of, node_count_of
 from assets.sources.sacct.fields import exclusion_text
 from assets.sources.sacct.lookups import DURATIONS, EXCLUSIONS, MEMORY
 from assets.sources.sacct.moments import MOMENTS, moment_columns, moment_problem, placed
 from assets.sources.sacct.values import LARGEST_ID, MAX_SECONDS
-from assets.sources.sql import times
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
+from assets.sources.text import times
+from assets.sources.text.masking import masked
+from assets.sources.text.nodelists import SPARE_FACTOR, SPARE_NAMES
 
 SINGLE_NODES = TempTable("single_nodes", {"text": "varchar", "node_id": "varchar"})
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from assets.sources.batch_tables import LEFT_LINES
-from assets.sources.intake.clean_text import REPLACEMENT
-from assets.sources.odd_lines import BlockOfLines, see_lines
+from assets.sources.intake.read.clean_text import REPLACEMENT
+from assets.sources.intake.read.odd_lines import BlockOfLines, see_lines
 from assets.sources.regular import open_regular
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.distinct_values import SEEN_IN_FILES, seen_in
 from assets.sources.sacct.fields import field_expression, no_texts, texts_of
 from assets.sources.sacct.layout import Layout, header_layout
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 from assets.sql import literal
 
 if TYPE_CHECKING:

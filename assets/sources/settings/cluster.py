@@ -9,8 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from assets.sources import pseudonyms
-from assets.sources.patterns import require_patterns
 from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
 from assets.sources.settings.rules import MAX_RULES, Health, Kernel, NodeReason, XidMeaning
@@ -34,6 +32,8 @@ from assets.sources.settings.sections import (
     Trace,
 )
 from assets.sources.settings.values import Name, NotNegative, SlurmCluster, TimeZone
+from assets.sources.text import pseudonyms
+from assets.sources.text.patterns import require_patterns
 
 READ_BY_RULES = ("kernel", "slurmctld")
 """Kinds of logs of which a site's kernel rules tell the lines worth reading."""

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from assets.sources.patterns import MAX_PATTERNS, require_patterns
 from assets.sources.settings.sections import FailureCategory, Section
 from assets.sources.settings.values import Name, Text
+from assets.sources.text.patterns import MAX_PATTERNS, require_patterns
 
 Severity = Literal["high", "low", "info"]
 CheckCategory = Literal[FailureCategory, "performance", "config"]

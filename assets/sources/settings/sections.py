@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from assets.sources.patterns import require_patterns
 from assets.sources.settings.values import (
     Days,
     Minutes,
@@ -25,6 +24,7 @@ from assets.sources.settings.values import (
     strptime_format,
     web_address,
 )
+from assets.sources.text.patterns import require_patterns
 
 
 class Section(BaseModel):

@@ -9,14 +9,13 @@ import re
 from collections.abc import Sequence
 
 from assets.log_kinds import export_again
-from assets.sources import line_rules, nodelists, unknown_lines
 from assets.sources.errors import SourceError
-from assets.sources.pseudonyms import KEPT, REASON, TEXT
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
+from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.slurmctld import messages as slurmctld_messages
-from assets.sources.sql import doubled_hours, times, undated
-from assets.sources.sql.repeats import mark_repeats
+from assets.sources.text import doubled_hours, line_rules, nodelists, times, undated, unknown_lines
+from assets.sources.text.pseudonyms import KEPT, REASON, TEXT
 
 KIND = "slurmctld"
 TABLE = "slurmctld_events"

@@ -10,14 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from assets.log_kinds import export_again
-from assets.sources import nodelists
 from assets.sources.errors import SourceError
 from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import delimited, undated
-from assets.sources.sql.delimited import named_field
-from assets.sources.sql.repeats import mark_repeats
 from assets.sources.squeue import gcm_jobs
+from assets.sources.text import delimited, nodelists, undated
+from assets.sources.text.delimited import named_field
 
 KIND = "squeue"
 TABLE = "squeue_exclusions"

@@ -1,6 +1,6 @@
 """Which component a ticket means, as SQL: patterns of the site, then the names and patterns known here.
 
-The site's patterns are checked when its settings are read (`assets/sources/patterns.py`).
+The site's patterns are checked when its settings are read (`assets/sources/text/patterns.py`).
 """
 
 from __future__ import annotations

@@ -19,12 +19,12 @@ import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
 from assets.sources.errors import SourceError
-from assets.sources.pseudonyms import KEPT, TEXT, TICKET
 from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings, Tickets
-from assets.sources.sql import times
-from assets.sources.sql.repeats import mark_repeats
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
+from assets.sources.text import times
+from assets.sources.text.pseudonyms import KEPT, TEXT, TICKET
 from assets.sources.tickets import values as ticket_values
 from assets.sources.tickets.components import component_of
 from assets.sources.tickets.values import ValueProblem

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from assets.sources import nodelists
+from assets.sources.text import nodelists
 
 _FORMATS = (
     "%d.%m.%Y %H:%M:%S",

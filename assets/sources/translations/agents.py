@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.intake.json_records import Damaged, Record, json_records
+from assets.sources.intake.read.json_records import Damaged, Record, json_records
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.translations.result_lines import (

@@ -11,7 +11,7 @@ from itertools import chain
 
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import cells_of, lines_of, rows_of
+from assets.sources.text.text_lines import cells_of, lines_of, rows_of
 from assets.sources.translations.result_lines import CRITICAL, OK, UNKNOWN, Result, result_line, utc_of, xids_in
 
 _NEEDED = {"timestamp", "hostname", "healthy"}

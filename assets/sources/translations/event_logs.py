@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql.times import CLOCK_NOISE_SECONDS
-from assets.sources.text_lines import cells_of, lines_of
+from assets.sources.text.text_lines import cells_of, lines_of
+from assets.sources.text.times import CLOCK_NOISE_SECONDS
 from assets.sources.translations.result_lines import CRITICAL, EVENT, Result, host_of, result_line
 
 CHECK = "ipmitool sel"

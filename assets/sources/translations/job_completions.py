@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.intake.read.json_records import Damaged, json_records
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.sacct.record_lines import damaged_line, record_line, strange_line
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import lines_of
+from assets.sources.text.text_lines import lines_of
 from assets.sources.translations.job_documents import number
 
 _KEYS = (

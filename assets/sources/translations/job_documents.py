@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.intake.read.json_records import Damaged, json_records
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.sacct.record_lines import damaged_line, record_line, strange_line
 from assets.sources.settings import ClusterSettings

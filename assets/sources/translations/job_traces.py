@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.intake.read.json_records import Damaged, json_records
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.sacct.record_lines import WITHOUT_NODES, damaged_line, record_line, strange_line
 from assets.sources.sacct.values import LARGEST_ID, STATES
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import cells_of, lines_of, rows_of
+from assets.sources.text.text_lines import cells_of, lines_of, rows_of
 
 KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "job_id": ("job_id", "jobid"),

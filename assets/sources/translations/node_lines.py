@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assets.sources.nodelists import NodeListError, expand
 from assets.sources.reader import SetAside
+from assets.sources.text.nodelists import NodeListError, expand
 
 MAX_NODES = 16_384
 """Nodes that a line may name."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from assets.sources.nodelists import NodeListError
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import cells_of, lines_of
+from assets.sources.text.nodelists import NodeListError
+from assets.sources.text.text_lines import cells_of, lines_of
 from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, merged, node_names
 
 _Columns = tuple[str | None, list[str], dict[str, int]]

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from assets.sources.intake.json_records import Damaged
+from assets.sources.intake.read.json_records import Damaged
 from assets.sources.reader import SetAside, SourceFile
-from assets.sources.sql.undated import TIME_FOLDER, moment_of_name
+from assets.sources.text.undated import TIME_FOLDER, moment_of_name
 
 OK, WARN, CRITICAL, UNKNOWN = "OK", "WARN", "CRITICAL", "UNKNOWN"
 EVENT = "event"

@@ -17,11 +17,11 @@ from itertools import chain
 from typing import Any
 
 from assets.sources.errors import SourceError
-from assets.sources.intake.json_records import Damaged, json_records
+from assets.sources.intake.read.json_records import Damaged, json_records
 from assets.sources.kernel.envelopes import PRIORITY, SHAPES
 from assets.sources.reader import SetAside, SourceFile, Translation
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import lines_of
+from assets.sources.text.text_lines import lines_of
 from assets.sources.translations import record_names as names
 
 MAX_DEPTH = 8

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assets.sources.errors import SourceError
-from assets.sources.nodelists import NodeListError
 from assets.sources.reader import SetAside, SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.text_lines import lines_of
+from assets.sources.text.nodelists import NodeListError
+from assets.sources.text.text_lines import lines_of
 from assets.sources.translations.node_lines import Node, node_line, node_names
 
 MAX_LINES = 100_000

@@ -17,12 +17,12 @@ import zstandard
 from isal import igzip_lib, isal_zlib
 
 from assets.sources.errors import SourceError
-from assets.sources.intake.clean_text import NEVER_IN_LOGS, Cleaner, Cleanness, is_text
-from assets.sources.intake.long_lines import MAX_LINE, LineLengths, has_long_line
-from assets.sources.intake.object_lines import ObjectLines
+from assets.sources.intake.read.clean_text import NEVER_IN_LOGS, Cleaner, Cleanness, is_text
+from assets.sources.intake.read.long_lines import MAX_LINE, LineLengths, has_long_line
+from assets.sources.intake.read.object_lines import ObjectLines
 from assets.sources.reader import SAMPLE_CHARACTERS
 from assets.sources.regular import open_regular, pieces, unreadable
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 
 CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
 ZSTD_PIECE = 1 << 12

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from assets.sources.sql import times, undated
+from assets.sources.text import times, undated
 
 _HEAD = r"^(?:<\d+>|[a-z]+ *:[a-z]+ *: )?(?:1 )?(?P<bracket>\[?)(?:(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat) )?"
 _STAMP = (

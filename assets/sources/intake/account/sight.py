@@ -13,7 +13,7 @@ import duckdb
 
 from assets.log_kinds import export_again
 from assets.sources.batch_tables import SAMPLED_LINES
-from assets.sources.intake.folder import CUT_OFF, READ
+from assets.sources.intake.find.folder import CUT_OFF, READ
 from assets.sources.reader import Reader
 
 BLIND = "blind"

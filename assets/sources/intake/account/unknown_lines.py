@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import duckdb
 
-from assets.sources import unknown_lines
-from assets.sources.masking import MAX_MASKED, masked
-from assets.sources.pseudonyms import KEPT, TEXT, stored
+from assets.sources.text import unknown_lines
+from assets.sources.text.masking import MAX_MASKED, masked
+from assets.sources.text.pseudonyms import KEPT, TEXT, stored
 
 TABLE = "unknown_lines"
 PRIVACY = {"kind": KEPT, "shape": TEXT, "example": TEXT}

@@ -1,6 +1,6 @@
 """Settle the years of lines that tell none, once accounting is there.
 
-A line like `Jun  3 09:58:01` was read with the year that the date of its file tells (`sql.undated`). A file that was
+A line like `Jun  3 09:58:01` was read with the year that the date of its file tells (`text.undated`). A file that was
 copied later has a later date. So the lines of a file move back by as many whole years as put most of them within a
 month of accounting. The date of the file decides between years that do so equally well, and it alone decides where the
 file ends at it: such a file was not copied later. No line was written after the date of its file.
@@ -17,9 +17,9 @@ from datetime import date, timedelta
 
 import duckdb
 
-from assets.sources.intake.folder import REFUSED, Survey
-from assets.sources.sql import times
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.intake.find.folder import REFUSED, Survey
+from assets.sources.temp_tables import TempTable
+from assets.sources.text import times
 
 TIMED_BY: Mapping[str, str] = {
     "health_checks": "observed_at",

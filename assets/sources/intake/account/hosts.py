@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import duckdb
 
-from assets.sources.intake.nodes import NodeNames, basic_name
+from assets.sources.intake.account.nodes import NodeNames, basic_name
 from assets.sources.settings import Nodes
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 
 TIMES = {
     "health_checks": "observed_at",

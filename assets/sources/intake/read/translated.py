@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assets.sources.intake.copies import Copy, UnpackedText
-from assets.sources.intake.long_lines import CuttingWriter
+from assets.sources.intake.read.copies import Copy, UnpackedText
+from assets.sources.intake.read.long_lines import CuttingWriter
 from assets.sources.reader import SetAside, SourceFile, Translation
 from assets.sources.settings import ClusterSettings
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.intake.folder import REFUSED, KnownFile
-from assets.sources.intake.known_files import PER_FILE_TABLES, Key, forget_files
-from assets.sources.intake.lines import chunks, is_compressed
+from assets.sources.intake.find.folder import REFUSED, KnownFile
+from assets.sources.intake.find.known_files import PER_FILE_TABLES, Key, forget_files
+from assets.sources.intake.read.lines import chunks, is_compressed
 from assets.sources.reader import Reader, SourceFile
-from assets.sources.sql import undated
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
+from assets.sources.text import undated
 
 Text = tuple[str, int]
 """The hash and the size of a text."""

@@ -15,8 +15,7 @@ from functools import lru_cache
 import duckdb
 import pyarrow as pa
 
-from assets.sources.reader import Step
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 
 MAXIMUM_HOSTS = 100_000
 """Slurm itself knows 65,536."""
@@ -295,7 +294,7 @@ class _Rows:
         )
 
 
-def expansion_step(printed_lists: str, into: str) -> Step:
+def expansion_step(printed_lists: str, into: str) -> Callable[[duckdb.DuckDBPyConnection], None]:
     """Return the step that expands lists into a temp table.
 
     Parameters

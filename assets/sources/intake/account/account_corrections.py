@@ -9,13 +9,13 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sources.database_settings import joins_as_written
 from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
-from assets.sources.intake.copies import CopiesInFolder
-from assets.sources.intake.folder import Survey
-from assets.sources.masking import excerpt
-from assets.sources.pseudonyms import HIDDEN
+from assets.sources.intake.find.folder import Survey
+from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.reader import Reader, SourceFile
-from assets.sources.sql.database_settings import joins_as_written
+from assets.sources.text.masking import excerpt
+from assets.sources.text.pseudonyms import HIDDEN
 from assets.sql import literal
 
 DERIVED_SKIPS = ("duplicate", "coalesced")

@@ -15,11 +15,19 @@ from functools import cache
 
 import duckdb
 
-from assets.sources.intake.covered_times import CoveredFile, Interval, JobNumbers, as_one, by_times, joined, without
-from assets.sources.intake.folder import Survey
-from assets.sources.intake.versions import SUPERSEDED
+from assets.sources.intake.account.covered_times import (
+    CoveredFile,
+    Interval,
+    JobNumbers,
+    as_one,
+    by_times,
+    joined,
+    without,
+)
+from assets.sources.intake.find.folder import Survey
+from assets.sources.intake.find.versions import SUPERSEDED
 from assets.sources.settings import Settings, in_utc
-from assets.sources.sql import undated
+from assets.sources.text import undated
 
 EVERY_LINE_COUNTS = frozenset({"health", "kernel", "slurmctld"})
 """Kinds whose lines tell a time even where they are of no interest: the others have a record for whatever there was."""

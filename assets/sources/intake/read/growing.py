@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from assets.sources.batch_tables import RESUME_LINES
-from assets.sources.intake.lines import CHUNK, inspect, is_compressed
+from assets.sources.intake.read.lines import CHUNK, inspect, is_compressed
 from assets.sources.reader import Reader, ReadingPlan, ResumePoint, SourceFile, TimedReader, translation_of
 from assets.sources.regular import open_regular, pieces
 

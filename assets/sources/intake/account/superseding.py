@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import duckdb
 
-from assets.sources.intake.doubtful_files import JUDGED
-from assets.sources.intake.folder import CUT_OFF, READ, REFUSED
-from assets.sources.intake.known_files import forget_files
-from assets.sources.intake.versions import skip_superseded
+from assets.sources.intake.account.doubtful_files import JUDGED
+from assets.sources.intake.find.folder import CUT_OFF, READ, REFUSED
+from assets.sources.intake.find.known_files import forget_files
+from assets.sources.intake.find.versions import skip_superseded
 from assets.sources.reader import Reader
 from assets.sql import identifier
 

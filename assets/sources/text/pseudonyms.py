@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import duckdb
 
-from assets.sources.check_subjects import SUBJECT, SUBJECTS
+from assets.sources.text.check_subjects import SUBJECT, SUBJECTS
 from assets.sql import identifier, literal
 
 VERSION = 4

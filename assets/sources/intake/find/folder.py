@@ -14,9 +14,16 @@ from pathlib import Path
 
 from assets.log_kinds import LOG_KINDS
 from assets.sources.errors import SourceError, SourceErrors, without_quotes
-from assets.sources.intake.candidates import Candidate, candidates, is_utf8, shown, unreachable_folders, visible_folders
-from assets.sources.intake.growing import hash_of_grown
-from assets.sources.intake.lines import inspect
+from assets.sources.intake.find.candidates import (
+    Candidate,
+    candidates,
+    is_utf8,
+    shown,
+    unreachable_folders,
+    visible_folders,
+)
+from assets.sources.intake.read.growing import hash_of_grown
+from assets.sources.intake.read.lines import inspect
 from assets.sources.manifests import KIND as MANIFEST
 from assets.sources.manifests import MAX_MANIFEST_BYTES
 from assets.sources.reader import Reader, ResumePoint, SourceFile, TimedReader, reader_key

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import duckdb
 
-from assets.sources.intake.folder import CUT_OFF, READ
-from assets.sources.intake.years import TIMED_BY
-from assets.sources.masking import excerpt, masked
-from assets.sources.pseudonyms import HIDDEN, kept_detail
+from assets.sources.intake.account.years import TIMED_BY
+from assets.sources.intake.find.folder import CUT_OFF, READ
 from assets.sources.reader import Reader, reader_key
 from assets.sources.settings import ClusterSettings
-from assets.sources.sql import undated
+from assets.sources.text import undated
+from assets.sources.text.masking import excerpt, masked
+from assets.sources.text.pseudonyms import HIDDEN, kept_detail
 from assets.sql import literal
 
 MAX_DETAIL = 300

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import duckdb
 
-from assets.sources.intake.folder import REFUSED, KnownFile
+from assets.sources.intake.find.folder import REFUSED, KnownFile
 from assets.sources.reader import Reader, ResumePoint, SourceFile
-from assets.sources.sql.temp_tables import TempTable
+from assets.sources.temp_tables import TempTable
 
 Key = tuple[str, str]
 """Cluster and path: the key of a file in `ops.files`, and in every table of `PER_FILE_TABLES`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import duckdb
 
-from assets.sources.intake.folder import READ
+from assets.sources.intake.find.folder import READ
 
 DOUBTFUL = "doubtful"
 """What `ops.files.status` says of such a file."""

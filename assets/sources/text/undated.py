@@ -1,7 +1,7 @@
 """Infer times that a log does not state: the year of `Nov 21 07:34:23`, and the moment of a file without times.
 
 Years are inferred backwards from the date that log rotation puts into the file's name, else from its modification.
-When accounting is there, `intake.years` settles them.
+When accounting is there, `intake.account.years` settles them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from assets.sources.sql import times
+from assets.sources.text import times
 
 LEAP_YEAR = 2024
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assets.sources.intake.clean_text import Cleaner, Cleanness
-from assets.sources.intake.lines import chunks, is_compressed
-from assets.sources.intake.long_lines import CuttingWriter
-from assets.sources.intake.object_lines import ObjectLines
+from assets.sources.intake.read.clean_text import Cleaner, Cleanness
+from assets.sources.intake.read.lines import chunks, is_compressed
+from assets.sources.intake.read.long_lines import CuttingWriter
+from assets.sources.intake.read.object_lines import ObjectLines
 from assets.sources.reader import Copy
 
 MAX_UNPACKED, MAX_UNPACKED_RATIO = 4 * 1024**3, 500

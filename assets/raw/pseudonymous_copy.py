@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.pseudonyms import HIDDEN, create_cut_function, kept_detail, replaced_columns
+from assets.sources.text.pseudonyms import HIDDEN, create_cut_function, kept_detail, replaced_columns
 from assets.sql import identifier, literal
 
 _LEFT_BEHIND = ("checks", "cluster_failures", "published")

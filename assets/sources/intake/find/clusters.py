@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.intake.folder import Survey
+from assets.sources.intake.find.folder import Survey
 from assets.sources.settings import ClusterSettings
 from assets.sources.settings.rules import Health, KernelLine, NodeReason, Rule, XidMeaning
 from assets.sql import identifier

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import duckdb
 
-from assets.sources.sql.database_settings import one_thread
+from assets.sources.database_settings import one_thread
 from assets.warehouse import second_connection
 
 T = TypeVar("T")

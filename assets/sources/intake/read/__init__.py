@@ -1,0 +1,1 @@
+"""From the bytes of files to numbered lines of clean text."""

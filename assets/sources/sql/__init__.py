@@ -1,1 +1,0 @@
-"""SQL that several formats need: times, delimited text, repeated rows, declared temp tables."""
