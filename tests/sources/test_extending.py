@@ -1,0 +1,120 @@
+"""The worked examples of docs/extending.md: each is done in a copy of the code, and what it adds comes out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from assets.sources.text.pseudonyms import give_key
+from assets.warehouse import create_raw_and_ops
+from orchestration.home import PROJECT
+from tests.sources.folders import export, load, make
+
+CHANGE = re.compile(r"^```diff\n(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""A file, and lines of it: new ones begin with +, those that go with -, and those that show the place with a space."""
+
+
+def changes_of(heading: str) -> list[tuple[str, str]]:
+    """Return the files that an example changes, each with its lines."""
+    page = (PROJECT / "docs" / "extending.md").read_text(encoding="utf-8")
+    return CHANGE.findall(page.split(f"\n## {heading}\n")[1].split("\n## ")[0])
+
+
+def changed_copy(folder: Path, heading: str) -> Path:
+    """Copy the code into a folder, make the changes of an example there, and return the folder."""
+    ignored = shutil.ignore_patterns("__pycache__", "target", "logs", "dbt_packages")
+    for room in ("assets", "dbt_project"):
+        shutil.copytree(PROJECT / room, folder / room, ignore=ignored)
+    for name, lines in changes_of(heading):
+        file = folder / name
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        before, after = ("".join(re.findall(rf"^[{signs}](.*\n)", lines, re.MULTILINE)) for signs in (" -", " +"))
+        assert text.count(before) == 1 or not (text or before), f"{name} has not once:\n{before}"
+        file.write_text(text.replace(before, after) if text else after, encoding="utf-8")
+    return folder
+
+
+def answer_of(code: Path, script: str, *arguments: object) -> Any:
+    """Run a script with the copy of the code, and return what it prints as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        cwd=code,
+        env={**os.environ, "PYTHONPATH": f"{code}{os.pathsep}{PROJECT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+KEY = "0123456789abcdef" * 4
+READ_AGAIN = """
+import json, sys
+from pathlib import Path
+import duckdb
+from assets.sources.text.pseudonyms import give_key
+from assets.warehouse import create_raw_and_ops
+from tests.sources.folders import load
+
+code, folder, home = map(Path, sys.argv[1:4])
+with duckdb.connect(home, config={"threads": 1}) as con:
+    con.execute("set timezone = 'UTC'")
+    create_raw_and_ops(con)
+    give_key(con, sys.argv[4])
+    load(folder, con)
+    staged = (code / "dbt_project/models/staging/sacct/stg_sacct__records.sql").read_text()
+    staged = staged.replace("{{ source_table('raw', 'sacct') }}", "raw.sacct")
+    query = f"select cluster_id, source_path, job_id, group_name from ({staged}) order by all"
+    print(json.dumps(con.execute(query).fetchall()))
+"""
+
+
+def test_a_new_column_of_sacct_touches_three_files(tmp_path):
+    def records(first: int) -> list[dict[str, str | None]]:
+        jobs = [str(first), str(first + 1)]
+        return [
+            {"JobID": job, "JobIDRaw": job, "Group": group} for job, group in zip(jobs, ("physics", None), strict=True)
+        ]
+
+    def published(record: dict[str, str | None]) -> str:
+        (names, texts) = (line.split("|") for line in export([record]).splitlines())
+        return json.dumps({f"sacct.{name}": text for name, text in zip(names, texts, strict=True)})
+
+    odd = export(records(3)).replace("|train|", "|a|pipe|", 1)
+    folder = make(
+        tmp_path / "sources",
+        {
+            "plain/cluster.toml": "[quarantine]\nmax_share = 0.5\n",
+            "plain/sacct/by_lines.psv": export(records(1)).replace("\n", "\r\n"),
+            "plain/sacct/odd.psv": odd,
+            "plain/sacct/published.jsonl": "".join(f"{published(record)}\n" for record in records(5)),
+            "private/cluster.toml": 'privacy = "pseudonymous"\n',
+            "private/sacct/whole.psv": export(records(7)),
+        },
+    )
+    home = tmp_path / "home.duckdb"
+    with duckdb.connect(home, config={"threads": 1}) as con:
+        con.execute("set timezone = 'UTC'")
+        create_raw_and_ops(con)
+        give_key(con, KEY)
+        load(folder, con)
+
+    assert len(changes_of("A new column of sacct")) == 3
+    code = changed_copy(tmp_path / "code", "A new column of sacct")
+    *plain, hashed, nothing = answer_of(code, READ_AGAIN, code, folder, home, KEY)
+    assert plain == [
+        ["plain", f"plain/sacct/{file}", str(job), "physics" if job % 2 else None]
+        for file, first in (("by_lines.psv", 1), ("odd.psv", 3), ("published.jsonl", 5))
+        for job in (first, first + 1)
+    ]
+    assert nothing == ["private", "private/sacct/whole.psv", "8", None]
+    assert re.fullmatch(r"group-[0-9a-f]{12}", hashed[3])
