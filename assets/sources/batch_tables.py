@@ -70,7 +70,7 @@ line that names several nodes has a row for each. `has_no_year`: the year is tha
 TAKEN_FILES = TempTable("taken_files", {"file_id": "integer", "line_count": "bigint"})
 """For a `WholeFileReader`: the files that it has read, with the number of all their lines."""
 
-LEFT_LINES = TempTable("left_lines", {**_PLACE, "line": "varchar"})
+ODD_LINES = TempTable("odd_lines", {**_PLACE, "line": "varchar"})
 """For a `WholeFileReader`: those of their lines that are to be read by lines; no others of them are in `lines`."""
 
 TAKEN_LINES = TempTable("taken_lines", {**_PLACE, "line": "varchar"})

@@ -224,7 +224,7 @@ class WholeFileReader(Protocol):
     ) -> None:
         """Read what files of a cluster it can, given by `file_id`, and put them into `taken_files`.
 
-        The lines of the others are in `lines`, with what it puts into `left_lines`. The plan gives the outcomes of
+        The lines of the others are in `lines`, with what it puts into `odd_lines`. The plan gives the outcomes of
         both, but for the lines that are counted in `counted_skips`. After a failure there are no files, and all are
         read by lines. `copies` makes the clean copies of files that DuckDB cannot read where they are.
         """

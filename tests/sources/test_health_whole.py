@@ -214,10 +214,10 @@ def test_very_many_lines_without_json_send_a_file_to_the_reader_of_lines(tmp_pat
         f"{name}.json": text([*many(400), *[ODD_LINES[name]] * 60]) for name in ("text", "not an object inside")
     }
     assert sorted(read(tmp_path, monkeypatch, files)) == sorted(files)
-    monkeypatch.setattr(odd_lines, "MAX_LEFT_BYTES", 10)
+    monkeypatch.setattr(odd_lines, "MAX_ODD_BYTES", 10)
     assert read(tmp_path / "large", monkeypatch, files) == []
     monkeypatch.undo()
-    monkeypatch.setattr(odd_lines, "max_left_count", lambda line_count: 0.05 * line_count)
+    monkeypatch.setattr(odd_lines, "max_odd_count", lambda line_count: 0.05 * line_count)
     assert read(tmp_path / "many", monkeypatch, files) == []
 
 

@@ -178,13 +178,13 @@ def test_odd_lines_at_random_places(tmp_path, monkeypatch):
 
 
 def test_very_many_odd_lines_send_a_file_to_the_reader_of_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(odd_lines, "max_left_count", lambda line_count: 0.05 * line_count)
+    monkeypatch.setattr(odd_lines, "max_odd_count", lambda line_count: 0.05 * line_count)
     files: dict[str, str | bytes] = {
         "few.txt": text([*many(400), *["x"] * 15]),
         "many.txt": text([*many(400), *["x"] * 60]),
     }
     assert read(tmp_path, monkeypatch, files) == ["few.txt"]
-    monkeypatch.setattr(odd_lines, "MAX_LEFT_BYTES", 10)
+    monkeypatch.setattr(odd_lines, "MAX_ODD_BYTES", 10)
     assert read(tmp_path / "less", monkeypatch, files) == []
 
 

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.health import gcm_documents, gcm_records, nhc_records
-from assets.sources.health import unchanged_results as health_stretches
+from assets.sources.health import gcm_documents, gcm_records, nhc_records, unchanged_results
 from assets.sources.health import whole_files as health_whole
 from assets.sources.health.translations import TIMED_BY_FILE, TRANSLATIONS, recognise
 from assets.sources.reader import Batch, ReadingPlan, Step
@@ -85,7 +84,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         steps += nhc_records.result_steps(batch.cluster.settings.timezone)
     unfolded = batch.cluster.settings.health.unfolded
     return ReadingPlan(
-        prepare=[EMPTY_RESULTS, *steps, SETTLED_CLOCKS, IMPLAUSIBLE, *health_stretches.steps(unfolded), BAD_LINES],
+        prepare=[EMPTY_RESULTS, *steps, SETTLED_CLOCKS, IMPLAUSIBLE, *unchanged_results.steps(unfolded), BAD_LINES],
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined="from health_bad_lines",
@@ -113,8 +112,8 @@ last_days as (
         any_value(last_day) as last_day,
         min(first_line) filter (day_date >= last_day) as line_number,
         max(last_line) filter (day_date < last_day) as line_before
-    from (select *, {health_stretches.last_day("max(last_at) over (partition by file_id)")} as last_day from days)
-    group by file_id having coalesce(line_before - line_number, 0) < {health_stretches.MAX_LINES_BEHIND}
+    from (select *, {unchanged_results.last_day("max(last_at) over (partition by file_id)")} as last_day from days)
+    group by file_id having coalesce(line_before - line_number, 0) < {unchanged_results.MAX_LINES_BEHIND}
 ),
 behind as (
     select results.file_id, list(distinct results.line_number) as left_out
@@ -181,7 +180,7 @@ select
     case when observed_at = stretches.last_at then stretches.first_at end as unchanged_since, dated_by_file_at
 from health_results as results
 left join health_stretches as stretches
-    on stretches.file_id = results.file_id and {health_stretches.IS_OF_STRETCH}
+    on stretches.file_id = results.file_id and {unchanged_results.IS_OF_STRETCH}
 anti join health_unchanged as unchanged
     on unchanged.file_id = results.file_id and unchanged.line_number = results.line_number
 anti join health_bad_lines as bad on bad.file_id = results.file_id and bad.line_number = results.line_number

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from assets.sources.batch_tables import LEFT_LINES
+from assets.sources.batch_tables import ODD_LINES
 from assets.sources.database_settings import one_thread
-from assets.sources.health import gcm_records
-from assets.sources.health import unchanged_results as health_stretches
+from assets.sources.health import gcm_records, unchanged_results
 from assets.sources.intake.read.lines import CHUNK, is_compressed
 from assets.sources.intake.read.object_lines import MAX_OBJECT_BYTES
-from assets.sources.intake.read.odd_lines import BlockOfLines, LeftLines, max_left_count, see_lines
+from assets.sources.intake.read.odd_lines import BlockOfLines, OddLines, max_odd_count, scan_lines
 from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
@@ -59,7 +58,7 @@ TAKEN = TempTable(
 left to be read by lines."""
 
 SCANNED = TempTable(
-    "scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint", "max_left_count": "double"}
+    "scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint", "max_odd_count": "double"}
 )
 
 KEPT = f"""
@@ -139,7 +138,7 @@ files as (
         scanned_files.file_id,
         found.last_day,
         case
-            when coalesce(line_before - last_day_line, 0) < {health_stretches.MAX_LINES_BEHIND} then last_day_line
+            when coalesce(line_before - last_day_line, 0) < {unchanged_results.MAX_LINES_BEHIND} then last_day_line
         end as last_day_line
     from (
         select
@@ -151,15 +150,15 @@ files as (
             min(first_line) filter (day_date >= last_day) as last_day_line,
             max(last_line) filter (day_date < last_day) as line_before
         from (
-            select *, {health_stretches.last_day("max(last_at) over (partition by file_index)")} as last_day from days
+            select *, {unchanged_results.last_day("max(last_at) over (partition by file_index)")} as last_day from days
         )
         group by file_index
     ) as found
     inner join scanned_files on scanned_files.file_index = found.file_index
-    where scanned_files.line_count - found.good_count <= scanned_files.max_left_count
+    where scanned_files.line_count - found.good_count <= scanned_files.max_odd_count
         and found.last_line - found.first_line + 1 = scanned_files.line_count
 ),
-stretches as ({health_stretches.stretches("results where is_good", "file_index", unfolded)})
+stretches as ({unchanged_results.stretches("results where is_good", "file_index", unfolded)})
 select
     files.file_id,
     results.line_in_scan - files.first_line + 1 as line_number,
@@ -175,11 +174,11 @@ select
     case when results.observed_at = stretches.last_at then stretches.first_at end as unchanged_since,
     files.last_day,
     files.last_day_line - files.first_line + 1 as last_day_line,
-    results.is_good and coalesce({health_stretches.IS_INSIDE}, false) as is_inside,
+    results.is_good and coalesce({unchanged_results.IS_INSIDE}, false) as is_inside,
     not results.is_good as is_left
 from results
 inner join files on files.file_index = results.file_index
-left join stretches on stretches.file_index = results.file_index and {health_stretches.IS_OF_STRETCH}
+left join stretches on stretches.file_index = results.file_index and {unchanged_results.IS_OF_STRETCH}
 where not is_inside or (results.line_in_scan > files.last_day_line and results.observed_at::date < files.last_day)"""
 
 
@@ -202,7 +201,7 @@ class _Log:
 
     path: Path
     line_count: int
-    left: LeftLines = field(default_factory=LeftLines)
+    odd: OddLines = field(default_factory=OddLines)
     """Lines without braces around them, in whose places `path` has empty objects; then also what the scan leaves."""
 
 
@@ -251,12 +250,12 @@ def _look_at(file_id: int, file: SourceFile, copies: Copies) -> _Log | None:
 def _objects_alone(path: Path, objects: Path) -> _Log | None:
     """Find where a file, or its copy, has an object in each line; None if it must be read by lines."""
     with open_regular(path) as stream:
-        seen = see_lines(stream, _without_braces)
-    if seen is None:
+        scanned = scan_lines(stream, _without_braces)
+    if scanned is None:
         return None
-    if seen.spans:
-        seen.copy_without(path, b"{}", objects)
-    return _Log(objects if seen.spans else path, seen.line_count, seen.left)
+    if scanned.spans:
+        scanned.copy_without(path, b"{}", objects)
+    return _Log(objects if scanned.spans else path, scanned.line_count, scanned.odd)
 
 
 def _without_braces(block: BlockOfLines) -> Iterable[int] | None:
@@ -270,7 +269,7 @@ def _without_braces(block: BlockOfLines) -> Iterable[int] | None:
 
 
 def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -> None:
-    rows = [(file_id, log.line_count, max_left_count(log.line_count)) for file_id, log in logs.items()]
+    rows = [(file_id, log.line_count, max_odd_count(log.line_count)) for file_id, log in logs.items()]
     SCANNED.fill(con, [(index, *row) for index, row in enumerate(rows)])
     # Lines are numbered while they are scanned. One thread keeps their order without being told to.
     with one_thread(con):
@@ -282,29 +281,29 @@ def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -
 
 
 def _leave(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log]) -> None:
-    """Fill `left_lines`, and give up files of which a record would have to be left."""
+    """Fill `odd_lines`, and give up files of which a record would have to be left."""
     found = con.execute("select file_id, list(line_number) from health_whole where is_left group by all").fetchall()
     for file_id, numbers in found:
-        _add_left_lines(logs[file_id], numbers)
-    left = {file_id: logs[file_id].left for file_id, _ in found}
-    LEFT_LINES.fill(con, [(file_id, *line) for file_id, lines in left.items() for line in lines.texts.items()])
+        _add_odd_lines(logs[file_id], numbers)
+    odd = {file_id: logs[file_id].odd for file_id, _ in found}
+    ODD_LINES.fill(con, [(file_id, *line) for file_id, lines in odd.items() for line in lines.texts.items()])
     con.execute(
         """
         create or replace temp table health_given_up as
-        select distinct file_id from left_lines
+        select distinct file_id from odd_lines
         where case when line[1] in ('{', '[') then json_valid(line) else false end
         union
         select unnest($too_many)
         """,
-        {"too_many": [file_id for file_id, lines in left.items() if lines.are_too_many(logs[file_id].line_count)]},
+        {"too_many": [file_id for file_id, lines in odd.items() if lines.are_too_many(logs[file_id].line_count)]},
     )
-    for table in ("health_whole", "left_lines"):
+    for table in ("health_whole", "odd_lines"):
         con.execute(f"delete from {table} where file_id in (from health_given_up)")
 
 
-def _add_left_lines(log: _Log, numbers: Sequence[int]) -> None:
+def _add_odd_lines(log: _Log, numbers: Sequence[int]) -> None:
     """Read lines of a file that the scan leaves, until there are too many."""
-    wanted = sorted(set(numbers) - log.left.texts.keys())
+    wanted = sorted(set(numbers) - log.odd.texts.keys())
     before = 0
     with open_regular(log.path) as stream:
         for block in blocks_of_lines(stream, CHUNK):
@@ -312,7 +311,7 @@ def _add_left_lines(log: _Log, numbers: Sequence[int]) -> None:
             inside = wanted[bisect_right(wanted, before) : bisect_right(wanted, before + count)]
             lines = block.split(b"\n") if inside else []
             for number in inside:
-                log.left.add(number, lines[number - before - 1])
+                log.odd.add(number, lines[number - before - 1])
             before += count
-            if log.left.are_too_many(log.line_count):
+            if log.odd.are_too_many(log.line_count):
                 return

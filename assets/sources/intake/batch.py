@@ -12,8 +12,8 @@ from assets.sources.batch_tables import (
     COUNTED_SKIPS,
     EARLIER_SKIPS,
     FILE_LINES,
-    LEFT_LINES,
     LOADED_LINES,
+    ODD_LINES,
     QUARANTINED_LINES,
     SKIPPED_LINES,
     STATED_TIMES,
@@ -195,7 +195,7 @@ def take_whole_files(
     for table in (
         TAKEN_FILES,
         TAKEN_LINES,
-        LEFT_LINES,
+        ODD_LINES,
         COUNTED_SKIPS,
         EARLIER_SKIPS,
         STATED_TIMES,

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, LEFT_LINES, TRANSLATED_ASIDE
+from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, ODD_LINES, TRANSLATED_ASIDE
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.isolating import READER_ERROR, Aside
 from assets.sources.intake.read.clean_text import BAD_BYTES, NOT_TEXT_LINES
@@ -25,7 +25,7 @@ MAX_BATCH_BYTES = 256 * 1024 * 1024
 MAX_BATCH_FILES = 2000
 TYPICAL_COMPRESSION = 10
 
-LINES_OF_BATCH = f"{NUMBERED_LINES} union all from left_lines"
+LINES_OF_BATCH = f"{NUMBERED_LINES} union all from odd_lines"
 CUT_LINES = "line_too_long"
 """Beside the files in which a line was cut off, in `ops.files.warnings`."""
 LINE_TOO_LONG = (
@@ -78,7 +78,7 @@ def read_batch_lines(
     copies
         Where clean copies of files are made; those of files that are read by lines are removed again.
     taken
-        Ids of files that are read as a whole: of these `lines` has what is in `left_lines`.
+        Ids of files that are read as a whole: of these `lines` has what is in `odd_lines`.
     """
     made, aside = _copies_of(cluster, reader, files, copies, taken)
     cut = {file_id for file_id, copy in made.items() if copy.is_cut}
@@ -97,7 +97,7 @@ def read_batch_lines(
         wrong = SourceError(names, f"cannot be read as lines ({first_line})", "Look for a line of many megabytes.")
         raise SourceErrors([wrong]) from None
     if not taken:
-        LEFT_LINES.create(con)
+        ODD_LINES.create(con)
     con.execute(f"create or replace temp view lines as {LINES_OF_BATCH}")
     for file_id in paths.keys() & made.keys():
         paths[file_id].unlink()

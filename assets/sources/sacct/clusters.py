@@ -56,6 +56,6 @@ def _set_aside(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings, files: 
         """
         insert into sacct_aside_in_files
         select *, 'other_cluster' from sacct_of_others
-        semi join taken_files using (file_id) anti join left_lines using (file_id, line_number)
+        semi join taken_files using (file_id) anti join odd_lines using (file_id, line_number)
         """
     )

@@ -147,10 +147,10 @@ def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
     ((is_any_lost,),) = con.execute(
         """
         select coalesce(sum(line_count), 0)
-            > (select count(*) from left_lines) + (select count(*) from sacct_aside_in_files)
+            > (select count(*) from odd_lines) + (select count(*) from sacct_aside_in_files)
             + (
                 select count(*) from loaded_lines
-                semi join taken_files using (file_id) anti join left_lines using (file_id, line_number)
+                semi join taken_files using (file_id) anti join odd_lines using (file_id, line_number)
             )
         from taken_files
         """

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from assets.sources.batch_tables import LEFT_LINES
+from assets.sources.batch_tables import ODD_LINES
 from assets.sources.intake.read.clean_text import REPLACEMENT
-from assets.sources.intake.read.odd_lines import BlockOfLines, see_lines
+from assets.sources.intake.read.odd_lines import BlockOfLines, scan_lines
 from assets.sources.regular import open_regular
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.distinct_values import SEEN_IN_FILES, seen_in
@@ -52,13 +52,13 @@ class Export:
     layout: Layout
     line_count: int
     """Lines below the header."""
-    left: Mapping[int, str | None] = field(default_factory=dict)
+    odd: Mapping[int, str | None] = field(default_factory=dict)
     """The header and the odd lines by their numbers, if there are odd lines: `path` has nothing in their places."""
 
     @property
     def record_count(self) -> int:
         """Lines that should give a record each."""
-        return self.line_count - max(0, len(self.left) - 1)
+        return self.line_count - max(0, len(self.odd) - 1)
 
 
 def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
@@ -85,14 +85,14 @@ def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
             is_second_header = any(header_layout(block[place].decode("utf-8", "replace")) for place in places)
             return None if is_second_header else sorted(places)
 
-        seen = see_lines(stream, odd, lines_before=1)
-    if seen is None:
+        scanned = scan_lines(stream, odd, lines_before=1)
+    if scanned is None:
         return None
-    if not seen.spans:
-        return Export(file_id, path, layout, seen.line_count)
-    seen.copy_without(path, delimiter * delimiters, regular)
-    seen.left.add(1, header.removesuffix(b"\n"))
-    return Export(file_id, regular, layout, seen.line_count, seen.left.texts)
+    if not scanned.spans:
+        return Export(file_id, path, layout, scanned.line_count)
+    scanned.copy_without(path, delimiter * delimiters, regular)
+    scanned.odd.add(1, header.removesuffix(b"\n"))
+    return Export(file_id, regular, layout, scanned.line_count, scanned.odd.texts)
 
 
 def take(
@@ -130,7 +130,7 @@ def _look_at_readable(file_id: int, file: SourceFile, copies: Copies) -> Export 
     export = look_at(file_id, path, regular)
     if export is None:
         regular.unlink(missing_ok=True)
-    elif export.left and not file.is_plain:
+    elif export.odd and not file.is_plain:
         path.unlink()
     return export
 
@@ -161,12 +161,12 @@ def _note(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> None:
         "insert into taken_files select unnest($file_ids), unnest($counts) + 1",
         {"file_ids": [e.file_id for e in exports], "counts": [e.line_count for e in exports]},
     )
-    LEFT_LINES.fill(con, [(export.file_id, *line) for export in exports for line in export.left.items()])
+    ODD_LINES.fill(con, [(export.file_id, *line) for export in exports for line in export.odd.items()])
     con.execute("insert into sacct_seen_in_files by name select * exclude (record_counts, others) from sacct_seen_now")
     con.execute(
         """
         insert into sacct_aside_in_files
-        select file_id, 1, 'header' from taken_files anti join left_lines using (file_id)
+        select file_id, 1, 'header' from taken_files anti join odd_lines using (file_id)
         union all
         select unnest(others, recursive := true) from sacct_seen_now
         """
@@ -227,5 +227,5 @@ def _numbered(exports: list[Export], options: str = STRICT) -> str:
             )
         ) as scan
         inner join (values {places}) as exports (place, file_id, lines_before) on exports.place = scan.place
-        {f"where {job} is not null" if any(export.left for export in exports) else ""}
+        {f"where {job} is not null" if any(export.odd for export in exports) else ""}
     """

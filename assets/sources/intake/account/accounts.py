@@ -49,7 +49,7 @@ def _prove_named_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
         from (
             select file_id, unnest(range(1, line_count + 1)) as line_number
             from taken_files anti join counted_skips using (file_id)
-        ) anti join left_lines using (file_id, line_number)
+        ) anti join odd_lines using (file_id, line_number)
     ) as lines"""
     fingerprint_query = "select count(*), sum(hash(file_id, line_number)::hugeint) from"
     (lines_print,), (outcomes_print,) = (

@@ -15,23 +15,23 @@ import numpy as np
 
 from assets.sources.regular import blocks_of_lines, open_regular
 
-MAX_LEFT_BYTES = 32 * 1024 * 1024
+MAX_ODD_BYTES = 32 * 1024 * 1024
 """Odd lines are held in memory. A file with more is read by lines."""
 BLOCK = 128 * 1024
 """What is looked at together: the memory of larger blocks goes back to the system each time."""
 _NEWLINE = 10
 
 
-def max_left_count(line_count: int) -> float:
+def max_odd_count(line_count: int) -> float:
     """Return how many lines of a file may be odd; with more, reading it in two ways gains nothing.
 
-    >>> max_left_count(100_000)
+    >>> max_odd_count(100_000)
     5000.0
     """
     return max(1000, 0.05 * line_count)
 
 
-class LeftLines:
+class OddLines:
     """Lines of one file by their numbers, without BOM; blank ones are None, as `lines` has them."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class LeftLines:
 
     def are_too_many(self, line_count: int) -> bool:
         """Tell whether the whole file has to be read by lines; so far it has `line_count` of them."""
-        return len(self.texts) > max_left_count(line_count) or self._bytes > MAX_LEFT_BYTES
+        return len(self.texts) > max_odd_count(line_count) or self._bytes > MAX_ODD_BYTES
 
 
 class BlockOfLines:
@@ -89,12 +89,11 @@ class BlockOfLines:
 
 
 @dataclass(frozen=True)
-class SeenLines:
+class ScannedLines:
     """What one pass over the lines of a file found."""
 
     line_count: int
-    left: LeftLines
-    """The odd ones."""
+    odd: OddLines
     spans: Sequence[tuple[int, int]]
     """Where the odd lines begin and end in the file."""
     end: int
@@ -117,10 +116,10 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
         size -= len(piece)
 
 
-def see_lines(
+def scan_lines(
     stream: BinaryIO, find_odd: Callable[[BlockOfLines], Iterable[int] | None], lines_before: int = 0
-) -> SeenLines | None:
-    """Look at all lines that follow in a file; None if it must be read by lines.
+) -> ScannedLines | None:
+    """Find the odd lines among all that follow in a file; None if it must be read by lines.
 
     That is where lines end at carriage returns too, or very many are odd.
 
@@ -133,7 +132,7 @@ def see_lines(
     lines_before
         How many lines of the file were read.
     """
-    left, count, position = LeftLines(), lines_before, stream.tell()
+    odd_lines, count, position = OddLines(), lines_before, stream.tell()
     spans: list[tuple[int, int]] = []
     for text in blocks_of_lines(stream, BLOCK):
         block = BlockOfLines(text)
@@ -141,9 +140,9 @@ def see_lines(
         if odd is None:
             return None
         for place in odd:
-            left.add(count + place + 1, block[place])
+            odd_lines.add(count + place + 1, block[place])
             spans.append((position + int(block.starts[place]), position + int(block.ends[place])))
         count, position = count + len(block.ends), position + len(text)
-        if left.are_too_many(count):
+        if odd_lines.are_too_many(count):
             return None
-    return SeenLines(count - lines_before, left, spans, position)
+    return ScannedLines(count - lines_before, odd_lines, spans, position)
