@@ -47,10 +47,6 @@ class SimulatedRuns:
     wallclock_days: NDArray[np.float64]
     interruption_count: NDArray[np.int64]
 
-    def probability_at_least(self, target: float) -> float:
-        """Return the share of runs whose ETTR reached the target."""
-        return float(np.mean(self.ettr >= target))
-
 
 def simulate_runs(
     failures_per_day: ArrayLike,

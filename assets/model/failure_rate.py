@@ -17,7 +17,6 @@ CONFIDENCE_LEVEL = 0.90
 GARWOOD = "garwood"
 GARWOOD_UPPER_LIMIT = "garwood_upper_limit"
 GARWOOD_DISPERSED = "garwood_dispersed"
-GAMMA_PAPER = "gamma_paper"
 NO_EXPOSURE = "no_exposure"
 
 
@@ -164,53 +163,6 @@ def dispersed_interval(
         [~known, count == 0, is_plain], [NO_EXPOSURE, GARWOOD_UPPER_LIMIT, GARWOOD], default=GARWOOD_DISPERSED
     )
     return RateInterval(count, time, count / np.where(known, time, np.nan), low, high, confidence_level, method, phi)
-
-
-def gamma_interval_paper(
-    event_count: ArrayLike, exposure: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL
-) -> RateInterval:
-    """Estimate rates with quantiles of Gamma(k, T), the paper's way: to stand beside its figures and nowhere else.
-
-    Parameters
-    ----------
-    event_count, exposure, confidence_level
-        As in `garwood_interval`.
-
-    Returns
-    -------
-    RateInterval
-        Per unit of exposure; limits are `nan` with k = 0, where Gamma(0, T) does not exist.
-
-    Raises
-    ------
-    ValueError
-        As in `garwood_interval`.
-
-    Notes
-    -----
-    ``low = gammaincinv(k, a/2) / T`` and ``high = gammaincinv(k, 1 - a/2) / T``.
-
-    Limitations: the coverage is always too low, and much too low with few events. The upper limit lacks the event that
-    Garwood's k + 1 adds; where three events are expected it covers the truth in 77% of cases instead of 90%.
-
-    References
-    ----------
-    Kokolis et al., "Revisiting Reliability in Large-Scale Machine Learning Research Clusters", HPCA 2025.
-
-    Examples
-    --------
-    >>> rate = gamma_interval_paper(5, 1.0)
-    >>> print(f"[{rate.low:.3f}, {rate.high:.3f}]")
-    [1.970, 9.154]
-    """
-    count, time = _whole(event_count, exposure, confidence_level)
-    tail = (1.0 - confidence_level) / 2.0
-    known = np.isfinite(count) & (time > 0)
-    divisor = np.where(known, time, np.nan)
-    shape = np.where(count > 0, count, np.nan)
-    low, high = special.gammaincinv(shape, tail) / divisor, special.gammaincinv(shape, 1.0 - tail) / divisor
-    method = np.where(known, GAMMA_PAPER, NO_EXPOSURE)
-    return RateInterval(count, time, count / divisor, low, high, confidence_level, method)
 
 
 def _whole(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assets.model.failure_rate import GARWOOD_UPPER_LIMIT, NO_EXPOSURE, gamma_interval_paper, garwood_interval
+from assets.model.failure_rate import GARWOOD_UPPER_LIMIT, NO_EXPOSURE, garwood_interval
 
 
 def test_golden_of_garwood_90_with_five_events():
@@ -76,17 +76,3 @@ def test_garwood_is_within_two_points_of_nominal_with_many_events():
     rng = np.random.default_rng(7)
     rate = garwood_interval(rng.poisson(400.0, 20_000), 1.0)
     assert ((rate.low <= 400.0) & (rate.high >= 400.0)).mean() == pytest.approx(0.90, abs=0.02)
-
-
-def test_gamma_quantiles_of_the_paper_cover_77_percent_at_three_expected_events():
-    counts = np.arange(60)
-    limits = gamma_interval_paper(counts, 1.0)
-    covered = (limits.low <= 3.0) & (limits.high >= 3.0)
-    assert stats.poisson.pmf(counts[covered], 3.0).sum() == pytest.approx(0.77, abs=0.005)
-
-
-def test_gamma_quantiles_of_the_paper_agree_with_scipy_and_do_not_exist_without_events():
-    limits = gamma_interval_paper([12, 0], 40.0)
-    assert limits.low[0] == pytest.approx(stats.gamma.ppf(0.05, 12, scale=1 / 40))
-    assert limits.high[0] == pytest.approx(stats.gamma.ppf(0.95, 12, scale=1 / 40))
-    assert np.isnan([limits.low[1], limits.high[1]]).all()

@@ -6,13 +6,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assets.model.failure_rate import GARWOOD, GARWOOD_DISPERSED, GARWOOD_UPPER_LIMIT, NO_EXPOSURE, garwood_interval
-from assets.model.incident_counts import count_incidents, incident_interval, weighted_interval
+from assets.model.failure_rate import (
+    CONFIDENCE_LEVEL,
+    GARWOOD,
+    GARWOOD_DISPERSED,
+    GARWOOD_UPPER_LIMIT,
+    NO_EXPOSURE,
+    garwood_interval,
+)
+from assets.model.incident_counts import count_incidents, weighted_interval
+
+
+def interval(w, m, exposure, parameter_variance=0.0, level=CONFIDENCE_LEVEL):
+    """Limits of the rate of failed attempts of one population, incident by incident."""
+    counts = count_incidents(np.zeros(len(w), dtype=int), w, m, group_count=1)
+    return weighted_interval(counts.attempt_count[0], counts.attempt_variance[0] + parameter_variance, exposure, level)
 
 
 @given(st.integers(0, 400), st.floats(1e-3, 1e6), st.floats(0.5, 0.999))
 def test_certain_failures_one_by_one_have_garwoods_limits(count, exposure, level):
-    found = incident_interval(np.ones(count), np.ones(count), exposure, confidence_level=level)
+    found = interval(np.ones(count), np.ones(count), exposure, level=level)
     plain = garwood_interval(count, exposure, level)
     assert (found.value, found.low, found.high) == (plain.value, plain.low, plain.high)
     assert found.method == plain.method == (GARWOOD if count else GARWOOD_UPPER_LIMIT)
@@ -20,7 +33,7 @@ def test_certain_failures_one_by_one_have_garwoods_limits(count, exposure, level
 
 def test_certain_incidents_have_the_dispersion_of_a_compound_poisson_count():
     """Incidents of 1, 2 and 5 attempts: k = 8, sum m^2 = 30, phi = 3.75."""
-    found = incident_interval([1.0, 1.0, 1.0], [1, 2, 5], 100.0)
+    found = interval([1.0, 1.0, 1.0], [1, 2, 5], 100.0)
     assert found.dispersion == pytest.approx(30 / 8)
     assert found.value == pytest.approx(0.08)
     assert found.low == pytest.approx(stats.chi2.ppf(0.05, 2 * 8 / 3.75) / 2 * 3.75 / 100)
@@ -38,13 +51,13 @@ def test_doubtful_incidents_count_with_their_probability_and_widen_the_limits():
     assert counts.attempt_variance[0] == pytest.approx(3.6875)
     assert counts.incident_count[0] == pytest.approx(2.5)
     assert counts.incident_variance[0] == pytest.approx(2.75)
-    found = incident_interval([1.0, 1.0, 0.5], [1, 1, 1.5], 10.0)
+    found = interval([1.0, 1.0, 0.5], [1, 1, 1.5], 10.0)
     assert found.event_count == pytest.approx(2.75)
     assert found.dispersion == pytest.approx(3.6875 / 2.75)
 
 
 def test_the_variance_of_the_parameters_is_added():
-    plain, wider = (incident_interval(np.ones(12), np.ones(12), 1.0, variance) for variance in (0.0, 6.0))
+    plain, wider = (interval(np.ones(12), np.ones(12), 1.0, variance) for variance in (0.0, 6.0))
     assert wider.dispersion == pytest.approx(1.5)
     assert wider.value == plain.value
     assert wider.low < plain.low and wider.high > plain.high
@@ -57,7 +70,7 @@ def test_groups_get_the_limits_that_each_would_get_alone():
     counts = count_incidents(group, w, m, group_count=6)
     found = weighted_interval(counts.attempt_count, counts.attempt_variance, node_days)
     for at in range(6):
-        alone = incident_interval(w[group == at], m[group == at], node_days[at])
+        alone = interval(w[group == at], m[group == at], node_days[at])
         assert (found.low[at], found.high[at]) == pytest.approx((alone.low, alone.high), nan_ok=True)
     assert found.method.tolist()[2] == NO_EXPOSURE
     assert found.method.tolist()[5] == GARWOOD_UPPER_LIMIT

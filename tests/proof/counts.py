@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
 
 from assets.model.coincidence import Share, binomial_share, chance_of_coincidence
 from assets.model.ettr_simulation import simulate_runs
-from assets.model.failure_rate import RateInterval, gamma_interval_paper, garwood_interval
+from assets.model.failure_rate import RateInterval, garwood_interval
 from assets.model.mean_ratio import mean_ratio_interval
 from assets.model.mttf import mttf_at_scale, mttf_from_runtime
 from assets.model.prediction import prediction_interval
@@ -26,6 +29,17 @@ SIZES = np.array([0.55, 0.25, 0.12, 0.06, 0.02])
 FAILED_SIZES = SIZES * np.array([0.5, 0.8, 1.5, 2.0, 4.0]) / np.dot(SIZES, [0.5, 0.8, 1.5, 2.0, 4.0])
 CHANCE = np.array([0.001, 0.002, 0.005, 0.012, 0.03])
 """Probability that an attempt of the size sees an event by chance."""
+
+
+def gamma_interval_paper(event_count: ArrayLike, exposure: float) -> RateInterval:
+    """Estimate rates with quantiles of Gamma(k, T), as the paper does; there are none of no event.
+
+    The upper limit lacks the event that Garwood's k + 1 adds, so that few events are covered much too rarely.
+    """
+    count = np.asarray(event_count, dtype=float)
+    shape = np.where(count > 0, count, np.nan)
+    low, high = (special.gammaincinv(shape, tail) / exposure for tail in (0.05, 0.95))
+    return replace(garwood_interval(count, exposure), low=low, high=high)
 
 
 def rate_of(expected: float, interval: Callable[..., RateInterval]) -> Run:
