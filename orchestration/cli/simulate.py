@@ -29,8 +29,7 @@ def simulate(  # noqa: PLR0917
         str,
         typer.Argument(
             help="What to simulate: **rsc1** (2,000 nodes, 334 days), **rsc2** (1,000 nodes, 334 days), **demo** "
-            "(two small clusters, 90 days), or one of them that is harder to read: **rsc2-default**, "
-            "**rsc2-hard**, **demo-default**, **demo-hard**.",
+            "(two small clusters, 90 days).",
             autocompletion=complete_profiles,
         ),
     ],

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.simulation import simulate
+from assets.simulation.clusters import read_cluster
+from assets.simulation.profiles import Profile
 from orchestration.home import Home
 from tests.conftest import refresh
 from tests.recovery.comparison import Comparison, compare
+from tests.recovery.harder import harder
 
 CLUSTERS = ("demo-llm", "demo-vision")
 """The clusters of the default month; each has its tests."""
@@ -27,7 +30,8 @@ class Month:
     seed: int = 1
 
 
-LEVELS = ("rsc2", "rsc2-default", "rsc2-hard")
+RSC2 = read_cluster("rsc2")
+LEVELS = (RSC2, harder(RSC2, "default"), harder(RSC2, "hard"))
 """One cluster three times, from easy to hard to read."""
 
 
@@ -69,10 +73,10 @@ def recover_levels(levels: Levels, home: Home) -> list[Comparison]:
     for profile in LEVELS:
         _simulate(profile, levels, home)
     refresh(home)
-    return [compare(home.published_file, home.root / "truth" / profile) for profile in LEVELS]
+    return [compare(home.published_file, home.root / "truth" / profile.cluster_id) for profile in LEVELS]
 
 
-def _simulate(profile: str, size: Month | Levels, home: Home) -> None:
+def _simulate(profile: str | Profile, size: Month | Levels, home: Home) -> None:
     simulate(
         profile,
         home.root,

@@ -17,12 +17,7 @@ from assets.simulation.profiles import Profile
 from assets.simulation.states import STATES
 from orchestration.home import PROJECT, code_version
 
-INDEX = """
-[profiles]
-tiny = ["tiny"]
-[variants]
-[difficulties]
-"""
+INDEX = 'tiny = ["tiny"]'
 TINY = """
 timezone = "UTC"
 first_day = 2026-01-05
@@ -164,7 +159,7 @@ def test_a_mistake_in_a_file_is_named_with_its_place(tmp_path: Path, old: str, n
 
 
 def test_an_unknown_cluster_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown cluster 'rsc9'; there are: demo-default, .*, rsc2-hard"):
+    with pytest.raises(ValueError, match=r"unknown cluster 'rsc9'; there are: demo-llm, .*, rsc2"):
         read_cluster("rsc9")
 
 

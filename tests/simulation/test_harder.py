@@ -18,22 +18,23 @@ from assets.simulation.profiles import DAY, HOUR, Burst, Lemon
 from assets.simulation.rate_changes import rate_changes
 from assets.simulation.states import ALARM, FAILED
 from assets.simulation.window import has_any_evidence
+from tests.recovery.harder import harder
 from tests.simulation.simulated import Simulated, epoch
 from tests.simulation.small_ledger import SmallLedger, site
 
 DAYS = 65
+DEMO = read_cluster("demo-llm")
+HARD = harder(DEMO, "hard")
 
 
 @pytest.fixture(scope="module")
 def hard(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
-    return Simulated(simulate("demo-hard", tmp_path_factory.mktemp("hard"), days=DAYS).clusters[0])
+    return Simulated(simulate(HARD, tmp_path_factory.mktemp("hard"), days=DAYS).clusters[0])
 
 
-@pytest.mark.parametrize(
-    ("profile", "share"), [pytest.param("demo-default", 0.003, marks=pytest.mark.slow), ("demo-hard", 0.01)]
-)
-def test_so_many_completed_attempts_have_evidence(profile: str, share: float, tmp_path: Path) -> None:
-    planted = simulate(profile, tmp_path).clusters[0].planted
+@pytest.mark.parametrize(("level", "share"), [pytest.param("default", 0.003, marks=pytest.mark.slow), ("hard", 0.01)])
+def test_so_many_completed_attempts_have_evidence(level: str, share: float, tmp_path: Path) -> None:
+    planted = simulate(harder(DEMO, level), tmp_path).clusters[0].planted
     # About 18,000 attempts complete: the simulation's own error is a tenth, and a kernel line before a check adds some.
     assert planted["completed_share_with_evidence"] == pytest.approx(share, rel=0.3)
 
@@ -54,7 +55,7 @@ def test_some_checks_log_only_failures(hard: Simulated) -> None:
     results: dict[str, set[int]] = defaultdict(set)
     for row in hard.health():
         results[row["health_check"]].add(row["result"])
-    for check in read_cluster("demo-hard").logs.failure_only_checks:
+    for check in HARD.logs.failure_only_checks:
         assert results[check] == {2}, check
     assert results["mounted directory"] >= {0, 2}
 

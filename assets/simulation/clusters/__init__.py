@@ -1,4 +1,4 @@
-"""The clusters that can be simulated: two like the paper's, two small ones, and variants that are harder to read.
+"""The clusters that can be simulated: two like the paper's, and two small ones.
 
 Each cluster is a TOML file. `profiles.toml` lists the profiles of `faultline simulate`; `reading.py` reads the files.
 """

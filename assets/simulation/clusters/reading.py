@@ -21,7 +21,6 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from assets.simulation.harder import Difficulty, harder
 from assets.simulation.profiles import Profile
 
 FOLDER = Path(__file__).parent
@@ -71,26 +70,9 @@ class LemonGroup:
         ]
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A cluster of another file, and the name of what makes its logs harder to read."""
-
-    cluster: str
-    difficulty: str
-
-
-@dataclass(frozen=True)
-class Profiles:
-    """The content of `profiles.toml`: the clusters of each profile, the variants, and the difficulties by name."""
-
-    profiles: dict[str, tuple[str, ...]]
-    variants: dict[str, Variant]
-    difficulties: dict[str, Difficulty]
-
-
 def profile_names() -> list[str]:
     """Give the names of all profiles."""
-    return sorted(_read_profiles().profiles)
+    return sorted(_read_table(PROFILES_FILE, FOLDER))
 
 
 def read_profile(name: str) -> tuple[Profile, ...]:
@@ -101,14 +83,14 @@ def read_profile(name: str) -> tuple[Profile, ...]:
     ValueError
         For an unknown profile.
     """
-    profiles = _read_profiles().profiles
+    profiles = _read_table(PROFILES_FILE, FOLDER)
     if name not in profiles:
         raise ValueError(f"unknown profile '{name}'; there are: {', '.join(sorted(profiles))}")
     return tuple(read_cluster(cluster_id) for cluster_id in profiles[name])
 
 
 def read_cluster(cluster_id: str, folder: Path = FOLDER) -> Profile:
-    """Read one cluster, which may be a variant of another.
+    """Read one cluster.
 
     Raises
     ------
@@ -116,22 +98,15 @@ def read_cluster(cluster_id: str, folder: Path = FOLDER) -> Profile:
         For an unknown cluster, or when its file has an unknown key, lacks one, or has a value of the wrong type. The
         message names the place.
     """
-    found = _read_profiles(folder)
-    known = sorted({name for clusters in found.profiles.values() for name in clusters})
+    known = sorted({name for clusters in _read_table(PROFILES_FILE, folder).values() for name in clusters})
     if cluster_id not in known:
         raise ValueError(f"unknown cluster '{cluster_id}'; there are: {', '.join(known)}")
-    if variant := found.variants.get(cluster_id):
-        return harder(read_cluster(variant.cluster, folder), cluster_id, found.difficulties[variant.difficulty])
     table = _read_table(cluster_id, folder)
     table["lemons"] = [lemon for row in table.get("lemons", []) for lemon in _lemons(row, cluster_id)]
     table["bursts"] = [_with_lemons(row, table["lemons"]) for row in table.get("bursts", [])]
     for key in ("shared_faults", "maintenance"):
         table[key] = [event for row in table.get(key, []) for event in _events(row, f"{cluster_id}.toml: {key}")]
     return _build(Profile, table | {"cluster_id": cluster_id}, f"{cluster_id}.toml")
-
-
-def _read_profiles(folder: Path = FOLDER) -> Profiles:
-    return _build(Profiles, _read_table(PROFILES_FILE, folder), f"{PROFILES_FILE}.toml")
 
 
 def _read_table(name: str, folder: Path) -> Table:

@@ -40,15 +40,42 @@ class Difficulty:
     accounting_lacks_hours: float
 
 
+DIFFICULTIES = {
+    "default": Difficulty(
+        completed_share=0.003,
+        failure_only_checks=("check pci", "service status"),
+        one_gpu_share=0.1,
+        month_variation=0.3,
+        shared_fault_copies=4,
+        accounting_skips_days=5.0,
+        accounting_lacks_hours=12.0,
+    ),
+    "hard": Difficulty(
+        completed_share=0.01,
+        failure_only_checks=(
+            "check pci",
+            "service status",
+            "check ibstat",
+            "check dcgmi nvlink status",
+            "nvidia smi ecc_uncorrected",
+        ),
+        one_gpu_share=0.2,
+        month_variation=0.3,
+        shared_fault_copies=6,
+        accounting_skips_days=5.0,
+        accounting_lacks_hours=12.0,
+    ),
+}
 KILLED_AS = ("NODE_FAIL", "CANCELLED")
 """The states in which maintenance ends the jobs of its nodes, in turn. Every third maintenance lets them finish."""
 
 
-def harder(profile: Profile, cluster_id: str, difficulty: Difficulty) -> Profile:
-    """Return a variant of a cluster under another name."""
+def harder(profile: Profile, level: str) -> Profile:
+    """Return a variant of a cluster, named for its difficulty."""
+    difficulty = DIFFICULTIES[level]
     return replace(
         profile,
-        cluster_id=cluster_id,
+        cluster_id=f"{profile.cluster_id}-{level}",
         streams=tuple(_with_one_gpu(stream, difficulty.one_gpu_share) for stream in profile.streams),
         alarm_rate=0.0,
         false_alarms=FalseAlarms(difficulty.completed_share),
