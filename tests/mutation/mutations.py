@@ -51,7 +51,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a job that was cancelled while it waited never started",
-        "assets/sources/sacct/typing.py",
+        "assets/sources/sacct/typed_records.py",
         "when has_node_column and lists.has_names is not true and Start_utc = End_utc then null",
         "when false then null",
         RECORDS,

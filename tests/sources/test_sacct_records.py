@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.sacct import lines as sacct_lines
-from assets.sources.sacct import records as sacct_records
+from assets.sources.sacct import odd_lines
 from assets.sources.sacct.columns import COLUMNS as COLUMNS_READ
 from assets.sources.sacct.layout import Layout, header_layout
-from assets.sources.sacct.records import OddLine, assemble, repair
+from assets.sources.sacct.odd_lines import OddLine, assemble, repair
 from tests.sources.folders import BASE, connect, counts, export, facts, load, make, rows
 
 COLUMNS = list(BASE)
@@ -244,8 +244,8 @@ def test_the_effort_of_repairing_is_bounded_for_all_lines_together(monkeypatch):
     """Each line may be read in tens of thousands of ways; all of them were tried, line after line, for hours."""
     layout = header_layout("JobIDRaw|JobName|Comment|WorkDir|SubmitLine|State|Start")
     tried = []
-    monkeypatch.setattr(sacct_records, "_merge", lambda tokens, _widths, _delimiter: tried.append(1) or tokens)
-    monkeypatch.setattr(sacct_records, "fits", lambda _fields, _layout: False)
+    monkeypatch.setattr(odd_lines, "_merge", lambda tokens, _widths, _delimiter: tried.append(1) or tokens)
+    monkeypatch.setattr(odd_lines, "fits", lambda _fields, _layout: False)
     line = f"7|{'a|' * 60}COMPLETED|2024-05-01T09:00:00"
     outcomes = list(assemble([OddLine(0, number, line, 0, True) for number in range(2, 202)], [layout]))
     assert {outcome.quarantined for outcome in outcomes} == {"field_count"}

@@ -26,7 +26,7 @@ Parser = Literal[
     "text", "text_or_none", "integer", "bigint", "bits", "moment", "duration", "lookup", "count", "code", "number",
     "beside", "compared",
 ]  # fmt: skip
-"""How a text becomes values: as `PLAIN` says, or by the SQL of `typing.py`.
+"""How a text becomes values: as `PLAIN` says, or by `typed_records.py`.
 
 A `moment` becomes UTC. Each distinct text of a `lookup` is read once in Python. A `count` may be printed as 1.50K. A
 `code` is an exit code with a signal. A `number` is a job's number with its parts. Where a column `beside` another is

@@ -12,7 +12,7 @@ from assets.sources.intake.read.clean_text import REPLACEMENT
 from assets.sources.reader import Step
 from assets.sources.sacct.fields import no_texts, outcome_expression, places_of_list, texts_of
 from assets.sources.sacct.layout import CONFIGURED, Layout, configured_layout, header_layout, missing_columns
-from assets.sources.sacct.records import OddLine, above_header, assemble
+from assets.sources.sacct.odd_lines import OddLine, above_header, assemble
 from assets.sources.sacct.translations import LAYOUTS
 from assets.sources.settings import ClusterSettings
 from assets.sources.temp_tables import TempTable

@@ -22,7 +22,7 @@ from assets.sources.sacct.lines import split_step
 from assets.sources.sacct.lookups import beginnings, looked_up, lookup_step, years_printed
 from assets.sources.sacct.printed_times import DATES, TEXTS_WITH_DATES, are_only_own, read_dates
 from assets.sources.sacct.translations import TRANSLATIONS
-from assets.sources.sacct.typing import type_records
+from assets.sources.sacct.typed_records import type_records
 from assets.sources.sacct.values import OPEN_STATES
 from assets.sources.sacct.whole_files import take
 from assets.sources.settings import ClusterSettings
