@@ -8,7 +8,7 @@ leaves into `raw` and `ops`. Other temp tables of a reader are made with `create
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -147,7 +147,7 @@ class Reader(Protocol):
 
     @property
     def DIALECTS(self) -> tuple[str, ...]:
-        """All names `detect` may return."""
+        """All names `detect` may return, beside those of translated forms."""
 
     @property
     def VERSION(self) -> int | str:
@@ -236,39 +236,6 @@ class TimedReader(Protocol):
 
     def is_timed_by_modification(self, path: str, dialect: str) -> bool:
         """Tell whether the time of modification can show in the rows of a file."""
-
-
-@dataclass(frozen=True)
-class SetAside:
-    """A record that has no place among the lines of a reader: skipped if there is no detail, else quarantined."""
-
-    text: str
-    reason: str
-    detail: str | None = None
-    has_lost_end: bool = False
-    """The JSON document ends here before it is complete: the records that should follow are missing."""
-
-
-Translation = Callable[[Iterator[str], SourceFile, "ClusterSettings"], Iterator[str | SetAside]]
-"""Turns the text of a file, given in pieces, into lines that the reader reads; what it cannot translate it sets aside.
-
-Each record gives one line, and each line or record of the file is in what it gives: they are the lines of the account.
-A file that it cannot translate at all makes it raise `SourceError`.
-"""
-
-
-@runtime_checkable
-class TranslatingReader(Protocol):
-    """A reader that has files of some dialects written anew, a record a line, before it reads them."""
-
-    @property
-    def TRANSLATIONS(self) -> Mapping[str, Translation]:
-        """By dialect."""
-
-
-def translation_of(reader: Reader, dialect: str) -> Translation | None:
-    """Return how the files of a dialect are written anew; None if they are read as they are."""
-    return reader.TRANSLATIONS.get(dialect) if isinstance(reader, TranslatingReader) else None
 
 
 def reader_key(reader: Reader, cluster: ClusterSettings) -> str:

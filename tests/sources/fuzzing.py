@@ -17,6 +17,7 @@ import duckdb
 
 from assets.sources.errors import SourceError
 from assets.sources.formats import READERS
+from assets.sources.other_forms import translations_of
 from assets.sources.reader import SAMPLE_CHARACTERS
 from assets.warehouse import create_raw_and_ops
 from tests.sources.batches import TESTBED, cluster_of
@@ -117,7 +118,7 @@ def outcome(folder: Path, seed: int, count: int) -> dict[str, Any]:
     create_raw_and_ops(con)
     results = load_results(folder / "sources", con, READERS)
     # The lines of a document that is translated are its records, and damage joins some of these.
-    translated = [dialect for reader in READERS.values() for dialect in getattr(reader, "TRANSLATIONS", ())]
+    translated = [dialect for kind in READERS for dialect in translations_of(kind)]
     read = con.execute(
         """
         select count(*), min(lines_in) filter (not list_contains($translated, dialect))

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.sources.kernel import reader as kernel
-from assets.sources.reader import SetAside, SourceFile
+from assets.sources.other_forms import SetAside, translations_of
+from assets.sources.reader import SourceFile
 from assets.sources.sacct import reader as sacct
-from assets.sources.translations.shipped_logs import TRANSLATIONS, moment
+from assets.sources.translations.shipped_logs import moment
 from tests.sources.batches import cluster_of
 from tests.sources.folders import export, load, make
 
@@ -226,5 +227,5 @@ def test_epochs_of_any_unit(second: int, digits: int, as_text: bool) -> None:
 def test_any_json_between_records_loses_none_of_them(odd: Any) -> None:
     good = lines({"host": "gpu01", "time": SECONDS, "message": XID})
     text = good + lines(odd) + good
-    out = [*TRANSLATIONS["shipper_json"](iter([text]), FILE, cluster_of())]
+    out = [*translations_of("kernel")["shipper_json"].translate(iter([text]), FILE, cluster_of())]
     assert sum(not isinstance(line, SetAside) and line.endswith(f" gpu01 kernel: {XID}") for line in out) >= 2

@@ -10,12 +10,11 @@ from collections.abc import Callable
 
 import duckdb
 
-from assets.sources.health.translations import TRANSLATIONS
 from assets.sources.reader import Step
 from assets.sources.text import times
 
-DIALECTS = ("gcm", *TRANSLATIONS)
-"""Dialects of files whose lines are records of GCM."""
+_OF_DIALECT = "batch_files.dialect not in ('gcm_document', 'nhc')"
+"""Lines of all other files are records of GCM, or translated into such."""
 _FIELDS = ("node", "health_check", "type", "_msg", "result", "job_id", "start_time", "end_time")
 _TEXTS = dict.fromkeys((*_FIELDS, "time"), "VARCHAR")
 STRUCTURE = json.dumps(
@@ -188,7 +187,7 @@ from (
         (line[1] in ('{{', '[') and not regexp_matches(line, '^\[\d{{4}}-\d\d-\d\d '))
             or regexp_matches(line, '"(health_check|_msg|end_time|derived_cluster)"') as broken
     from lines
-    join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect in {DIALECTS}
+    join batch_files on batch_files.file_id = lines.file_id and {_OF_DIALECT}
     where line is not null and not coalesce(line[1] in ('{{', '[') and json_valid(line), false)
 ) as lines"""
 
@@ -197,7 +196,7 @@ _EMPTY_ARRAYS = f"""
 insert into health_results by name
 select lines.file_id, lines.line_number, 'no_records' as skip_reason
 from lines
-join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect in {DIALECTS}
+join batch_files on batch_files.file_id = lines.file_id and {_OF_DIALECT}
 where line[1] = '[' and json_valid(line) and json_array_length(line) = 0"""
 
 
@@ -210,7 +209,7 @@ def _other_steps(elements: str) -> Step:
             select
                 (
                     select count(*) from lines inner join batch_files using (file_id)
-                    where dialect in {DIALECTS} and line is not null
+                    where {_OF_DIALECT} and line is not null
                 )
                 - (select count(*) from health_results)
             """
@@ -223,8 +222,8 @@ def _other_steps(elements: str) -> Step:
 
 
 def result_steps() -> list[Step]:
-    """Return the statements that fill `health_results` from files of `DIALECTS`."""
-    of_dialect = f"join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect in {DIALECTS}"
+    """Return the statements that fill `health_results` from files whose lines are records."""
+    of_dialect = f"join batch_files on batch_files.file_id = lines.file_id and {_OF_DIALECT}"
     objects = f"""
     select lines.file_id, lines.line_number, json_transform(line, '{STRUCTURE}') as r
     from lines {of_dialect}

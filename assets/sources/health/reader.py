@@ -15,7 +15,7 @@ from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.health import gcm_documents, gcm_records, nhc_records, unchanged_results
 from assets.sources.health import whole_files as health_whole
-from assets.sources.health.translations import TIMED_BY_FILE, TRANSLATIONS, recognise
+from assets.sources.other_forms import recognised, translation_of
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
@@ -24,7 +24,7 @@ from assets.sources.text.pseudonyms import CHECK_TEXT, KEPT
 
 KIND = "health"
 TABLE = "health_checks"
-DIALECTS = ("gcm", "gcm_document", "nhc", *TRANSLATIONS)
+DIALECTS = ("gcm", "gcm_document", "nhc")
 VERSION = 10
 PRIVACY = {
     **dict.fromkeys(("check_name", "check_type", "result", "result_quality"), KEPT),
@@ -45,7 +45,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if '"health_check"' in sample:
         return "gcm_document" if gcm_documents.is_spread_over_lines(sample) else "gcm"
-    if (dialect := recognise(sample)) is not None:
+    if (dialect := recognised(KIND, sample, cluster)) is not None:
         return dialect
     if _NHC.search(sample):
         return "nhc"
@@ -67,7 +67,9 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
     """Tell whether the years of a log of NHC, or its times, are those of its modification."""
-    return dialect in {"nhc", *TIMED_BY_FILE} and not undated.is_named_by_time(path)
+    form = translation_of(KIND, dialect)
+    states_no_time = dialect == "nhc" or (form is not None and "end_time" in form.lacks)
+    return states_no_time and not undated.is_named_by_time(path)
 
 
 take = health_whole.take
@@ -76,7 +78,7 @@ take = health_whole.take
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the records of both tools are read."""
     steps: list[Step] = []
-    if batch.dialects & {*gcm_records.DIALECTS}:
+    if batch.dialects - {"gcm_document", "nhc"}:
         steps += gcm_records.result_steps()
     if "gcm_document" in batch.dialects:
         steps += gcm_documents.RESULT_STEPS

@@ -35,7 +35,8 @@ from assets.sources.intake.read.growing import (
     note_resume_points,
     require_agreement,
 )
-from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader, translation_of
+from assets.sources.other_forms import translations_of
+from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.masking import masked
@@ -204,7 +205,8 @@ def take_whole_files(
     ):
         table.create(con)
     if isinstance(reader, WholeFileReader):
-        as_they_are = {number: file for number, file in enumerate(files) if not translation_of(reader, file.dialect)}
+        translated = translations_of(reader.KIND)
+        as_they_are = {number: file for number, file in enumerate(files) if file.dialect not in translated}
         reader.take(con, as_they_are, cluster, copies)
     return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
 

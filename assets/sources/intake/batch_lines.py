@@ -17,7 +17,8 @@ from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.intake.read.lines import NUMBERED_LINES, is_compressed, read_lines
 from assets.sources.intake.read.long_lines import MARK, MAX_LINE, WINDOW
 from assets.sources.intake.read.translated import write_translated
-from assets.sources.reader import Copy, Reader, SourceFile, translation_of
+from assets.sources.other_forms import translation_of
+from assets.sources.reader import Copy, Reader, SourceFile
 from assets.sources.settings import ClusterSettings
 
 MAX_BATCH_BYTES = 256 * 1024 * 1024
@@ -141,7 +142,7 @@ def _copies_of(
     made: dict[int, Copy] = {}
     aside: list[tuple[Any, ...]] = []
     for file_id, file in enumerate(files):
-        translation = translation_of(reader, file.dialect)
+        translation = translation_of(reader.KIND, file.dialect)
         if translation is not None:
             translated = write_translated(file, cluster, translation, copies.folder / f"{file_id}.txt")
             made[file_id] = translated.copy

@@ -12,24 +12,18 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
+from assets.sources.other_forms import begins_json, recognised
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.text import times, undated
 from assets.sources.text.nodelists import MAX_NAME_LENGTH
 from assets.sources.text.pseudonyms import KEPT, REASON, USER
-from assets.sources.translations import node_documents, node_tables, slurm_conf
 from assets.sql import literal
 
 KIND = "inventory"
 TABLE = "nodes"
-TRANSLATIONS = {
-    "slurm_conf": slurm_conf.translate,
-    "other_conf": slurm_conf.skip,
-    "node_table": node_tables.translate,
-    "node_json": node_documents.translate,
-}
-DIALECTS = ("scontrol_blocks", "scontrol_lines", *TRANSLATIONS)
+DIALECTS = ("scontrol_blocks", "scontrol_lines")
 VERSION = 8
 PRIVACY = {
     **dict.fromkeys(("state", "gpu_model", "partitions", "host_names"), KEPT),
@@ -55,27 +49,26 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if re.match(r"(scontrol|slurm_load_\w+|sinfo):? .*error|\w+: error:", first):
         raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
-    if slurm_conf.is_of_no_nodes(sample):
-        return "other_conf"
-    if " AllocNodes=" in sample and re.search(r"^PartitionName=", sample, re.M) and "NodeName=" not in sample:
+    if (form := recognised(KIND, sample, cluster)) is not None:
+        return form
+    if is_list_of_partitions(sample):
         raise SourceError(path, "unsupported_schema: a list of partitions, not of nodes", _COMMAND)
-    if slurm_conf.is_configuration(sample):
-        return "slurm_conf"
-    if first.startswith(("{", "[")):
-        if node_documents.is_documents(sample):
-            return "node_json"
+    if begins_json(sample):
         raise SourceError(path, "unsupported_schema: JSON in which no node begins", _COMMAND)
     record = _RECORD.search(sample)
     if record is not None:
         return "scontrol_lines" if " CPUTot=" in record[0] or " State=" in record[0] else "scontrol_blocks"
-    if node_tables.is_table(sample, cluster):
-        return "node_table"
     raise SourceError(
         path,
         "unsupported_schema: no line begins with NodeName=, and none names a column of nodes and one more",
         f"{_COMMAND}; or name the columns of a CSV in {cluster.cluster_id}/cluster.toml: [inventory.columns] and below "
         'it node = "...", gpus = "..."',
     )
+
+
+def is_list_of_partitions(sample: str) -> bool:
+    """Tell whether a sample is of `scontrol show partition`."""
+    return " AllocNodes=" in sample and bool(re.search(r"^PartitionName=", sample, re.M)) and "NodeName=" not in sample
 
 
 def is_timed_by_modification(path: str, _dialect: str) -> bool:

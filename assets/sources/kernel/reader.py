@@ -6,6 +6,7 @@ boot into moments, and joins the lines of one fault into one event.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -15,17 +16,18 @@ from assets.sources.kernel import envelopes
 from assets.sources.kernel import rules as kernel_rules
 from assets.sources.kernel import symptoms as kernel_symptoms
 from assets.sources.kernel.rules import KernelRule
+from assets.sources.other_forms import begins_json, recognised, translation_of
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.text import doubled_hours, line_rules, times, undated, unknown_lines
 from assets.sources.text.pseudonyms import KEPT, TEXT
-from assets.sources.translations.shipped_logs import JOURNAL, TRANSLATIONS, recognise
 
 KIND = "kernel"
 TABLE = "kernel_messages"
+JOURNAL = "journal_json"
+"""What `journalctl -o json` prints."""
 DIALECTS = (
-    "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain",
-    "kmsg", *TRANSLATIONS,
+    "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg",
 )  # fmt: skip
 VERSION = 14
 PRIVACY = {
@@ -61,14 +63,17 @@ _DIALECT_HEADS = {
     "printed": rf"^[/A-Za-z0-9][\w./-]*: ?{envelopes.PRINTED.removeprefix('^')}",
 }
 # A line of text without any envelope is still looked at, so that it is quarantined rather than lost.
+_MAX_LINES_TRIED = 20
 _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Name the envelope most of the first lines come in; each line is read in its own, whatever the name."""
     dialect = prevailing(_DIALECT_HEADS, sample)
-    if dialect in (None, JOURNAL, "syslog_iso"):
-        dialect = recognise(sample, is_json=dialect != "syslog_iso") or dialect
+    if dialect in (None, JOURNAL) and _is_journal(sample):
+        return JOURNAL
+    if dialect in (None, JOURNAL) or (dialect == "syslog_iso" and not begins_json(sample)):
+        dialect = recognised(KIND, sample, cluster) or dialect
     if dialect:
         return dialect
     if _BARE.search(sample):
@@ -80,9 +85,22 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     )
 
 
+def _is_journal(sample: str) -> bool:
+    """Tell whether the first record of JSON has journald's fields."""
+    for line in sample.split("\n")[:_MAX_LINES_TRIED] if begins_json(sample) else []:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            return record.keys() >= {"MESSAGE", "__REALTIME_TIMESTAMP"}
+    return False
+
+
 def is_timed_by_modification(path: str, dialect: str) -> bool:
     """Tell whether the years of a log are inferred backwards from its modification."""
-    return dialect in ("syslog", "printed", *TRANSLATIONS) and not undated.is_named_by_time(path)
+    has_no_year = dialect in ("syslog", "printed") or translation_of(KIND, dialect) is not None
+    return has_no_year and not undated.is_named_by_time(path)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:

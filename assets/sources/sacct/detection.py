@@ -7,6 +7,8 @@ import re
 from collections import Counter
 
 from assets.sources.errors import SourceError
+from assets.sources.other_forms import begins_json, recognised
+from assets.sources.reader import SAMPLE_CHARACTERS
 from assets.sources.sacct.layout import (
     CONFIGURED,
     DELIMITERS,
@@ -17,10 +19,9 @@ from assets.sources.sacct.layout import (
     require_columns,
     spoiled_header,
 )
-from assets.sources.sacct.translations import TRANSLATIONS, recognise
 from assets.sources.settings import ClusterSettings
 
-DIALECTS = (*DELIMITERS.values(), CONFIGURED, *TRANSLATIONS)
+DIALECTS = (*DELIMITERS.values(), CONFIGURED)
 _HEADER_SEARCH_LINES = 50
 
 _XDMOD = (
@@ -33,6 +34,10 @@ _XDMOD_RECORD = re.compile(
     r"^\d+[^|]*\|\d+\|[^|]*\|(?:[^|]*\|){7}(?:\d{4}-\d\d-\d\dT[\d:]{8}|Unknown|None)\|(?:[^|]*\|){4}"
     r"\d+:\d+\|[A-Z_]{6,}[^|]*\|\d+\|"
 )
+
+CONTROLLER_JOB = re.compile(r'"job_state"\s*:')
+"""In JSON of jobs as the controller has them, which soon forgets them: they are no accounting."""
+ERROR = re.compile(r'"errors"\s*:\s*\[\s*\{')
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
@@ -57,9 +62,11 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
         )
     if is_command_error(first):
         raise SourceError(path, f"command_error_output: holds sacct's error message ({first[:120]})", GOOD_EXPORT)
-    dialect = recognise(sample, path, cluster)
+    dialect = recognised("sacct", sample, cluster)
     if dialect is not None:
         return dialect
+    if begins_json(sample):
+        raise _json_refusal(sample, path)
     spoiled = spoiled_header(first)
     if spoiled is not None:
         require_columns(spoiled, path)
@@ -68,6 +75,34 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
         require_columns(configured, f"{cluster.cluster_id}/cluster.toml")
         return CONFIGURED
     raise SourceError(path, "no_header: the first line does not name the columns", _naming_columns(filled, cluster))
+
+
+def _json_refusal(sample: str, path: str) -> SourceError:
+    """Say what JSON is that holds no accounting."""
+    read_too = "sacct --json, slurmrestd's /slurmdb/.../jobs"
+    if CONTROLLER_JOB.search(sample):
+        return SourceError(
+            path,
+            "unsupported_schema: jobs as the controller has them, which forgets a job minutes after its end",
+            f"Export the accounting: {read_too}, or {GOOD_EXPORT.removeprefix('Export again: ')}",
+        )
+    if ERROR.search(sample):
+        return SourceError(path, f"command_error_output: {_error_in(sample)}", GOOD_EXPORT)
+    return SourceError(
+        path,
+        "unsupported_schema: JSON in which no job of accounting begins",
+        f"{GOOD_EXPORT}; {read_too} and GCM's sacct_publish are read too.",
+    )
+
+
+def _error_in(sample: str) -> str:
+    """Return what a document of errors says, or its beginning."""
+    try:
+        errors = json.loads(sample)["errors"] if len(sample) < SAMPLE_CHARACTERS else []
+        messages = [str(error.get("description") or error.get("error") or error) for error in errors]
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        messages = []
+    return "; ".join(messages)[:200] or "an answer of errors without jobs"
 
 
 def _naming_columns(lines: list[str], cluster: ClusterSettings) -> str:

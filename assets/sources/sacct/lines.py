@@ -9,11 +9,12 @@ import duckdb
 
 from assets.sources.errors import SourceError
 from assets.sources.intake.read.clean_text import REPLACEMENT
+from assets.sources.other_forms import translations_of
 from assets.sources.reader import Step
 from assets.sources.sacct.fields import no_texts, outcome_expression, places_of_list, texts_of
 from assets.sources.sacct.layout import CONFIGURED, Layout, configured_layout, header_layout, missing_columns
 from assets.sources.sacct.odd_lines import OddLine, above_header, assemble
-from assets.sources.sacct.translations import LAYOUTS
+from assets.sources.sacct.record_lines import layout_without
 from assets.sources.settings import ClusterSettings
 from assets.sources.temp_tables import TempTable
 from assets.sql import literal
@@ -96,7 +97,10 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
             is_usable = not missing_columns(layout) and len(of_file[file_id]) <= MAX_LAYOUTS
             layout_id = layouts.setdefault(layout, len(layouts)) if is_usable else None
             found.append((file_id, line_number, layout_id))
-    fixed = {CONFIGURED: configured_layout(cluster), **LAYOUTS}
+    fixed = {
+        CONFIGURED: configured_layout(cluster),
+        **{name: layout_without(form.lacks) for name, form in translations_of("sacct").items()},
+    }
     for file_id, path, dialect in con.execute("select file_id, path, dialect from batch_files").fetchall():
         if dialect in fixed:
             layout = fixed[dialect]

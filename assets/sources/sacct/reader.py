@@ -21,7 +21,6 @@ from assets.sources.sacct.detection import DIALECTS, detect
 from assets.sources.sacct.lines import split_step
 from assets.sources.sacct.lookups import beginnings, looked_up, lookup_step, years_printed
 from assets.sources.sacct.printed_times import DATES, TEXTS_WITH_DATES, are_only_own, read_dates
-from assets.sources.sacct.translations import TRANSLATIONS
 from assets.sources.sacct.typed_records import type_records
 from assets.sources.sacct.values import OPEN_STATES
 from assets.sources.sacct.whole_files import take
@@ -30,8 +29,7 @@ from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
 
 __all__ = [
-    "COVERS", "DIALECTS", "KIND", "PRIVACY", "TABLE", "TRANSLATIONS", "VERSION", "detect", "dispositions",
-    "plan_reading", "take",
+    "COVERS", "DIALECTS", "KIND", "PRIVACY", "TABLE", "VERSION", "detect", "dispositions", "plan_reading", "take",
 ]  # fmt: skip
 
 PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from assets.sources.reader import SetAside, SourceFile
+from assets.sources.other_forms import SetAside, Translation
+from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.text_lines import cells_of, lines_of, rows_of
 from assets.sources.translations.result_lines import CRITICAL, OK, UNKNOWN, Result, result_line, utc_of, xids_in
@@ -19,7 +20,7 @@ _DELIMITERS = (",", "\t")
 _CHECK = re.compile(r"Health check failed:\s*([\w./-]+):|\b(check_\w+):")
 
 
-def is_table(sample: str) -> bool:
+def _is_table(sample: str, _cluster: ClusterSettings) -> bool:
     """Tell whether the first line names the columns of that table."""
     first = next((line for line in sample.split("\n") if line.strip()), "")
     return any(_names(cells_of(first, delimiter)) for delimiter in _DELIMITERS)
@@ -31,7 +32,7 @@ def _names(row: list[str]) -> list[str]:
     return names if set(names) >= _NEEDED else []
 
 
-def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the rows as lines; a text over several lines is one row."""
     names: list[str] = []
     lines = lines_of(pieces)
@@ -65,3 +66,17 @@ def _result(cells: dict[str, str]) -> str:
     return result_line(
         Result(cells.get("hostname", "").strip() or None, check, result, utc_of(cells.get("timestamp")), message, xids)
     )
+
+
+FORMS = (
+    Translation(
+        "azure_nhc",
+        "health",
+        _is_table,
+        _translate,
+        example=(
+            "Timestamp,JobName,Hostname,Healthy,RawResult\n"
+            '2024-05-01T10:00:00Z,nhc-1,node001,false,"ERROR: nhc: Health check failed: check_gpu_xid: Xid 119"\n'
+        ),
+    ),
+)

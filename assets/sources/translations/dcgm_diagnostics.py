@@ -10,19 +10,18 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from assets.sources.intake.read.json_records import Damaged, json_records
-from assets.sources.reader import SetAside, SourceFile
+from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
+from assets.sources.translations.json_documents import records_of, unsupported
 from assets.sources.translations.result_lines import (
     CRITICAL,
     OK,
     UNKNOWN,
     WARN,
     Result,
-    damaged_line,
     host_of,
     result_line,
-    strange_line,
     time_of,
     xids_in,
 )
@@ -35,21 +34,20 @@ _VERDICTS = {"fail": "failed", "failed": "failed", "warn": "warning", "warning":
 _ORDER = (OK, UNKNOWN, WARN, CRITICAL)
 
 
-def is_diagnostic(sample: str) -> bool:
-    """Tell whether a sample of JSON is of a diagnostic run."""
-    return _IS_DIAGNOSTIC.search(sample) is not None
+def _is_diagnostic(sample: str, _cluster: ClusterSettings) -> bool:
+    return begins_json(sample) and _IS_DIAGNOSTIC.search(sample) is not None
 
 
-def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write each run as a line."""
-    for record in json_records(pieces):
-        if isinstance(record, Damaged):
-            yield damaged_line(record)
+    for record in records_of(pieces, skip_text=True):
+        if isinstance(record, SetAside):
+            yield record
             continue
         value = record.value
         found = [value[title] for title in _TITLES if isinstance(value, dict) and isinstance(value.get(title), dict)]
         if not found:
-            yield strange_line(value, "no diagnostic run")
+            yield unsupported(value, "no diagnostic run")
             continue
         verdict, message = _verdict(found[0])
         at = time_of(file, cluster.settings.timezone)
@@ -98,3 +96,18 @@ def _reasons(result: dict[str, Any]) -> str:
         if part
     ]
     return f": {'; '.join(parts)}" if parts else ""
+
+
+FORMS = (
+    Translation(
+        "dcgm_diag",
+        "health",
+        _is_diagnostic,
+        _translate,
+        example=(
+            '{"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [{"name": "memory", "results": '
+            '[{"entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": "A DBE occurred"}]}]}]}}\n'
+        ),
+        lacks=frozenset({"end_time"}),
+    ),
+)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from assets.sources.reader import SetAside, SourceFile
+from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.text_lines import cells_of, lines_of
 from assets.sources.text.times import CLOCK_NOISE_SECONDS
@@ -37,12 +38,11 @@ _HARMLESS = re.compile(
 )
 
 
-def is_event_log(sample: str) -> bool:
-    """Tell whether a sample is of a system event log."""
-    return _FIRST_LINE.search(sample) is not None
+def _is_event_log(sample: str, _cluster: ClusterSettings) -> bool:
+    return not begins_json(sample) and _FIRST_LINE.search(sample) is not None
 
 
-def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the events as lines, line by line."""
     node, clock = host_of(file.path), _WallClock(cluster.settings.timezone)
     for line in lines_of(pieces):
@@ -136,3 +136,14 @@ def _in_utc(local: datetime, label: str, clock: _WallClock) -> datetime | None:
         return placed.astimezone(UTC).replace(tzinfo=None)
     except (OverflowError, ValueError, OSError):
         return None
+
+
+FORMS = (
+    Translation(
+        "ipmi_sel",
+        "health",
+        _is_event_log,
+        _translate,
+        example="   1 | 05/01/2024 | 10:00:00 | Memory | Uncorrectable ECC | Asserted\n",
+    ),
+)

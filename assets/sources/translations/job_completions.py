@@ -9,26 +9,35 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.intake.read.json_records import Damaged, json_records
-from assets.sources.reader import SetAside, SourceFile
-from assets.sources.sacct.record_lines import damaged_line, record_line, strange_line
+from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.reader import SourceFile
+from assets.sources.sacct.record_lines import record_line
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.text_lines import lines_of
 from assets.sources.translations.job_documents import number
+from assets.sources.translations.json_documents import records_of, unsupported
 
 _KEYS = (
     "JobId|UserId|GroupId|Name|JobState|Partition|TimeLimit|StartTime|EndTime|NodeList|NodeCnt|ProcCnt|WorkDir|"
     "ReservationName|Tres|Account|QOS|WcKey|Cluster|SubmitTime|EligibleTime|ArrayJobId|ArrayTaskId|HetJobId|"
     "HetJobOffset|PackJobId|PackJobOffset|DerivedExitCode|ExitCode|Gres"
 )
-FIRST_LINE = re.compile(r"^JobId=\d+ UserId=\S*\(\d+\) ", re.M)
+_FIRST_LINE = re.compile(r"^JobId=\d+ UserId=\S*\(\d+\) ", re.M)
 _FACT = re.compile(rf"(?:^|(?<= ))({_KEYS})=")
-FIRST_DOCUMENT = re.compile(r'"jobid"\s*:.*"@(?:start|end|submit)"\s*:|"@(?:start|end|submit)"\s*:.*"jobid"\s*:', re.S)
+_FIRST_DOCUMENT = re.compile(r'"jobid"\s*:.*"@(?:start|end|submit)"\s*:|"@(?:start|end|submit)"\s*:.*"jobid"\s*:', re.S)
 _NEXT_RECORD = re.compile(r"JobId=\d+ UserId=[^ ]*\(\d+\) GroupId=")
 _NOTHING = {"(null)", "N/A", "Unknown", "unknown", ""}
 
 
-def translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _is_log(sample: str, _cluster: ClusterSettings) -> bool:
+    return _FIRST_LINE.search(sample) is not None
+
+
+def _is_documents(sample: str, _cluster: ClusterSettings) -> bool:
+    return begins_json(sample) and _FIRST_DOCUMENT.search(sample) is not None
+
+
+def _translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the lines of jobcomp/filetxt as those of sacct, record by record."""
     parts = _ResizedJobs()
     for line in _record_lines(lines_of(pieces)):
@@ -127,12 +136,12 @@ def line_texts(line: str) -> dict[str, Any]:
     }
 
 
-def translate_documents(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate_documents(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the documents of elasticsearch or kafka as lines; a search result's hits are unwrapped."""
     parts = _ResizedJobs()
-    for record in json_records(pieces, "hits"):
-        if isinstance(record, Damaged):
-            yield damaged_line(record)
+    for record in records_of(pieces, "hits"):
+        if isinstance(record, SetAside):
+            yield record
             continue
         document = record.value
         outer = document.get("hits") if isinstance(document, dict) else None
@@ -144,7 +153,7 @@ def translate_documents(pieces: Iterator[str], file: SourceFile, cluster: Cluste
             elif isinstance(source, dict) and source.keys() <= {"index", "create"}:
                 yield SetAside(str(source), "not_relevant")
             else:
-                yield strange_line(source, "no job with a jobid")
+                yield unsupported(source, "no job with a jobid")
 
 
 def document_texts(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,3 +207,29 @@ def _utc(text: str | None) -> str | None:
 def _exit_text(text: str | None) -> str | None:
     """Return `code:signal`; a number alone is no exit code but how the system keeps one."""
     return text if text and ":" in text else None
+
+
+FORMS = (
+    Translation(
+        "jobcomp_text",
+        "sacct",
+        _is_log,
+        _translate_lines,
+        example=(
+            "JobId=10 UserId=alice(1001) GroupId=users(100) Name=train JobState=COMPLETED Partition=gpu TimeLimit=90 "
+            "StartTime=2024-05-01T10:00:00 EndTime=2024-05-01T11:00:00 NodeList=node001 NodeCnt=1 ProcCnt=64 "
+            "Tres=cpu=64,node=1,gres/gpu=8 Cluster=c1 SubmitTime=2024-05-01T09:00:00 ExitCode=0:0 \n"
+        ),
+    ),
+    Translation(
+        "jobcomp_json",
+        "sacct",
+        _is_documents,
+        _translate_documents,
+        example=(
+            '{"jobid": 11, "username": "alice", "user_id": 1001, "@submit": "2024-05-01T09:00:00", '
+            '"@start": "2024-05-01T10:00:00", "@end": "2024-05-01T11:00:00", "nodes": "node001", "total_nodes": 1, '
+            '"state": "COMPLETED", "exit_code": "0:0", "cluster": "c1", "tres_alloc": "cpu=64,gres/gpu=8,node=1"}\n'
+        ),
+    ),
+)

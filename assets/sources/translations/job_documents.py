@@ -7,15 +7,17 @@ are left unknown, where nothing proves the 0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.intake.read.json_records import Damaged, json_records
-from assets.sources.reader import SetAside, SourceFile
-from assets.sources.sacct.record_lines import damaged_line, record_line, strange_line
+from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.reader import SourceFile
+from assets.sources.sacct.detection import CONTROLLER_JOB, ERROR
+from assets.sources.sacct.record_lines import record_line
 from assets.sources.settings import ClusterSettings
+from assets.sources.translations.json_documents import records_of, unsupported
 
-KEY = "jobs"
 NO_VALUE = 0xFFFFFFF0
 """The largest numbers of 32 bits stand for none, unlimited and the like."""
 _FLAGS = (
@@ -24,14 +26,23 @@ _FLAGS = (
 )  # fmt: skip
 """`sacct` prints the first of these that is in a job's list of states, or else the base state."""
 
+_JOB = re.compile(r'"job_id"\s*:')
+_JOBS = re.compile(r'"jobs"\s*:\s*\[')
 
-def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+
+def _is_document(sample: str, _cluster: ClusterSettings) -> bool:
+    if not begins_json(sample) or CONTROLLER_JOB.search(sample):
+        return False
+    return bool(_JOB.search(sample) or (_JOBS.search(sample) and not ERROR.search(sample)))
+
+
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the jobs of documents as lines."""
-    for record in json_records(pieces, KEY):
-        if isinstance(record, Damaged):
-            yield damaged_line(record)
+    for record in records_of(pieces, "jobs"):
+        if isinstance(record, SetAside):
+            yield record
         elif not isinstance(record.value, dict) or "job_id" not in record.value:
-            yield strange_line(record.value, "no job with a job_id")
+            yield unsupported(record.value, "no job with a job_id")
         else:
             yield record_line(job_texts(record.value))
 
@@ -166,3 +177,20 @@ def _counts(tres: Any) -> dict[str, int]:
 
 def _tres_text(counts: Mapping[str, int]) -> str:
     return ",".join(f"{name}={count}" for name, count in counts.items())
+
+
+FORMS = (
+    Translation(
+        "slurm_json",
+        "sacct",
+        _is_document,
+        _translate,
+        example=(
+            '{"jobs": [{"job_id": 9, "cluster": "c1", "user": "alice", "nodes": "node001", "allocation_nodes": 1, '
+            '"state": {"current": ["COMPLETED"]}, "exit_code": {"return_code": {"set": true, "number": 0}}, '
+            '"time": {"submission": 1714550000, "start": 1714550400, "end": 1714554000, "elapsed": 3600}, '
+            '"tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 8}]}}]}\n'
+        ),
+        rank=1,
+    ),
+)

@@ -1,7 +1,6 @@
-"""Research traces of jobs as accounting: CSV with a header, columns mapped under `[trace]`, and Philly's JSON.
+"""Research traces of jobs: CSV with a header, whose columns are those of Helios or Acme, or are named by `[trace]`.
 
-The columns of Helios and of Acme (Seren, Kalos) are known by name. Tables like these do not say which nodes a job had,
-so nothing can be told of nodes, nor of causes that rest on them. Philly's does, by attempt.
+Such a table does not say which nodes a job had.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assets.sources.intake.read.json_records import Damaged, json_records
-from assets.sources.reader import SetAside, SourceFile
-from assets.sources.sacct.record_lines import WITHOUT_NODES, damaged_line, record_line, strange_line
+from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.reader import SourceFile
+from assets.sources.sacct.record_lines import layout_without, record_line
 from assets.sources.sacct.values import LARGEST_ID, STATES
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.text_lines import cells_of, lines_of, rows_of
@@ -44,21 +43,19 @@ STATE_WORDS = {
     "finished": "COMPLETED",
     "killed": "CANCELLED", "canceled": "CANCELLED", "error": "FAILED", "fail": "FAILED", "failure": "FAILED",
 }  # fmt: skip
+_LACKS = frozenset({"NodeList"})
 DELIMITERS = (",", ";", "\t", "|")
-_NEVER = {"", "none", "null", "nan", "nat", "-", "unknown"}
+NEVER = {"", "none", "null", "nan", "nat", "-", "unknown"}
 _NO_COUNT = "NONE"
 """What Slurm prints for GPUs without a count."""
 
 
-def is_trace(sample: str, cluster: ClusterSettings) -> bool:
-    """Tell whether the first line names the columns without which nothing can be told of jobs."""
+def _is_trace(sample: str, cluster: ClusterSettings) -> bool:
+    """Tell whether the first line names all columns that a job needs."""
+    if begins_json(sample):
+        return False
     first = next((line for line in sample.split("\n") if line.strip()), "")
     return columns_of(first.removesuffix("\r"), cluster) is not None
-
-
-def is_philly(sample: str) -> bool:
-    """Tell whether a sample of JSON is of Philly's log of jobs."""
-    return re.search(r'"jobid"\s*:', sample) is not None and re.search(r'"attempts"\s*:', sample) is not None
 
 
 def columns_of(header: str, cluster: ClusterSettings) -> tuple[str, dict[str, int]] | None:
@@ -78,7 +75,7 @@ def columns_of(header: str, cluster: ClusterSettings) -> tuple[str, dict[str, in
     return None
 
 
-def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the rows of a table as lines."""
     lines = lines_of(pieces)
     header, found = "", None
@@ -88,35 +85,35 @@ def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings)
     if found is None:
         return
     delimiter, places = found
-    width = len(cells_of(header, delimiter))
+    width, layout = len(cells_of(header, delimiter)), layout_without(_LACKS)
     for text, row in rows_of(lines, delimiter):
         if not text.strip():
             yield SetAside(text, "blank")
         elif len(row) != width:
             yield SetAside(text, "field_count", f"{len(row)} fields where the header names {width}")
         else:
-            yield record_line(row_texts(row, places, cluster), WITHOUT_NODES)
+            yield record_line(row_texts(row, places, cluster), layout)
 
 
 def row_texts(row: Sequence[str], places: Mapping[str, int], cluster: ClusterSettings) -> dict[str, Any]:
     """Return the fields of sacct that a row states."""
     cells = {meaning: row[place].strip() for meaning, place in places.items()}
-    job_cells = {meaning: cell for meaning, cell in cells.items() if cell.lower() not in _NEVER}
+    job_cells = {meaning: cell for meaning, cell in cells.items() if cell.lower() not in NEVER}
     counts = {name: _count(job_cells.get(name)) for name in ("cpus", "nodes")}
     tres = {"cpu": counts["cpus"], "gres/gpu": _gpus(job_cells), "node": counts["nodes"]}
     resources = ",".join(f"{name}={count}" for name, count in tres.items() if count is not None)
     says_whether_it_ran = not {"start", "duration"}.isdisjoint(places)
     has_run = "start" in job_cells or bool(_seconds(job_cells.get("duration"))) or not says_whether_it_ran
     return {
-        **_ids(job_cells.get("job_id")),
+        **ids_of(job_cells.get("job_id")),
         "User": job_cells.get("user"),
         "Account": job_cells.get("account"),
         "Partition": job_cells.get("partition"),
         "QOS": job_cells.get("qos"),
         "JobName": job_cells.get("job_name"),
-        "Submit": _moment(job_cells.get("submit")),
-        "Start": _moment(job_cells.get("start")),
-        "End": _moment(job_cells.get("end")),
+        "Submit": moment_of(job_cells.get("submit")),
+        "Start": moment_of(job_cells.get("start")),
+        "End": moment_of(job_cells.get("end")),
         "ElapsedRaw": _seconds(job_cells.get("duration")),
         "State": state_of(cells["state"], cluster),
         "NNodes": counts["nodes"],
@@ -132,7 +129,7 @@ def state_of(word: str, cluster: ClusterSettings) -> str:
     return configured.get(lower) or (word.upper() if word.upper() in STATES else STATE_WORDS.get(lower, word))
 
 
-def _ids(text: str | None) -> dict[str, Any]:
+def ids_of(text: str | None) -> dict[str, Any]:
     """Return a job's id as shown, and as a number: of an id that is none, a number made of its text."""
     if text is None:
         return {}
@@ -164,7 +161,7 @@ def _seconds(text: str | None) -> int | None:
     return int(match[1]) if match else None
 
 
-def _moment(text: str | None) -> str:
+def moment_of(text: str | None) -> str:
     """Return a moment as sacct prints it: `2023-03-01 00:28:17+08:00` has a T and no fractions."""
     if text is None:
         return "Unknown"
@@ -172,42 +169,18 @@ def _moment(text: str | None) -> str:
     return f"{match[1]}T{match[2]}{match[3] or ''}" if match else text
 
 
-def translate_philly(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write each attempt of Philly's jobs as a line, and a job that never ran as one."""
-    for record in json_records(pieces):
-        if isinstance(record, Damaged):
-            yield damaged_line(record)
-        elif isinstance(record.value, dict) and isinstance(record.value.get("attempts"), list):
-            yield from (record_line(texts) for texts in _philly_attempts(record.value, cluster))
-        else:
-            yield strange_line(record.value, "no job with attempts")
-
-
-def _philly_attempts(job: Mapping[str, Any], cluster: ClusterSettings) -> Iterator[dict[str, Any]]:
-    """Yield the attempts; the job's state is that of the last one, and the others were followed by another attempt."""
-    about = {
-        **_ids(str(job["jobid"]) if job.get("jobid") else None), "User": job.get("user"), "Partition": job.get("vc"),
-    }  # fmt: skip
-    state, submitted = state_of(str(job.get("status") or ""), cluster), _philly_moment(job.get("submitted_time"))
-    attempts = [attempt for attempt in job["attempts"] if isinstance(attempt, dict)]
-    if not attempts:
-        yield {**about, "State": state, "Submit": submitted, "NodeList": "None assigned"}
-    for number, attempt in enumerate(attempts, start=1):
-        start, end = (_philly_moment(attempt.get(name)) for name in ("start_time", "end_time"))
-        details = [part for part in attempt.get("detail") or [] if isinstance(part, dict)]
-        gpus = sum(len(part["gpus"]) for part in details if isinstance(part.get("gpus"), list))
-        yield {
-            **about,
-            "State": state if number == len(attempts) else "REQUEUED",
-            "Submit": submitted if number == 1 or start == "Unknown" else start,
-            "Start": start,
-            "End": end,
-            "Restarts": number - 1,
-            "NodeList": ",".join(str(part["ip"]) for part in details if part.get("ip")) or "None assigned",
-            "NNodes": len(details),
-            "AllocTRES": f"gres/gpu={gpus},node={len(details)}" if details else None,
-        }
-
-
-def _philly_moment(value: Any) -> str:
-    return _moment(value if isinstance(value, str) and value.lower() not in _NEVER else None)
+FORMS = (
+    Translation(
+        "trace",
+        "sacct",
+        _is_trace,
+        _translate,
+        example=(
+            "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration\n"
+            "7,u1,1,8,120,Pretrain,COMPLETED,2023-03-01 00:28:17+08:00,2023-03-01 00:28:20+08:00,"
+            "2023-03-01 01:28:20+08:00,3600\n"
+        ),
+        lacks=_LACKS,
+        rank=1,
+    ),
+)

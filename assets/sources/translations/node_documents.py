@@ -6,29 +6,27 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.intake.read.json_records import Damaged, json_records
-from assets.sources.reader import SetAside, SourceFile
+from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
+from assets.sources.translations.json_documents import records_of
 from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, merged
 
 _GCM = re.compile(r'"NODE_NAME"\s*:')
 _NODE = re.compile(r'"(?:nodes|sinfo)"\s*:\s*\[')
-KEYS = ("nodes", "sinfo")
 
 
-def is_documents(sample: str) -> bool:
-    """Tell whether a sample of JSON is of nodes."""
-    return _GCM.search(sample) is not None or _NODE.search(sample) is not None
+def _is_documents(sample: str, _cluster: ClusterSettings) -> bool:
+    return begins_json(sample) and (_GCM.search(sample) is not None or _NODE.search(sample) is not None)
 
 
-def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the nodes as lines. A snapshot ends where the time at which it was taken is another."""
     snapshot: list[Node | SetAside] = []
     seen: Any = None
-    for record in json_records(pieces, *KEYS):
-        if isinstance(record, Damaged):
-            reason = "truncated_record" if record.is_cut else "bad_json"
-            snapshot.append(SetAside(record.text, reason, record.detail, has_lost_end=record.has_lost_end))
+    for record in records_of(pieces, "nodes", "sinfo"):
+        if isinstance(record, SetAside):
+            snapshot.append(record)
             continue
         found = _nodes_of(record.value)
         if not found:
@@ -133,3 +131,18 @@ def _number(value: Any) -> int | None:
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") else None
     return value if isinstance(value, int) and value > 0 else None
+
+
+FORMS = (
+    Translation(
+        "node_json",
+        "inventory",
+        _is_documents,
+        _translate,
+        example=(
+            '{"nodes": [{"name": "node001", "state": ["IDLE", "DRAIN"], "gres": "gpu:h100:8", "cpus": 128, '
+            '"real_memory": 2000000, "partitions": ["train"], "reason": "xid 79", "reason_set_by_user": "root", '
+            '"reason_changed_at": 1795248349, "boot_time": 1795248284}]}\n'
+        ),
+    ),
+)

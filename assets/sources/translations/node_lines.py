@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assets.sources.reader import SetAside
+from assets.sources.other_forms import SetAside
 from assets.sources.text.nodelists import NodeListError, expand
 
 MAX_NODES = 16_384

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from assets.sources.reader import SetAside, SourceFile
+from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.nodelists import NodeListError
 from assets.sources.text.text_lines import cells_of, lines_of
@@ -46,6 +47,8 @@ _TIME = re.compile(r"\S*\d\S*|unknown|none|n/a|\(null\)|", re.I)
 _OFTEN_EMPTY = "reservation"
 """A column of `sinfo -l` that leaves spaces alone where nodes are in no reservation."""
 _MAX_LINES_OF_ROW = 20
+_SHOWN_NODE = re.compile(r"^NodeName=\S+ ", re.M)
+"""A node as scontrol shows it."""
 _DATE_LINE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}")
 
 
@@ -71,8 +74,10 @@ def columns_of(header: str, cluster: ClusterSettings) -> _Columns | None:
     return None
 
 
-def is_table(sample: str, cluster: ClusterSettings) -> bool:
+def _is_table(sample: str, cluster: ClusterSettings) -> bool:
     """Tell whether one of the first lines is a header of nodes."""
+    if begins_json(sample) or _SHOWN_NODE.search(sample):
+        return False
     filled = [line.rstrip("\r") for line in sample.split("\n") if line.strip()]
     return any(columns_of(line, cluster) is not None or _is_without_header(line) for line in filled[:3])
 
@@ -81,7 +86,7 @@ def _is_without_header(line: str) -> bool:
     return _ROW_WITHOUT_HEADER.fullmatch(line) is not None
 
 
-def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the nodes of a table as lines; each header begins another snapshot."""
     found: _Columns | None = None
     snapshot: list[Node | SetAside] = []
@@ -199,3 +204,18 @@ def _cells(line: str, delimiter: str | None, names: Sequence[str]) -> list[str]:
 def _count(text: str | None) -> int | None:
     match = re.fullmatch(r"(\d{1,6})(?:\.0*)?", text or "", re.ASCII)
     return int(match[1]) if match else None
+
+
+FORMS = (
+    Translation(
+        "node_table",
+        "inventory",
+        _is_table,
+        _translate,
+        example=(
+            "NODELIST|GRES|STATE|REASON|TIMESTAMP|USER|PARTITION\n"
+            "gpu1|gpu:h100:8(S:0-1)|drained*|xid 79|2026-11-20T10:00:00|root(0)|train*\n"
+        ),
+        rank=2,
+    ),
+)

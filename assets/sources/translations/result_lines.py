@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from assets.sources.intake.read.json_records import Damaged
-from assets.sources.reader import SetAside, SourceFile
+from assets.sources.reader import SourceFile
 from assets.sources.text.undated import TIME_FOLDER, moment_of_name
 
 OK, WARN, CRITICAL, UNKNOWN = "OK", "WARN", "CRITICAL", "UNKNOWN"
@@ -103,17 +102,3 @@ def utc_of(value: Any, zone: str = "UTC") -> datetime | None:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
     return moment.astimezone(UTC).replace(tzinfo=None)
-
-
-def damaged_line(damaged: Damaged) -> SetAside:
-    """Set text aside that is no record; lines that programs print between their records are skipped."""
-    is_text = not damaged.is_cut and not damaged.text.lstrip().startswith(("{", "[", '"', "}", "]"))
-    if is_text:
-        return SetAside(damaged.text, "text_line")
-    reason = "truncated_record" if damaged.is_cut else "bad_json"
-    return SetAside(damaged.text, reason, damaged.detail, has_lost_end=damaged.has_lost_end)
-
-
-def strange_line(value: Any, detail: str) -> SetAside:
-    """Set a record aside that does not say what it should."""
-    return SetAside(json.dumps(value), "unsupported_schema", detail)

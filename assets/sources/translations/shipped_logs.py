@@ -17,12 +17,13 @@ from itertools import chain
 from typing import Any
 
 from assets.sources.errors import SourceError
-from assets.sources.intake.read.json_records import Damaged, json_records
 from assets.sources.kernel.envelopes import PRIORITY, SHAPES
-from assets.sources.reader import SetAside, SourceFile, Translation
+from assets.sources.other_forms import SetAside, Translation
+from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.text_lines import lines_of
 from assets.sources.translations import record_names as names
+from assets.sources.translations.json_documents import records_of, unsupported
 
 MAX_DEPTH = 8
 """Objects in one another that are looked into."""
@@ -34,10 +35,6 @@ _WITH_TIME = re.compile(r"(?:\[\d+\] )?(?:[\w.*-]+: )?\[\[?(\d{10}(?:\.\d+)?)(?:
 """As fluent-bit writes records to a file and to its output, there with `=>` for a colon."""
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _EXPORTED = re.compile(r"^__REALTIME_TIMESTAMP=\d+$", re.M)
-JOURNAL = "journal_json"
-"""What `journalctl -o json` prints, which is read as it is."""
-_JOURNAL_FIELDS = {"MESSAGE", "__REALTIME_TIMESTAMP"}
-_MAX_LOOKED_AT = 20
 
 _HOST = re.compile(r"([A-Za-z0-9][\w.-]*)(?::\d+)?")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|[+-]\d\d:?\d\d)?")
@@ -52,33 +49,17 @@ _KERNEL_TAG = re.compile(r"(?:(?P<host>[\w.-]+) )?kernel(?:\[\d+\])?: ?(?P<body>
 Flat = Mapping[str, Any]
 
 
-def recognise(sample: str, *, is_json: bool) -> str | None:
-    """Name the form of a sample, which may be that of `journalctl -o json`; None if it is none of these.
+def _is_export(sample: str, _cluster: ClusterSettings) -> bool:
+    return _EXPORTED.search(sample) is not None
 
-    Parameters
-    ----------
-    sample
-        Text from the beginning of a file.
-    is_json
-        It may be JSON: no other line of a log prevails.
-    """
-    if _EXPORTED.search(sample):
-        return "journal_export"
-    if is_json and _BEGINS_JSON.match(sample):
-        return JOURNAL if _is_journal(sample) else "shipper_json"
+
+def _is_json(sample: str, _cluster: ClusterSettings) -> bool:
+    return _BEGINS_JSON.match(sample) is not None
+
+
+def _is_labelled(sample: str, _cluster: ClusterSettings) -> bool:
     first = sample.lstrip().partition("\n")[0]
-    return "labelled" if any(form.match(first) for form in (_LABELLED, _BEFORE_JSON, _WITH_TIME)) else None
-
-
-def _is_journal(sample: str) -> bool:
-    for line in sample.split("\n")[:_MAX_LOOKED_AT]:
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            return record.keys() >= _JOURNAL_FIELDS
-    return False
+    return any(form.match(first) for form in (_LABELLED, _BEFORE_JSON, _WITH_TIME))
 
 
 @dataclass(frozen=True)
@@ -264,15 +245,14 @@ def _records(value: Any, around: Flat) -> Iterator[dict[str, Any]]:
 
 
 def _json_of(pieces: Iterator[str]) -> Iterator[tuple[str, Flat] | SetAside]:
-    for record in json_records(pieces):
-        if isinstance(record, Damaged):
-            reason = "truncated_record" if record.is_cut else "bad_json"
-            yield SetAside(record.text, reason, record.detail, has_lost_end=record.has_lost_end)
+    for record in records_of(pieces):
+        if isinstance(record, SetAside):
+            yield record
         elif isinstance(record.value, dict):
             for flat in _records(record.value, {}):
                 yield json.dumps(flat, ensure_ascii=False), flat
         else:
-            yield SetAside(json.dumps(record.value), "unsupported_schema", "no record")
+            yield unsupported(record.value, "no record")
 
 
 def _labelled_of(pieces: Iterator[str]) -> Iterator[tuple[str, Flat] | SetAside]:
@@ -392,8 +372,37 @@ def _in_jq(path: str) -> str:
     return "".join(f".{name}" if re.fullmatch(r"[a-z_]\w*", name) else f'."{name}"' for name in path.split("."))
 
 
-TRANSLATIONS: Mapping[str, Translation] = {
-    "shipper_json": partial(_translate, _json_of),
-    "labelled": partial(_translate, _labelled_of),
-    "journal_export": partial(_translate, _exported_of),
-}
+FORMS = (
+    Translation(
+        "shipper_json",
+        "kernel",
+        _is_json,
+        partial(_translate, _json_of),
+        example=(
+            '{"date": 1772445601.0, "host": "node001", "ident": "kernel", '
+            '"message": "NVRM: Xid (PCI:0000:1b:00): 48, pid=1, Double Bit ECC Error"}\n'
+        ),
+        rank=1,
+    ),
+    Translation(
+        "labelled",
+        "kernel",
+        _is_labelled,
+        partial(_translate, _labelled_of),
+        example=(
+            '2026-03-02T10:00:01Z {host="node001", job="syslog"} '
+            "kernel: NVRM: Xid (PCI:0000:9b:00): 63, pid=1, Row remapping event\n"
+        ),
+        rank=1,
+    ),
+    Translation(
+        "journal_export",
+        "kernel",
+        _is_export,
+        partial(_translate, _exported_of),
+        example=(
+            "__REALTIME_TIMESTAMP=1772445600000001\n_TRANSPORT=kernel\n_HOSTNAME=node001\n"
+            "MESSAGE=NVRM: Xid (PCI:0000:9b:00): 79, pid=1, GPU has fallen off the bus.\n\n"
+        ),
+    ),
+)

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assets.sources.errors import SourceError
-from assets.sources.reader import SetAside, SourceFile
+from assets.sources.inventory.reader import is_list_of_partitions
+from assets.sources.other_forms import SetAside, Translation
+from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.nodelists import NodeListError
 from assets.sources.text.text_lines import lines_of
@@ -30,22 +32,24 @@ _OF_NO_NODES = re.compile(
 _RANGES = re.compile(r"^\s*NodeName=(?:DEFAULT\b|\S*\[)", re.M | re.I)
 
 
-def is_configuration(sample: str) -> bool:
+def _is_configuration(sample: str, _cluster: ClusterSettings) -> bool:
     """Tell whether a sample is of slurm.conf, or a part of it that defines nodes.
 
     One odd line among nodes as scontrol shows them does not make one.
     """
+    if is_list_of_partitions(sample):
+        return False
     if _CONFIGURATION.search(sample):
         return True
     return " CPUTot=" not in sample and " Name=gpu" not in sample and _RANGES.search(sample) is not None
 
 
-def is_of_no_nodes(sample: str) -> bool:
+def _is_of_no_nodes(sample: str, _cluster: ClusterSettings) -> bool:
     """Tell whether a sample is of gres.conf or topology.conf."""
     return _OF_NO_NODES.search(sample) is not None
 
 
-def skip(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _skip(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Skip every line."""
     for line in lines_of(pieces):
         text = line.strip()
@@ -64,7 +68,7 @@ class _Line:
         return " ".join(text.rstrip("\\").strip() for text in self.texts)
 
 
-def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the nodes as lines; other lines of the file are skipped."""
     lines = [*islice(_joined(lines_of(pieces)), MAX_LINES + 1)]
     if len(lines) > MAX_LINES:
@@ -168,3 +172,24 @@ def _product(options: dict[str, str]) -> int | None:
     for text in numbers:
         product *= int(text or 1)
     return product
+
+
+FORMS = (
+    Translation(
+        "other_conf",
+        "inventory",
+        _is_of_no_nodes,
+        _skip,
+        example="# Switches name nodes and define none.\nSwitchName=leaf1 Nodes=node[001-016]\n",
+    ),
+    Translation(
+        "slurm_conf",
+        "inventory",
+        _is_configuration,
+        _translate,
+        example=(
+            "ClusterName=c1\nNodeName=gpu[001-002] Gres=gpu:h100:8 CPUs=128\nPartitionName=train Nodes=gpu[001-002]\n"
+        ),
+        rank=1,
+    ),
+)

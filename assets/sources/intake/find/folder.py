@@ -26,6 +26,7 @@ from assets.sources.intake.read.growing import hash_of_grown
 from assets.sources.intake.read.lines import inspect
 from assets.sources.manifests import KIND as MANIFEST
 from assets.sources.manifests import MAX_MANIFEST_BYTES
+from assets.sources.other_forms import translation_of
 from assets.sources.reader import Reader, ResumePoint, SourceFile, TimedReader, reader_key
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings, read_settings
@@ -311,7 +312,7 @@ def _look(candidate: Candidate, file: SourceFile, known: Mapping[tuple[str, str]
 def _opened(candidate: Candidate, file: SourceFile) -> SourceFile:
     content = inspect(candidate.path, file.path)
     dialect = candidate.reader.detect(content.sample, file.path, candidate.cluster)
-    if dialect not in candidate.reader.DIALECTS:
+    if dialect not in candidate.reader.DIALECTS and translation_of(candidate.kind, dialect) is None:
         raise ValueError(f"{candidate.kind}: detect gave {dialect!r}, which is not among its dialects")
     return replace(
         file,

@@ -19,7 +19,8 @@ import duckdb
 
 from assets.sources.batch_tables import RESUME_LINES
 from assets.sources.intake.read.lines import CHUNK, inspect, is_compressed
-from assets.sources.reader import Reader, ReadingPlan, ResumePoint, SourceFile, TimedReader, translation_of
+from assets.sources.other_forms import translation_of
+from assets.sources.reader import Reader, ReadingPlan, ResumePoint, SourceFile, TimedReader
 from assets.sources.regular import open_regular, pieces
 
 RESUMABLE_BYTES = 16 * 1024 * 1024
@@ -266,7 +267,7 @@ def _is_text(file: SourceFile) -> bool:
 
 def _is_timed_or_translated(reader: Reader, file: SourceFile) -> bool:
     is_timed = isinstance(reader, TimedReader) and reader.is_timed_by_modification(file.path, file.dialect)
-    return is_timed or translation_of(reader, file.dialect) is not None
+    return is_timed or translation_of(reader.KIND, file.dialect) is not None
 
 
 def _offset_of(file: SourceFile, line_number: int, lines_again: int) -> int | None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from assets.sources.intake.read.copies import Copy, UnpackedText
 from assets.sources.intake.read.long_lines import CuttingWriter
-from assets.sources.reader import SetAside, SourceFile, Translation
+from assets.sources.other_forms import SetAside, Translation
+from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 
 _ENDS = frozenset({b"\n", b"}", b"]"})
@@ -48,7 +49,7 @@ def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Tr
     text, aside, has_lost_end = UnpackedText(file.absolute), [], False
     with target.open("wb") as stream:
         out = CuttingWriter(stream)
-        for number, record in enumerate(translation(_characters(text.pieces()), file, cluster), start=1):
+        for number, record in enumerate(translation.translate(_characters(text.pieces()), file, cluster), start=1):
             line = record.text if isinstance(record, SetAside) else record
             if isinstance(record, SetAside):
                 aside.append((number, record.reason, record.detail))

@@ -1,0 +1,79 @@
+"""Forms of logs that no reader reads itself: each is translated into lines of its kind's own form, and then read.
+
+Every module of the package `translations` declares what it translates as `FORMS`. The modules are found in their
+folder, and nothing else names them: a new form is one new module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from assets.sources.reader import SourceFile
+from assets.sources.settings import ClusterSettings
+
+PACKAGE = "assets.sources.translations"
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """A record that cannot become a line of the kind's form: skipped if there is no detail, else quarantined."""
+
+    text: str
+    reason: str
+    detail: str | None = None
+    has_lost_end: bool = False
+    """The JSON document ends here before it is complete: the records that should follow are missing."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One form: how its files are recognised, and how their text becomes lines."""
+
+    name: str
+    """The dialect of its files in `ops.files`."""
+    kind: str
+    """The folder of its files."""
+    recognises: Callable[[str, ClusterSettings], bool]
+    """Whether a text from the beginning of a file is of this form."""
+    translate: Callable[[Iterator[str], SourceFile, ClusterSettings], Iterator[str | SetAside]]
+    """Turns the text of a file, given in pieces, into lines that the kind's reader reads.
+
+    Each record gives one line, or is set aside. These lines are counted and numbered in place of the file's own. A file
+    that cannot be translated at all raises `SourceError`."""
+    example: str
+    """A short file of this form."""
+    lacks: frozenset[str] = frozenset()
+    """Fields of the kind's own form that no file of this form has."""
+    rank: int = 0
+    """Forms of a lower rank are tried first. A pattern that also fits texts of other forms needs a higher one."""
+
+
+@cache
+def translations_of(kind: str) -> Mapping[str, Translation]:
+    """Return the forms of a kind by their names, in the order in which they are tried."""
+    return {form.name: form for form in _forms() if form.kind == kind}
+
+
+def translation_of(kind: str, dialect: str) -> Translation | None:
+    """Return the form of a dialect; None if its files are read as they are."""
+    return translations_of(kind).get(dialect)
+
+
+def recognised(kind: str, sample: str, cluster: ClusterSettings) -> str | None:
+    """Name the form of a text from the beginning of a file; None if it is none of the translated ones."""
+    return next((name for name, form in translations_of(kind).items() if form.recognises(sample, cluster)), None)
+
+
+def begins_json(sample: str) -> bool:
+    """Tell whether a text begins with an object or an array."""
+    return sample.lstrip().startswith(("{", "["))
+
+
+def _forms() -> tuple[Translation, ...]:
+    modules = [import_module(f"{PACKAGE}.{found.name}") for found in iter_modules(import_module(PACKAGE).__path__)]
+    forms = [form for module in modules for form in getattr(module, "FORMS", ())]
+    return tuple(sorted(forms, key=lambda form: (form.rank, form.name)))

@@ -1,0 +1,107 @@
+"""gpud's events and states of the components of a node. What it only notes is no result of a check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assets.sources.intake.read.json_records import Record
+from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.reader import SourceFile
+from assets.sources.settings import ClusterSettings
+from assets.sources.translations.json_documents import records_of, unsupported
+from assets.sources.translations.result_lines import (
+    CRITICAL,
+    EVENT,
+    OK,
+    UNKNOWN,
+    WARN,
+    Result,
+    host_of,
+    result_line,
+    utc_of,
+    xids_in,
+)
+
+_GPUD = re.compile(r'"component"\s*:.*"(?:events|states)"\s*:|"(?:events|states)"\s*:.*"component"\s*:', re.S)
+_TYPES = {"fatal": CRITICAL, "critical": CRITICAL, "warning": WARN}
+_STATES = {"healthy": OK, "unhealthy": CRITICAL, "degraded": WARN, "initializing": UNKNOWN}
+
+
+def _is_gpud(sample: str, _cluster: ClusterSettings) -> bool:
+    return begins_json(sample) and _GPUD.search(sample) is not None
+
+
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write the events and states of components as lines; the host is that of the record, or names the file."""
+    for record in records_of(pieces, "events", "states", skip_text=True):
+        if isinstance(record, SetAside):
+            yield record
+            continue
+        components = [*_gpud_events(record)]
+        if not components:
+            yield unsupported(record.value, "no events or states of a component")
+        for event, outer in components:
+            yield _gpud_result(event, outer, host_of(file.path))
+
+
+def _gpud_events(record: Record) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield the events of a record with what stands around them."""
+    value, outer = record.value, record.document
+    if not isinstance(value, dict):
+        return
+    # `/v1/info` puts both kinds into an object of their own.
+    parts = [part for part in (value, value.get("info")) if isinstance(part, dict)]
+    inner = [
+        event
+        for part in parts
+        for key in ("events", "states")
+        if isinstance(part.get(key), list)
+        for event in part[key]
+    ]
+    if "component" in value and (inner or not value.keys() & {"type", "health"}):
+        yield from ((event, value) for event in inner if isinstance(event, dict))
+        if not inner:
+            yield {}, value
+    elif "component" in outer or "component" in value:
+        yield value, outer or value
+
+
+def _gpud_result(event: Mapping[str, Any], outer: Mapping[str, Any], host: str | None) -> str | SetAside:
+    check = str(event.get("component") or outer.get("component"))
+    if not event:
+        return SetAside(check, "no_records")
+    node = next(
+        (str(part[key]) for part in (event, outer) for key in ("node", "hostname", "machine_id") if part.get(key)), host
+    )
+    is_state = "health" in event or str(event.get("type") or "") == ""
+    results = _STATES if is_state else _TYPES
+    result = results.get(str(event.get("health") or event.get("type") or "").lower())
+    message = ". ".join(str(event[key]) for key in ("name", "message", "reason", "error") if event.get(key))
+    if result is None:
+        return SetAside(f"{check} {event}", "not_relevant")
+    at = utc_of(event.get("time") or outer.get("time"))
+    xids = _xids(event, message) if result != OK else ()
+    return result_line(Result(node, check, result, at, message, xids, "periodic" if is_state else EVENT))
+
+
+def _xids(event: Mapping[str, Any], message: str) -> tuple[int, ...]:
+    """Return the Xids of an event: named in its text, or in what gpud adds to it."""
+    more = event.get("extra_info") or event.get("data") or {}
+    return xids_in(f"{message} {more}") if "xid" in f"{message} {more} {event.get('name')}".lower() else ()
+
+
+FORMS = (
+    Translation(
+        "gpud",
+        "health",
+        _is_gpud,
+        _translate,
+        example=(
+            '{"component": "accelerator-nvidia-error-xid", "events": [{"time": "2024-05-01T10:00:00Z", '
+            '"name": "error_xid", "type": "Fatal", "message": "XID 79 (PCI:0000:9b:00) GPU has fallen off the bus"}]}\n'
+        ),
+        rank=1,
+    ),
+)
