@@ -118,3 +118,44 @@ def test_a_new_column_of_sacct_touches_three_files(tmp_path):
     ]
     assert nothing == ["private", "private/sacct/whole.psv", "8", None]
     assert re.fullmatch(r"group-[0-9a-f]{12}", hashed[3])
+
+
+READ_FORM = """
+import json, sys
+from pathlib import Path
+from assets.sources.formats import READERS
+from tests.sources.folders import load
+
+con = load(Path(sys.argv[1]), readers=READERS)
+print(json.dumps([
+    con.execute("select node_name, result, observed_at::varchar, message from raw.health_checks").fetchall(),
+    con.execute("select dialect, status, lines_in, loaded from ops.files where kind = 'health'").fetchall(),
+    con.execute("select line_number, reason, detail from ops.quarantine").fetchall(),
+]))
+"""
+
+
+def test_a_new_form_is_one_module(tmp_path):
+    lines = (
+        "2024-05-01T10:00:00Z burn-in gpu001 FAIL GPU 3 is hotter than 90 C",
+        "aborted by the operator",
+        "2024-05-01T11:00:00Z burn-in gpu002 PASS all tests",
+    )
+    folder = make(
+        tmp_path / "sources",
+        {
+            "c1/cluster.toml": "[quarantine]\nmax_share = 0.5\n",
+            "c1/sacct/a.psv": export([{"NodeList": "gpu[001-002]", "NNodes": "2"}]),
+            "c1/health/tests.txt": "".join(f"{line}\n" for line in lines),
+        },
+    )
+    ((module, _),) = changes_of("A new form of a kind of log")
+    assert not (PROJECT / module).exists()
+    code = changed_copy(tmp_path / "code", "A new form of a kind of log")
+    results, files, quarantined = answer_of(code, READ_FORM, folder)
+    assert results == [
+        ["gpu001", "CRITICAL", "2024-05-01 10:00:00", "GPU 3 is hotter than 90 C"],
+        ["gpu002", "OK", "2024-05-01 11:00:00", "all tests"],
+    ]
+    assert files == [["burn_in", "read", 3, 2]]
+    assert quarantined == [[2, "unsupported_schema", "no line of a burn-in test"]]
