@@ -507,13 +507,16 @@ def _argument(call: ast.Call, name: str, place: int | None) -> ast.expr | None:
 def taken_as_is(template: str) -> set[str]:
     """Return the values that a template puts into its statement without quotes, or does anything else with.
 
-    A list counts as quoted where a loop goes over it and quotes every part that it uses.
+    A list counts as quoted where a loop goes over it and quotes every part that it uses. What is only asked whether it
+    is there gets no further.
     """
     environment = Environment(autoescape=True)
     environment.filters |= dict.fromkeys(QUOTES, str)
     tree = environment.parse(template)
     filters = [found for found in tree.find_all(nodes.Filter) if found.name in QUOTES]
-    quoted = {id(name) for found in filters for name in found.find_all(nodes.Name)}
+    tests = [found.test for found in tree.find_all((nodes.If, nodes.CondExpr, nodes.For)) if found.test is not None]
+    asked = {id(found) for found in tests} | {id(name) for found in tests for name in found.find_all(nodes.Name)}
+    quoted = asked | {id(name) for found in filters for name in found.find_all(nodes.Name)}
     used = [name for name in tree.find_all(nodes.Name) if name.ctx == "load" and id(name) not in quoted]
     uses = Counter(name.name for name in used)
     for loop in tree.find_all(nodes.For):

@@ -173,6 +173,9 @@ def test_a_value_that_is_quoted_in_one_place_only_is_not_quoted():
         ("{% for name, kind in rules %}{{ name | literal }} {{ kind }}{% endfor %}", {"rules"}),
         ("{% for name in names %}{{ name | literal }}{% endfor %}{{ names }}", {"names"}),
         ("{{ (one | literal) ~ other }}", {"other"}),
+        ("{% if not name %}true{% else %}a = {{ name | literal }}{% endif %}", set()),
+        ("{% for name, kind in rules if kind %}{{ name | literal if kind else 'x' }}{% endfor %}", set()),
+        ("{{ name if name else 'x' }}", {"name"}),
     ],
 )
 def test_a_list_is_quoted_where_a_loop_quotes_all_its_parts(template, taken):

@@ -16,6 +16,7 @@ from assets.sources.settings import ClusterSettings
 from assets.sources.slurmctld import messages as slurmctld_messages
 from assets.sources.text import doubled_hours, line_rules, nodelists, times, undated, unknown_lines
 from assets.sources.text.pseudonyms import KEPT, REASON, TEXT
+from assets.sql import literal
 
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
@@ -66,6 +67,10 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
     return dialect in ("bracketed_short", "syslog") and not undated.is_named_by_time(path)
 
 
+def _may_fit(patterns: Sequence[str]) -> str:
+    return f"regexp_matches(line, {literal(line_rules.scanning_pattern(patterns))})" if patterns else "false"
+
+
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the relevant lines are read."""
     zone, patterns = batch.cluster.settings.timezone, batch.cluster.settings.kernel.patterns
@@ -82,7 +87,7 @@ with relevant as materialized (
     select file_id, line_number, line
     from lines
     where regexp_matches(line, '{slurmctld_messages.RELEVANT}|{unknown_lines.SCAN}')
-        or {line_rules.may_fit("line", patterns)}
+        or {_may_fit(patterns)}
 )
 select *, true as is_relevant from relevant
 union all

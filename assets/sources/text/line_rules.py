@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from assets.sql import literal
 
 
-def may_fit(line: str, patterns: Sequence[str]) -> str:
-    """Write SQL that is true for every line with a message that a pattern fits, and for some others."""
-    if not patterns:
-        return "false"
+def scanning_pattern(patterns: Sequence[str]) -> str:
+    """Return a pattern of every line with a message that one of the patterns fits, and of some others; else nothing."""
     anywhere = "|".join(f"(?:{without_anchors(pattern)})" for pattern in patterns)
-    return f"regexp_matches({line}, {literal(f'(?i){anywhere}')})"
+    return f"(?i){anywhere}" if patterns else ""
 
 
 def first_pattern(message: str, patterns: Sequence[str]) -> str:
