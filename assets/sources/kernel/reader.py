@@ -50,8 +50,8 @@ _DIALECT_HEADS = {
     ),
     "printed": rf"^[/A-Za-z0-9][\w./-]*: ?{envelopes.PRINTED.removeprefix('^')}",
 }
-# A line of text without any envelope is still looked at, so that it is quarantined rather than lost.
 _MAX_LINES_TRIED = 20
+# A line of text without any envelope is still looked at, so that it is quarantined rather than lost.
 _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
 
 
