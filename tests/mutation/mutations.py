@@ -65,8 +65,8 @@ MUTATIONS = (
     ),
     Mutation(
         "an Xid that NHC quotes has its code",
-        "assets/sources/health/nhc_records.py",
-        "when is_failure and contains(lower(body), 'xid') then",
+        "assets/sources/health/nhc_records.sql",
+        "when is_failure and contains(lower(body), 'xid')",
         "when false then",
         RECORDS,
     ),

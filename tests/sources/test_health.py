@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assets.sources.health import reader as health
-from assets.sources.health import unchanged_results
+from assets.sources.text.check_subjects import SUBJECTS
 from tests.sources.batches import TESTBED, load, read
 from tests.sources.cases import Case, cases_of, check_case
 from tests.sources.folders import PROJECT
@@ -134,4 +134,4 @@ def test_good_results_that_name_what_they_looked_at_are_not_taken_for_one_anothe
 def test_the_reader_and_dbt_know_the_same_checks_whose_results_name_a_subject() -> None:
     macro = (PROJECT / "dbt_project" / "macros" / "health_check_subject.sql").read_text(encoding="utf-8")
     named = macro.partition("{% macro checks_with_subjects() -%}")[2].partition("{%- endmacro %}")[0]
-    assert tuple(name.strip(" '\n") for name in named.split(",")) == unchanged_results.SUBJECTS
+    assert tuple(name.strip(" '\n") for name in named.split(",")) == SUBJECTS

@@ -1,9 +1,9 @@
-"""Reader of `health/`: GCM health-check records in every shape its sinks write, and the failures LBNL NHC logs.
+"""Reader of `health/`: GCM's health-check records in every shape its sinks write, and the failures that LBNL NHC logs.
 
-The dialects are read by `gcm_records`, `gcm_documents` and `nhc_records`, and files that hold GCM's records alone by
-`whole_files`. Results of DCGM, gpud, NVSentinel, Azure's NHC and event logs of machines are first translated into GCM's
-records (`translations`). This module tells them apart, joins them, drops unchanged results (`unchanged_results`)
-and marks repeats. Other tools' files are refused with the command that makes a readable one.
+Files that hold GCM's records alone are read by `whole_files`, all others by lines: `gcm_records.sql` for a record a
+line, `gcm_other_lines.sql` for arrays and text, `gcm_documents.sql` for records over several lines, `nhc_records.sql`.
+All fill `health_results`, of which `outcomes.sql` and `loaded.sql` make rows. Results of other programs are translated
+into GCM's records first. Other tools' files are refused with the command that makes a readable one.
 """
 
 from __future__ import annotations
@@ -11,16 +11,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import duckdb
+
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.health import gcm_documents, gcm_records, nhc_records, unchanged_results
-from assets.sources.health import whole_files as health_whole
+from assets.sources.health.unchanged_results import MAX_LINES_BEHIND, counts_each
+from assets.sources.health.whole_files import take
 from assets.sources.other_forms import recognised, translation_of
 from assets.sources.reader import Batch, ReadingPlan, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
-from assets.sources.text import times, undated
+from assets.sources.text import doubled_hours, times, undated
+from assets.sources.text.check_subjects import SUBJECTS
 from assets.sources.text.pseudonyms import CHECK_TEXT, KEPT
+from assets.sql import fill
+
+__all__ = [
+    "COVERS", "DIALECTS", "KIND", "PRIVACY", "TABLE", "VERSION", "detect", "dispositions", "is_timed_by_modification",
+    "plan_reading", "take",
+]  # fmt: skip
 
 KIND = "health"
 TABLE = "health_checks"
@@ -32,6 +41,7 @@ PRIVACY = {
 }
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
+
 _NHC = re.compile(
     r"Health check failed:|node-mark-o(?:ff|n)line|^\s*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M
 )
@@ -39,12 +49,33 @@ _GCM_TEXT = re.compile(
     r"^(?:OK|WARN|CRITICAL|UNKNOWN) - |^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] - \[[A-Z]+\] - ", re.M
 )
 
+_XID = r"(?i)\bxid(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\[]*(\d{1,3})(?:$|[^\w.]|\.(?:$|\D))"
+"""The number behind "Xid" and behind the bracket with the PCI address, never one inside it, as in reasons of nodes.
+
+A time since boot, as in `[ 79.25] NVRM: Xid (...): 48`, is none.
+"""
+
+
+def _numbers_once(texts: str) -> str:
+    """Return SQL for the numbers in a list of texts, each once and in their order; 0 is left out."""
+    first = f"list_filter({texts}, lambda text, place: list_position({texts}, text) = place)"
+    return f"list_filter(list_transform({first}, lambda text: try_cast(text as integer)), lambda number: number > 0)"
+
+
+_MARKED = "replace(message, 'non-critical XID error: ', 'non-critical: ')"
+_CODES = (
+    f"regexp_extract_all({_MARKED}, 'XID error: (\\d+)', 1) || regexp_extract_all({_MARKED}, 'non-critical: (\\d+)', 1)"
+)
+XID_CODES = f"case when contains(message, 'XID error: ') then {_numbers_once(_CODES)} else [] end"
+"""The Xids of a message of GCM, critical ones first; 0 says that there is none."""
+START, END = times.has_offset("start_time"), times.has_offset("end_time")
+
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Tell GCM's JSON lines, a GCM document over several lines, NHC logs and the translated ones apart."""
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if '"health_check"' in sample:
-        return "gcm_document" if gcm_documents.is_spread_over_lines(sample) else "gcm"
+        return "gcm_document" if _is_spread_over_lines(sample) else "gcm"
     if (dialect := recognised(KIND, sample, cluster)) is not None:
         return dialect
     if _NHC.search(sample):
@@ -72,72 +103,48 @@ def is_timed_by_modification(path: str, dialect: str) -> bool:
     return states_no_time and not undated.is_named_by_time(path)
 
 
-take = health_whole.take
+def _is_spread_over_lines(sample: str) -> bool:
+    """Tell whether a record takes several lines, as `jq .` and editors write it, or one array of records does."""
+    lines = [line for line in sample.splitlines() if line.strip()]
+    start = next((place for place, line in enumerate(lines) if line.startswith(("{", "["))), None)
+    if start is None:
+        return False
+    first = lines[start].strip()
+    if first in ("{", "[", "[{") or first.endswith("},"):
+        return True
+    return not first.endswith(("}", "]")) and start + 1 < len(lines) and lines[start + 1].startswith((" ", "\t"))
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the records of both tools are read."""
-    steps: list[Step] = []
+    steps: list[Step] = [EMPTY_RESULTS]
     if batch.dialects - {"gcm_document", "nhc"}:
-        steps += gcm_records.result_steps()
+        steps += [
+            fill("sources/health/gcm_records.sql", start_has_offset=START, end_has_offset=END, xid_codes=XID_CODES),
+            _read_other_lines,
+        ]
     if "gcm_document" in batch.dialects:
-        steps += gcm_documents.RESULT_STEPS
+        steps.append(
+            fill("sources/health/gcm_documents.sql", start_has_offset=START, end_has_offset=END, xid_codes=XID_CODES)
+        )
     if "nhc" in batch.dialects:
-        steps += nhc_records.result_steps(batch.cluster.settings.timezone)
-    unfolded = batch.cluster.settings.health.unfolded
+        steps += _nhc_steps(batch.cluster.settings.timezone)
+    outcomes = fill(
+        "sources/health/outcomes.sql",
+        noise_seconds=times.CLOCK_NOISE_SECONDS,
+        start_is_implausible=times.is_implausible("started_at", "batch_files.modified_at"),
+        end_is_implausible=times.is_implausible("observed_at", "batch_files.modified_at"),
+        subjects=SUBJECTS,
+        counts_each=counts_each(batch.cluster),
+    )
     return ReadingPlan(
-        prepare=[EMPTY_RESULTS, *steps, SETTLED_CLOCKS, IMPLAUSIBLE, *unchanged_results.steps(unfolded), BAD_LINES],
-        loaded=LOADED,
+        prepare=[*steps, outcomes],
+        loaded=fill("sources/health/loaded.sql", xid_codes=XID_CODES),
         skipped=SKIPPED,
         quarantined="from health_bad_lines",
-        resume_points=RESUME_POINTS,
+        resume_points=fill("sources/health/resume_points.sql", max_lines_behind=MAX_LINES_BEHIND),
     )
 
-
-# Unchanged results of a day are found together, so a file is read on from the first result of its last day. Results of
-# the days before that come behind it stay as they were read. Unsorted files are read whole.
-RESUME_POINTS = f"""
-with results as (from health_results where skip_reason is null and problem is null),
-days as (
-    select
-        file_id,
-        observed_at::date as day_date,
-        min(line_number) as first_line,
-        max(line_number) as last_line,
-        max(observed_at) as last_at
-    from results
-    group by file_id, day_date
-),
-last_days as (
-    select
-        file_id,
-        any_value(last_day) as last_day,
-        min(first_line) filter (day_date >= last_day) as line_number,
-        max(last_line) filter (day_date < last_day) as line_before
-    from (select *, {unchanged_results.last_day("max(last_at) over (partition by file_id)")} as last_day from days)
-    group by file_id having coalesce(line_before - line_number, 0) < {unchanged_results.MAX_LINES_BEHIND}
-),
-behind as (
-    select results.file_id, list(distinct results.line_number) as left_out
-    from results
-    inner join last_days on last_days.file_id = results.file_id and results.line_number > last_days.line_number
-    where results.observed_at::date < last_days.last_day
-    group by results.file_id
-),
-found as (
-    select last_days.file_id, last_days.line_number, last_days.last_day, behind.left_out
-    from last_days left join behind on behind.file_id = last_days.file_id
-    union all
-    ({health_whole.LAST_DAYS})
-)
-select
-    found.file_id,
-    found.line_number,
-    0 as lines_again,
-    found.last_day::timestamp as not_before,
-    coalesce(found.left_out, []) as left_out
-from found
-inner join batch_files on batch_files.file_id = found.file_id and batch_files.dialect = 'gcm'"""
 
 # One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
 EMPTY_RESULTS = """
@@ -148,54 +155,51 @@ create or replace temp table health_results (
     dated_by_file_at timestamp
 )"""
 
-# What a check said is known, and when it ended; only how long it ran is lost.
-SETTLED_CLOCKS = f"""
-update health_results set started_at = observed_at
-where started_at > observed_at and started_at <= observed_at + interval {times.CLOCK_NOISE_SECONDS} second"""
-
-IMPLAUSIBLE = f"""
-update health_results set
-    problem = case when started_at > observed_at then 'end_before_start' else 'implausible_time' end,
-    problem_detail = concat(started_at, ' to ', observed_at, ' (UTC)')
-from batch_files
-where batch_files.file_id = health_results.file_id
-    and problem is null
-    and skip_reason is null
-    and (
-        started_at > observed_at
-        or {times.is_implausible("observed_at", "batch_files.modified_at")}
-        or {times.is_implausible("started_at", "batch_files.modified_at")}
-    )"""
-
-# A line with several results is quarantined whole when one of them is bad: a line has one outcome.
-BAD_LINES = """
-create or replace temp table health_bad_lines as
-select file_id, line_number, min(problem) as reason, min(problem_detail) as detail
-from health_results
-where problem is not null
-group by file_id, line_number"""
-
-LOADED = f"""
-select
-    results.file_id, line_number, results.node_name, results.check_name, check_type, result, result_quality,
-    started_at, observed_at, job_id_raw, xid_codes, message,
-    case when observed_at = stretches.last_at then stretches.first_at end as unchanged_since, dated_by_file_at
-from health_results as results
-left join health_stretches as stretches
-    on stretches.file_id = results.file_id and {unchanged_results.IS_OF_STRETCH}
-anti join health_unchanged as unchanged
-    on unchanged.file_id = results.file_id and unchanged.line_number = results.line_number
-anti join health_bad_lines as bad on bad.file_id = results.file_id and bad.line_number = results.line_number
-where skip_reason is null
-union all by name
-{health_whole.KEPT}"""
-
 SKIPPED = """
 select file_id, line_number, 'blank' as reason from lines where line is null
 union all
 select file_id, line_number, skip_reason from health_results where skip_reason is not null
 union all
 select file_id, line_number, 'unchanged' from health_unchanged"""
+
+
+def _read_other_lines(con: duckdb.DuckDBPyConnection) -> None:
+    """Read the lines that are no object; clean logs have none, and are not looked at again."""
+    ((missing,),) = con.execute(
+        """
+        select count(*) - (select count(*) from health_results)
+        from lines inner join batch_files using (file_id)
+        where dialect not in ('gcm_document', 'nhc') and line is not null
+        """
+    ).fetchall()
+    if missing:
+        con.execute(
+            fill("sources/health/gcm_other_lines.sql", start_has_offset=START, end_has_offset=END, xid_codes=XID_CODES)
+        )
+
+
+def _nhc_steps(zone: str) -> list[str]:
+    stamps = r"""
+        select lines.file_id, lines.line_number, line[:15] as stamp
+        from lines join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'nhc'
+        where regexp_matches(line, '^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ')"""
+    results = fill(
+        "sources/health/nhc_records.sql",
+        leap_year_time=undated.in_leap_year("nullif(syslog.stamp, '')"),
+        dated=undated.dated("leap_year_time", "years.year_anchor"),
+        iso_has_offset=times.has_offset("iso"),
+        file_moment=undated.file_moment("batch_files.path", "batch_files.modified_at", zone),
+        utc=doubled_hours.utc(zone),
+        with_turns=doubled_hours.joined("nhc_lines", "nhc_turns"),
+        is_unsettled=doubled_hours.is_unsettled(zone),
+        end_is_implausible=times.is_implausible("results.observed_at", "batch_files.modified_at"),
+        quoted_xid_codes=_numbers_once(f"regexp_extract_all(body, '{_XID}', 1)"),
+    )
+    return [
+        *undated.year_steps(stamps, "nhc_years"),
+        *doubled_hours.turn_steps(zone, "nhc_years", "nhc_turns"),
+        results,
+    ]
 
 
 def dispositions() -> Sequence[Step]:

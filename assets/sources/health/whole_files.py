@@ -18,13 +18,15 @@ import duckdb
 
 from assets.sources.batch_tables import ODD_LINES
 from assets.sources.database_settings import one_thread
-from assets.sources.health import gcm_records, unchanged_results
+from assets.sources.health.unchanged_results import MAX_LINES_BEHIND, counts_each
 from assets.sources.intake.read.lines import CHUNK, is_compressed
 from assets.sources.intake.read.object_lines import MAX_OBJECT_BYTES
 from assets.sources.intake.read.odd_lines import BlockOfLines, OddLines, max_odd_count, scan_lines
 from assets.sources.regular import blocks_of_lines, open_regular
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
+from assets.sources.text.check_subjects import SUBJECTS
+from assets.sql import fill
 
 if TYPE_CHECKING:
     from assets.sources.reader import Copies, SourceFile
@@ -61,127 +63,6 @@ SCANNED = TempTable(
     "scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint", "max_odd_count": "double"}
 )
 
-KEPT = f"""
-select * exclude (last_day, last_day_line, is_inside, is_left), {gcm_records.xid_codes("message")} as xid_codes
-from health_whole where not is_inside and not is_left"""
-LAST_DAYS = """
-select
-    file_id,
-    last_day_line as line_number,
-    last_day,
-    list(line_number) filter (line_number > last_day_line and observed_at::date < last_day) as left_out
-from health_whole where last_day_line is not null and not is_left group by file_id, last_day, last_day_line"""
-
-# The places in which only other sinks put a field do not count where these are filled. Numbers are taken as the file
-# writes them: DuckDB would make a number and a text again of each. In quotes they are left to `gcm_records`.
-_FIELDS = f"""
-select
-    row_number() over () as line_in_scan,
-    file_index,
-    normal.node,
-    normal.health_check,
-    normal."type",
-    "int".result as code,
-    "int".job_id,
-    "double".start_time,
-    "double".end_time,
-    normal._msg as message,
-    normal."type" is not null and normal._msg is not null
-    and if("int".job_id = '0', true, not starts_with("int".job_id, '"')) as is_complete
-from read_json(
-    $paths, format = 'newline_delimited', ignore_errors = true, maximum_object_size = {2 * MAX_OBJECT_BYTES},
-    columns = {{
-        'int': 'STRUCT(result JSON, job_id JSON)',
-        'double': 'STRUCT(start_time DOUBLE, end_time DOUBLE)',
-        'normal': 'STRUCT(node VARCHAR, health_check VARCHAR, "type" VARCHAR, _msg VARCHAR)'
-    }}
-)"""
-
-
-def _seconds(number: str) -> str:
-    """Return SQL for epoch seconds; times in other units, or none, are left NULL here, and so to `gcm_records`."""
-    return f"case when {number} >= 1e8 and {number} < 1e11 then make_timestamp(({number} * 1e6)::bigint) end"
-
-
-# One statement: rows held for it cost a fifth of rows put into a table (measured), and are spilled like them.
-def _read(unfolded: Sequence[tuple[str | None, str | None]]) -> str:
-    """Return the statement that reads the files into `health_whole`, stretches folded."""
-    return f"""
-insert into health_whole
-with results as materialized (
-    select
-        * exclude (code, problem, is_complete, started_at),
-        least(started_at, observed_at) as started_at,
-        coalesce(
-            is_complete and problem is null
-            and started_at >= {times.literal(times.EARLIEST)}
-            and started_at <= observed_at + interval {times.CLOCK_NOISE_SECONDS} second
-            and not {times.is_implausible("observed_at")}, false
-        ) as is_good
-    from ({gcm_records.typed(_FIELDS, "line_in_scan, file_index, is_complete", _seconds)})
-),
-days as (
-    select
-        file_index,
-        observed_at::date as day_date,
-        max(observed_at) as last_at,
-        min(line_in_scan) as first_line,
-        max(line_in_scan) as last_line,
-        count(*) filter (is_good) as good_count
-    from results
-    group by file_index, day_date
-),
-files as (
-    select
-        found.file_index,
-        found.first_line,
-        scanned_files.file_id,
-        found.last_day,
-        case
-            when coalesce(line_before - last_day_line, 0) < {unchanged_results.MAX_LINES_BEHIND} then last_day_line
-        end as last_day_line
-    from (
-        select
-            file_index,
-            min(first_line) as first_line,
-            max(last_line) as last_line,
-            sum(good_count) as good_count,
-            any_value(last_day) as last_day,
-            min(first_line) filter (day_date >= last_day) as last_day_line,
-            max(last_line) filter (day_date < last_day) as line_before
-        from (
-            select *, {unchanged_results.last_day("max(last_at) over (partition by file_index)")} as last_day from days
-        )
-        group by file_index
-    ) as found
-    inner join scanned_files on scanned_files.file_index = found.file_index
-    where scanned_files.line_count - found.good_count <= scanned_files.max_odd_count
-        and found.last_line - found.first_line + 1 = scanned_files.line_count
-),
-stretches as ({unchanged_results.stretches("results where is_good", "file_index", unfolded)})
-select
-    files.file_id,
-    results.line_in_scan - files.first_line + 1 as line_number,
-    results.node_name,
-    results.check_name,
-    results.check_type,
-    results.result,
-    results.result_quality,
-    results.started_at,
-    results.observed_at,
-    results.job_id_raw,
-    results.message,
-    case when results.observed_at = stretches.last_at then stretches.first_at end as unchanged_since,
-    files.last_day,
-    files.last_day_line - files.first_line + 1 as last_day_line,
-    results.is_good and coalesce({unchanged_results.IS_INSIDE}, false) as is_inside,
-    not results.is_good as is_left
-from results
-inner join files on files.file_index = results.file_index
-left join stretches on stretches.file_index = results.file_index and {unchanged_results.IS_OF_STRETCH}
-where not is_inside or (results.line_in_scan > files.last_day_line and results.observed_at::date < files.last_day)"""
-
-
 _TAKEN = """
 insert into taken_files
 select file_id, line_count from scanned_files where file_id in (select file_id from health_whole)"""
@@ -213,7 +94,18 @@ def take(
     logs = {file_id: log for file_id, file in files.items() if (log := _look_at(file_id, file, copies)) is not None}
     if not logs:
         return
-    _scan(con, logs, _read(cluster.settings.health.unfolded))
+    read = fill(
+        "sources/health/whole_files.sql",
+        earliest=times.literal(times.EARLIEST),
+        noise_seconds=times.CLOCK_NOISE_SECONDS,
+        is_implausible=times.is_implausible("observed_at"),
+        max_object_size=2 * MAX_OBJECT_BYTES,
+        max_lines_behind=MAX_LINES_BEHIND,
+        subjects=SUBJECTS,
+        counts_each=counts_each(cluster),
+        paths="$paths",
+    )
+    _scan(con, logs, read)
     _leave(con, logs)
     con.execute(_TAKEN)
     con.execute(_COUNTED)

@@ -1,27 +1,5 @@
-"""Read GCM's health-check records that take several lines, as `jq .` and editors write them, by their braces.
-
-What a record says is read by `gcm_records`; its line is the one it begins on.
-"""
-
-from __future__ import annotations
-
-from assets.sources.health import gcm_records
-
-
-def is_spread_over_lines(sample: str) -> bool:
-    """Tell whether a record takes several lines, or one array of records does."""
-    lines = [line for line in sample.splitlines() if line.strip()]
-    start = next((place for place, line in enumerate(lines) if line.startswith(("{", "["))), None)
-    if start is None:
-        return False
-    first = lines[start].strip()
-    if first in ("{", "[", "[{") or first.endswith("},"):
-        return True
-    return not first.endswith(("}", "]")) and start + 1 < len(lines) and lines[start + 1].startswith((" ", "\t"))
-
-
-# Braces outside strings give the depth at the start and end of each line; JSON strings do not span lines.
-_LINES = r"""
+{% import "sources/health/macros.sql" as health %}
+-- Braces outside strings give the depth at the start and end of each line; JSON strings do not span lines.
 create or replace temp table health_document_lines as
 with bare as (
     select
@@ -41,7 +19,7 @@ depths as (
         select
             *,
             len(outside_strings) - len(replace(outside_strings, '{', ''))
-                - len(outside_strings) + len(replace(outside_strings, '}', '')) as change
+            - len(outside_strings) + len(replace(outside_strings, '}', '')) as change
         from bare
     )
     window in_file as (partition by file_id order by line_number)
@@ -54,9 +32,9 @@ select
     sum((depth_before = 0 and contains(outside_strings, '{'))::integer) over (
         partition by file_id order by line_number
     ) as record
-from depths"""
+from depths;
 
-_TEXTS = r"""
+-- The line of a record is the one it begins on.
 create or replace temp table health_document_records as
 select
     file_id,
@@ -66,9 +44,14 @@ select
     ) || ']' as text
 from health_document_lines
 where is_in_record
-group by file_id, record"""
+group by file_id, record;
 
-_REST = """
+{% call health.insert_records(false, start_has_offset, end_has_offset, xid_codes) %}
+select file_id, line_number, unnest(from_json(text, {{ ("[" ~ health.structure ~ "]") | literal }})) as r
+from health_document_records
+where json_valid(text)
+{% endcall %};
+
 insert into health_results by name
 select
     document_lines.file_id,
@@ -79,12 +62,4 @@ select
 from health_document_lines as document_lines
 left join health_document_records as records
     on records.file_id = document_lines.file_id and records.line_number = document_lines.line_number
-where records.text is null or not json_valid(records.text)"""
-
-_RECORDS = f"""
-    select file_id, line_number, unnest(from_json(text, '[{gcm_records.STRUCTURE}]')) as r
-    from health_document_records
-    where json_valid(text)"""
-
-RESULT_STEPS = (_LINES, _TEXTS, gcm_records.insertion(_RECORDS), _REST)
-"""Fill `health_results` from files of dialect gcm_document."""
+where records.text is null or not json_valid(records.text)
