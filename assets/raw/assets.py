@@ -16,11 +16,11 @@ from assets.log_kinds import LOG_KINDS
 from assets.raw.folder import SourcesFolder, give_privacy_key, quoting_no_log, reporter
 from assets.raw.logs import log_key, observed
 from assets.sources.formats import READERS
-from assets.sources.intake.account.account_corrections import unknown_names
 from assets.sources.intake.account.doubtful_files import mark_doubtful_files
+from assets.sources.intake.account.line_accounts import unknown_names
 from assets.sources.intake.account.sight import write_sight
 from assets.sources.intake.account.spans import write_spans
-from assets.sources.intake.account.superseding import told_of_versions
+from assets.sources.intake.account.superseding import version_warnings
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import SOURCES, failing_by_sources, record_failures
 from assets.sources.intake.excluded_clusters import spare_clusters
@@ -143,7 +143,7 @@ def raw(
             results = load_kinds(con, found, READERS, context.run_id, full=sources.full, progress=progress)
             context.log.info("settling which lines repeat others, which nodes there are, and what the logs cover")
             failing = finish(con, found, context.run_id)
-        unknown, versions = unknown_names(con), told_of_versions(con, context.run_id)
+        unknown, versions = unknown_names(con), version_warnings(con, context.run_id)
         metadata = {table: account(con, table, results) for table in TABLES}
     metadata["raw.clusters"]["files"] = len(found.files)
     metadata["raw.node_names"]["unknown"] = len(unknown)

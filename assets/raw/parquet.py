@@ -13,17 +13,10 @@ from pathlib import Path
 
 import duckdb
 
+from assets.sources.row_times import ROW_TIMES
 from assets.sql import literal
 
-DATED = {
-    "raw.sacct": "submitted_at",
-    "raw.health_checks": "observed_at",
-    "raw.kernel_messages": "occurred_at",
-    "raw.node_events": "started_at",
-    "raw.slurmctld_events": "logged_at",
-    "raw.unknown_lines": "first_at",
-    "raw.tickets": "opened_at",
-}
+DATED = {f"raw.{table}": time for table, time in ROW_TIMES.items() if table not in {"nodes", "squeue_exclusions"}}
 """Tables that grow day by day, and the time that dates a row; each is never NULL."""
 UNDATED = ("raw.node_names", "raw.node_lists", "raw.nodes", "raw.squeue_exclusions", "ops.files", "ops.spans")
 """Tables partitioned by cluster alone."""

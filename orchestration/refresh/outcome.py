@@ -12,8 +12,8 @@ from rich.console import Console
 
 from assets.report.wording import plural
 from assets.rows import rows_of
-from assets.sources.intake.account.superseding import told_of_versions
-from assets.sources.intake.account.without_accounting import WARNING
+from assets.sources.intake.account.file_warnings import OVERLAPS_NO_ACCOUNTING
+from assets.sources.intake.account.superseding import version_warnings
 from orchestration.home import Home
 from orchestration.publication.folders import pinned_publication
 from orchestration.pull.outcomes import FAILED
@@ -69,7 +69,7 @@ FAILING = """
 WITHOUT_ACCOUNTING = f"""
     select path, split_part(warning, ': ', 2) as days
     from (select path, unnest(warnings) as warning from ops.files)
-    where starts_with(warning, '{WARNING}:')
+    where starts_with(warning, '{OVERLAPS_NO_ACCOUNTING}:')
     order by path
 """
 REFUSED = "select path, reason, next_step from ops.files where status in ('refused', 'blind') order by path"
@@ -182,7 +182,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         checks = rows_of(con, CHECKS)[0]
         failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
         without_accounting = rows_of(con, WITHOUT_ACCOUNTING)
-        versions = [] if status == "unchanged" else told_of_versions(con, _last_run(con))
+        versions = [] if status == "unchanged" else version_warnings(con, _last_run(con))
         unpulled = rows_of(con, NOT_PULLED)
     pinned = pinned_publication(home)
     return Outcome(

@@ -79,7 +79,7 @@ MUTATIONS = (
     ),
     Mutation(
         "attempts that were not exported are missed",
-        "assets/sources/intake/account/missing_attempts.py",
+        "assets/sources/intake/account/missing_attempts.sql",
         "where restarts.submitted_at > windows.first_end",
         "where false",
         RECORDS,

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.formats import READERS
-from assets.sources.intake.account.hosts import HostNames
-from assets.sources.intake.account.nodes import NodeNames, basic_name
+from assets.sources.intake.account.node_names import HostNames, NodeNames, basic_name
 from assets.sources.intake.find.known_files import forget_files
 from assets.sources.settings import Nodes
 from assets.sources.text.nodelists import MAXIMUM_HOSTS, NodeListError, expand

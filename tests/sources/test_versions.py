@@ -12,7 +12,7 @@ import pytest
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.account.spans import write_spans
-from assets.sources.intake.account.superseding import told_of_versions
+from assets.sources.intake.account.superseding import version_warnings
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.find.clusters import write_clusters
@@ -96,7 +96,7 @@ class Site:
         self.said = [
             *map(str, found.warnings),
             *(line for result in results.values() for line in result.warnings),
-            *told_of_versions(self.con, f"{self.at}"),
+            *version_warnings(self.con, f"{self.at}"),
         ]
 
     def facts(self, kind: str) -> list[tuple]:

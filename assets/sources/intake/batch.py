@@ -23,7 +23,7 @@ from assets.sources.batch_tables import (
     UNKNOWN_LINES,
 )
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.account.accounts import account_for_batch, prove_every_line_accounted_for
+from assets.sources.intake.account.line_accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.intake.account.sight import blind_files, mark_blind_files, note_sightings, sample_lines
 from assets.sources.intake.account.unknown_lines import keep_unknown_lines
 from assets.sources.intake.batch_lines import read_batch_lines, read_bytes, scratch_folder, set_lines_aside

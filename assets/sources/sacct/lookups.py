@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from assets.sources.intake.account.nodes import basic_name
+from assets.sources.intake.account.node_names import basic_name
 from assets.sources.reader import Step
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.counts import count_of

@@ -28,6 +28,7 @@ from assets.sources.intake.find.folder import Survey
 from assets.sources.intake.find.versions import SUPERSEDED
 from assets.sources.settings import Settings, in_utc
 from assets.sources.text import undated
+from assets.sql import fill
 
 EVERY_LINE_COUNTS = frozenset({"health", "kernel", "slurmctld"})
 """Kinds whose lines tell a time even where they are of no interest: the others have a record for whatever there was."""
@@ -107,56 +108,14 @@ def _numbering(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Callable[[dat
     """
 
     @cache
-    def table() -> str:
-        con.execute(
-            """
-            create or replace temp table numbers_given as
-            with jobs as (
-                select
-                    job_id_raw as number,
-                    min(if(array_task_id is null, submitted_at, coalesce(started_at, submitted_at))) as given_at
-                from raw.sacct
-                where cluster_id = $cluster_id and disposition = 'loaded' and job_id_raw <= $largest
-                group by number
-            ),
-            followed as (
-                select
-                    given_at,
-                    lead(given_at) over by_number as next_at,
-                    lead(number) over by_number - number - 1 as unused
-                from jobs
-                window by_number as (order by number)
-            )
-            select least(given_at, next_at) as from_at, greatest(given_at, next_at) as to_at, unused
-            from followed where next_at is not null
-            """,
-            {"cluster_id": cluster_id, "largest": MAX_JOB_NUMBER},
-        )
-        return "numbers_given"
+    def make_table() -> None:
+        statement = fill("sources/intake/account/job_numbers.sql", cluster_id="$cluster_id", largest=MAX_JOB_NUMBER)
+        con.execute(statement, {"cluster_id": cluster_id})
 
     def within(from_at: datetime, to_at: datetime) -> JobNumbers:
-        unused, given, usual_share, usual_jobs = con.execute(
-            f"""
-            with numbers as (
-                select *, unused + 1 as given, from_at < $to_at and to_at > $from_at as is_within from {table()}
-            ),
-            days as (
-                select sum(unused) / sum(given) as share from numbers where not is_within group by from_at::date
-            )
-            select
-                coalesce(sum(unused) filter (is_within), 0),
-                coalesce(sum(given) filter (is_within), 0),
-                coalesce((select median(share) from days), 0),
-                coalesce(
-                    (1 + count(*)) * epoch($to_at - $from_at)
-                    / nullif(abs(epoch(max(to_at) - min(from_at)) - epoch($to_at - $from_at)), 0),
-                    'infinity'
-                )
-            from numbers
-            """,
-            {"from_at": from_at, "to_at": to_at},
-        ).fetchall()[0]
-        return JobNumbers(unused, given, usual_share, usual_jobs)
+        make_table()
+        statement = fill("sources/intake/account/job_numbers_within.sql", from_at="$from_at", to_at="$to_at")
+        return JobNumbers(*con.execute(statement, {"from_at": from_at, "to_at": to_at}).fetchall()[0])
 
     return within
 
@@ -190,30 +149,10 @@ def _files(
     of the lines that are. The day in a name is one of the cluster's time zone.
     """
     found: dict[str, dict[str, list[tuple[str, CoveredFile]]]] = defaultdict(lambda: defaultdict(list))
-    rows = con.execute(
-        f"""
-        with starts as (
-            select cluster_id, path, max(greatest(submitted_at, started_at)) as last_start_at
-            from raw.sacct
-            group by cluster_id, path
-        ),
-        repeats as (
-            select cluster_id, path, sum(line_count)::bigint as line_count
-            from ops.skips where reason in ('duplicate', '{SUPERSEDED}') group by all
-        )
-        select
-            files.cluster_id, kind, files.path, first_at, last_at, loaded, skipped, coalesce(line_count, 0),
-            case when kind = 'sacct' then {undated.named_moment("coalesce(version_of, files.path)")} end, last_start_at,
-            version_of
-        from ops.files
-        left join repeats on repeats.cluster_id = files.cluster_id and repeats.path = files.path
-        left join starts on starts.cluster_id = files.cluster_id and starts.path = files.path and kind = 'sacct'
-        where status in ('read', 'cut_off') and first_at is not null and kind <> 'manifest'
-        order by files.cluster_id, files.path
-        """
-    ).fetchall()
+    named_moment = undated.named_moment("coalesce(version_of, files.path)")
+    statement = fill("sources/intake/account/covered_files.sql", superseded=SUPERSEDED, named_moment=named_moment)
     logs: dict[tuple[str, str], list[CoveredFile]] = defaultdict(list)
-    for row in rows:
+    for row in con.execute(statement).fetchall():
         cluster_id, kind, path, first_at, last_at, loaded, skipped, repeated, named_at, last_start_at, version_of = row
         new_share = loaded / (loaded + repeated) if repeated else 1
         count = loaded
@@ -237,36 +176,12 @@ def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[d
     file goes on, nothing is covered any more.
     """
     found: dict[str, dict[str, list[tuple[datetime, datetime]]]] = defaultdict(lambda: defaultdict(list))
-    rows = con.execute(
-        f"""
-        with good as (
-            select cluster_id, kind, coalesce(version_of, path) as path, max(last_at) as last_at
-            from ops.files where status in ('read', 'cut_off') group by all
-        ),
-        stated as (
-            select
-                files.cluster_id, files.kind, files.path,
-                coalesce(stated.from_at, files.first_at, {undated.named_moment("files.path")}) as from_at,
-                coalesce(stated.to_at, files.last_at, {undated.named_end("files.path")}) as to_at
-            from ops.files
-            left join raw.manifests as stated
-                on stated.cluster_id = files.cluster_id and stated.log_path = files.path
-                and stated.disposition = 'loaded'
-            where files.status not in ('read', 'cut_off') and files.version_of is null
-        )
-        select
-            stated.cluster_id, stated.kind, greatest(stated.from_at, good.last_at) as missing_from_at,
-            coalesce(stated.to_at, timestamp 'infinity') as missing_to_at
-        from stated
-        left join good on good.cluster_id = stated.cluster_id and good.path = stated.path
-        left join (
-            select cluster_id, kind, max_by(path, last_at) as path, max(last_at) as last_at from good group by all
-        ) as newest on newest.cluster_id = stated.cluster_id and newest.kind = stated.kind
-        where missing_from_at is not null and (stated.from_at is not null or newest.last_at <= good.last_at)
-        order by all
-        """
-    ).fetchall()
-    for cluster_id, kind, from_at, to_at in rows:
+    statement = fill(
+        "sources/intake/account/refused_times.sql",
+        named_moment=undated.named_moment("files.path"),
+        named_end=undated.named_end("files.path"),
+    )
+    for cluster_id, kind, from_at, to_at in con.execute(statement).fetchall():
         found[cluster_id][kind].append((from_at, to_at))
     return found
 

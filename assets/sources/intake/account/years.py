@@ -18,16 +18,12 @@ from datetime import date, timedelta
 import duckdb
 
 from assets.sources.intake.find.folder import REFUSED, Survey
+from assets.sources.row_times import ROW_TIMES
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
 
-TIMED_BY: Mapping[str, str] = {
-    "health_checks": "observed_at",
-    "kernel_messages": "occurred_at",
-    "slurmctld_events": "logged_at",
-    "unknown_lines": "first_at",
-}
-"""Raw tables with `dated_by_file_at`, and the column that is settled from it."""
+TABLES_WITHOUT_YEARS = ("health_checks", "kernel_messages", "slurmctld_events", "unknown_lines")
+"""Raw tables with `dated_by_file_at`, from which the time of a row is settled."""
 
 MONTH = timedelta(days=30)
 """A log may begin or end so long before or after accounting."""
@@ -80,7 +76,7 @@ def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Cont
 
     The transaction is the caller's.
     """
-    if not any(table in unsettled for table in ("sacct", *TIMED_BY)):
+    if not any(table in unsettled for table in ("sacct", *TABLES_WITHOUT_YEARS)):
         return set()
     accounting = _accounting(con)
     changed = []
@@ -106,7 +102,9 @@ def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Cont
     clusters = defaultdict(list)
     for cluster_id in {cluster_id for cluster_id, _, _ in changed}:
         clusters[survey.clusters[cluster_id].settings.timezone].append(cluster_id)
-    moved = {table for zone, ids in clusters.items() for table in TIMED_BY if _move_rows(con, table, zone, ids)}
+    moved = {
+        table for zone, ids in clusters.items() for table in TABLES_WITHOUT_YEARS if _move_rows(con, table, zone, ids)
+    }
     for zone, ids in clusters.items():
         _move_files(con, zone, ids)
     return moved
@@ -148,7 +146,7 @@ def _move_rows(con: duckdb.DuckDBPyConnection, table: str, zone: str, clusters: 
     """
     ((count,),) = con.execute(
         f"""
-        update raw.{table} set {TIMED_BY[table]} = settled.settled_at
+        update raw.{table} set {ROW_TIMES[table]} = settled.settled_at
         from ({_settled("dated_by_file_at", zone, dated)}) as settled
         where settled.row_key = {table}.rowid
         """,

@@ -1,0 +1,61 @@
+"""Warnings in `ops.files.warnings` that depend on all files: each is set or removed when what it depends on changes.
+
+* Without --duplicates, `sacct` shows only the last attempt of each job. A requeue sets Submit anew, so a record that a
+  requeue made is told by its count of restarts, or by a line of the controller's log beside its Submit. Where that lies
+  within the export, the attempt before it must be there as well.
+* Submit lines may exclude nodes that nothing names as nodes of the cluster. Excluding a drained node is normal, and a
+  node that was drained all the time ran no job. The record of such a job counts, so its line is not quarantined.
+* Logs can explain no failure where accounting tells of no job of their time. Either that accounting is not there, or
+  the log is of another year or cluster than it seems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+import duckdb
+
+from assets.sql import fill
+
+EXPORTED_WITHOUT_DUPLICATES = "exported_without_duplicates"
+"""Beside the files in which more attempts are missing than shown."""
+UNKNOWN_EXCLUDED_NODES = "unknown_excluded_nodes"
+"""After a colon how many nodes, and which."""
+OVERLAPS_NO_ACCOUNTING = "overlaps_no_accounting"
+"""After a colon the first and the last day of the log."""
+
+SECONDS_TO_REQUEUE = 120
+"""Between a line of the controller's log and the Submit that it sets."""
+MAX_NAMES = 5
+"""How many names a warning holds: submit lines may exclude thousands of nodes."""
+DAYS_APART = 30
+"""A log beside others that overlap accounting may lie so far from it: accounting of a few days may be late."""
+
+
+def warn_of_files(con: duckdb.DuckDBPyConnection, settled: AbstractSet[str], unsettled: AbstractSet[str]) -> None:
+    """Bring the warnings up to date.
+
+    Parameters
+    ----------
+    con
+        A connection inside a transaction.
+    settled
+        Raw tables whose rows may count otherwise than before.
+    unsettled
+        Those of them that got or lost rows.
+    """
+    if settled & {"sacct", "slurmctld_events"}:
+        con.execute(
+            fill(
+                "sources/intake/account/missing_attempts.sql",
+                name=EXPORTED_WITHOUT_DUPLICATES,
+                seconds_to_requeue=SECONDS_TO_REQUEUE,
+            )
+        )
+    if unsettled & {"sacct", "nodes"}:
+        con.execute(
+            fill("sources/intake/account/unknown_exclusions.sql", name=UNKNOWN_EXCLUDED_NODES, max_names=MAX_NAMES)
+        )
+    con.execute(
+        fill("sources/intake/account/without_accounting.sql", name=OVERLAPS_NO_ACCOUNTING, days_apart=DAYS_APART)
+    )

@@ -1,0 +1,171 @@
+"""Account for every line in ops: it is loaded, skipped with a reason, or quarantined with a reason.
+
+A batch is accounted for when it is read. When the tables are settled the account is corrected: only a whole table says
+which lines repeat others, and which hosts are nodes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import duckdb
+
+from assets.sources.database_settings import joins_as_written
+from assets.sources.intake.account.years import TABLES_WITHOUT_YEARS
+from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
+from assets.sources.intake.find.folder import CUT_OFF, READ, Survey
+from assets.sources.intake.read.copies import CopiesInFolder
+from assets.sources.reader import Reader, SourceFile, reader_key
+from assets.sources.settings import ClusterSettings
+from assets.sources.text import undated
+from assets.sources.text.masking import excerpt, masked
+from assets.sources.text.pseudonyms import HIDDEN, kept_detail
+from assets.sql import fill, literal
+
+MAX_DETAIL = 300
+LOST_END = "cut off: its end is missing, and what it told there is unknown"
+AFTER_LOST_END = "Copy or export it again. If its end is lost for good, take the file out: what was read of it stays."
+
+
+def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Fail unless every line is in raw or in exactly one of the reader's other two tables.
+
+    Equal counts and equal sums of 64-bit hashes mean the same lines, each once; only when they differ are lines
+    compared one by one. Of files with lines that the reader only counted, the numbers of lines have to be equal.
+    """
+    con.execute(fill("sources/intake/account/line_outcomes.sql"))
+    fingerprint = "select count(*), sum(hash(file_id, line_number)::hugeint)"
+    lines, outcomes = (
+        con.execute(f"{fingerprint} from {view}").fetchone() or () for view in ("named_lines", "named_outcomes")
+    )
+    if lines != outcomes:
+        wrong = con.execute(
+            """
+            select batch_files.path, line_number, count(outcomes.file_id) as outcome_count
+            from named_lines left join named_outcomes as outcomes using (file_id, line_number)
+            inner join batch_files using (file_id)
+            group by all having outcome_count <> 1 order by all limit 1
+            """
+        ).fetchall()
+        where = "a line that is not in the file"
+        for path, line_number, outcome_count in wrong:
+            where = f"{path}, line {line_number}: {outcome_count} outcomes, not one"
+        raise AssertionError(f"{reader.KIND}: {lines[0]} lines, {outcomes[0]} outcomes; {where}")
+    wrong = con.execute(
+        """
+        select batch_files.path, taken_files.line_count, sum(outcomes.line_count) as outcome_count
+        from (
+            from counted_skips union all
+            select file_id, null as reason, count(*) as line_count
+            from line_outcomes semi join counted_skips using (file_id) group by file_id
+        ) as outcomes inner join batch_files using (file_id) left join taken_files using (file_id)
+        group by all having outcome_count is distinct from taken_files.line_count order by all limit 1
+        """
+    ).fetchall()
+    for path, line_count, outcome_count in wrong:
+        raise AssertionError(
+            f"{reader.KIND}: {path}: {line_count or 'no'} lines read as a whole, {outcome_count} outcomes"
+        )
+
+
+def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
+    """Write into ops what a reader left beside the rows, and the account of each file."""
+    con.execute(fill("sources/intake/account/batch_account.sql"))
+    if con.execute("from all_quarantined limit 1").fetchall():
+        detail, text = masked(f"left(found.detail, {MAX_DETAIL})"), excerpt("lines.line", "found.detail")
+        if cluster.is_pseudonymous:
+            detail, text = kept_detail("found.detail"), literal(HIDDEN)
+        con.execute(fill("sources/intake/account/batch_quarantine.sql", detail=detail, text=text))
+    first, last = reader.COVERS
+    con.execute(
+        fill(
+            "sources/intake/account/batch_times.sql",
+            table=reader.TABLE,
+            first=first,
+            last=last,
+            has_no_year="dated_by_file_at is not null" if reader.TABLE in TABLES_WITHOUT_YEARS else "false",
+            named_moment=undated.named_moment("batch_files.path"),
+            named_end=undated.named_end("batch_files.path"),
+        )
+    )
+    con.execute(
+        fill(
+            "sources/intake/account/batch_files.sql",
+            kind=reader.KIND,
+            run_id="$run_id",
+            reader="$reader",
+            cut_off=CUT_OFF,
+            read=READ,
+            lost_end=LOST_END,
+            next_step=AFTER_LOST_END,
+        ),
+        {"run_id": run_id, "reader": reader_key(reader, cluster)},
+    )
+
+
+def account_for_dispositions(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
+    """Correct the account of a kind's files by the dispositions of their rows."""
+    con.execute(fill("sources/intake/account/dispositions.sql", table=reader.TABLE, kind=reader.KIND))
+    _quarantine_unknown_nodes(con, reader, survey)
+    con.execute(fill("sources/intake/account/line_counts.sql", table=reader.TABLE, kind=reader.KIND))
+
+
+def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
+    """Quarantine the lines of unknown hosts; their text is read from the files again, as rows do not hold it.
+
+    The text of a file that is gone is lost, also if log rotation takes it or cuts it off while the refresh runs.
+    """
+    wanted = set(con.execute("select distinct cluster_id, path from new_places").fetchall())
+    if not wanted:
+        return
+    con.execute(
+        f"""
+        create or replace temp table newly_unknown as
+        select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
+        from raw.{reader.TABLE} semi join new_places using (cluster_id, path, line_number)
+        where disposition = 'unknown_node' group by all
+        """
+    )
+    by_cluster: dict[str, list[SourceFile]] = defaultdict(list)
+    for file in survey.of_kind(reader.KIND):
+        if file.key in wanted and file.absolute.is_file():
+            by_cluster[file.cluster_id].append(file)
+    for cluster_id, files in by_cluster.items():
+        cluster = survey.clusters[cluster_id]
+        for batch in batches(files):
+            with scratch_folder(con) as scratch:
+                read_batch_lines(con, cluster, reader, batch, CopiesInFolder(Path(scratch)))
+            _quarantine_found_lines(con, is_pseudonymous=cluster.is_pseudonymous)
+    con.execute(
+        """
+        insert into ops.quarantine by name
+        select *, 'unknown_node' as reason, '' as raw
+        from newly_unknown anti join ops.quarantine using (cluster_id, path, line_number)
+        """
+    )
+
+
+def _quarantine_found_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: bool) -> None:
+    """Quarantine those of `newly_unknown` that are in `lines`."""
+    raw = excerpt("lines.line", "'=' || split_part(unknown.detail, ',', 1)")
+    # The texts are on the side of the join that is not held in memory, which may be a gigabyte of them.
+    with joins_as_written(con):
+        con.execute(
+            f"""
+            insert into ops.quarantine by name
+            select
+                unknown.cluster_id, unknown.path, lines.line_number, 'unknown_node' as reason, unknown.detail,
+                {literal(HIDDEN) if is_pseudonymous else raw} as raw
+            from lines inner join (
+                select newly_unknown.*, file_id from newly_unknown inner join batch_files using (cluster_id, path)
+            ) as unknown on unknown.file_id = lines.file_id and unknown.line_number = lines.line_number
+            """
+        )
+
+
+def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """List the host names that are no nodes of their cluster."""
+    return con.execute(
+        "select distinct cluster_id, detail from ops.quarantine where reason = 'unknown_node' order by all"
+    ).fetchall()

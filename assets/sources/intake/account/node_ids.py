@@ -1,0 +1,160 @@
+"""Set node_id in every raw table, when accounting and inventory say which nodes there are.
+
+While no name means another node than it meant, only the tables with new rows are looked at.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import duckdb
+
+from assets.sources.intake.account.node_names import HostNames, NodeNames, basic_name
+from assets.sources.intake.find.folder import Survey
+from assets.sources.row_times import ROW_TIMES
+from assets.sources.temp_tables import TempTable
+from assets.sql import fill
+
+TABLES_WITH_NODES = tuple(table for table in ROW_TIMES if table != "sacct")
+NAMING_TABLES = {"sacct", "nodes"}
+NAMES = TempTable("node_names", {"cluster_id": "varchar", "name_as_seen": "varchar", "node_id": "varchar"})
+HOSTS = TempTable("host_names", {**NAMES.columns, "from_at": "timestamp", "to_at": "timestamp"})
+
+
+def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Mapping[str, bool]) -> set[str]:
+    """Write `raw.node_names`, `raw.host_names` and every node_id that can have changed.
+
+    Parameters
+    ----------
+    con
+        A connection inside a transaction.
+    survey
+        The folder, for the rules of every cluster.
+    unsettled
+        Tables with new rows, and whether they lost any.
+
+    Returns
+    -------
+    The tables in which any row changed.
+    """
+    declared = _declared_names(con)
+    rules = {cluster_id: cluster.settings.nodes for cluster_id, cluster in survey.clusters.items()}
+    nodes = {cluster_id: NodeNames(declared[cluster_id], rules[cluster_id]) for cluster_id in rules}
+    names_may_change = bool(NAMING_TABLES & unsettled.keys())
+    is_complete = names_may_change or any(unsettled.values())
+    names = {
+        *_spelled_names(con, unsettled, is_complete=is_complete),
+        *((cluster_id, name) for cluster_id, listed in declared.items() for name in listed),
+    }
+    resolved = [
+        (cluster_id, name, node_id)
+        for cluster_id, name in sorted(names)
+        if cluster_id in nodes and (node_id := nodes[cluster_id].resolve(name)) is not None
+    ]
+    NAMES.fill(con, resolved)
+    # A cluster that is left out keeps its names: what its settings say of them is not known just now.
+    con.execute(
+        "create or replace temp table surveyed as select unnest($names::varchar[]) as cluster_id", {"names": [*rules]}
+    )
+    # A name that is none of a node's own may be that of its host.
+    unresolved = names - {(cluster_id, name) for cluster_id, name, _ in resolved}
+    hosts = _hosts_of_clusters(con, nodes) if unresolved else {}
+    spells = [
+        (cluster_id, name, spell.node_id, spell.from_at, spell.to_at)
+        for cluster_id, name in sorted(unresolved)
+        if cluster_id in hosts
+        for spell in hosts[cluster_id].spells(basic_name(name, rules[cluster_id]))
+    ]
+    HOSTS.fill(con, spells)
+    # What unchanged tables use is not looked up again while no node has another host.
+    if is_complete:
+        con.execute("delete from raw.host_names where cluster_id in (from surveyed)")
+    con.execute("insert into raw.host_names from host_names except from raw.host_names order by all")
+    changed_count = _changed_rows(
+        con,
+        """
+        delete from raw.node_names
+        where cluster_id in (from surveyed) and not exists (from node_names where node_names = raw.node_names)
+        """,
+    ) + _changed_rows(con, "insert into raw.node_names from node_names except from raw.node_names order by all")
+    hosts_may_differ = "nodes" in unsettled and (bool(spells) or unsettled["nodes"])
+    all_may_change = names_may_change and (changed_count > 0 or hosts_may_differ)
+    changed = {
+        table
+        for table in _filled(con, TABLES_WITH_NODES)
+        if (all_may_change or table in unsettled) and _set_node_ids(con, table)
+    }
+    if names_may_change and (
+        changed_count or any(node_id != basic_name(name, rules[cluster_id]) for cluster_id, name, node_id in resolved)
+    ):
+        con.execute(fill("sources/intake/account/node_lists.sql"))
+    return changed
+
+
+def _declared_names(con: duckdb.DuckDBPyConnection) -> defaultdict[str, list[str]]:
+    declared: defaultdict[str, list[str]] = defaultdict(list)
+    rows = con.execute(
+        """
+        select distinct cluster_id, unnest(node_names) as node_name from raw.node_lists
+        union
+        select cluster_id, node_name from raw.nodes
+        """
+    ).fetchall()
+    for cluster_id, name in rows:
+        declared[cluster_id].append(name)
+    return declared
+
+
+def _spelled_names(
+    con: duckdb.DuckDBPyConnection, unsettled: Iterable[str], *, is_complete: bool
+) -> list[tuple[str, str]]:
+    tables = tuple(table for table in TABLES_WITH_NODES if is_complete or table in unsettled)
+    statement = fill("sources/intake/account/spelled_names.sql", tables=tables, is_complete=is_complete)
+    return con.execute(statement).fetchall()
+
+
+def _hosts_of_clusters(con: duckdb.DuckDBPyConnection, names: Mapping[str, NodeNames]) -> dict[str, HostNames]:
+    changes = con.execute(
+        """
+        select cluster_id, node_name, captured_at, host_names
+        from raw.nodes
+        where host_names is not null and captured_at is not null
+        qualify host_names is distinct from lag(host_names) over (
+            partition by cluster_id, node_name order by captured_at, path, line_number
+        )
+        order by cluster_id, captured_at, path, line_number
+        """
+    ).fetchall()
+    by_cluster: dict[str, list[tuple[str, datetime, Sequence[str]]]] = defaultdict(list)
+    for cluster_id, node_name, captured_at, host_names in changes:
+        if cluster_id in names and (node_id := names[cluster_id].resolve(node_name)) is not None:
+            by_cluster[cluster_id].append((node_id, captured_at, host_names))
+    return {cluster_id: HostNames(snapshots) for cluster_id, snapshots in by_cluster.items()}
+
+
+def _filled(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> list[str]:
+    """Return the tables that hold any rows; most sites keep only some kinds of logs."""
+    columns = ", ".join(f"exists (from raw.{table})" for table in tables)
+    ((*are_filled,),) = con.execute(f"select {columns}").fetchall()
+    return [table for table, is_filled in zip(tables, are_filled, strict=True) if is_filled]
+
+
+def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Set node_id, and move rows into and out of `unknown_node`; tell whether any row changed."""
+    changed_count = 0
+    if table != "nodes":
+        statement = fill("sources/intake/account/node_ids.sql", table=table, time=ROW_TIMES[table], by_hosts=True)
+        changed_count = _changed_rows(con, statement)
+    # Names are few: whether any row has to change is seen sooner than by looking for rows to change.
+    con.execute(fill("sources/intake/account/names_to_set.sql", table=table))
+    if not con.execute("from names_to_set limit 1").fetchall():
+        return changed_count > 0
+    con.execute(fill("sources/intake/account/node_ids.sql", table=table, by_hosts=False))
+    return True
+
+
+def _changed_rows(con: duckdb.DuckDBPyConnection, statement: str) -> int:
+    ((count,),) = con.execute(statement).fetchall()
+    return int(count)

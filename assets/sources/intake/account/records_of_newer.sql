@@ -1,0 +1,24 @@
+{% import "sources/intake/account/macros.sql" as m %}
+{# Records of versions that the file states now, and those without an end where another version states it. None that
+   has an end goes for one that has none. #}
+insert into superseded_rows
+with files_of_news as (
+    select distinct cluster_id, version_of as base_path from versions where is_of_news
+),
+records as (
+    select
+        kept.*, kept.rowid as row_key, {{ is_open }} as is_open,
+        coalesce(files.version_of, files.path) as base_path, files.version_of is null as is_newest
+    from raw.{{ table }} as kept
+    inner join ops.files on files.cluster_id = kept.cluster_id and files.path = kept.path
+    where (files.cluster_id, coalesce(files.version_of, files.path)) in (from files_of_news)
+        and files.dialect not in ({{ logs }})
+),
+newer as (from records semi join ops.unsettled_files using (cluster_id, path) where {{ m.is_whole() }})
+select distinct unnest(case
+    when newer.is_newest and (older.is_open or not newer.is_open) then [older.row_key]
+    when newer.is_open and not older.is_open and not newer.is_newest then [newer.row_key]
+    else []
+end) as row_key
+from records as older inner join newer using (cluster_id, base_path, {{ key | join(", ") }})
+where older.path <> newer.path and not older.is_newest and {{ is_same }}
