@@ -1,4 +1,4 @@
-"""Tells by the order of a log's lines whether they are of the first or the second pass of an hour that comes twice.
+"""Tell by the order of a log's lines whether they are of the first or the second pass of an hour that comes twice.
 
 When summer time ends, the clock goes back by an hour, and local times of that hour are written twice. The lines of one
 host follow each other in time: where one is earlier than the one before it by more than a minute, the second pass has
@@ -11,6 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from assets.sources.text import times, undated
+from assets.sql import fill
 
 _HEAD = r"^(?:<\d+>|[a-z]+ *:[a-z]+ *: )?(?:1 )?(?P<bracket>\[?)(?:(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat) )?"
 _STAMP = (
@@ -18,7 +19,6 @@ _STAMP = (
     r"|(?P<month>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?P<year> \d{4})?)"
 )
 _PATTERN = rf"{_HEAD}{_STAMP}\S* ?(?P<host>\S*)"
-_PARTS = ["bracket", "iso", "compact", "month", "year", "host"]
 
 
 def _changes(zone: str) -> list[times.OffsetChange]:
@@ -40,65 +40,26 @@ def turn_steps(zone: str, years: str, into: str) -> list[str]:
         hour in local time), back_seconds, and where the second pass begins: between before_line and turn_line, whose
         time is turn_time. These are NULL where the order does not tell.
     """
-    columns = (
-        "file_id integer, from_time timestamp, to_time timestamp, back_seconds integer, before_line bigint, "
-        "turn_line bigint, turn_time timestamp"
-    )
-    empty = f"create or replace temp table {into} ({columns})"
     changes = _changes(zone)
-    if not changes:
-        return [empty]
     spans = ", ".join(
         f"({times.literal(change.first_local)}, {times.literal(change.last_local)}, "
         f"{int((change.before - change.after).total_seconds())})"
         for change in changes
     )
-    is_back = f"previous_time > local_time + interval {times.CLOCK_NOISE_SECONDS} second"
-    filled = f"""
-insert into {into}
-with changes(from_time, to_time, back_seconds) as (values {spans}),
-stamped as (
-    select file_id, line_number, regexp_extract(line, '{_PATTERN}', {_PARTS}) as parts
-    from lines
-    where regexp_matches(line, '{_begins(changes)}')
-),
-dated as (
-    select
-        stamped.file_id,
-        stamped.line_number,
-        case when parts.bracket = '' then parts.host end as host,
-        {undated.in_leap_year("nullif(parts.month, '')")} as leap_year_time,
-        case
-            when {times.has_offset("parts.iso")} then null
-            when parts.iso <> '' then try_cast(parts.iso[:19] as timestamp)
-            when parts.compact <> '' then try_strptime(parts.compact, '%Y%m%d %H:%M:%S')
-            when parts.year <> '' then try_strptime(parts.month || parts.year, '%b %d %H:%M:%S %Y')
-            else {undated.dated("leap_year_time", "years.year_anchor")}
-        end as local_time
-    from stamped
-    asof left join {years} as years
-        on years.file_id = stamped.file_id and years.line_number <= stamped.line_number
-),
-followed as (
-    select
-        *,
-        lag(local_time) over of_host as previous_time,
-        lag(line_number) over of_host as previous_line
-    from dated
-    join changes on dated.local_time >= changes.from_time and dated.local_time < changes.to_time
-    window of_host as (partition by file_id, host, from_time order by line_number)
-)
-select
-    file_id,
-    from_time,
-    to_time,
-    back_seconds,
-    arg_min(previous_line, line_number) filter ({is_back}) as before_line,
-    min(line_number) filter ({is_back}) as turn_line,
-    arg_min(local_time, line_number) filter ({is_back}) as turn_time
-from followed
-group by file_id, from_time, to_time, back_seconds"""
-    return [empty, filled]
+    return [
+        fill(
+            "sources/text/doubled_hours.sql",
+            into=into,
+            years=years,
+            spans=spans,
+            pattern=_PATTERN,
+            begins=_begins(changes),
+            noise_seconds=times.CLOCK_NOISE_SECONDS,
+            in_leap_year=undated.in_leap_year("nullif(parts.month, '')"),
+            has_offset=times.has_offset("parts.iso"),
+            dated=undated.dated("leap_year_time", "years.year_anchor"),
+        )
+    ]
 
 
 def _begins(changes: list[times.OffsetChange]) -> str:
