@@ -1,18 +1,15 @@
 """The page on configuration, the models that read `cluster.toml` and the code that reads the environment agree."""
 
-import re
 import tomllib
 from pathlib import Path
 
 from assets.sources.settings import Settings
 from assets.sources.settings.described import Described, examples, sections
-from orchestration.configuration_page import page, variables
+from orchestration.configuration_page import page
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs" / "configuration.md"
 EXAMPLES = PROJECT / "assets" / "sources" / "settings" / "examples.toml"
-INTERNAL = {"FAULTLINE_WAREHOUSE", "FAULTLINE_PUBLICATION"}
-"""What this process tells dbt's profile; nobody sets them."""
 
 
 def test_the_page_is_what_the_code_says():
@@ -59,15 +56,6 @@ def test_every_model_of_the_file_is_on_the_page():
     expected = set(paths(schema, "", schema["$defs"]))
     shown = {f"{section.path}.{key.name}".lstrip(".") for section in sections() for key in section.keys}
     assert shown == expected
-
-
-def test_every_variable_that_the_code_reads_is_on_the_page():
-    named = set()
-    for path in (PROJECT / "orchestration").rglob("*.py"):
-        named |= set(re.findall(r'^\w+ = "(FAULTLINE_\w+)"', path.read_text(encoding="utf-8"), re.MULTILINE))
-    listed = {variable.name for variable in variables()}
-    assert {"FAULTLINE_HOME", "FAULTLINE_PUBLISH_GROUP", "FAULTLINE_SMTP"} <= named
-    assert named - INTERNAL == {name for name in listed if name.startswith("FAULTLINE_")}
 
 
 def test_a_section_of_a_list_shows_two_brackets():

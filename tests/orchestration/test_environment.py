@@ -1,6 +1,5 @@
 """The environment is read where a process starts, and what other programs read of it is given to them alone."""
 
-import ast
 import os
 import re
 from pathlib import Path
@@ -17,10 +16,8 @@ from orchestration.environment import (
     given_to_dbt,
     read_settings,
 )
-from orchestration.home import PROJECT, Home
+from orchestration.home import Home
 
-EDGES = {"orchestration/environment.py", "orchestration/dbt/command.py"}
-"""Where a process of ours starts. dbt's own process gives its profile the files under relative names."""
 VARIABLES = {
     "FAULTLINE_HOME": "/srv/faultline",
     "FAULTLINE_SOURCES": "/logs",
@@ -44,24 +41,6 @@ def no_variables(monkeypatch):
 def all_variables(monkeypatch):
     for name, value in VARIABLES.items():
         monkeypatch.setenv(name, value)
-
-
-def uses_of_the_environment(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = {"environ", "environb", "getenv", "putenv", "unsetenv"}
-    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in names]
-    imports = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == "os" and names & {name.name for name in node.names}
-    ]
-    return [node.lineno for node in (*attributes, *imports)]
-
-
-def test_only_the_edge_reads_or_changes_the_environment():
-    files = [file for room in ("assets", "orchestration", "dbt_project") for file in (PROJECT / room).rglob("*.py")]
-    used = {file.relative_to(PROJECT).as_posix() for file in files if uses_of_the_environment(file)}
-    assert used == EDGES
 
 
 class TestSettings:
