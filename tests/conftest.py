@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import shutil
 import signal
 from dataclasses import replace
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from assets.report.blocks import Chapter
     from assets.report.queries import Frames, Row
     from tests.recovery.comparison import Comparison
+
+# Each process of pytest has a core. Threads of BLAS that wait spin, and take the core of the other process; nothing has
+# imported numpy, which starts them, yet.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell starts what runs in the background with Ctrl-C ignored, and so would be each program that a test stops by it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -8,10 +8,6 @@ from assets.model.checkpoint import daly_minutes, expected_ettr_v2, longest_minu
 from assets.model.ettr import expected_ettr_exact
 
 
-def test_golden_intervals_of_young_at_12000_gpus():
-    assert young_minutes(1500 * 0.0065, [5, 10 / 60]) == pytest.approx([38.4, 7.02], rel=2e-3)
-
-
 @pytest.mark.parametrize("per_day", [0.1, 2.0, 9.75, 100.0])
 @pytest.mark.parametrize("write", [1 / 6, 5.0, 20.0])
 def test_the_optimum_agrees_with_a_search_by_scipy(per_day, write):

@@ -30,13 +30,6 @@ def outlook(rate, nodes=512, checkpoint=60.0, days=30.0, target=0.9, runs=4000, 
     )
 
 
-def test_golden_of_12000_gpus_in_all_forms():
-    plan = plan_checkpoints(assumed_rate(0.0065), 1500, **FIVE)
-    assert [plan.young, plan.ettr_young, plan.ettr_young_exact] == pytest.approx([38.4, 0.740, 0.736], rel=1.5e-3)
-    assert plan.ettr_young_exact < plan.ettr_optimal < plan.ettr_young_exact + 1e-3
-    assert plan.ettr_optimal_low == plan.ettr_optimal == plan.ettr_optimal_high
-
-
 def test_limits_of_the_rate_become_limits_of_interval_and_ettr():
     rate = garwood_interval(65, 10_000.0)
     plan = plan_checkpoints(rate, 1500, **FIVE)
