@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from tests.warehouses import READ_BY_ESTIMATES, create_tables, insert, insert_known, published_tables
+from tests.warehouses import READ_BY_ESTIMATES, create_tables, published_tables
 
 COLUMNS = """
     select schema_name || '.' || table_name as table_name, column_name, data_type
@@ -38,17 +38,3 @@ def test_what_the_estimates_read_besides_is_of_the_types_that_a_refresh_builds(t
         built = columns_of(con)
     for table in READ_BY_ESTIMATES:
         assert created[table].items() <= built[table].items(), table
-
-
-def test_rows_are_put_in_by_name_and_the_rest_is_null_or_a_default(own):
-    insert(own, "marts.dim_clusters", [{"cluster_id": "a"}, {"cluster_id": "b", "gpu_count": 8}])
-    found = own.execute("select cluster_id, gpu_count, is_stale from marts.dim_clusters order by 1").fetchall()
-    assert found == [("a", None, False), ("b", 8, False)]
-
-
-def test_a_column_that_nobody_publishes_is_refused_or_left_out(own):
-    row = {"cluster_id": "a", "strange": 1}
-    with pytest.raises(duckdb.BinderException, match="strange"):
-        insert(own, "marts.dim_clusters", [row])
-    insert_known(own, "marts.dim_clusters", [row])
-    assert own.execute("select count(*) from marts.dim_clusters").fetchall() == [(1,)]

@@ -17,7 +17,7 @@ import yaml
 
 from assets.estimates.prepared import QUERIES
 from assets.estimates.table import ENOUGH_DATA, TableSpec
-from assets.warehouse import create_raw_and_ops
+from assets.warehouse import Warehouse, create_raw_and_ops
 
 PROJECT = Path(__file__).parents[1]
 MARTS = PROJECT / "dbt_project" / "models" / "marts"
@@ -110,6 +110,16 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
         statements.append(f"create table {table} ({', '.join(declared)})")
     con.execute(";\n".join(statements))
     prepare(con)
+
+
+def filled(folder: Path, *statements: str) -> Warehouse:
+    """Make a warehouse of every table, with the rows that statements put in."""
+    warehouse = Warehouse(path=str(folder / "faultline.duckdb"))
+    with warehouse.writing() as con:
+        create_tables(con)
+        for statement in statements:
+            con.execute(statement)
+    return warehouse
 
 
 def prepare(con: duckdb.DuckDBPyConnection) -> None:

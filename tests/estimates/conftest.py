@@ -1,11 +1,13 @@
 """The five clusters: fitted once to read, and a copy of their own for tests that change them."""
 
 import shutil
+from functools import partial
 
 import pytest
 
 from assets.warehouse import OpenWarehouse, Warehouse
 from tests.estimates.five_clusters import ASSETS, build, read
+from tests.homes import change
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +33,15 @@ def warehouse(fitted, tmp_path):
     house = OpenWarehouse(path=shutil.copy(fitted.path, tmp_path))
     yield house
     house.close()
+
+
+@pytest.fixture
+def anew(warehouse):
+    """Change the copy and estimate anew; give what reads its rows."""
+
+    def anew(asset, *statements):
+        change(warehouse, *statements)
+        asset(warehouse=warehouse)
+        return partial(read, warehouse)
+
+    return anew

@@ -8,7 +8,6 @@ import pytest
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.prepared import QUERIES
 from assets.estimates.table import ENOUGH_DATA
-from tests.estimates.five_clusters import read
 from tests.warehouses import create_tables, insert
 
 BEGIN = datetime(2026, 1, 1)
@@ -62,11 +61,9 @@ def test_a_week_is_enough_with_incidents_or_with_time_for_them(seen):
     assert enough(**seen) == (True, None)
 
 
-def test_every_row_of_a_cluster_says_so_and_its_note_begins_with_the_reason(warehouse):
-    with warehouse.writing() as con:
-        con.execute(f"create or replace view intermediate.{ENOUGH_DATA} as {QUERIES[ENOUGH_DATA]}")
-    est_failure_rates(warehouse=warehouse)
-    short, long = (read(warehouse, "est_failure_rates", cluster_id=name) for name in ("empty", "large"))
+def test_every_row_of_a_cluster_says_so_and_its_note_begins_with_the_reason(anew):
+    rows = anew(est_failure_rates, f"create or replace view intermediate.{ENOUGH_DATA} as {QUERIES[ENOUGH_DATA]}")
+    short, long = (rows("est_failure_rates", cluster_id=name) for name in ("empty", "large"))
     assert {row["has_enough_data"] for row in short} == {False}
     reason = "too little to tell: incidents seen: 0 in 0 node-days, where 0 would be usual; 3 are needed; "
     assert all(row["note"].startswith(f"{reason}no attempt ran") for row in short)

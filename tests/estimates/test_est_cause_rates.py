@@ -6,8 +6,7 @@ import pytest
 from scipy import stats
 
 from assets.estimates.est_cause_rates import TABLE, with_rates
-from assets.warehouse import Warehouse
-from tests.warehouses import create_tables
+from tests.warehouses import filled
 
 MARTS = """
 insert into intermediate.int_failure_draws by name
@@ -81,23 +80,14 @@ def rates(found):
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """All rows of all clusters."""
-    with filled(tmp_path_factory.mktemp("causes")).writing() as con:
+    with filled(tmp_path_factory.mktemp("causes"), MARTS).writing() as con:
         return list(with_rates(con.execute(TABLE.query).df()).itertuples())
 
 
 @pytest.fixture
 def house(tmp_path):
     """The clusters to change."""
-    return filled(tmp_path)
-
-
-def filled(folder):
-    """Make a warehouse of the clusters."""
-    house = Warehouse(path=str(folder / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(MARTS)
-    return house
+    return filled(tmp_path, MARTS)
 
 
 def test_failures_count_with_their_probability_and_limits_know_the_incident(rates):

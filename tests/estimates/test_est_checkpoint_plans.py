@@ -8,7 +8,6 @@ from scipy import stats
 
 from assets.estimates.est_checkpoint_plans import est_checkpoint_plans, headline
 from assets.model.month_variation import month_variation
-from tests.estimates.five_clusters import read
 
 
 @pytest.fixture
@@ -85,15 +84,14 @@ def test_without_exposure_nothing_is_said(plan):
     assert row["note"].startswith("no failure rate: the cluster has no node-days")
 
 
-def test_configured_costs_are_used_and_an_assumed_one_is_told(warehouse, plan):
+def test_configured_costs_are_used_and_an_assumed_one_is_told(anew, plan):
     assert plan("large", 1024)["note"] == "write time not configured: 5 minutes assumed"
-    with warehouse.writing() as con:
-        con.execute(
-            "update staging.stg_config__clusters set write_minutes = 1, restart_minutes = 12 where cluster_id = 'large'"
-        )
-        con.execute("update marts.dim_clusters set gpus_per_node = null where cluster_id = 'small'")
-    est_checkpoint_plans(warehouse=warehouse)
-    changed = partial(plan, rows=partial(read, warehouse))
+    rows = anew(
+        est_checkpoint_plans,
+        "update staging.stg_config__clusters set write_minutes = 1, restart_minutes = 12 where cluster_id = 'large'",
+        "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'small'",
+    )
+    changed = partial(plan, rows=rows)
     row = changed("large", 1024)
     assert (row["restart_minutes"], row["write_minutes"], row["note"]) == (12, 1, None)
     assert row["checkpoint_minutes_young"] == pytest.approx((2 * 1440 / 0.32) ** 0.5)

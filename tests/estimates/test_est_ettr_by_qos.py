@@ -3,7 +3,6 @@
 import pytest
 
 from assets.estimates.est_ettr_by_qos import est_ettr_by_qos
-from tests.estimates.five_clusters import read
 
 
 def test_one_qos_is_the_size_as_a_whole(rows):
@@ -14,17 +13,18 @@ def test_one_qos_is_the_size_as_a_whole(rows):
         assert {name: own[name] for name in shared} == {name: whole[name] for name in shared}
 
 
-def test_runs_of_another_qos_stand_apart(warehouse):
+def test_runs_of_another_qos_stand_apart(anew):
     """0.98 and 0.93 stay, 0.94 goes; a QOS that no export names is a word, not a gap."""
-    with warehouse.writing() as con:
-        con.execute("update marts.fct_job_runs set qos = 'high' where cluster_id = 'large' and run_id = 'r2'")
-        con.execute("update marts.fct_job_runs set qos = null where cluster_id = 'quiet'")
-    est_ettr_by_qos(warehouse=warehouse)
-    found = {row["qos"]: row for row in read(warehouse, "est_ettr_by_qos", cluster_id="large", gpu_size_bin=256)}
+    rows = anew(
+        est_ettr_by_qos,
+        "update marts.fct_job_runs set qos = 'high' where cluster_id = 'large' and run_id = 'r2'",
+        "update marts.fct_job_runs set qos = null where cluster_id = 'quiet'",
+    )
+    found = {row["qos"]: row for row in rows("est_ettr_by_qos", cluster_id="large", gpu_size_bin=256)}
     assert {qos: (row["run_count"], row["event_count"]) for qos, row in found.items()} == {
         "high": (1, 1), "normal": (2, 0),
     }  # fmt: skip
     assert found["normal"]["ettr_measured"] == pytest.approx(0.955)
     assert found["high"]["ettr_measured"] == 0.94
     assert (found["high"]["ettr_measured_low"], found["high"]["note"]) == (None, "a single run: no limits")
-    assert {row["qos"] for row in read(warehouse, "est_ettr_by_qos", cluster_id="quiet")} == {"unknown"}
+    assert {row["qos"] for row in rows("est_ettr_by_qos", cluster_id="quiet")} == {"unknown"}

@@ -3,7 +3,8 @@
 import pytest
 
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
-from tests.estimates.five_clusters import PARTS_OF_RUNS, read
+from tests.estimates.five_clusters import PARTS_OF_RUNS
+from tests.homes import change
 
 
 def size_of(rows, cluster_id, gpu_size_bin):
@@ -22,18 +23,17 @@ def test_few_runs_of_a_size_show_the_lowest_and_the_highest(rows):
     assert row["note"] == "3 runs: the lowest and the highest in place of limits"
 
 
-def test_ten_runs_of_a_size_have_limits(warehouse):
+def test_ten_runs_of_a_size_have_limits(anew):
     """Ten runs, five of 0.98 and five of 0.92: s = 0.03162, t = 1.833 with 9 degrees, logit(0.95) -/+ 0.3859."""
-    with warehouse.writing() as con:
-        con.execute(
-            "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
-            "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, 1 as queue_hours, "
-            "28 + i % 2 as productive_hours, 30 as scheduled_hours, if(i % 2 = 0, 0.98, 0.92) as ettr, "
-            "0.9 as ettr_low, 0.99 as ettr_high, 0 as infrastructure_failure_count from range(10) as runs (i)"
-        )
-        con.execute(PARTS_OF_RUNS)
-    est_ettr_by_size(warehouse=warehouse)
-    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="small", gpu_size_bin=64)
+    rows = anew(
+        est_ettr_by_size,
+        "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
+        "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, 1 as queue_hours, "
+        "28 + i % 2 as productive_hours, 30 as scheduled_hours, if(i % 2 = 0, 0.98, 0.92) as ettr, "
+        "0.9 as ettr_low, 0.99 as ettr_high, 0 as infrastructure_failure_count from range(10) as runs (i)",
+        PARTS_OF_RUNS,
+    )
+    (row,) = rows("est_ettr_by_size", cluster_id="small", gpu_size_bin=64)
     assert (row["method"], row["note"]) == ("logit_t", None)
     assert row["ettr_measured_low"] == pytest.approx(0.9281, abs=5e-5)
     assert row["ettr_measured_high"] == pytest.approx(0.9655, abs=5e-5)
@@ -41,17 +41,16 @@ def test_ten_runs_of_a_size_have_limits(warehouse):
     assert limits == pytest.approx((0.95, 0.9388, 0.9593), abs=5e-5)
 
 
-def test_runs_that_progress_alike_and_wait_differently_have_limits_of_one_ratio(warehouse):
-    with warehouse.writing() as con:
-        con.execute(
-            "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
-            "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, i as queue_hours, 29 as productive_hours, "
-            "30 as scheduled_hours, 29 / (30 + i) as ettr, 0.5 as ettr_low, 0.99 as ettr_high, "
-            "0 as infrastructure_failure_count from range(10) as runs (i)"
-        )
-        con.execute(PARTS_OF_RUNS)
-    est_ettr_by_size(warehouse=warehouse)
-    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="small", gpu_size_bin=64)
+def test_runs_that_progress_alike_and_wait_differently_have_limits_of_one_ratio(anew):
+    rows = anew(
+        est_ettr_by_size,
+        "insert into marts.fct_job_runs by name select 'small' as cluster_id, 's' || i as run_id, "
+        "64 as gpu_size_bin, 16 as node_count, 1 as attempt_count, i as queue_hours, 29 as productive_hours, "
+        "30 as scheduled_hours, 29 / (30 + i) as ettr, 0.5 as ettr_low, 0.99 as ettr_high, "
+        "0 as infrastructure_failure_count from range(10) as runs (i)",
+        PARTS_OF_RUNS,
+    )
+    (row,) = rows("est_ettr_by_size", cluster_id="small", gpu_size_bin=64)
     assert row["ettr_measured_low"] < row["ettr_measured"]
     assert (row["progress_ratio"], row["progress_ratio_low"]) == (pytest.approx(29 / 30), None)
     assert row["note"] == "the runs progress alike: no limits of the progress ratio"
@@ -132,35 +131,34 @@ def test_unknown_nodes_leave_the_expected_value_unknown(rows):
     assert row["note"].endswith("nodes unknown: no expected ETTR")
 
 
-def test_a_run_of_unknown_queue_is_left_out_of_ettr_and_told_of(warehouse):
-    with warehouse.writing() as con:
-        con.execute(
-            "update marts.fct_job_runs set queue_hours = null, wallclock_hours = null, ettr = null, ettr_low = null, "
-            "ettr_high = null "
-            "where cluster_id = 'quiet' or (cluster_id = 'large' and run_id = 'r2')"
-        )
-    est_ettr_by_size(warehouse=warehouse)
-    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
+def test_a_run_of_unknown_queue_is_left_out_of_ettr_and_told_of(anew):
+    rows = anew(
+        est_ettr_by_size,
+        "update marts.fct_job_runs set queue_hours = null, wallclock_hours = null, ettr = null, ettr_low = null, "
+        "ettr_high = null "
+        "where cluster_id = 'quiet' or (cluster_id = 'large' and run_id = 'r2')",
+    )
+    (row,) = rows("est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
     assert (row["run_count"], row["ettr_measured"]) == (3, pytest.approx(0.955))
     assert row["progress_ratio"] == pytest.approx((238 / 240 + 118 / 120 + 28 / 30) / 3)
     assert [row["queue_hours"], row["wallclock_hours"], row["restart_wallclock_ratio"]] == [None, None, None]
     assert row["queue_minutes_mean"] == pytest.approx(60 / 2)
     assert "runs left out of ETTR, time queued unknown: 1" in row["note"]
-    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="quiet", gpu_size_bin=256)
+    (row,) = rows("est_ettr_by_size", cluster_id="quiet", gpu_size_bin=256)
     assert (row["ettr_measured"], row["progress_ratio"], row["ettr_expected"]) == (None, pytest.approx(74 / 75), None)
 
 
 def test_no_long_run_is_an_empty_table_not_an_error(warehouse):
-    with warehouse.writing() as con:
-        con.execute("delete from marts.fct_job_runs")
+    change(warehouse, "delete from marts.fct_job_runs")
     result = est_ettr_by_size(warehouse=warehouse)
     assert result.metadata["dagster/row_count"] == 0
     assert result.metadata["headline"] == "no run with 24 scheduled hours"
 
 
-def test_restarts_after_other_ends_than_failures_are_said(warehouse):
-    with warehouse.writing() as con:
-        con.execute("update marts.fct_job_runs set attempt_count = 12 where cluster_id = 'large' and run_id = 'r1'")
-    est_ettr_by_size(warehouse=warehouse)
-    (row,) = read(warehouse, "est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
+def test_restarts_after_other_ends_than_failures_are_said(anew):
+    rows = anew(
+        est_ettr_by_size,
+        "update marts.fct_job_runs set attempt_count = 12 where cluster_id = 'large' and run_id = 'r1'",
+    )
+    (row,) = rows("est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
     assert row["note"].endswith("expected knows infrastructure failures only: 1 of 12 restarts")

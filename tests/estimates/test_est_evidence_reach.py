@@ -3,8 +3,8 @@
 import pytest
 
 from assets.estimates.est_evidence_reach import est_evidence_reach
-from assets.warehouse import Warehouse
-from tests.warehouses import create_tables
+from tests.estimates.five_clusters import read
+from tests.warehouses import filled
 
 # Clusters: `late` has checks alone, `both` two sources, `quiet` no end, `few` two sources and next to nothing of them.
 # Attempts run an hour on one node each, every hour of January; those of `both` that failed are counted in February.
@@ -87,16 +87,17 @@ select cluster_id, node_id, day_date, unnest(['kernel', 'health']) as kind from 
 """
 
 
+def estimated(folder, *changes):
+    """The rows of all clusters, by cluster and month."""
+    house = filled(folder, MARTS, *changes)
+    est_evidence_reach(warehouse=house)
+    rows = read(house, "est_evidence_reach")
+    return {(row["cluster_id"], str(row["month_date"])[:7]): row for row in rows}
+
+
 @pytest.fixture(scope="module")
 def reaches(tmp_path_factory):
-    house = Warehouse(path=str(tmp_path_factory.mktemp("reach") / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(MARTS)
-    est_evidence_reach(warehouse=house)
-    with house.reading() as con:
-        found = con.execute("from estimates.est_evidence_reach").arrow().read_all().to_pylist()
-    return {(row["cluster_id"], str(row["month_date"])[:7]): row for row in found}
+    return estimated(tmp_path_factory.mktemp("reach"))
 
 
 def test_late_evidence_leaves_out_repeats_planned_outages_and_the_hour_after_an_incident(reaches):
@@ -157,27 +158,16 @@ def test_what_cannot_be_told_has_its_reason(reaches, cluster, why):
 
 def test_ends_without_evidence_that_grow_with_nodes_are_said_and_lower_the_limit(tmp_path):
     """Beside 34 failures that two sources saw, of each of five users 8 of 10 ends on 16 nodes, and none on one."""
-    house = Warehouse(path=str(tmp_path / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(MARTS)
-        con.execute("""
-            insert into marts.fct_attempts by name
-            select
-                'both' as cluster_id, format('u{}-{}-{}', u, nodes, i) as attempt_id, true as is_terminal,
-                if(nodes = 16 and i < 8, 'FAILED', 'COMPLETED') as state, nodes as node_count, 1800 as runtime_seconds,
-                format('user{}', u) as user_name, timestamp '2026-02-10' + to_hours(i) as ended_at,
-                timestamp '2026-02-10' + to_hours(i) - interval 30 minute as started_at
-            from range(5) as users (u), range(10) as attempts (i), (values (1), (16)) as sizes (nodes)
-        """)
-    est_evidence_reach(warehouse=house)
-    with house.reading() as con:
-        (row,) = (
-            con.execute("from estimates.est_evidence_reach where cluster_id = 'both' and month_date is null")
-            .arrow()
-            .read_all()
-            .to_pylist()
-        )
+    grown = """
+        insert into marts.fct_attempts by name
+        select
+            'both' as cluster_id, format('u{}-{}-{}', u, nodes, i) as attempt_id, true as is_terminal,
+            if(nodes = 16 and i < 8, 'FAILED', 'COMPLETED') as state, nodes as node_count, 1800 as runtime_seconds,
+            format('user{}', u) as user_name, timestamp '2026-02-10' + to_hours(i) as ended_at,
+            timestamp '2026-02-10' + to_hours(i) - interval 30 minute as started_at
+        from range(5) as users (u), range(10) as attempts (i), (values (1), (16)) as sizes (nodes)
+    """
+    row = estimated(tmp_path, grown)["both", "None"]
     high = row["unexplained_count_high"]
     assert 40 < high < 60
     assert (row["low"], row["is_doubtful"]) == (pytest.approx(34 / (34 + high)), True)

@@ -7,6 +7,7 @@ from scipy import special
 
 from assets.estimates.est_failure_rates import est_failure_rates
 from tests.estimates.five_clusters import read
+from tests.homes import change
 from tests.warehouses import insert
 
 RATE = "failures_per_1000_node_days"
@@ -45,27 +46,24 @@ def test_the_papers_rule_takes_attempts_one_by_one(rows):
     assert rate_of(rows, "large", "gpus_gt_128", "incidents_paper")["failure_count"] == 1
 
 
-def test_what_still_runs_adds_what_it_ran_and_no_failure(warehouse):
-    with warehouse.writing() as con:
-        con.execute("update marts.fct_attempts set runtime_seconds = 10 * 86400 where not is_terminal")
-    est_failure_rates(warehouse=warehouse)
-    row = rate_of(partial(read, warehouse), "large", "gpus_gt_128")
+def test_what_still_runs_adds_what_it_ran_and_no_failure(anew):
+    rows = anew(est_failure_rates, "update marts.fct_attempts set runtime_seconds = 10 * 86400 where not is_terminal")
+    row = rate_of(rows, "large", "gpus_gt_128")
     assert (row["failure_count"], row["node_days"]) == (2, 1952.0)
 
 
-def test_a_doubtful_failure_counts_as_often_as_it_is_one(warehouse):
+def test_a_doubtful_failure_counts_as_often_as_it_is_one(anew):
     """One incident of 0.8 and 0.4: w = 0.8, m = 1.5; k = 1.2, V = 0.8 x 2.25 x 1.2 = 2.16; incidents 0.8 and 0.96."""
-    with warehouse.writing() as con:
-        con.execute("insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
-                    "values ('large', 'a2', 0.8), ('large', 'a3', 0.4)")  # fmt: skip
-    est_failure_rates(warehouse=warehouse)
-    attempts, incidents = (
-        rate_of(partial(read, warehouse), "large", "gpus_gt_128", way) for way in ("attempts", "incidents")
+    rows = anew(
+        est_failure_rates,
+        "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
+        "values ('large', 'a2', 0.8), ('large', 'a3', 0.4)",
     )
+    attempts, incidents = (rate_of(rows, "large", "gpus_gt_128", way) for way in ("attempts", "incidents"))
     assert (attempts["failure_count"], attempts["failure_variance"]) == pytest.approx((1.2, 2.16))
     assert (incidents["failure_count"], incidents["failure_variance"]) == pytest.approx((0.8, 0.96))
     assert attempts[f"{RATE}_low"] == pytest.approx(1.8 * special.gammaincinv(1.2 / 1.8, 0.05) / 0.8)
-    assert rate_of(partial(read, warehouse), "large", "gpus_gt_128", "attempts_paper")["failure_count"] == 2
+    assert rate_of(rows, "large", "gpus_gt_128", "attempts_paper")["failure_count"] == 2
 
 
 def test_an_incident_strikes_each_of_its_culprits_once(warehouse):
@@ -120,15 +118,12 @@ def test_the_reference_is_chosen_by_exposure_alone(warehouse):
         "large": ("gpus_gt_128", "attempts"), "small": ("nodes", "incidents"), "quiet": ("nodes", "incidents"),
         "untracked": ("nodes", "incidents"), "empty": ("all", "attempts"),
     }  # fmt: skip
-    with warehouse.writing() as con:
-        con.execute(
-            "update marts.fct_attempts set is_infrastructure_failure = false, runtime_seconds = runtime_seconds * 3"
-        )
-        con.execute(
-            "update marts.fct_attempts set gpu_count = 128, gpu_size_bin = 128, node_count = 16 "
-            "where cluster_id = 'large'"
-        )
-        con.execute("delete from marts.fct_node_days where cluster_id = 'untracked'")
+    change(
+        warehouse,
+        "update marts.fct_attempts set is_infrastructure_failure = false, runtime_seconds = runtime_seconds * 3",
+        "update marts.fct_attempts set gpu_count = 128, gpu_size_bin = 128, node_count = 16 where cluster_id = 'large'",
+        "delete from marts.fct_node_days where cluster_id = 'untracked'",
+    )
     assert reference() == {
         "large": ("whole_nodes", "attempts"), "small": ("nodes", "incidents"), "quiet": ("gpus_gt_128", "attempts"),
         "untracked": ("all", "attempts"), "empty": ("all", "attempts"),
@@ -137,28 +132,28 @@ def test_the_reference_is_chosen_by_exposure_alone(warehouse):
     assert (row["failure_count"], row["node_days"], row["note"]) == (None, None, "no attempt tells its nodes")
 
 
-def test_large_jobs_that_share_their_nodes_are_not_the_reference(warehouse):
+def test_large_jobs_that_share_their_nodes_are_not_the_reference(anew, warehouse):
     """First one large job in nine shares its nodes, then all hold half of the GPUs of twice the nodes."""
-    with warehouse.writing() as con:
-        con.execute("insert into marts.fct_attempts by name select * replace ('a8' as attempt_id, 64 as node_count) "
-                    "from marts.fct_attempts where cluster_id = 'large' and attempt_id = 'a1'")  # fmt: skip
+    change(
+        warehouse,
+        "insert into marts.fct_attempts by name select * replace ('a8' as attempt_id, 64 as node_count) "
+        "from marts.fct_attempts where cluster_id = 'large' and attempt_id = 'a1'",
+    )
     rows = partial(read, warehouse)
     est_failure_rates(warehouse=warehouse)
     before = rate_of(rows, "large", "gpus_gt_128")
-    with warehouse.writing() as con:
-        con.execute("update marts.fct_attempts set node_count = gpu_count / 4 where cluster_id = 'large'")
-    est_failure_rates(warehouse=warehouse)
+    rows = anew(
+        est_failure_rates, "update marts.fct_attempts set node_count = gpu_count / 4 where cluster_id = 'large'"
+    )
     (reference,) = rows("est_failure_rates", cluster_id="large", is_reference=True)
     assert (reference["population"], reference["counted_as"]) == ("nodes", "incidents")
     row = rate_of(rows, "large", "gpus_gt_128")
     assert row["failure_count"] == before["failure_count"]
 
 
-def test_without_gpus_per_node_large_jobs_are_not_known_to_share(warehouse):
-    with warehouse.writing() as con:
-        con.execute("update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
-    est_failure_rates(warehouse=warehouse)
-    (reference,) = partial(read, warehouse)("est_failure_rates", cluster_id="large", is_reference=True)
+def test_without_gpus_per_node_large_jobs_are_not_known_to_share(anew):
+    rows = anew(est_failure_rates, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+    (reference,) = rows("est_failure_rates", cluster_id="large", is_reference=True)
     assert reference["population"] == "gpus_gt_128"
 
 
@@ -180,12 +175,13 @@ def test_an_unknown_gpu_count_is_neither_large_nor_small(rows):
     assert rate_of(rows, "untracked", "all")[RATE] == pytest.approx(100.0)
 
 
-def test_a_failure_of_unknown_node_days_does_not_raise_the_rate(warehouse):
-    with warehouse.writing() as con:
-        con.execute("insert into marts.fct_attempts by name select * replace (null as node_count, 'x' as attempt_id) "
-                    "from marts.fct_attempts where cluster_id = 'small' and attempt_id = 'a1'")  # fmt: skip
-    est_failure_rates(warehouse=warehouse)
-    row = rate_of(partial(read, warehouse), "small", "all")
+def test_a_failure_of_unknown_node_days_does_not_raise_the_rate(anew):
+    rows = anew(
+        est_failure_rates,
+        "insert into marts.fct_attempts by name select * replace (null as node_count, 'x' as attempt_id) "
+        "from marts.fct_attempts where cluster_id = 'small' and attempt_id = 'a1'",
+    )
+    row = rate_of(rows, "small", "all")
     assert (row["failure_count"], row["node_days"]) == (1, 3.0)
     assert row["note"] == "failures left out, node-days unknown: 1"
 
@@ -202,22 +198,19 @@ def test_a_failure_before_the_first_second_counts_and_adds_no_exposure(warehouse
     assert row["note"] == "the attempts add up to no node-days"
 
 
-def test_without_evidence_the_rate_is_a_lower_bound_and_says_so(warehouse):
-    with warehouse.writing() as con:
-        con.execute("update marts.dim_clusters set has_health_checks = false where cluster_id = 'large'")
-    est_failure_rates(warehouse=warehouse)
-    for row in read(warehouse, "est_failure_rates", cluster_id="large"):
+def test_without_evidence_the_rate_is_a_lower_bound_and_says_so(anew):
+    rows = anew(est_failure_rates, "update marts.dim_clusters set has_health_checks = false where cluster_id = 'large'")
+    for row in rows("est_failure_rates", cluster_id="large"):
         assert row["note"].startswith("a lower bound, as only NODE_FAIL counts")
         assert row["is_lower_bound"]
-    others = read(warehouse, "est_failure_rates", cluster_id="small")
+    others = rows("est_failure_rates", cluster_id="small")
     assert not any("lower bound" in (row["note"] or "") or row["is_lower_bound"] for row in others)
 
 
 @pytest.mark.parametrize(("low", "is_lower_bound"), [(0.95, False), (0.6, True), (None, True)])
 def test_a_rate_is_a_lower_bound_unless_the_evidence_reaches_nearly_all(warehouse, low, is_lower_bound):
-    with warehouse.writing() as con:
-        con.execute("update marts.dim_clusters set has_health_checks = false where cluster_id = 'large'")
-        con.execute("update estimates.est_evidence_reach set low = $1 where cluster_id = 'large'", [low])
+    change(warehouse, "update marts.dim_clusters set has_health_checks = false where cluster_id = 'large'")
+    change(warehouse, "update estimates.est_evidence_reach set low = $1 where cluster_id = 'large'", values=[low])
     est_failure_rates(warehouse=warehouse)
     assert {row["is_lower_bound"] for row in read(warehouse, "est_failure_rates", cluster_id="large")} == {
         is_lower_bound

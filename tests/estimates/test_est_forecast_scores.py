@@ -7,8 +7,7 @@ from scipy import stats
 
 from assets.estimates.est_forecast_scores import TABLE, with_forecasts
 from assets.model.month_variation import month_variation
-from assets.warehouse import Warehouse
-from tests.warehouses import create_tables
+from tests.warehouses import filled
 
 USUAL = month_variation([], [])
 
@@ -77,10 +76,7 @@ from range(date '2026-01-01', date '2026-03-01', interval 1 day) as days (day_da
 @pytest.fixture(scope="module")
 def months(tmp_path_factory):
     """The months of the clusters, by cluster and month."""
-    house = Warehouse(path=str(tmp_path_factory.mktemp("months") / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(MARTS)
+    with filled(tmp_path_factory.mktemp("months"), MARTS).reading() as con:
         found = with_forecasts(con.execute(TABLE.query).df())
     assert set(TABLE.column_names) - {"method_version", "has_enough_data"} <= set(found.columns)
     rows = found.astype(object).where(found.notna(), None).to_dict("records")
@@ -150,12 +146,13 @@ def test_a_month_that_is_not_over_has_a_forecast_and_no_score(months):
 
 def test_nothing_that_came_later_changes_a_forecast(months, tmp_path):
     """The same logs up to the end of February give the same forecast of February."""
-    house = Warehouse(path=str(tmp_path / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(MARTS)
-        con.execute("update marts.dim_clusters set study_to_at = '2026-03-01' where cluster_id = 'steady'")
-        con.execute("delete from marts.fct_attempt_exposures where started_at >= '2026-03-01'")
+    house = filled(
+        tmp_path,
+        MARTS,
+        "update marts.dim_clusters set study_to_at = '2026-03-01' where cluster_id = 'steady'",
+        "delete from marts.fct_attempt_exposures where started_at >= '2026-03-01'",
+    )
+    with house.reading() as con:
         earlier = with_forecasts(con.execute(TABLE.query).df())
     row = earlier[(earlier["cluster_id"] == "steady") & (earlier["month_date"].dt.date == date(2026, 2, 1))].iloc[0]
     now = months["steady", "2026-02"]

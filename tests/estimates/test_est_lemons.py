@@ -13,6 +13,7 @@ from assets.estimates.est_lemon_root_causes import est_lemon_root_causes
 from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import build, read
 from tests.estimates.lemon_marts import FIRST, LAST, LEMONS, plant
+from tests.homes import ask, change
 
 ASSETS = (est_lemon_nodes, est_lemon_evaluations, est_lemon_effects, est_lemon_root_causes)
 
@@ -64,12 +65,12 @@ class TestNodes:
         assert row["note"] is None
 
     def test_shares_of_unknown_culprits_count_towards_the_nodes(self, rows, planted):
-        with planted.reading() as con:
-            (incidents,) = con.execute(
-                "select count(distinct incident_id) from marts.fct_incident_suspects "
-                "where cluster_id = 'planted' and failed_at::date > $1::date - 84",
-                [LAST],
-            ).fetchone()
+        (incidents,) = ask(
+            planted,
+            "select count(distinct incident_id) from marts.fct_incident_suspects "
+            "where cluster_id = 'planted' and failed_at::date > $1::date - 84",
+            values=[LAST],
+        )[0]
         found = rows("est_lemon_nodes", cluster_id="planted")
         assert sum(row["event_count"] + row["inferred_failure_count"] for row in found) == pytest.approx(incidents)
 
@@ -96,13 +97,13 @@ class TestNodes:
     def test_a_burst_of_long_ago_is_no_lemon_and_doubtful_incidents_are_none(self, planted, tmp_path):
         """n050's failures all move to one week that ended 60 days ago; n100's are coincidences, nine in ten."""
         house = Warehouse(path=shutil.copy(planted.path, tmp_path))
-        with house.writing() as con:
-            con.execute(
-                "update marts.fct_incident_suspects set is_known = true, "
-                "failed_at = timestamp '2026-02-18' + to_hours((hash(incident_id) % 100)::bigint) "
-                "where node_id = 'n050'"
-            )
-            con.execute("update marts.fct_incident_suspects set incident_probability = 0.1 where node_id = 'n100'")
+        change(
+            house,
+            "update marts.fct_incident_suspects set is_known = true, "
+            "failed_at = timestamp '2026-02-18' + to_hours((hash(incident_id) % 100)::bigint) "
+            "where node_id = 'n050'",
+            "update marts.fct_incident_suspects set incident_probability = 0.1 where node_id = 'n100'",
+        )
         est_lemon_nodes(warehouse=house)
         burst, doubtful = (node(partial(read, house), name) for name in ("n050", "n100"))
         assert (burst["verdict"], "all of one burst, the last" in burst["reasons"]) == ("watch", True)
@@ -114,17 +115,18 @@ class TestNodes:
     def test_failures_of_nodes_that_were_never_in_use_stop_nothing(self, planted, tmp_path):
         """n050 is known to have failed, n100 is one of several suspects; neither ran anything."""
         house = Warehouse(path=shutil.copy(planted.path, tmp_path))
-        with house.writing() as con:
-            con.execute("update marts.fct_incident_suspects set is_known = true where node_id = 'n050'")
-            con.execute("update marts.fct_node_days set study_hours = 0 where node_id in ('n050', 'n100')")
+        change(
+            house,
+            "update marts.fct_incident_suspects set is_known = true where node_id = 'n050'",
+            "update marts.fct_node_days set study_hours = 0 where node_id in ('n050', 'n100')",
+        )
         est_lemon_nodes(warehouse=house)
         est_lemon_evaluations(warehouse=house)
         for name in ("n050", "n100"):
             unused = node(partial(read, house), name)
             assert (unused["event_count"], unused["inferred_failure_count"], unused["exposure"]) == (0, 0, 0)
             assert unused["verdict"] != "lemon"
-        with house.reading() as con:
-            failed = con.execute("select count(*) from ops.cluster_failures where cluster_id = 'planted'").fetchone()
+        failed = ask(house, "select count(*) from ops.cluster_failures where cluster_id = 'planted'")[0]
         assert failed == (0,)
 
     def test_use_and_failures_outside_the_study_count_for_nothing(self, planted, tmp_path):
@@ -194,8 +196,7 @@ class TestEvaluations:
             return read(house, "est_lemon_evaluations", cluster_id="planted")
 
         assert again() == published
-        with house.writing() as con:
-            con.execute("update kept.est_lemon_evaluations set listed_count = listed_count + 1000")
+        change(house, "update kept.est_lemon_evaluations set listed_count = listed_count + 1000")
         assert [
             row["listed_count"] - before["listed_count"] for row, before in zip(again(), published, strict=True)
         ] == ([1000] * 3)
@@ -212,14 +213,12 @@ class TestEvaluations:
     def test_without_a_version_no_list_is_found_or_kept(self, planted, rows, tmp_path):
         house = Warehouse(path=shutil.copy(planted.path, tmp_path), version="one")
         est_lemon_evaluations(warehouse=house)
-        with house.writing() as con:
-            con.execute("update kept.est_lemon_evaluations set listed_count = 1000")
+        change(house, "update kept.est_lemon_evaluations set listed_count = 1000")
         est_lemon_evaluations(warehouse=replace(house, version=""))
         assert read(house, "est_lemon_evaluations", cluster_id="planted") == rows(
             "est_lemon_evaluations", cluster_id="planted"
         )
-        with house.reading() as con:
-            assert con.execute("select count(*) from kept.est_lemon_evaluations").fetchone() == (0,)
+        assert ask(house, "select count(*) from kept.est_lemon_evaluations")[0] == (0,)
 
 
 class TestEffects:

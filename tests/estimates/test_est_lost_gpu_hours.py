@@ -5,9 +5,8 @@ import pytest
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_lost_gpu_hours import est_lost_gpu_hours
 from assets.model.loss_limits import loss_interval
-from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import read
-from tests.warehouses import create_tables
+from tests.warehouses import filled
 
 LOSSES = """
 insert into marts.dim_clusters (
@@ -45,10 +44,7 @@ values
 
 @pytest.fixture(scope="module")
 def losses(tmp_path_factory):
-    house = Warehouse(path=str(tmp_path_factory.mktemp("losses") / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(LOSSES)
+    house = filled(tmp_path_factory.mktemp("losses"), LOSSES)
     for asset in (est_failure_rates, est_lost_gpu_hours):
         asset(warehouse=house)
     return lambda **key: read(house, "est_lost_gpu_hours", **key)
@@ -65,14 +61,12 @@ def test_each_loss_counts_as_far_as_it_is_likely(losses):
 
 
 def test_a_loss_is_at_least_what_the_logs_show_where_their_reach_is_in_doubt(tmp_path):
-    house = Warehouse(path=str(tmp_path / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(LOSSES)
-        con.execute(
-            "insert into estimates.est_evidence_reach (cluster_id, statement, is_doubtful) "
-            "values ('c', 'checks saw at most half', true), ('quiet', 'nearly all', false), ('blind', 'x', true)"
-        )
+    house = filled(
+        tmp_path,
+        LOSSES,
+        "insert into estimates.est_evidence_reach (cluster_id, statement, is_doubtful) "
+        "values ('c', 'checks saw at most half', true), ('quiet', 'nearly all', false), ('blind', 'x', true)",
+    )
     for asset in (est_failure_rates, est_lost_gpu_hours):
         asset(warehouse=house)
     notes = {

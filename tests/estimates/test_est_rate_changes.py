@@ -111,49 +111,48 @@ def test_a_cause_that_appears_has_no_ratio(changed):
     assert row["note"] == "no incident before: the ratio has a lower limit only"
 
 
-def test_an_incident_that_takes_many_attempts_down_is_no_change(warehouse):
-    with warehouse.writing() as con:
-        con.execute(CHANGE)
-        con.execute("delete from marts.fct_incidents where failure_category = 'ib_link'")
-        con.execute(MANY_ATTEMPTS)
-    est_rate_changes(warehouse=warehouse)
-    (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
+def test_an_incident_that_takes_many_attempts_down_is_no_change(anew):
+    rows = anew(
+        est_rate_changes, CHANGE, "delete from marts.fct_incidents where failure_category = 'ib_link'", MANY_ATTEMPTS
+    )
+    (row,) = rows("est_rate_changes", cluster_id="large")
     assert (row["changed_at"], row["method"], row["event_count"]) == (None, "no_change", 100)
     assert row["rate_before"] == pytest.approx(1.0)
 
 
-def test_two_weeks_are_too_short_and_unknown_node_days_are_left_out(warehouse):
-    with warehouse.writing() as con:
-        con.execute(CHANGE)
-        con.execute("update intermediate.int_covered_node_days set node_days = null where day_date >= '2026-01-14'")
-    est_rate_changes(warehouse=warehouse)
-    (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
+def test_two_weeks_are_too_short_and_unknown_node_days_are_left_out(anew):
+    rows = anew(
+        est_rate_changes,
+        CHANGE,
+        "update intermediate.int_covered_node_days set node_days = null where day_date >= '2026-01-14'",
+    )
+    (row,) = rows("est_rate_changes", cluster_id="large")
     assert (row["method"], row["day_count"], row["exposure"]) == ("too_short", 13, 6500.0)
     assert row["note"] == "13 days: a change takes 14 at least"
 
 
-def test_days_outside_the_study_period_and_parts_of_days_are_left_out(warehouse):
+def test_days_outside_the_study_period_and_parts_of_days_are_left_out(anew):
     """From 11 January 06:00 to 12 April 18:00: the 90 whole days from the 12th on, an incident every other day."""
-    with warehouse.writing() as con:
-        con.execute(CHANGE)
-        con.execute(
-            "update marts.dim_clusters set study_from_at = '2026-01-11 06:00', study_to_at = '2026-04-12 18:00' "
-            "where cluster_id = 'large'"
-        )
-        con.execute("delete from marts.fct_incidents where failure_category = 'ib_link'")
-    est_rate_changes(warehouse=warehouse)
-    (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
+    rows = anew(
+        est_rate_changes,
+        CHANGE,
+        "update marts.dim_clusters set study_from_at = '2026-01-11 06:00', study_to_at = '2026-04-12 18:00' "
+        "where cluster_id = 'large'",
+        "delete from marts.fct_incidents where failure_category = 'ib_link'",
+    )
+    (row,) = rows("est_rate_changes", cluster_id="large")
     assert (row["method"], row["day_count"], row["exposure"], row["event_count"]) == ("no_change", 90, 45_000.0, 45)
 
 
-def test_an_incident_counts_as_often_as_it_is_real(warehouse):
+def test_an_incident_counts_as_often_as_it_is_real(anew):
     """100 incidents of 200 days, each of 0.4 by its likelier failure: 40, and a variance of 100 x 0.4 x 1.6 = 64."""
-    with warehouse.writing() as con:
-        con.execute(CHANGE)
-        con.execute("delete from marts.fct_incidents where failure_category = 'ib_link'")
-        con.execute("update marts.fct_failures set posterior_probability = if(ends_with(attempt_id, '0'), 0.4, 0.1)")
-    est_rate_changes(warehouse=warehouse)
-    (row,) = read(warehouse, "est_rate_changes", cluster_id="large")
+    rows = anew(
+        est_rate_changes,
+        CHANGE,
+        "delete from marts.fct_incidents where failure_category = 'ib_link'",
+        "update marts.fct_failures set posterior_probability = if(ends_with(attempt_id, '0'), 0.4, 0.1)",
+    )
+    (row,) = rows("est_rate_changes", cluster_id="large")
     assert (row["method"], row["event_count"]) == ("no_change", pytest.approx(40))
     assert row["rate_before"] == pytest.approx(0.4)
     limits = [1.6 * special.gammaincinv(shape, level) / 100 for shape, level in ((25, 0.05), (26, 0.95))]

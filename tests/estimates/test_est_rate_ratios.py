@@ -8,9 +8,9 @@ from scipy import stats
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_rate_ratios import est_rate_ratios
 from assets.model.rate_ratio import rate_ratio
-from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import read
-from tests.warehouses import create_tables
+from tests.homes import change
+from tests.warehouses import filled
 
 
 def pair(rows, cluster_id, other, population="all", counted_as="attempts"):
@@ -75,14 +75,12 @@ def test_neither_side_with_a_failure_is_no_ratio(rows):
     assert (row["method"], row["ratio_low"], row["p_value"]) == ("no_exposure", None, None)
 
 
-def test_a_simulated_cluster_against_a_real_one_is_told(warehouse):
-    with warehouse.writing() as con:
-        con.execute("update marts.dim_clusters set is_simulated = true where cluster_id = 'large'")
-    est_rate_ratios(warehouse=warehouse)
-    (row,) = read(warehouse, "est_rate_ratios", cluster_id="large", other_cluster_id="small", is_reference=True)
+def test_a_simulated_cluster_against_a_real_one_is_told(anew):
+    rows = anew(est_rate_ratios, "update marts.dim_clusters set is_simulated = true where cluster_id = 'large'")
+    (row,) = rows("est_rate_ratios", cluster_id="large", other_cluster_id="small", is_reference=True)
     assert (row["is_simulated"], row["other_is_simulated"]) == (True, False)
     assert row["note"].startswith("a simulated cluster against a real one")
-    (within,) = read(warehouse, "est_rate_ratios", cluster_id="large", comparison="halves", is_reference=True)
+    (within,) = rows("est_rate_ratios", cluster_id="large", comparison="halves", is_reference=True)
     assert "simulated" not in (within["note"] or "")
 
 
@@ -118,10 +116,7 @@ insert into marts.dim_annotations (cluster_id, annotated_date, annotation) value
 @pytest.fixture(scope="module")
 def periods(tmp_path_factory):
     """The rows of both ways of counting of one comparison of a cluster, and the whole warehouse."""
-    house = Warehouse(path=str(tmp_path_factory.mktemp("periods") / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(PERIODS)
+    house = filled(tmp_path_factory.mktemp("periods"), PERIODS)
     for asset in (est_failure_rates, est_rate_ratios):
         asset(warehouse=house)
 
@@ -214,14 +209,10 @@ select 'c', 'n', 'kernel', cast(unnest(range(date '2026-01-01', date '2026-02-21
 """
 
 
-def months(tmp_path, more="", change="select 1"):
-    house = Warehouse(path=str(tmp_path / "faultline.duckdb"))
-    with house.writing() as con:
-        create_tables(con)
-        con.execute(MONTHS + more)
+def months(tmp_path, more="", then="select 1"):
+    house = filled(tmp_path, MONTHS + more)
     est_failure_rates(warehouse=house)
-    with house.writing() as con:
-        con.execute(change)
+    change(house, then)
     est_rate_ratios(warehouse=house)
     (row,) = read(house, "est_rate_ratios", comparison="months")
     return row
@@ -283,7 +274,7 @@ def test_nodes_are_counted_by_the_days_of_the_nodes(tmp_path):
     ids=["better", "same", "fewer than three on both sides", "too little was seen"],
 )  # fmt: skip
 def test_the_verdict_says_what_the_limits_say(tmp_path, change, verdict):
-    assert months(tmp_path, change=change)["verdict"] == verdict
+    assert months(tmp_path, then=change)["verdict"] == verdict
 
 
 def test_a_study_without_a_failure_has_its_node_days(periods):

@@ -1,11 +1,10 @@
 """The rate by job size: planted fleets with a known exponent, and clusters that cannot tell."""
 
-from functools import partial
-
 import pytest
 
 from assets.estimates.est_scale_tests import est_scale_tests
 from tests.estimates.five_clusters import read
+from tests.homes import change
 
 # Attempts of 1, 4, 16 and 64 nodes for one day each, every n-th of which fails; and as many on one GPU that all fail.
 FLEET = """
@@ -27,8 +26,7 @@ from range(50) attempts(i);
 
 
 def verdict_of(warehouse, sizes):
-    with warehouse.writing() as con:
-        con.execute(FLEET.format(sizes=sizes))
+    change(warehouse, FLEET.format(sizes=sizes))
     est_scale_tests(warehouse=warehouse)
     (row,) = read(warehouse, "est_scale_tests", cluster_id="fleet")
     return row
@@ -54,23 +52,20 @@ def test_a_rate_that_grows_with_the_root_of_the_size_says_so(warehouse):
     assert row["p_value"] < 1e-6
 
 
-def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(warehouse):
+def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(anew, warehouse):
     """The same counts in incidents of four attempts, each of 0.5: phi is 4 x (2 - 0.5) = 6, and half of them count."""
     alone = verdict_of(warehouse, "(1, 64, 25600), (4, 16, 6400), (16, 4, 1600), (64, 1, 400)")
-    with warehouse.writing() as con:
-        con.execute(
-            "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
-            "select cluster_id, attempt_id, 0.5 from marts.fct_attempts where cluster_id = 'fleet'"
-        )
-        con.execute(
-            "update marts.fct_attempts as attempts set incident_id = numbered.incident_id "
-            "from (select attempt_id, node_count || ' ' || (row_number() over ("
-            "partition by node_count order by attempt_id) - 1) // 4 as incident_id from marts.fct_attempts "
-            "where cluster_id = 'fleet' and is_infrastructure_failure) as numbered "
-            "where attempts.cluster_id = 'fleet' and attempts.attempt_id = numbered.attempt_id"
-        )
-    est_scale_tests(warehouse=warehouse)
-    (row,) = read(warehouse, "est_scale_tests", cluster_id="fleet")
+    rows = anew(
+        est_scale_tests,
+        "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
+        "select cluster_id, attempt_id, 0.5 from marts.fct_attempts where cluster_id = 'fleet'",
+        "update marts.fct_attempts as attempts set incident_id = numbered.incident_id "
+        "from (select attempt_id, node_count || ' ' || (row_number() over ("
+        "partition by node_count order by attempt_id) - 1) // 4 as incident_id from marts.fct_attempts "
+        "where cluster_id = 'fleet' and is_infrastructure_failure) as numbered "
+        "where attempts.cluster_id = 'fleet' and attempts.attempt_id = numbered.attempt_id",
+    )
+    (row,) = rows("est_scale_tests", cluster_id="fleet")
     assert (alone["incident_dispersion"], row["incident_dispersion"]) == pytest.approx((1.0, 6.0))
     assert (row["event_count"], row["method"], row["verdict"]) == (800, "quasi_poisson", "cannot tell")
     assert row["beta_high"] == pytest.approx(alone["beta_high"] * 12**0.5, rel=0.05)
@@ -106,11 +101,9 @@ def test_failures_at_one_end_leave_a_bound(rows):
     assert row["note"] == "every failure at one end of the sizes: beta has a bound only"
 
 
-def test_unknown_gpus_per_node_leave_every_size_unknown(warehouse):
-    with warehouse.writing() as con:
-        con.execute("update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
-    est_scale_tests(warehouse=warehouse)
-    (row,) = partial(read, warehouse)("est_scale_tests", cluster_id="large")
+def test_unknown_gpus_per_node_leave_every_size_unknown(anew):
+    rows = anew(est_scale_tests, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+    (row,) = rows("est_scale_tests", cluster_id="large")
     assert (row["verdict"], row["size_count"]) == ("cannot tell", 0)
     assert row["note"].startswith("GPUs per node unknown")
     assert (row["event_count"], row["exposure"]) == (None, None)
@@ -124,10 +117,10 @@ def test_unknown_is_not_none(rows, cluster_id, counts):
     assert (row["event_count"], row["exposure"]) == counts
 
 
-def test_an_attempt_of_unknown_nodes_is_left_out_and_told_of(warehouse):
-    with warehouse.writing() as con:
-        con.execute("update marts.fct_attempts set node_count = null, node_days = null where cluster_id = 'quiet'")
-    est_scale_tests(warehouse=warehouse)
-    (row,) = read(warehouse, "est_scale_tests", cluster_id="quiet")
+def test_an_attempt_of_unknown_nodes_is_left_out_and_told_of(anew):
+    rows = anew(
+        est_scale_tests, "update marts.fct_attempts set node_count = null, node_days = null where cluster_id = 'quiet'"
+    )
+    (row,) = rows("est_scale_tests", cluster_id="quiet")
     assert (row["event_count"], row["exposure"], row["size_count"]) == (None, None, 0)
     assert row["note"].startswith("no attempt tells both its GPUs and its nodes")

@@ -6,6 +6,7 @@ import pytest
 from assets.estimates.est_time_to_failure import TABLE, est_time_to_failure
 from assets.model.survival import fit_weibull
 from tests.estimates.five_clusters import read
+from tests.homes import ask, change
 
 FLEET = """
 insert into marts.fct_attempts by name
@@ -31,8 +32,7 @@ def lifetimes(shape, jobs=4000, scale_hours=300.0):
 
 
 def fit_of(warehouse, seconds, fails, begins):
-    with warehouse.writing() as con:
-        con.execute(FLEET, {"seconds": seconds.tolist(), "fails": fails.tolist(), "begins": begins.tolist()})
+    change(warehouse, FLEET, values={"seconds": seconds.tolist(), "fails": fails.tolist(), "begins": begins.tolist()})
     est_time_to_failure(warehouse=warehouse)
     (row,) = read(warehouse, "est_time_to_failure", cluster_id="empty")
     return row
@@ -60,15 +60,13 @@ def test_classes_of_age_do_not_move_the_fit(warehouse):
     assert row["weibull_shape"] == pytest.approx(exact.shape, rel=1e-3)
     assert row["weibull_shape_high"] == pytest.approx(exact.shape_high, rel=1e-3)
     assert row["scale_hours"] == pytest.approx(exact.scale, rel=2e-3)
-    with warehouse.reading() as con:
-        (count,) = con.execute(f"select count(*) from ({TABLE.query}) where cluster_id = 'empty'").fetchone()
+    (count,) = ask(warehouse, f"select count(*) from ({TABLE.query}) where cluster_id = 'empty'")[0]
     assert count < 1500
 
 
 def test_jobs_that_ran_before_the_records_began_enter_at_their_age(warehouse):
     """Records begin on day 15: what ended before is not on record, what began before is there only if it lived on."""
-    with warehouse.writing() as con:
-        con.execute("update marts.dim_clusters set study_from_at = '2026-01-16' where cluster_id = 'empty'")
+    change(warehouse, "update marts.dim_clusters set study_from_at = '2026-01-16' where cluster_id = 'empty'")
     seconds, fails, begins = lifetimes(1.0, jobs=6000, scale_hours=80.0)
     begins %= 18 * 86_400
     kept = begins + seconds > 15 * 86_400
@@ -82,8 +80,7 @@ def test_jobs_that_ran_before_the_records_began_enter_at_their_age(warehouse):
 
 def test_jobs_that_run_on_when_the_study_ends_are_censored_there(warehouse):
     """The records end on day 20: half of the failures come later, and the shape is the same."""
-    with warehouse.writing() as con:
-        con.execute("update marts.dim_clusters set study_to_at = '2026-01-21' where cluster_id = 'empty'")
+    change(warehouse, "update marts.dim_clusters set study_to_at = '2026-01-21' where cluster_id = 'empty'")
     seconds, fails, begins = lifetimes(1.0, scale_hours=80.0)
     row = fit_of(warehouse, seconds, fails, begins)
     assert row["event_count"] == (fails & (begins + seconds <= 20 * 86_400)).sum()
@@ -93,20 +90,17 @@ def test_jobs_that_run_on_when_the_study_ends_are_censored_there(warehouse):
     assert row["scale_hours"] == pytest.approx(80.0, rel=0.1)
 
 
-def test_failures_count_by_their_probability_and_incident(warehouse):
+def test_failures_count_by_their_probability_and_incident(anew, warehouse):
     """All failures at one half, three of one age to an incident: the shape of the same jobs, with wider limits."""
     seconds, fails, begins = (np.repeat(values, 3) for values in lifetimes(0.8, jobs=600))
     certain = fit_of(warehouse, seconds, fails, begins)
-    with warehouse.writing() as con:
-        con.execute(
-            "update marts.fct_attempts set incident_id = 'i' || attempt_id[2:]::integer // 3 where cluster_id = 'empty'"
-        )
-        con.execute(
-            "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
-            "select cluster_id, attempt_id, 0.5 from marts.fct_attempts where cluster_id = 'empty'"
-        )
-    est_time_to_failure(warehouse=warehouse)
-    (uncertain,) = read(warehouse, "est_time_to_failure", cluster_id="empty")
+    rows = anew(
+        est_time_to_failure,
+        "update marts.fct_attempts set incident_id = 'i' || attempt_id[2:]::integer // 3 where cluster_id = 'empty'",
+        "insert into marts.fct_failures (cluster_id, attempt_id, posterior_probability) "
+        "select cluster_id, attempt_id, 0.5 from marts.fct_attempts where cluster_id = 'empty'",
+    )
+    (uncertain,) = rows("est_time_to_failure", cluster_id="empty")
     exact = fit_weibull(seconds / 3600, 0.5 * fails, incident=np.where(fails, np.arange(1800) // 3, -1))
     assert uncertain["event_count"] == pytest.approx(0.5 * certain["event_count"])
     assert uncertain["weibull_shape"] == pytest.approx(exact.shape, rel=1e-3)
@@ -122,14 +116,12 @@ def test_a_handful_of_failures_is_no_shape(rows):
     assert row["note"] == "failures: 1, incidents: 1; a shape takes at least 5 incidents"
 
 
-def test_one_incident_of_six_attempts_is_no_shape(warehouse):
+def test_one_incident_of_six_attempts_is_no_shape(anew, warehouse):
     """Six of 480 attempts of 19.2 h end in one incident: one event, and it says nothing of the hazard with age."""
     seconds, fails, begins = np.full(480, 69_120), np.arange(480) < 6, np.zeros(480, dtype=int)
-    with warehouse.writing() as con:
-        con.execute(FLEET, {"seconds": seconds.tolist(), "fails": fails.tolist(), "begins": begins.tolist()})
-        con.execute("update marts.fct_attempts set incident_id = 'i' where cluster_id = 'empty'")
-    est_time_to_failure(warehouse=warehouse)
-    (row,) = read(warehouse, "est_time_to_failure", cluster_id="empty")
+    change(warehouse, FLEET, values={"seconds": seconds.tolist(), "fails": fails.tolist(), "begins": begins.tolist()})
+    rows = anew(est_time_to_failure, "update marts.fct_attempts set incident_id = 'i' where cluster_id = 'empty'")
+    (row,) = rows("est_time_to_failure", cluster_id="empty")
     assert (row["verdict"], row["method"], row["event_count"]) == ("cannot tell", "too_few_events", 6)
     numbers = ("weibull_shape", "scale_hours", "weibull_shape_low", "scale_hours_low", "scale_hours_high", "p_value")
     assert [row[name] for name in numbers] == [None] * 6
@@ -167,17 +159,14 @@ def test_every_size_and_every_cluster_has_a_row(rows):
     assert (row["attempt_count"], row["method"], row["note"]) == (0, "no_exposure", "no attempt in the study period")
 
 
-def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(warehouse):
-    with warehouse.writing() as con:
-        con.execute(
-            "update marts.fct_attempts set runtime_seconds = 0 where cluster_id = 'small' and attempt_id = 'a1'"
-        )
-        con.execute(
-            "update marts.fct_attempts set runtime_seconds = null where cluster_id = 'small' and attempt_id = 'a2'"
-        )
-        con.execute("update marts.fct_attempts set started_at = '2026-03-01' where cluster_id = 'small'")
-    est_time_to_failure(warehouse=warehouse)
-    failed, unknown = read(warehouse, "est_time_to_failure", cluster_id="small")
+def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(anew):
+    rows = anew(
+        est_time_to_failure,
+        "update marts.fct_attempts set runtime_seconds = 0 where cluster_id = 'small' and attempt_id = 'a1'",
+        "update marts.fct_attempts set runtime_seconds = null where cluster_id = 'small' and attempt_id = 'a2'",
+        "update marts.fct_attempts set started_at = '2026-03-01' where cluster_id = 'small'",
+    )
+    failed, unknown = rows("est_time_to_failure", cluster_id="small")
     assert (failed["event_count"], failed["exposure"]) == (1, pytest.approx(1 / 3600))
     assert unknown["note"].endswith("attempts left out, runtime unknown: 1")
 

@@ -13,6 +13,7 @@ from assets.estimates.method_version import METHOD_VERSION
 from assets.estimates.prepared import QUERIES
 from assets.estimates.table import ENOUGH_DATA, Column, TableSpec
 from tests.estimates.five_clusters import ASSETS, read
+from tests.homes import ask, change
 
 ROOM = Path(__file__).resolve().parents[2] / "assets" / "estimates"
 MODULES = [importlib.import_module(f"assets.estimates.{path.stem}") for path in sorted(ROOM.glob("est_*.py"))]
@@ -69,42 +70,23 @@ def test_description_states_the_grain_and_every_number_its_unit(table):
         assert column.unit or column.type in {"varchar", "varchar[]", "boolean"}
 
 
-def test_meaning_and_unit_can_be_read_in_the_database(warehouse):
-    with warehouse.reading() as con:
-        comments = dict(
-            con.execute(
-                "select table_name || '.' || column_name, comment from duckdb_columns() where schema_name = 'estimates'"
-            ).fetchall()
-        )
-        tables = dict(
-            con.execute("select table_name, comment from duckdb_tables() where schema_name = 'estimates'").fetchall()
-        )
-    assert comments["est_mttf_by_size.runtime_hours"] == (
-        "Hours that all attempts ran inside the study period. Unit: hours."
-    )
-    assert all(comments.values())
-    assert tables == {table.table: table.description for table in TABLES}
-
-
 def test_lineage_reaches_the_marts(warehouse):
-    with warehouse.reading() as con:
-        origins = con.execute(
-            "select upstream_table, upstream_column from ops.lineage "
-            "where table_name = 'estimates.est_mttf_by_size' and column_name = 'mttf_hours' order by all"
-        ).fetchall()
+    origins = ask(
+        warehouse,
+        "select upstream_table, upstream_column from ops.lineage "
+        "where table_name = 'estimates.est_mttf_by_size' and column_name = 'mttf_hours' order by all",
+    )
     assert ("marts.fct_attempt_exposures", "exposure_seconds") in origins
     assert ("marts.fct_attempt_exposures", "failure_probability") in origins
 
 
 def test_a_second_run_changes_nothing(warehouse):
     before = [read(warehouse, table.table) for table in TABLES]
-    with warehouse.reading() as con:
-        lineage = con.execute("from ops.lineage order by all").fetchall()
+    lineage = ask(warehouse, "from ops.lineage order by all")
     for asset in ASSETS:
         asset(warehouse=warehouse)
     assert [read(warehouse, table.table) for table in TABLES] == before
-    with warehouse.reading() as con:
-        assert con.execute("from ops.lineage order by all").fetchall() == lineage
+    assert ask(warehouse, "from ops.lineage order by all") == lineage
 
 
 def test_limits_enclose_values_and_nothing_is_infinite_or_nan(rows):
@@ -142,8 +124,7 @@ def test_a_missing_value_always_has_a_reason(rows):
 
 
 def test_a_warehouse_without_clusters_gives_empty_tables(warehouse):
-    with warehouse.writing() as con:
-        con.execute("delete from marts.dim_clusters")
+    change(warehouse, "delete from marts.dim_clusters")
     for asset in ASSETS:
         rows = asset(warehouse=warehouse).metadata["dagster/row_count"]
         assert rows == 0 or asset is est_ettr_grid, "only the grid of assumed rates rests on no cluster"

@@ -3,9 +3,8 @@
 import pytest
 
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
-from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import read
-from tests.warehouses import create_tables
+from tests.warehouses import filled
 
 # 40 nodes over 90 days. n00 runs a job of 1 GPU all day long, nodes 1 to 40 run in fives, 64 GPUs together; all jobs
 # take 24 hours. n00 and n01 fail 12 times, every second other node once. A tenth more is lost to preemptions.
@@ -52,10 +51,7 @@ MEAN_HOURS = 0.5 - 0.5**2 / (2 * 24)
 
 @pytest.fixture
 def house(tmp_path):
-    warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"))
-    with warehouse.writing() as con:
-        create_tables(con)
-        con.execute(PLANTED)
+    warehouse = filled(tmp_path, PLANTED)
     return warehouse
 
 

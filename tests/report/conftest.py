@@ -10,6 +10,7 @@ from assets.report.page import build, render, vega_bundle
 from assets.report.queries import read_frames
 from assets.warehouse import Warehouse
 from tests.report.planting import MADE_AT, plant
+from tests.report.reading import Element, pages, parse
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +45,24 @@ def bundle() -> str:
 def html(page, bundle) -> str:
     """The planted report."""
     return render(page, bundle)
+
+
+@pytest.fixture(scope="session")
+def root(html: str) -> Element:
+    """The planted report as elements."""
+    return parse(html)
+
+
+@pytest.fixture(scope="session")
+def demo(root: Element) -> Element:
+    """The pages of the simulated cluster."""
+    return pages(root, "demo")
+
+
+@pytest.fixture(scope="session")
+def hall(root: Element) -> Element:
+    """The pages of the cluster of real kind."""
+    return pages(root, "hall-b")
 
 
 @pytest.fixture(scope="session")

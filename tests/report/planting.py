@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,6 +16,10 @@ import numpy as np
 from assets.estimates.est_lost_gpu_hours import TABLE as LOSSES
 from assets.estimates.est_lost_gpu_hours import with_losses
 from assets.model.failure_rate import dispersed_interval, garwood_interval
+from assets.report.blocks import FirstScreen
+from assets.report.queries import Frames, Own
+from assets.report.sections.first_screen import first_screen
+from assets.report.sections.losses import losses
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
 from tests.report.planting_lemons import grid, lemon_rows, plans
 from tests.report.planting_rates import rate_tables
@@ -41,6 +46,17 @@ EVIDENCE = """
     from marts.fct_health_events;
 """
 RATE = "failures_per_1000_node_days"
+
+
+def own_of(frames: Frames, **changed: Any) -> Own:
+    """Give what the report knows of the simulated cluster, some of the frames changed."""
+    known = Frames({**frames, **changed})
+    return Own(known, next(row for row in known["clusters"] if row["cluster_id"] == "demo"))
+
+
+def screen_of(own: Own) -> FirstScreen:
+    """Give a cluster's first screen."""
+    return first_screen(own, MADE_AT, [], losses(own), 36.0)
 
 
 def plant(con: duckdb.DuckDBPyConnection) -> None:

@@ -107,6 +107,11 @@ def pages(root: Element, cluster: str) -> Element:
     return Element("pages", {}, found, list(found))
 
 
+def section(chapter: Element, key: str) -> Element:
+    """Find a section of a cluster's pages by its key."""
+    return chapter.all("section", data_section=key)[0]
+
+
 def parse(html: str) -> Element:
     """Parse a page."""
     builder = _Builder()

@@ -19,7 +19,7 @@ from assets.warehouse import Warehouse
 from orchestration.read_commands.lemon_list import lines_of, list_lemons
 from tests.recovery.month import CLUSTERS
 from tests.report.clusters import HOSTILE
-from tests.warehouses import create_tables
+from tests.warehouses import filled
 
 START = dt.datetime(2026, 3, 1)
 DAY = dt.timedelta(days=1)
@@ -38,9 +38,8 @@ def advised(warehouse: Warehouse, cluster_id: str) -> list[Action]:
 @pytest.fixture
 def small(tmp_path: Path) -> Warehouse:
     """A cluster of four nodes over 90 days, of which nothing is recorded yet but an inventory of half a year later."""
-    warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"))
+    warehouse = filled(tmp_path)
     with warehouse.writing() as con:
-        create_tables(con)
         con.execute(
             "insert into marts.dim_clusters (cluster_id, is_simulated, first_at, last_at, study_from_at, study_to_at, "
             "data_through_at, has_health_checks, has_kernel_messages, has_node_events) values ('c', false, $a, $later, "

@@ -6,11 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from orchestration.cli import app
 from orchestration.home import Home
 from orchestration.publication import folders
+from tests.homes import faultline
 from tests.report.browser import browser
 
 
@@ -23,14 +22,10 @@ def home(tmp_path: Path, planted) -> Home:
     return home
 
 
-def run(home: Home, *arguments: str):
-    return CliRunner().invoke(app, ["report", "--home", str(home.root), *arguments])
-
-
 def test_every_page_is_a_file_and_an_address_leads_from_one_to_another(home, page, tmp_path):
     folders.publish(home, "run-1", "v", home.publication, home.working_reports / "latest")
     out = tmp_path / "out"
-    done = run(home, "--out", str(out))
+    done = faultline(home, "report", "--out", out)
     assert (done.exit_code, done.stdout.strip()) == (0, str(out / "index.html"))
     assert len(list(out.glob("*.html"))) == len(page.leaves)
     with browser(tmp_path / "profile") as tab:
@@ -46,14 +41,8 @@ def test_every_page_is_a_file_and_an_address_leads_from_one_to_another(home, pag
 
 
 def test_the_reports_that_are_kept_are_listed(home):
-    assert run(home).exit_code == 1
+    assert faultline(home, "report").exit_code == 1
     for number in ("run-1", "run-2"):
         folders.publish(home, number, "v", home.publication, home.working_reports / "latest")
-    listed = run(home).stdout.splitlines()
+    listed = faultline(home, "report").stdout.splitlines()
     assert [Path(line.split()[-1]).parts[-3] for line in listed] == ["run-2", "run-1"]
-
-
-def test_nothing_published_is_told(home, tmp_path):
-    done = run(home, "--out", str(tmp_path / "out"))
-    assert done.exit_code == 1
-    assert "run `faultline refresh` first" in done.stderr

@@ -10,11 +10,10 @@ import pytest
 from assets.report.blocks import Text
 from assets.report.numbers import short
 from assets.report.page import build, render
-from assets.report.queries import Frames, Own
-from assets.report.sections.first_screen import change_of, first_screen
+from assets.report.sections.first_screen import change_of
 from assets.report.sections.losses import losses
 from assets.report.summary import screens_of
-from tests.report.planting import MADE_AT
+from tests.report.planting import own_of, screen_of
 
 MONTHS = {"failure_count": 31.0, "other_failure_count": 13.0, "rate": 5.2, "other_rate": 2.1, "ratio": 2.4,
           "ratio_low": 1.4, "ratio_high": 4.3, "verdict": "worse",
@@ -23,10 +22,9 @@ MONTHS = {"failure_count": 31.0, "other_failure_count": 13.0, "rate": 5.2, "othe
 
 def demo_change(frames, **changed):
     """The change of the planted cluster whose months are these."""
-    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     row = {"comparison": "months", "cluster_id": "demo", "population": "all", "counted_as": "incidents"}
     rows = [row | MONTHS | changed]
-    return change_of(Own(Frames({**frames, "rate_ratios": rows}), cluster))
+    return change_of(own_of(frames, rate_ratios=rows))
 
 
 def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(frames):
@@ -59,11 +57,9 @@ def test_it_cannot_tell_from_too_little_or_from_other_jobs_than_those_of_the_rat
 
 
 def test_the_rate_says_how_far_the_evidence_reaches(frames):
-    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     said = "checks saw about 55% [40, 70] of what ended jobs: the true rate is likely above"
     for rows, details in (([{"cluster_id": "demo", "statement": said}], (said,)), ([], ())):
-        own = Own(Frames({**frames, "evidence_reach": rows}), cluster)
-        assert first_screen(own, MADE_AT, [], losses(own), 36.0).tiles[0].details[1:] == details
+        assert screen_of(own_of(frames, evidence_reach=rows)).tiles[0].details[1:] == details
 
 
 def test_numbers_of_one_unit_have_one_population_and_one_way_of_counting(page):
@@ -90,11 +86,10 @@ def test_losses_are_expected_ones_and_the_leading_cause_is_the_dearest_of_them(f
 
 
 def test_a_loss_of_doubtful_evidence_is_at_least_that_and_its_cause_may_be_another(frames):
-    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     doubt = [{"cluster_id": "demo", "statement": "checks saw at most half", "is_doubtful": True}]
     lost = [row | {"note": "at least: checks saw at most half"} for row in frames["losses"]]
-    own = Own(Frames({**frames, "evidence_reach": doubt, "losses": lost}), cluster)
-    first = first_screen(own, MADE_AT, [], losses(own), 36.0)
+    own = own_of(frames, evidence_reach=doubt, losses=lost)
+    first = screen_of(own)
     assert re.search(
         r"^At least [\d,]+ GPU-hours \[.*\] .*were lost to failures that left evidence in .*; .* cost \d+% of it, and "
         r"the leading cause may be another\.",
@@ -103,8 +98,8 @@ def test_a_loss_of_doubtful_evidence_is_at_least_that_and_its_cause_may_be_anoth
     assert "at least, of what the logs show" in first.tiles[3].details
     said = [block.text for block in losses(own).blocks if isinstance(block, Text)]
     assert said[1] == "At least: checks saw at most half."
-    sure = Own(Frames({**frames, "evidence_reach": [doubt[0] | {"is_doubtful": False}]}), cluster)
-    assert "least" not in first_screen(sure, MADE_AT, [], losses(sure), 36.0).sentence
+    sure = own_of(frames, evidence_reach=[doubt[0] | {"is_doubtful": False}])
+    assert "least" not in screen_of(sure).sentence
 
 
 @pytest.mark.parametrize(("hours", "is_old"), [(35, False), (37, True)])
@@ -124,10 +119,8 @@ def test_old_data_is_seen_before_the_first_sentence_and_on_the_index(frames, bun
 
 
 def test_a_cluster_without_any_time_has_no_age(frames):
-    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
-    nothing = cluster | {"data_through_at": None, "last_at": None, "first_at": None}
-    own = Own(frames, nothing)
-    screen = first_screen(own, MADE_AT, [], losses(own), 36.0)
+    nothing = {"data_through_at": None, "last_at": None, "first_at": None}
+    screen = screen_of(own_of(frames, clusters=[row | nothing for row in frames["clusters"]]))
     assert (screen.age.until, screen.age.is_old) == ("unknown", False)
 
 

@@ -14,12 +14,11 @@ import pytest
 from assets.report.blocks import Chapter, Page
 from assets.report.page import build, figures_in, render
 from assets.report.queries import read_frames
-from assets.warehouse import Warehouse
 from tests.report.browser import Tab, browser
 from tests.report.clusters import HOSTILE, KINDS, hostile_cluster
 from tests.report.looking import CUT, OVERLAPS
 from tests.report.planting import MADE_AT, insert
-from tests.warehouses import create_tables
+from tests.warehouses import filled
 
 ROWS = "Array.from(document.querySelectorAll('article:not([hidden]) {}')).map((node) => node.innerText.trim())"
 
@@ -328,9 +327,7 @@ def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, t
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory, bundle: str) -> tuple[Page, str]:
     """A report of a cluster of which only accounting is known, and of one of which nothing is."""
-    warehouse = Warehouse(path=str(tmp_path_factory.mktemp("bare") / "faultline.duckdb"))
-    with warehouse.writing() as con:
-        create_tables(con)
+    with filled(tmp_path_factory.mktemp("bare")).writing() as con:
         tables = hostile_cluster()
         for table in ("marts.dim_nodes", "marts.fct_attempts"):
             insert(con, table, tables[table])

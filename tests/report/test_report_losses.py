@@ -6,26 +6,10 @@ import pytest
 
 from assets.report.blocks import Text
 from assets.report.numbers import share, short
-from assets.report.queries import Frames, Own
-from assets.report.sections.first_screen import first_screen
 from assets.report.sections.lemons import exclude_table
 from assets.report.sections.losses import losses
-from tests.report.planting import MADE_AT
-from tests.report.reading import Element, pages, parse, table
-
-
-@pytest.fixture(scope="module")
-def demo(html: str) -> Element:
-    return pages(parse(html), "demo")
-
-
-@pytest.fixture(scope="module")
-def hall(html: str) -> Element:
-    return pages(parse(html), "hall-b")
-
-
-def section(chapter: Element, key: str) -> Element:
-    return chapter.all("section", data_section=key)[0]
+from tests.report.planting import own_of, screen_of
+from tests.report.reading import section, table
 
 
 def test_the_second_order_has_its_share(demo, frames):
@@ -58,9 +42,8 @@ def test_the_credit_statement_adds_up(demo, hall, planted):
 
 
 def test_accounts_add_their_users_up(demo):
-    losses = section(demo, "losses")
-    accounts = table(losses, "GPU-hours lost by account").rows()
-    users = table(losses, "Credit statement").rows()[:-1]
+    accounts = table(section(demo, "losses"), "GPU-hours lost by account").rows()
+    users = table(section(demo, "losses"), "Credit statement").rows()[:-1]
     assert sum(int(account[1]) for account in accounts) == len(users)
     for name, _, failed, *_ in accounts:
         assert float(failed) == pytest.approx(sum(float(user[2]) for user in users if user[0] == name), rel=0.01)
@@ -68,8 +51,7 @@ def test_accounts_add_their_users_up(demo):
 
 def test_a_statement_that_does_not_add_up_is_not_to_be_used(frames):
     owed = [row | {"expected_lost_gpu_hours": 1.0} for row in frames["lost_by_account"]]
-    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
-    last = losses(Own(Frames({**frames, "lost_by_account": owed}), cluster)).blocks[-1]
+    last = losses(own_of(frames, lost_by_account=owed)).blocks[-1]
     assert isinstance(last, Text)
     assert last.tone == "warning"
     assert "do not use it" in last.text
@@ -87,9 +69,8 @@ def test_losses_of_unknown_gpus_are_no_zeros(frames):
         }
         return [row | {name: value for name, value in none.items() if name in row} for row in lost]
 
-    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     names = ("lost_goodput", "lost_by_account")
-    built = losses(Own(Frames({**frames, **{name: unknown(frames[name]) for name in names}}), cluster))
+    built = losses(own_of(frames, **{name: unknown(frames[name]) for name in names}))
     texts = [block.text for block in built.blocks if isinstance(block, Text)]
     assert texts[0].startswith("unknown GPU-hours lost, each loss counted with its probability: unknown in failed")
     assert "(first order) and 0 in attempts" in texts[0]
@@ -97,15 +78,13 @@ def test_losses_of_unknown_gpus_are_no_zeros(frames):
 
 
 def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
-    cluster = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")
     owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
     lost = [row for row in frames["losses"] if row["cluster_id"] == "demo"]
 
     def tile(changed, unknown_count=0):
         built = {"losses": [row | changed for row in lost], "lost_by_account": [*owed[1:]]}
         built["lost_by_account"].append(owed[0] | {"gpu_unknown_count": unknown_count})
-        own = Own(Frames({**frames, **built}), cluster)
-        return first_screen(own, MADE_AT, [], losses(own), 36.0).tiles[3]
+        return screen_of(own_of(frames, **built)).tiles[3]
 
     assert "of unknown GPU count" not in " ".join(tile({}).details)
     nothing = dict.fromkeys(("expected_lost_gpu_hours", "expected_lost_cost"))

@@ -14,32 +14,13 @@ from assets.report.sections.headline import utilisation_in_words
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.planting import MADE_AT
-from tests.report.reading import Element, pages, parse, table
+from tests.report.reading import section, table
 
 SECTIONS = [
     "actions", "headline", "drawn", "failures", "causes", "over-time", "forecasts", "lemons", "nodes", "mttf", "states",
     "sizes", "constant", "preemptions", "what-if", "ettr", "checkpoints", "losses", "gaps",
 ]  # fmt: skip
 PAGES = ["", "/failures", "/nodes", "/jobs", "/ettr", "/losses", "/quality"]
-
-
-@pytest.fixture(scope="module")
-def root(html: str) -> Element:
-    return parse(html)
-
-
-@pytest.fixture(scope="module")
-def demo(root: Element) -> Element:
-    return pages(root, "demo")
-
-
-@pytest.fixture(scope="module")
-def hall(root: Element) -> Element:
-    return pages(root, "hall-b")
-
-
-def section(chapter: Element, key: str) -> Element:
-    return chapter.all("section", data_section=key)[0]
 
 
 def test_every_cluster_has_every_section(root, demo, hall):
@@ -75,8 +56,8 @@ def test_failures_without_run_time_give_no_rate_to_plan_with(frames):
     note = "the attempts add up to no node-days"
     own = {"event_count": 3.0, "failures_per_1000_node_days": None, "failures_per_1000_node_days_high": None}
     plans = [{**frames["checkpoint_plans"][0], **own, "note": note}]
-    section = checkpoints(Own(Frames({**frames, "checkpoint_plans": plans}), plans[0]))
-    assert section.blocks[0].text == f"There is no failure rate to plan with, {note}."
+    made = checkpoints(Own(Frames({**frames, "checkpoint_plans": plans}), plans[0]))
+    assert made.blocks[0].text == f"There is no failure rate to plan with, {note}."
 
 
 def test_the_navigation_leads_to_every_page(root):
@@ -294,33 +275,13 @@ def test_every_figure_has_words_and_a_table_beside_it(demo):
     charts = [figure for figure in demo.all("div", class_="chart") if "id" in figure.attributes]
     drawn = {(figure.attributes["id"] or "").removeprefix("demo-").removesuffix("-chart") for figure in charts}
     assert drawn >= {
-        "causes",
-        "mttf",
-        "ettr",
-        "states",
-        "sizes",
-        "over-time",
-        "shapes",
-        "ratios",
-        "lemon-signal-xid_cnt",
-        "ettr-grid",
-        "losses",
-    }
+        "causes", "mttf", "ettr", "states", "sizes", "over-time", "shapes", "ratios", "lemon-signal-xid_cnt",
+        "ettr-grid", "losses",
+    }  # fmt: skip
     for chart in charts:
         assert chart.attributes["role"] == "img"
         assert len(chart.attributes["aria-label"] or "") > 40
-    for key in (
-        "causes",
-        "mttf",
-        "ettr",
-        "states",
-        "sizes",
-        "over-time",
-        "constant",
-        "lemons",
-        "checkpoints",
-        "losses",
-    ):
+    for key in ("causes", "mttf", "ettr", "states", "sizes", "over-time", "constant", "lemons", "checkpoints"):
         assert section(demo, key).all("table")
 
 

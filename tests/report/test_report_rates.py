@@ -8,23 +8,13 @@ import pytest
 
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.page import figures_of
-from tests.report.reading import Element, pages, parse, table
+from tests.report.reading import section, table
 
 
 @pytest.fixture(scope="module")
-def root(html: str) -> Element:
-    return parse(html)
-
-
-@pytest.fixture(scope="module")
-def chapters(root) -> dict[str, Element]:
-    return {cluster: pages(root, cluster) for cluster in ("demo", "hall-b")}
-
-
-@pytest.fixture(scope="module")
-def sections(chapters):
+def sections(demo, hall):
     """Find a section of a cluster's chapter by its key."""
-    return lambda cluster, key: chapters[cluster].all("section", data_section=key)[0]
+    return lambda cluster, key: section({"demo": demo, "hall-b": hall}[cluster], key)
 
 
 @pytest.fixture(scope="module")
@@ -168,12 +158,12 @@ def test_rates_are_compared_and_simulated_ones_kept_from_real_chapters(sections)
 
 def test_forecasts_say_how_often_they_held_and_whether_they_beat_the_naive_one(sections, frames):
     """Five months: the first has none before it, the last is not over; July's 30 failures after 12 are outside."""
-    section = sections("demo", "forecasts")
-    assert "Of 3 months forecast and over, 2 had their failure rate inside the 90% limits" in section.text
+    found = sections("demo", "forecasts")
+    assert "Of 3 months forecast and over, 2 had their failure rate inside the 90% limits" in found.text
     scored = [forecast for forecast in frames["forecasts"] if forecast["log_score"] is not None]
     own, naive = (sum(forecast[name] for forecast in scored) / 3 for name in ("log_score", "log_score_naive"))
-    assert f"Their mean log score is {own:.2f}, better than the {naive:.2f}" in section.text
-    rows = table(section, "Forecasts by month").rows()
+    assert f"Their mean log score is {own:.2f}, better than the {naive:.2f}" in found.text
+    rows = table(found, "Forecasts by month").rows()
     assert [row[0] for row in rows] == ["2026-06", "2026-07", "2026-08", "2026-09"]
     assert [row[7] for row in rows] == ["yes", "no", "yes", ""]
     assert "not over" in rows[-1][3]

@@ -30,7 +30,7 @@ from orchestration.refresh.progress import ProgressHandler, progress_logger
 from tests.report.clusters import START
 from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse
-from tests.warehouses import create_tables
+from tests.warehouses import filled
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
@@ -40,9 +40,7 @@ MODULES = [module.name for module in pkgutil.walk_packages(assets.report.__path_
 @pytest.fixture
 def empty(tmp_path: Path) -> Warehouse:
     """A warehouse with all tables and no row."""
-    warehouse = Warehouse(path=str(tmp_path / "faultline.duckdb"))
-    with warehouse.writing() as con:
-        create_tables(con)
+    warehouse = filled(tmp_path)
     return warehouse
 
 

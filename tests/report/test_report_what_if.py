@@ -67,8 +67,8 @@ INPUTS = [
         ((0.0, 0), (60.0, 2)),
         ((30.0, 0.9, 6.5), (1.0, 0.5, 0.02), (90.0, 0.95, 6.5)),
     )
-][::5]  # fmt: skip
-"""Every fifth of all questions: each pair of values comes together."""
+][::7]  # fmt: skip
+"""Every seventh of all questions: each pair of values comes together."""
 MEANS_OUT, SPARE_COUNTS = (0.0, 0.2, 12.0, 700.0, 1_000.0, 5_000.0), (0, 1, 16, 700, 1_000, 2_000)
 SPARES = list(itertools.product(MEANS_OUT, SPARE_COUNTS))
 SHAPES = (0.3, 0.8, 1.0, 5.5, 11.9, 900.0, 40_000.0)
@@ -170,7 +170,7 @@ def test_page_and_plan_agree_to_a_millionth(answers, case):
             else:
                 assert answer[name] == pytest.approx(value, rel=1e-6, abs=1e-9), asked
             compared += 1
-    assert compared > 300
+    assert compared > 200
 
 
 def test_quantiles_of_rates_are_those_of_scipy(answers):
