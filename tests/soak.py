@@ -32,20 +32,7 @@ from tests.sources.nights import day_of
 NIGHTS = 60
 UPGRADE_AFTER = 1 / 3
 """Of all nights: so many are refreshed by the code of before."""
-EVENTS = (
-    "kill",
-    "kill",
-    "kill",
-    "poison",
-    "empty",
-    "clock",
-    "damage",
-    "rollback",
-    "kill",
-    "double",
-    "double",
-    "double",
-)
+EVENTS = (*["kill"] * 4, "poison", "empty", "clock", "damage", "rollback", *["double"] * 3)
 """Each comes once, in a night of its own after the upgrade; doubled files and kills before it as well."""
 
 

@@ -35,15 +35,8 @@ def build_wheel(folder: Path, *, is_prepared: bool = False) -> Path:
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / name, clone / name)
     if is_prepared:
-        command = [
-            sys.executable,
-            "-P",
-            "-c",
-            "from orchestration.cli import main; main()",
-            "refresh",
-            "--home",
-            clone / "data",
-        ]
+        start = "from orchestration.cli import main; main()"
+        command = [sys.executable, "-P", "-c", start, "refresh", "--home", clone / "data"]
         environment = {**os.environ, "PYTHONPATH": str(clone)}
         subprocess.run(command, cwd=clone, env=environment, check=True, capture_output=True, text=True)
         prepared = clone / "orchestration" / "prepared"

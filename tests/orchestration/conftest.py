@@ -5,17 +5,16 @@ import shutil
 
 import duckdb
 import pytest
-from typer.testing import CliRunner
 
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.estimates.est_scale_tests import est_scale_tests
 from assets.warehouse import Warehouse
-from orchestration.cli import app
 from orchestration.home import Home
 from tests.estimates.five_clusters import build
 from tests.expectations import small_warehouse
+from tests.homes import copy_of, faultline
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +47,7 @@ def home(tmp_path_factory):
 @pytest.fixture
 def own_home(home, tmp_path):
     """A copy to change."""
-    own = Home.at(tmp_path)
-    own.published_file.parent.mkdir()
-    own.published_file.write_bytes(home.published_file.read_bytes())
-    return own
+    return copy_of(home, tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -73,17 +69,13 @@ def small_home_to_copy(small_file, tmp_path_factory):
 @pytest.fixture
 def small_home(small_home_to_copy, tmp_path):
     """A copy of the small home to change."""
-    return Home.at(shutil.copytree(small_home_to_copy.root, tmp_path / "home", symlinks=True))
+    return copy_of(small_home_to_copy, tmp_path)
 
 
 @pytest.fixture
 def run(home):
     """Run the command."""
-
-    def run(*arguments, root=home.root):
-        return CliRunner().invoke(app, ["plan", "--home", str(root), *map(str, arguments)])
-
-    return run
+    return lambda *arguments, root=home.root: faultline(Home.at(root), "plan", *arguments)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from orchestration.checks.asset_checks import (
     suites,
     warnings_of,
 )
+from tests.homes import ask
 
 
 def spoil(warehouse, *statements):
@@ -44,10 +45,7 @@ def test_a_passing_check_lets_the_flow_go_on(warehouse):
     result = materialize(warehouse)
     assert result.success
     assert is_published(result)
-    with warehouse.reading() as con:
-        rows = con.execute(
-            "select run_id, table_name, passed, is_blocking, observed, expected from ops.checks"
-        ).fetchall()
+    rows = ask(warehouse, "select run_id, table_name, passed, is_blocking, observed, expected from ops.checks")
     assert len(rows) >= 8
     for run_id, table_name, passed, is_blocking, observed, expected in rows:
         assert (run_id, table_name, passed, is_blocking) == (result.run_id, "estimates.est_mttf_by_size", True, True)
@@ -148,8 +146,7 @@ def test_the_accounts_of_the_files_are_judged_after_the_last_raw_asset(warehouse
 
 def test_a_retried_check_leaves_one_row_per_rule(warehouse):
     result = materialize(warehouse, "raw", "nodes")
-    with warehouse.reading() as con:
-        before = con.execute("select count(*) from ops.checks").fetchall()
+    before = ask(warehouse, "select count(*) from ops.checks")
     (again,) = judge(warehouse, [("raw", "nodes")]).values()
     with warehouse.writing() as con:
         verdicts.record(con, result.run_id, again)

@@ -16,6 +16,7 @@ from orchestration.doctor import warehouse as doctor_warehouse
 from orchestration.doctor.doctor import doctor, show_doctor
 from orchestration.home import Home
 from orchestration.publication.folders import remove_leftovers
+from tests.homes import change
 
 
 @pytest.fixture
@@ -117,26 +118,24 @@ class TestDoctor:
         assert found[f"{cluster.name}/sacct/{empty.name}"].next_step.endswith(f"rm {shlex.quote(str(empty))}")
 
     def test_an_export_without_duplicates_is_told(self, home, findings):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update ops.files set warnings = ['exported_without_duplicates'] where path like 'beta/%'")
+        change(home, "update ops.files set warnings = ['exported_without_duplicates'] where path like 'beta/%'")
         found = findings()["beta/sacct/all.psv"]
         assert "without --duplicates" in found.what
         assert "sacct -a -D" in found.next_step
 
     def test_a_warning_that_names_nodes_is_told_with_them(self, home, findings):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update ops.files set warnings = ['unknown_excluded_nodes: 1 (gpu9)'] where path like 'beta/%'")
+        change(home, "update ops.files set warnings = ['unknown_excluded_nodes: 1 (gpu9)'] where path like 'beta/%'")
         found = findings()["beta/sacct/all.psv"]
         assert found.what.startswith("Excluded nodes that are unknown, 1 (gpu9): Submit lines exclude")
         assert "inventory" in found.next_step
 
     def test_a_stale_cluster_is_told_with_the_time_and_the_reason(self, home):
         assert not [finding for finding in doctor(home) if finding.what.startswith("stale")]
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute(
-                "update marts.dim_clusters set is_stale = true, stale_reason = 'the folder is gone', "
-                "built_at = timestamp '2026-01-02 02:10' where cluster_id = 'alpha'"
-            )
+        change(
+            home,
+            "update marts.dim_clusters set is_stale = true, stale_reason = 'the folder is gone', "
+            "built_at = timestamp '2026-01-02 02:10' where cluster_id = 'alpha'",
+        )
         (found,) = [finding for finding in doctor(home) if finding.what.startswith("stale")]
         assert (found.where, found.level) == ("alpha", "error")
         assert found.what == "stale, as of 2026-01-02 02:10 UTC. Newer numbers could not be built: the folder is gone"
@@ -171,12 +170,13 @@ class TestDoctor:
         def gpu_findings():
             return [finding for finding in doctor(home) if "GPUs on a node" in finding.what]
 
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update marts.dim_clusters set gpus_per_node = 8")
-            con.execute("update marts.dim_nodes set gpu_count_source = 'inventory' where cluster_id = 'alpha'")
+        change(
+            home,
+            "update marts.dim_clusters set gpus_per_node = 8",
+            "update marts.dim_nodes set gpu_count_source = 'inventory' where cluster_id = 'alpha'",
+        )
         assert gpu_findings() == []
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update marts.fct_attempts set gpu_count = 4 * node_count")
+        change(home, "update marts.fct_attempts set gpu_count = 4 * node_count")
         (found,) = gpu_findings()
         assert (found.level, found.where) == ("warning", "beta/inventory")
         assert found.what.startswith("jobs had at most 4 GPUs on a node, which is taken to have 8")
@@ -216,15 +216,13 @@ class TestDoctor:
         assert "START" not in found.next_step and "FOLDER" not in found.next_step
 
     def test_old_data_is_told_except_for_simulated_clusters(self, home, findings):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update raw.clusters set is_simulated = true where cluster_id = 'beta'")
+        change(home, "update raw.clusters set is_simulated = true where cluster_id = 'beta'")
         found = findings()
         assert "2026-01-01" in found["alpha/sacct"].what
         assert "beta/sacct" not in found
 
     def test_data_are_as_new_as_the_export_that_shows_a_job_running(self, home, findings):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update marts.dim_clusters set data_through_at = now()::timestamp where cluster_id = 'alpha'")
+        change(home, "update marts.dim_clusters set data_through_at = now()::timestamp where cluster_id = 'alpha'")
         assert "its newest record" not in getattr(findings().get("alpha/sacct"), "what", "")
 
     def test_a_full_disk_is_told(self, home, findings, monkeypatch):
@@ -239,8 +237,7 @@ class TestDoctor:
         assert not left.exists()
 
     def test_a_failed_run_is_an_error(self, home, capsys):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update ops.runs set status = 'failed', message = 'no space is left'")
+        change(home, "update ops.runs set status = 'failed', message = 'no space is left'")
         assert not show_doctor(home)
         assert "no space is left" in capsys.readouterr().out
 

@@ -8,6 +8,7 @@ import pytest
 from orchestration import engines
 from orchestration.home import Home
 from orchestration.read_commands.published import ReadingError
+from tests.homes import held_lock
 
 
 @pytest.fixture
@@ -68,15 +69,8 @@ def test_a_mart_that_does_not_fit_stops_all(home, built):
 
 
 def test_it_waits_for_no_refresh(home, built):
-    from orchestration.upkeep.lock import RefreshLock
-
-    lock = RefreshLock(home.lock_file)
-    lock.acquire()
-    try:
-        with pytest.raises(ReadingError, match="already running"):
-            engines.import_marts(home, built)
-    finally:
-        lock.release()
+    with held_lock(home), pytest.raises(ReadingError, match="already running"):
+        engines.import_marts(home, built)
 
 
 def test_nothing_read_is_said_so(tmp_path):

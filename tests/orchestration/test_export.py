@@ -7,6 +7,7 @@ import pytest
 
 from orchestration.read_commands.export import METADATA, export
 from orchestration.read_commands.published import ReadingError, published
+from tests.homes import change
 
 
 @pytest.fixture
@@ -36,15 +37,13 @@ def test_every_published_table_is_written_with_its_rows(home, tmp_path, capsys):
 
 
 def test_the_last_publication_counts_though_the_clock_was_set_back(home, tmp_path):
-    with duckdb.connect(str(home.published_file)) as con:
-        con.execute("insert into ops.published values ('run-2', timestamp '2025-06-01', 'h', '0.2.0+def', '{}')")
+    change(home, "insert into ops.published values ('run-2', timestamp '2025-06-01', 'h', '0.2.0+def', '{}')")
     export(home.published_file, tmp_path / "out")
     assert json.loads((tmp_path / "out" / METADATA).read_text())["run_id"] == "run-2"
 
 
 def test_a_file_says_what_it_is_and_of_which_run(home, tmp_path):
-    with duckdb.connect(str(home.published_file)) as con:
-        con.execute("comment on column marts.fct_attempts.gpu_hours is 'GPU-hours: \"GPUs\" × hours, it''s a product'")
+    change(home, "comment on column marts.fct_attempts.gpu_hours is 'GPU-hours: \"GPUs\" × hours, it''s a product'")
     export(home.published_file, tmp_path, ["fct_attempts"])
     found = metadata_of(tmp_path / "marts" / "fct_attempts.parquet")
     with published(home.published_file) as con:

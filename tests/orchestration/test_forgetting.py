@@ -2,20 +2,16 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from functools import partial
 
 import duckdb
 import pytest
-from typer.testing import CliRunner
 
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
 from assets.warehouse import Warehouse
-from orchestration.cli import app
 from orchestration.home import Home
-from orchestration.upkeep.lock import RefreshLock
+from tests.homes import copy_of, faultline, held_lock, held_open
 from tests.sources.folders import export, load_results, make
 
 READERS = {"sacct": sacct, "kernel": kernel}
@@ -52,7 +48,7 @@ def home_as_read(tmp_path_factory):
 @pytest.fixture
 def home(home_as_read, tmp_path):
     """A copy to change."""
-    return Home.at(shutil.copytree(home_as_read.root, tmp_path / "home"))
+    return copy_of(home_as_read, tmp_path)
 
 
 @pytest.fixture
@@ -62,7 +58,7 @@ def forget(home):
 
 def run(home, *arguments):
     """Run the command; return its exit status and its output."""
-    done = CliRunner().invoke(app, ["forget", *arguments, "--home", str(home.root)])
+    done = faultline(home, "forget", *arguments)
     assert "Traceback" not in done.output
     return done.exit_code, done.output
 
@@ -159,20 +155,10 @@ def test_what_cannot_be_forgotten_is_told_and_changes_nothing(arguments, said, h
     assert not home.forgotten.exists()
 
 
-def test_a_home_in_which_nothing_was_read(tmp_path):
-    status, said = run(Home.at(tmp_path / "none"), "a", "--yes")
-    assert status == 1
-    assert "run `faultline refresh` first" in said
-
-
 def test_not_while_a_refresh_runs(home, forget):
     before = content(home)
-    lock = RefreshLock(home.lock_file)
-    lock.acquire()
-    try:
+    with held_lock(home):
         status, said = forget("a", "--yes")
-    finally:
-        lock.release()
     assert status == 1
     assert "refresh" in said
     assert content(home) == before
@@ -186,11 +172,8 @@ def test_a_damaged_working_file_is_named_with_the_next_step(home, forget):
 
 
 def test_a_working_file_that_another_program_has_open_is_not_called_damaged(home, forget):
-    program = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('open', flush=True); time.sleep(600)"
-    with subprocess.Popen([sys.executable, "-c", program, home.working_file], stdout=subprocess.PIPE) as other:
-        other.stdout.readline()
+    with held_open(home.working_file):
         status, said = forget("a", "--yes")
-        other.kill()
     assert status == 1
     assert "close what else has it open" in said
 

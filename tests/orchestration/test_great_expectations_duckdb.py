@@ -50,13 +50,3 @@ def test_rules_are_judged_together_and_each_alone_where_one_cannot_be(warehouse)
         (row,) = (row for result in results for row in result.result.get("details", {}).get("unexpected_rows", []))
         assert row["check_name"] == "large"
         assert sum(cluster["finding_count"] for cluster in row["clusters"]) == large
-
-
-def test_the_names_it_overrides_exist():
-    from sqlalchemy.engine.default import DefaultDialect
-
-    from orchestration.checks.great_expectations_duckdb import ReadOnlyDialect
-
-    for name in ("do_begin", "do_commit", "do_rollback"):
-        assert hasattr(DefaultDialect, name)
-        assert name in vars(ReadOnlyDialect)

@@ -12,11 +12,11 @@ from orchestration.failures import note_failure
 from orchestration.home import Home
 from orchestration.publication import folders
 from orchestration.refresh import run as refreshing
+from tests.homes import ask, change
 
 
 def messages(home):
-    with Warehouse(path=str(home.working_file)).reading() as con:
-        return [message for (message,) in con.execute("select message from ops.runs order by started_at").fetchall()]
+    return [message for (message,) in ask(home.working_file, "select message from ops.runs order by run_id")]
 
 
 @pytest.fixture
@@ -57,8 +57,6 @@ def test_one_that_is_stopped_before_its_run_leaves_the_last_runs_reason(home, mo
 
 
 def test_the_reason_goes_to_the_last_run_though_the_clock_was_set_back(home):
-    with Warehouse(path=str(home.working_file)).writing() as con:
-        con.execute("insert into ops.runs values ('run-2', '2025-01-01', '2025-01-01', 'failed', 'v', null)")
+    change(home.working_file, "insert into ops.runs values ('run-2', '2025-01-01', '2025-01-01', 'failed', 'v', null)")
     note_failure(home, None, "stopped")
-    with Warehouse(path=str(home.working_file)).reading() as con:
-        assert con.execute("select message from ops.runs where run_id = 'run-2'").fetchone() == ("stopped",)
+    assert messages(home) == ["a full disk", "stopped"]

@@ -1,19 +1,16 @@
 """`faultline lemons`: ranked nodes with evidence and a line for Slurm, and its answer when data are missing."""
 
 import json
-import shutil
 
-import duckdb
 import pytest
-from typer.testing import CliRunner
 
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
 from assets.node_lists import exclude_option
 from assets.warehouse import Warehouse
-from orchestration.cli import app
 from orchestration.home import Home
 from tests.estimates.five_clusters import build
 from tests.estimates.lemon_marts import plant
+from tests.homes import change, copy_of, faultline
 
 
 @pytest.fixture(scope="module")
@@ -23,28 +20,28 @@ def lemon_home(tmp_path_factory):
     warehouse = Warehouse(path=str(home.published_file))
     build(warehouse)
     plant(warehouse)
-    with warehouse.writing() as con:
-        con.execute(
-            "update marts.dim_clusters set is_simulated = cluster_id = 'planted', has_tickets = cluster_id = 'planted'"
-        )
-        con.execute(
-            "insert into marts.fct_incidents by name "
-            "select cluster_id, incident_id, min(failed_at) as started_at, 'pcie' as failure_category "
-            "from marts.fct_incident_suspects group by all"
-        )
-        con.execute(
-            "insert into marts.fct_node_outages by name select 'planted' as cluster_id, 'n000' as node_id, "
-            "timestamp '2026-04-20' as started_at, true as is_open, 'RMA' as reason, 'DOWN' as state"
-        )
+    change(
+        warehouse,
+        "update marts.dim_clusters set is_simulated = cluster_id = 'planted', has_tickets = cluster_id = 'planted'",
+        "insert into marts.fct_incidents by name "
+        "select cluster_id, incident_id, min(failed_at) as started_at, 'pcie' as failure_category "
+        "from marts.fct_incident_suspects group by all",
+        "insert into marts.fct_node_outages by name select 'planted' as cluster_id, 'n000' as node_id, "
+        "timestamp '2026-04-20' as started_at, true as is_open, 'RMA' as reason, 'DOWN' as state",
+    )
     est_lemon_nodes(warehouse=warehouse)
     return home
 
 
 @pytest.fixture
+def own(lemon_home, tmp_path):
+    """A copy to change."""
+    return copy_of(lemon_home, tmp_path)
+
+
+@pytest.fixture
 def run(lemon_home):
-    return lambda *arguments, root=lemon_home.root: CliRunner().invoke(
-        app, ["lemons", "--home", str(root), *map(str, arguments)]
-    )
+    return lambda *arguments, home=lemon_home: faultline(home, "lemons", *arguments)
 
 
 @pytest.fixture
@@ -101,20 +98,17 @@ def test_where_the_data_cannot_tell_it_says_why_and_names_nobody(run, answers):
     assert "--exclude" not in text
 
 
-def test_a_stale_cluster_is_marked_with_the_time_and_the_reason(run, answers, lemon_home, tmp_path):
+def test_a_stale_cluster_is_marked_with_the_time_and_the_reason(run, answers, own):
     assert {name: answer["is_stale"] for name, answer in answers.items()} == {"planted": False, "short": False}
-    own = Home.at(tmp_path)
-    own.published_file.parent.mkdir(parents=True)
-    own.published_file.write_bytes(lemon_home.published_file.read_bytes())
-    with duckdb.connect(str(own.published_file)) as con:
-        con.execute(
-            "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
-            "built_at = timestamp '2026-04-20 02:10' where cluster_id = 'short'"
-        )
+    change(
+        own,
+        "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
+        "built_at = timestamp '2026-04-20 02:10' where cluster_id = 'short'",
+    )
     stale_note = "stale, as of 2026-04-20 02:10 UTC. Newer numbers could not be built: all.psv: empty"
-    assert stale_note in run("--cluster", "short", root=own.root).stdout.splitlines()
-    assert "stale" not in run("--cluster", "planted", root=own.root).stdout
-    (found,) = json.loads(run("--json", "--cluster", "short", root=own.root).stdout)
+    assert stale_note in run("--cluster", "short", home=own).stdout.splitlines()
+    assert "stale" not in run("--cluster", "planted", home=own).stdout
+    (found,) = json.loads(run("--json", "--cluster", "short", home=own).stdout)
     assert (found["is_stale"], found["stale_reason"]) == (True, "all.psv: empty")
 
 
@@ -132,59 +126,40 @@ def test_a_cluster_that_is_not_there_is_wrong_usage(run):
         ("null as started_at, false as has_ended", "no job has run"),
     ],
 )
-def test_a_cluster_without_a_node_to_judge_says_why(run, lemon_home, tmp_path, attempt, reason):
-    own = Home.at(tmp_path)
-    own.published_file.parent.mkdir(parents=True)
-    own.published_file.write_bytes(lemon_home.published_file.read_bytes())
-    with duckdb.connect(str(own.published_file)) as con:
-        con.execute("delete from estimates.est_lemon_nodes where cluster_id = 'short'")
-        con.execute("delete from marts.fct_attempts where cluster_id = 'short'")
-        con.execute(f"insert into marts.fct_attempts by name select 'short' as cluster_id, {attempt}")
-    result = run("--cluster", "short", root=tmp_path)
+def test_a_cluster_without_a_node_to_judge_says_why(run, own, attempt, reason):
+    change(
+        own,
+        "delete from estimates.est_lemon_nodes where cluster_id = 'short'",
+        "delete from marts.fct_attempts where cluster_id = 'short'",
+        f"insert into marts.fct_attempts by name select 'short' as cluster_id, {attempt}",
+    )
+    result = run("--cluster", "short", home=own)
     assert result.exit_code == 0, result.output
     assert f"nothing can be told of its nodes: {reason}" in result.output
 
 
-def test_nothing_published_says_what_to_do(run, tmp_path):
-    result = run(root=tmp_path)
-    assert result.exit_code == 1
-    assert "run `faultline refresh`" in result.output
-
-
-def test_a_publication_without_any_cluster_says_so(run, lemon_home, tmp_path):
-    own = Home.at(tmp_path)
-    own.published_file.parent.mkdir(parents=True)
-    own.published_file.write_bytes(lemon_home.published_file.read_bytes())
-    with duckdb.connect(str(own.published_file)) as con:
-        con.execute("delete from estimates.est_lemon_nodes; delete from marts.fct_attempts")
-    result = run(root=tmp_path)
+def test_a_publication_without_any_cluster_says_so(run, own):
+    change(own, "delete from estimates.est_lemon_nodes; delete from marts.fct_attempts")
+    result = run(home=own)
     assert result.exit_code == 1
     assert "faultline doctor" in result.output
 
 
-def test_the_line_to_paste_says_of_which_time_it_is(lemon_home, run, tmp_path):
-    home = Home.at(tmp_path)
-    home.published_file.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(lemon_home.published_file, home.published_file)
-    with duckdb.connect(str(home.published_file)) as con:
-        con.execute("update marts.dim_clusters set data_through_at = '2026-04-22 06:00'")
-    lines = run("--cluster", "planted", root=home.root).stdout.splitlines()
+def test_the_line_to_paste_says_of_which_time_it_is(run, own):
+    change(own, "update marts.dim_clusters set data_through_at = '2026-04-22 06:00'")
+    lines = run("--cluster", "planted", home=own).stdout.splitlines()
     at = next(at for at, line in enumerate(lines) if line.startswith("--exclude="))
     assert lines[at - 1].startswith("# as of 2026-04-22 06:00 UTC, the end of its accounting")
     assert any(": old; put newer logs there and run `faultline refresh`" in line for line in lines[:3])
-    (found,) = json.loads(run("--cluster", "planted", "--json", root=home.root).stdout)
+    (found,) = json.loads(run("--cluster", "planted", "--json", home=own).stdout)
     assert (found["is_old"], found["data_through_at"]) == (True, "2026-04-22T06:00:00Z")
 
 
-def test_a_cluster_of_which_too_little_was_seen_names_no_node(lemon_home, run, tmp_path):
-    home = Home.at(tmp_path)
-    home.published_file.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(lemon_home.published_file, home.published_file)
-    with duckdb.connect(str(home.published_file)) as con:
-        con.execute("update estimates.est_lemon_nodes set has_enough_data = false, note = 'too little to tell: a day'")
+def test_a_cluster_of_which_too_little_was_seen_names_no_node(run, own):
+    change(own, "update estimates.est_lemon_nodes set has_enough_data = false, note = 'too little to tell: a day'")
     asked = ("--cluster", "planted")
     assert "planted (a simulated cluster): nothing can be told of its nodes: too little to tell: a day" in (
-        run(*asked, root=home.root).stdout
+        run(*asked, home=own).stdout
     )
-    (found,) = json.loads(run(*asked, "--json", root=home.root).stdout)
+    (found,) = json.loads(run(*asked, "--json", home=own).stdout)
     assert (found["nodes"], found["exclude"], found["lemon_count"], found["fleet_rate"]) == ([], None, None, None)

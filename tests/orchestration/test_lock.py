@@ -5,9 +5,11 @@ import os
 import pwd
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
+from threading import Timer
 
 import pytest
 from rich.console import Console
@@ -16,48 +18,28 @@ from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.refresh import run as refreshing
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning, wait_until_free
+from tests.homes import held_lock, held_open
 from tests.patience import PATIENCE_SECONDS
 
-HOLD = """
-import sys, time, duckdb
-con = duckdb.connect(sys.argv[1])
-print("held", flush=True)
-time.sleep(float(sys.argv[2]))
-"""
 
-
-def test_what_a_killed_refresh_left_running_is_waited_for(tmp_path):
+def test_what_a_killed_refresh_left_running_is_waited_for_until_patience_ends(tmp_path):
     file = tmp_path / "faultline.duckdb"
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "1"], stdout=subprocess.PIPE, text=True) as holder:
-        holder.stdout.readline()
-        wait_until_free(file, PATIENCE_SECONDS)
-        assert holder.wait(timeout=PATIENCE_SECONDS) == 0
-
-
-def test_patience_ends_and_the_holder_is_named(tmp_path):
-    file = tmp_path / "faultline.duckdb"
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(file), "600"], stdout=subprocess.PIPE, text=True) as holder:
-        holder.stdout.readline()
+    with held_open(file) as holder:
         with pytest.raises(RefreshRunning, match=f"still held by process {holder.pid} of "):
             wait_until_free(file, 0.1)
-        holder.kill()
+        Timer(0.3, holder.kill).start()
+        wait_until_free(file, PATIENCE_SECONDS)
+        assert holder.wait(PATIENCE_SECONDS) == -signal.SIGKILL
 
 
 def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):
-    path = tmp_path / "refresh.lock"
-    code = (
-        "import sys, time; from pathlib import Path; from orchestration.upkeep.lock import RefreshLock;"
-        "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); time.sleep(600)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as holder:
-        holder.stdout.readline()
-        with pytest.raises(RefreshRunning) as refused:
-            RefreshLock(path).acquire()
-        holder.kill()
+    home = Home.at(tmp_path)
+    with held_lock(home) as holder, pytest.raises(RefreshRunning) as refused:
+        RefreshLock(home.lock_file).acquire()
     user, moment = pwd.getpwuid(os.geteuid()).pw_name, r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
     expected = rf"\(process {holder.pid} of {user} since {moment}: {re.escape(sys.executable)} -c "
     assert re.search(expected, str(refused.value))
-    lock = RefreshLock(path)
+    lock = RefreshLock(home.lock_file)
     lock.acquire()
     lock.release()
 

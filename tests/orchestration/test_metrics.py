@@ -20,6 +20,7 @@ from orchestration.home import PROJECT, Home
 from orchestration.metrics.collecting import exposition, headline_numbers, keep_metrics, write_metrics
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED
 from orchestration.publication.folders import publish, roll_back
+from tests.homes import ask, change, held_open
 from tests.patience import PATIENCE_SECONDS
 
 DASHBOARD = PROJECT / "orchestration" / "units" / "grafana" / "faultline.json"
@@ -30,8 +31,7 @@ ALL = {
 
 
 def write(home, sql, values=()):
-    with duckdb.connect(str(home.published_file)) as con:
-        con.execute(sql, list(values))
+    change(home, sql, values=list(values))
 
 
 @pytest.fixture
@@ -103,13 +103,7 @@ def test_a_cluster_of_which_too_little_was_seen_has_no_series_of_estimates(home)
         *("expected_infrastructure_failures", "evidence_reach_ratio"),
     }
     before = {name: values(parse(home), name, cluster="alpha") for name in names}
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        tables = [
-            name
-            for (name,) in con.execute(
-                "select table_name from duckdb_tables() where schema_name = 'estimates'"
-            ).fetchall()
-        ]
+    tables = [name for (name,) in ask(home, "select table_name from duckdb_tables() where schema_name = 'estimates'")]
     for table in tables:
         write(home, f"update estimates.{table} set has_enough_data = false")
     found = parse(home)
@@ -152,11 +146,11 @@ def test_runs_checks_and_rows_are_counted(home):
     assert values(found, "last_run_succeeded") == [1.0]
     # A run that failed since then is in the working file only.
     shutil.copy(home.published_file, home.working_file)
-    with duckdb.connect(str(home.working_file)) as con:
-        con.execute(
-            "insert into ops.runs values"
-            " ('run-2', timestamp '2026-01-04 02:00', timestamp '2026-01-04 02:01', 'failed', '0', 'disk full')"
-        )
+    change(
+        home.working_file,
+        "insert into ops.runs values"
+        " ('run-2', timestamp '2026-01-04 02:00', timestamp '2026-01-04 02:01', 'failed', '0', 'disk full')",
+    )
     found = parse(home)
     assert values(found, "runs", status="failed") == [1.0]
     assert values(found, "last_run_succeeded") == [0.0]
@@ -186,8 +180,7 @@ def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
     file = home.work / "next.duckdb"
     shutil.copy(home.published_file, file)
     publish(home, "run-1", "0.1.0+abc", file, report)
-    with duckdb.connect(str(file)) as con:
-        con.execute("update marts.dim_clusters set node_count = 77")
+    change(file, "update marts.dim_clusters set node_count = 77")
     publish(home, "run-9", "0.1.0+abc", file, report)
     assert values(parse(home), "nodes", cluster="alpha") == [77.0]
     roll_back(home, None)
@@ -213,14 +206,9 @@ def test_a_home_without_anything_has_metrics_of_its_own(tmp_path):
 
 
 def test_what_readers_see_is_given_while_a_process_left_behind_holds_the_working_file(home):
-    hold = "import duckdb, sys, time; con = duckdb.connect(sys.argv[1]); print('held', flush=True); time.sleep(600)"
     home.work.mkdir(parents=True, exist_ok=True)
-    with subprocess.Popen([sys.executable, "-c", hold, str(home.working_file)], stdout=subprocess.PIPE) as left:
-        assert left.stdout.readline() == b"held\n"
-        try:
-            assert values(parse(home), "data_through_timestamp_seconds", cluster="alpha")
-        finally:
-            left.kill()
+    with held_open(home.working_file):
+        assert values(parse(home), "data_through_timestamp_seconds", cluster="alpha")
 
 
 def test_a_label_may_hold_anything(home):

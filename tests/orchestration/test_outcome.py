@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import dagster as dg
 import duckdb
 import pytest
-from rich.console import Console
 
 from assets.sources.errors import SourceError
 from orchestration.read_commands.status import status
@@ -23,6 +22,15 @@ ROW = {
     "rate": 6.5, "rate_low": 2.5, "rate_high": 13.1, "rate_failures": 8, "node_days": 1230.0,
     "population": "gpus_gt_128", "has_enough_data": True, "rate_note": None,
 }  # fmt: skip
+
+
+def printed(cluster, *more) -> str:
+    """What is printed of a refresh of one cluster."""
+    out = io.StringIO()
+    lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
+    checks = dict.fromkeys(("passed", "failed", "warned"), 0)
+    Outcome("published", 1.0, "r", "w", [cluster], lines, checks, *more).print(console(out))
+    return out.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -41,11 +49,7 @@ ROW = {
     ],
 )
 def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
-    out = io.StringIO()
-    lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
-    summary = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
-    summary.print(Console(file=out, width=1000))
-    assert f"  failure rate {words}\n" in out.getvalue()
+    assert f"  failure rate {words}\n" in printed(ROW | found)
 
 
 @pytest.mark.parametrize(
@@ -59,24 +63,15 @@ def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
     ids=["with limits", "too little for limits", "none", "none could have been seen"],
 )
 def test_failures_are_those_to_expect_and_unknown_where_none_could_have_been_seen(found, words) -> None:
-    out = io.StringIO()
-    lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
-    summary = Outcome("published", 1.0, "r", "w", [ROW | found], lines, {"passed": 0, "failed": 0, "warned": 0})
-    summary.print(Console(file=out, width=1000))
-    assert f"c1: 102 attempts on 16 nodes, {words}\n" in out.getvalue()
+    assert f"c1: 102 attempts on 16 nodes, {words}\n" in printed(ROW | found)
 
 
-def test_a_name_with_a_line_break_begins_no_line(capsys) -> None:
+def test_a_name_with_a_line_break_begins_no_line() -> None:
     odd = "c1\nreport    /forged"
-    counts = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
-    checks = {"passed": 0, "failed": 0, "warned": 0}
     failing = [{"cluster_id": odd, "is_stale": True, "reasons": [str(SourceError(odd, "wrong", "Mend it."))]}]
     refused = [{"path": f"{odd}/sacct/a", "reason": "empty", "next_step": "Export it again."}]
     apart = [{"path": f"{odd}/kernel/a", "days": "2022-06-01 to 2022-06-03"}]
-    clusters = [ROW | {"cluster_id": odd}]
-    summary = Outcome("published", 1.0, "r", "w", clusters, counts, checks, None, failing, refused, apart)
-    summary.print(console())
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(ROW | {"cluster_id": odd}, None, failing, refused, apart).splitlines()
     assert sum("forged" in line for line in lines) == 5
     assert [line for line in lines if line.startswith("no jobs") and line.endswith("2022-06-01 to 2022-06-03")]
     assert [line for line in lines if line.startswith("report")] == ["report    r"]

@@ -4,7 +4,6 @@ import grp
 import os
 import stat
 
-import duckdb
 import pytest
 
 from assets.report.folder import ReportFolder
@@ -16,6 +15,7 @@ from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
 from orchestration.upkeep import permissions
 from orchestration.upkeep.permissions import WrongGroup, private_files, set_permissions
+from tests.homes import change
 
 GROUP = grp.getgrgid(os.getegid()).gr_name
 """A group that this user may give files to."""
@@ -35,8 +35,7 @@ def build(home):
     page = home.working_reports / "latest" / "index.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("report")
-    with duckdb.connect(str(home.publication)) as con:
-        con.execute("create table if not exists t as select 1 as a")
+    change(home.publication, "create table if not exists t as select 1 as a")
     (home.dagster / "history").mkdir(parents=True, exist_ok=True)
     (home.dagster / "history" / "runs.db").write_text("x")
 

@@ -1,9 +1,9 @@
 """`faultline plan` for people: its lines, its refusals and their exit status."""
 
-import duckdb
 import pytest
 
 from assets.model.month_variation import month_variation
+from tests.homes import change
 
 
 def said(result):
@@ -31,15 +31,13 @@ class TestText:
     def test_a_rate_that_does_not_hold_for_this_size_says_so(self, run, answer, own_home):
         arguments = ("--gpus", 3, "--cluster", "small")
         assert not [note for note in answer(*arguments)["notes"] if "size" in note]
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("update estimates.est_scale_tests set verdict = 'falls' where cluster_id = 'small'")
-            con.execute(
-                "update estimates.est_mttf_by_size set mttf_hours = 8, mttf_hours_low = 7, mttf_hours_high = 9, "
-                "failure_count = 40 where cluster_id = 'small' and gpu_size_bin = 4"
-            )
-            con.execute(
-                "update estimates.est_failure_rates set failure_count = 400, failure_variance = 400, node_days = 40000"
-            )
+        change(
+            own_home,
+            "update estimates.est_scale_tests set verdict = 'falls' where cluster_id = 'small'",
+            "update estimates.est_mttf_by_size set mttf_hours = 8, mttf_hours_low = 7, mttf_hours_high = 9, "
+            "failure_count = 40 where cluster_id = 'small' and gpu_size_bin = 4",
+            "update estimates.est_failure_rates set failure_count = 400, failure_variance = 400, node_days = 40000",
+        )
         text = run(*arguments, root=own_home.root).stdout
         assert "jobs of this size lasted 8 hours between failures (7 to 9, k=40)" in text
         assert "the failure rate per node falls with the size of the job" in text
@@ -48,19 +46,18 @@ class TestText:
     def test_how_far_the_evidence_reaches_is_said_beside_the_rate(self, run, answer, own_home):
         arguments = ("--gpus", 64, "--cluster", "large")
         words = "checks saw about 55% [40, 70] of what ended jobs: the true rate is likely above"
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute(
-                "create or replace table estimates.est_evidence_reach as select 'large' as cluster_id, "
-                "null::date as month_date, 0.55 as reach, 0.4 as low, 0.7 as high, $1 as statement, "
-                "null::varchar as note",
-                [words],
-            )
+        change(
+            own_home,
+            "create or replace table estimates.est_evidence_reach as select 'large' as cluster_id, "
+            "null::date as month_date, 0.55 as reach, 0.4 as low, 0.7 as high, $1 as statement, "
+            "null::varchar as note",
+            values=[words],
+        )
         found = answer(*arguments, root=own_home.root)
         assert [found[f"evidence_reach{end}"] for end in ("", "_low", "_high")] == [0.55, 0.4, 0.7]
         assert found["evidence_note"] == words
         assert words in run(*arguments, root=own_home.root).stdout
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("update estimates.est_evidence_reach set statement = null, note = 'too few to tell'")
+        change(own_home, "update estimates.est_evidence_reach set statement = null, note = 'too few to tell'")
         assert answer(*arguments, root=own_home.root)["evidence_note"] is None, "silent, as the report is"
 
     def test_sizes_beyond_the_cluster_are_said(self, answer):
@@ -71,19 +68,18 @@ class TestText:
     def test_a_stale_cluster_is_marked_with_the_time_and_the_reason(self, run, answer, own_home):
         asked = ("--gpus", 64, "--cluster", "small")
         assert answer(*asked)["is_stale"] is False and "stale" not in run(*asked).stdout
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute(
-                "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
-                "built_at = timestamp '2026-04-20 02:10' where cluster_id = 'small'"
-            )
+        change(
+            own_home,
+            "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
+            "built_at = timestamp '2026-04-20 02:10' where cluster_id = 'small'",
+        )
         text = " ".join(run(*asked, root=own_home.root).stdout.split())
         assert "stale, as of 2026-04-20 02:10 UTC. Newer numbers could not be built: all.psv: empty" in text
         found = answer(*asked, root=own_home.root)
         assert (found["is_stale"], found["built_at"]) == (True, "2026-04-20T02:10:00Z")
 
     def test_the_answer_says_of_which_time_it_is(self, run, answer, own_home):
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("update marts.dim_clusters set data_through_at = '2026-04-20 02:10'")
+        change(own_home, "update marts.dim_clusters set data_through_at = '2026-04-20 02:10'")
         text = " ".join(run("--gpus", 64, "--cluster", "small", root=own_home.root).stdout.split())
         assert "as of 2026-04-20 02:10 UTC, the end of its accounting" in text
         assert "old; put newer logs there and run `faultline refresh`" in text
@@ -132,11 +128,11 @@ class TestRefusals:
         )
 
     def test_a_cluster_of_which_too_little_was_seen(self, own_home, run):
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute(
-                "update estimates.est_failure_rates set has_enough_data = false, "
-                "note = 'too little to tell: four minutes' where cluster_id = 'large'"
-            )
+        change(
+            own_home,
+            "update estimates.est_failure_rates set has_enough_data = false, "
+            "note = 'too little to tell: four minutes' where cluster_id = 'large'",
+        )
         result = run("--gpus", 64, "--cluster", "large", root=own_home.root)
         assert (result.exit_code, result.stdout) == (1, "")
         assert said(result) == (
@@ -145,8 +141,7 @@ class TestRefusals:
         assert run("--gpus", 64, "--rate", 6.5, root=own_home.root).exit_code == 0
 
     def test_unknown_gpus_per_node(self, own_home, run):
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+        change(own_home, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
         result = run("--gpus", 64, "--cluster", "large", root=own_home.root)
         assert result.exit_code == 1
         assert "give --gpus-per-node" in said(result)
@@ -159,8 +154,7 @@ class TestRefusals:
         assert run("--gpus", 64, "--rate", 6.5, root=tmp_path).exit_code == 0
 
     def test_a_warehouse_without_clusters(self, own_home, run):
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("delete from estimates.est_failure_rates")
+        change(own_home, "delete from estimates.est_failure_rates")
         result = run("--gpus", 64, root=own_home.root)
         assert result.exit_code == 1
         assert "holds no cluster" in said(result)
@@ -219,6 +213,5 @@ class TestPrior:
     def test_many_failures_and_given_rates_need_no_prior(self, run, answer, own_home):
         assert answer("--gpus", 64, "--rate", 6.5)["failures_per_1000_node_days_with_prior"] is None
         assert "prior" not in run("--gpus", 64, "--rate", 6.5).stdout
-        with duckdb.connect(str(own_home.published_file)) as con:
-            con.execute("update estimates.est_failure_rates set failure_count = 40 where cluster_id = 'large'")
+        change(own_home, "update estimates.est_failure_rates set failure_count = 40 where cluster_id = 'large'")
         assert "prior" not in run("--gpus", 1024, "--cluster", "large", root=own_home.root).stdout

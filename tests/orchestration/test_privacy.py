@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from assets.sources.text.privacy_key import WrongKey, key_id, make_key, read_key
@@ -12,6 +11,7 @@ from orchestration.home import Home
 from orchestration.refresh import privacy
 from orchestration.refresh.privacy import follow_privacy
 from orchestration.upkeep.privacy import PrivacyChanged, change_of, read_state, require_no_change
+from tests.homes import ask
 
 NAME = "zqxvalice"
 
@@ -45,8 +45,7 @@ def settings(tmp_path: Path) -> HomeSettings:
 
 def reasons(home: Home) -> dict[str, str]:
     """Return the reason of each cluster's event."""
-    with duckdb.connect(str(home.working_file), read_only=True) as con:
-        return dict(con.execute("select cluster_id, reason from raw.node_events").fetchall())
+    return dict(ask(home.working_file, "select cluster_id, reason from raw.node_events"))
 
 
 def files_with_the_name(home: Home) -> list[str]:

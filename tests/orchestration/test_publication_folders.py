@@ -9,6 +9,7 @@ import pytest
 from orchestration import disk
 from orchestration.home import Home
 from orchestration.publication import folders
+from tests.homes import ask, change
 
 
 @pytest.fixture
@@ -21,9 +22,8 @@ def home(tmp_path):
 def build(home, run_id):
     """Make what a refresh has made before it publishes."""
     home.publication.unlink(missing_ok=True)
-    with duckdb.connect(str(home.publication)) as con:
-        con.execute("create schema ops")
-        con.execute("create table ops.published as select ? as run_id", [run_id])
+    change(home.publication, "create schema ops")
+    change(home.publication, "create table ops.published as select ? as run_id", values=[run_id])
     (home.working_reports / "latest" / "index.html").write_text(run_id)
 
 
@@ -33,8 +33,7 @@ def publish(home, run_id):
 
 
 def run_of(path):
-    with duckdb.connect(str(path), read_only=True) as con:
-        return con.execute("select run_id from ops.published").fetchone()[0]
+    return ask(path, "select run_id from ops.published")[0][0]
 
 
 def seen(home):

@@ -14,6 +14,7 @@ from orchestration.read_commands.catalogue import definitions, list_tables, show
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.read_commands.query import run_query
 from tests.expectations.small_warehouse import build
+from tests.homes import change
 
 
 @pytest.fixture
@@ -140,16 +141,11 @@ class TestQuery:
         assert "faultline tables" in str(caught.value)
         assert len(str(caught.value).splitlines()) == 1
 
-    def test_nothing_published_says_what_to_do(self, tmp_path):
-        with pytest.raises(ReadingError, match="run `faultline refresh`"):
-            run_query(tmp_path / "none.duckdb", "select 1")
-
     def test_a_reader_does_not_disturb_a_replacement(self, home, tmp_path):
         other = tmp_path / "other" / "faultline.duckdb"
         other.parent.mkdir()
         build(other)
-        with duckdb.connect(str(other)) as con:
-            con.execute("delete from marts.fct_attempts")
+        change(other, "delete from marts.fct_attempts")
         with published(home.published_file) as con:
             other.replace(home.published_file)
             assert con.execute("select count(*) from marts.fct_attempts").fetchall() == [(8,)]
@@ -181,8 +177,7 @@ class TestTables:
         assert columns["cluster_id"]["type"] == "varchar"
 
     def test_the_columns_are_printed_with_what_one_row_is(self, home, capsys):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("comment on column marts.fct_attempts.gpu_hours is 'GPUs times time. Unit: GPU-hours.'")
+        change(home, "comment on column marts.fct_attempts.gpu_hours is 'GPUs times time. Unit: GPU-hours.'")
         show_table(home.published_file, "fct_attempts")
         first, *lines = capsys.readouterr().out.splitlines()
         assert first == "marts.fct_attempts: 8 rows, one per attempt"

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -26,12 +27,14 @@ from orchestration.ui.question import MAX_ROWS, Question
 from orchestration.ui.question_server import Asking
 from orchestration.ui.tokens import Token
 from tests.patience import PATIENCE_SECONDS
+from tests.report.browser import browser
 
 TOKEN = Token("correct-horse-battery-staple")
 ENDLESS = "select count(*) from range(10000000) a, range(10000000) b where a.range + b.range = 7"
 UNINTERRUPTIBLE = "select levenshtein(repeat('ab', 1000000), repeat('ba', 1000000))"
 """A single call of a function, which DuckDB does not interrupt."""
 HOSTILE = "<img src=x onerror=alert(1)>"
+HOSTILE_SQL = f"select '{HOSTILE}' as a"
 
 
 @pytest.fixture
@@ -88,16 +91,12 @@ def test_csv_has_all_rows_and_quotes_formulas(app):
     assert len(lines) == 3001
 
 
-def test_only_one_select_on_the_file_is_answered(app):
-    for sql in (
-        "create table t (a int)", "select 1; select 2", "", "drop table marts.fct_attempts",
-        "from read_csv('/etc/passwd')", "copy (select 1) to '/tmp/faultline_out'", "attach 'x.duckdb'",
-        "select nothing", "set enable_external_access = true", "pragma database_list; select 1",
-    ):  # fmt: skip
-        for address in ("/answer", "/answer.csv"):
-            status, _, body = request(app, address, sql)
-            assert status == 400, sql
-            assert json.loads(body)["error"]
+@pytest.mark.parametrize("address", ["/answer", "/answer.csv"])
+@pytest.mark.parametrize("sql", ["create table t (a int)", "select 1; select 2", "from read_csv('/etc/passwd')"])
+def test_only_one_select_on_the_file_is_answered(app, address, sql):
+    status, _, body = request(app, address, sql)
+    assert status == 400
+    assert json.loads(body)["error"]
 
 
 @pytest.mark.parametrize("sql", [ENDLESS, UNINTERRUPTIBLE])
@@ -167,9 +166,9 @@ def test_what_does_not_fit_into_memory_is_spilled_outside_the_publication(small_
     published = set(small_home.root.rglob("*"))
 
     async def watched():
-        app = Asking(HomeSettings(small_home, memory_limit="256MB"), max_seconds=PATIENCE_SECONDS)
+        app = Asking(HomeSettings(small_home, memory_limit="128MB"), max_seconds=PATIENCE_SECONDS)
         answer = asyncio.ensure_future(
-            requested(app, "/answer", "select md5(range::varchar) as a from range(6000000) order by a limit 2000000")
+            requested(app, "/answer", "select md5(range::varchar) as a from range(3000000) order by a limit 1000000")
         )
         while not answer.done():
             seen.update(spills.rglob("*.tmp"))
@@ -183,9 +182,8 @@ def test_what_does_not_fit_into_memory_is_spilled_outside_the_publication(small_
 
 
 def test_an_error_in_sql_is_told_as_one(app):
-    for sql in ("select nothing", "select * from marts.no_such_table", "select 1 +", "select 'a'::int"):
-        error = json.loads(request(app, "/answer", sql)[2])["error"]
-        assert error.startswith(("Binder Error", "Catalog Error", "Parser Error", "Conversion Error")), error
+    for sql, kind in (("select * from marts.no_such_table", "Catalog"), ("select 1 +", "Parser")):
+        assert json.loads(request(app, "/answer", sql)[2])["error"].startswith(f"{kind} Error")
 
 
 def test_tables_are_listed_with_what_a_row_is(app):
@@ -207,13 +205,6 @@ def test_the_page_loads_nothing_from_elsewhere(app):
     assert request(app, "/../orchestration/ui/guard.py")[0] == 404
 
 
-def test_the_script_writes_answers_as_text():
-    script = (PROJECT / "orchestration/ui/templates/ask.js").read_text(encoding="utf-8")
-    assert "textContent" in script
-    for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
-        assert way not in script
-
-
 def test_nobody_gets_in_without_the_token(app):
     guarded = Guard(app, Rules(TOKEN))
     host = (b"host", b"127.0.0.1:3001")
@@ -233,31 +224,50 @@ def answering(pid):
     return [child for child, used in ticks.items() if int(used) >= 50]
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_the_command_serves_until_told_to_end(small_home, number, status):
+@contextmanager
+def serving(home):
+    """Run the command, and give the process and the address that it prints."""
     environment = {name: value for name, value in os.environ.items() if name != UI_TOKEN}
     code = "import sys; from orchestration.cli import main; sys.argv[0] = 'faultline'; main()"
-    command = [sys.executable, "-c", code, "serve", "--home", str(small_home.root), "--port", "0"]
+    command = [sys.executable, "-c", code, "serve", "--home", str(home.root), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT, env=environment) as process:
-        address, _, token = process.stdout.readline().strip().partition("?token=")
-        assert process.stdout.readline() == "stop with Ctrl-C\n"
+        try:
+            address = process.stdout.readline().strip()
+            assert process.stdout.readline() == "stop with Ctrl-C\n"
+            yield process, address
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_the_command_serves_until_told_to_end(small_home, number, status):
+    with serving(small_home) as (process, address):
         server = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=PATIENCE_SECONDS)
-        server.request("GET", "/answer?sql=select%2042", headers={"Authorization": f"Bearer {token}"})
+        bearer = {"Authorization": f"Bearer {address.partition('?token=')[2]}"}
+        server.request("GET", "/answer?sql=select%2042", headers=bearer)
         assert json.load(server.getresponse())["rows"] == [[42]]
         server.request("GET", "/answer?sql=select%2042")
         refused = server.getresponse()
         assert refused.status == 401
         assert b"faultline serve" in refused.read()
         server.close()
-        server.request("GET", f"/answer?sql={quote(UNINTERRUPTIBLE)}", headers={"Authorization": f"Bearer {token}"})
+        server.request("GET", f"/answer?sql={quote(UNINTERRUPTIBLE)}", headers=bearer)
         while not (found := answering(process.pid)):
             time.sleep(0.02)
         process.send_signal(number)
-        try:
-            assert process.wait(PATIENCE_SECONDS) == status
-        finally:
-            process.kill()
+        assert process.wait(PATIENCE_SECONDS) == status
         assert not Path(f"/proc/{found[0]}").exists()
+
+
+def test_the_page_shows_an_answer_as_text(small_home, tmp_path):
+    with serving(small_home) as (_, address), browser(tmp_path / "profile") as tab:
+        tab.send("Page.navigate", url=address)
+        tab.wait("!!document.getElementById('tables')?.children.length")
+        tab.run(f"document.getElementById('sql').value = {json.dumps(HOSTILE_SQL)}")
+        tab.run("document.getElementById('question').requestSubmit()")
+        tab.wait(f"document.querySelector('#answer tbody td')?.textContent === {json.dumps(HOSTILE)}")
+        assert tab.run("document.images.length") == 0
+        assert tab.problems == []
 
 
 def test_a_question_ends_with_who_asked(small_home):

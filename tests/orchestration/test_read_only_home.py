@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from orchestration import failures
-from orchestration.cli import app
 from orchestration.cli import report as reporting
 from orchestration.home import Home
+from tests.homes import faultline
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 
@@ -39,7 +38,7 @@ def read_only(small_home, tmp_path):
 
 @pytest.fixture
 def run(read_only):
-    return lambda *arguments: CliRunner().invoke(app, [*arguments, "--home", str(read_only.root)])
+    return lambda *arguments: faultline(read_only, *arguments)
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("query", "select count(*) from marts.fct_attempts"), ("tables",)])
@@ -121,7 +120,7 @@ def test_a_report_that_cannot_be_written_is_an_error_of_one_line(small_home, mon
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(reporting, "write_files", refuse)
-    done = CliRunner().invoke(app, ["report", "--home", str(small_home.root), "--out", str(tmp_path / "out")])
+    done = faultline(small_home, "report", "--out", tmp_path / "out")
     assert done.exit_code == 1
     assert (
         done.stderr

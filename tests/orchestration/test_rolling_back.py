@@ -2,34 +2,30 @@
 
 import io
 import shutil
-import subprocess
-import sys
 
 import duckdb
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from orchestration.cli import app
 from orchestration.environment import HomeSettings
-from orchestration.home import Home, code_version
+from orchestration.home import code_version
 from orchestration.publication.folders import pinned_publication, publish
 from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.run import run_refresh
 from tests.conftest import CAPTURE
+from tests.homes import copy_of, faultline, held_lock
 
 
 @pytest.fixture
 def home(testbed_home, tmp_path):
     """The capture's home with a second publication of the same data."""
-    home = Home.at(tmp_path / "home")
-    shutil.copytree(testbed_home.root, home.root, symlinks=True)
+    home = copy_of(testbed_home, tmp_path)
     publish(home, "second", code_version(), home.publication, home.working_reports / "latest")
     return home
 
 
 def rollback(home, *arguments):
-    return CliRunner().invoke(app, ["rollback", *arguments, "--home", str(home.root)])
+    return faultline(home, "rollback", *arguments)
 
 
 class TestRollback:
@@ -40,8 +36,7 @@ class TestRollback:
         assert "until new logs come" in done.output
         assert "it is the newest" in rollback(home, "2").output
 
-    def test_nothing_to_go_back_to(self, home, tmp_path):
-        assert rollback(Home.at(tmp_path / "none")).exit_code == 1
+    def test_nothing_to_go_back_to(self, home):
         assert rollback(home, "17").exit_code == 1
 
     def test_a_refresh_without_news_leaves_it_and_says_so(self, home):
@@ -70,17 +65,8 @@ class TestRollback:
         assert is_up_to_date(home)
 
     def test_not_while_a_refresh_runs(self, home):
-        code = (
-            "import sys; from pathlib import Path; from orchestration.upkeep.lock import RefreshLock;"
-            "lock = RefreshLock(Path(sys.argv[1])); lock.acquire(); print('held', flush=True); sys.stdin.read()"
-        )
-        with subprocess.Popen(
-            [sys.executable, "-c", code, str(home.lock_file)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        ) as holder:  # fmt: skip
-            holder.stdout.readline()
+        with held_lock(home):
             done = rollback(home)
-            holder.stdin.close()
         assert done.exit_code == 1
         assert "already running" in done.output
         assert pinned_publication(home) is None

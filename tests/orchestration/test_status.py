@@ -2,20 +2,17 @@
 
 import fcntl
 import json
-import subprocess
-import sys
 
 import duckdb
 import pytest
-from typer.testing import CliRunner
 
-from orchestration.cli import app
 from orchestration.doctor.warehouse import warehouse_findings
 from orchestration.home import Home
 from orchestration.publication.folders import publish, roll_back
 from orchestration.read_commands.published import ReadingError
 from orchestration.read_commands.status import lines_of, show_status, status
 from tests.expectations.small_warehouse import build
+from tests.homes import change, faultline, held_lock
 
 REFUSED_NOW = """
     insert into ops.files by name
@@ -24,14 +21,6 @@ REFUSED_NOW = """
     from ops.files where path = 'beta/sacct/all.psv';
     update ops.files set status = 'refused', reason = 'empty file', next_step = 'Export it again.'
     where path = 'beta/sacct/all.psv';
-"""
-HOLD = """
-import fcntl, sys, time
-file = open(sys.argv[1], "a+")
-fcntl.flock(file, fcntl.LOCK_EX)
-file.truncate(0); file.write("999999999"); file.flush()
-print("held", flush=True)
-time.sleep(600)
 """
 
 
@@ -69,14 +58,12 @@ class TestStatus:
         assert "run run-1" in text
 
     def test_a_stale_cluster_is_a_failure(self, home, capsys):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update marts.dim_clusters set is_stale = true, built_at = '2026-01-02', stale_reason = 'x'")
+        change(home, "update marts.dim_clusters set is_stale = true, built_at = '2026-01-02', stale_reason = 'x'")
         assert not show_status(home)
         assert "STALE" in capsys.readouterr().out
 
     def test_old_data_is_told_with_its_age_and_what_to_do(self, home, capsys):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update marts.dim_clusters set data_through_at = current_timestamp - interval 50 hour")
+        change(home, "update marts.dim_clusters set data_through_at = current_timestamp - interval 50 hour")
         assert show_status(home, fresh_hours=36)
         assert "put newer logs into its folder and run `faultline refresh`" in capsys.readouterr().out
         (cluster, _) = status(home, fresh_hours=36)["clusters"]
@@ -100,27 +87,21 @@ class TestStatus:
         assert numbers["failures_per_1000_node_days"] is numbers["expected_lost_gpu_hours"] is None
 
     def test_a_loss_of_doubtful_evidence_is_at_least_that(self, home, capsys):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update estimates.est_evidence_reach set is_doubtful = true, statement = 'checks saw half'")
+        change(home, "update estimates.est_evidence_reach set is_doubtful = true, statement = 'checks saw half'")
         show_status(home)
         words = "node-days; at least 2.00 [1.00, 4.00] GPU-hours lost in its last 30 days; checks saw half\n"
         assert words in capsys.readouterr().out
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute("update estimates.est_evidence_reach set is_doubtful = false")
+        change(home, "update estimates.est_evidence_reach set is_doubtful = false")
         show_status(home)
         assert "at least" not in capsys.readouterr().out
 
     def test_while_a_refresh_runs_the_working_file_is_not_touched(self, home):
         build(home.working_file)
-        with subprocess.Popen(
-            [sys.executable, "-c", HOLD, str(home.lock_file)], stdout=subprocess.PIPE, text=True
-        ) as holder:
-            holder.stdout.readline()
+        with held_lock(home) as holder:
             found = status(home)
-            holder.kill()
-        assert found["running"] == {"process": "999999999", "command": None, "user": None, "since": None}
+        assert found["running"]["process"] == str(holder.pid)
         assert found["last_run"]["run_id"] == "run-1"
-        assert lines_of(found)[0] == "refresh    running (process 999999999, of which this machine shows nothing)"
+        assert lines_of(found)[0].startswith(f"refresh    running (process {holder.pid} of ")
 
     def test_the_lock_is_given_back(self, home):
         home.lock_file.write_text("")
@@ -139,8 +120,7 @@ class TestStatus:
         assert found.keys() <= usual.keys()
 
     def test_older_versions_are_counted_apart_and_a_refused_file_tells_since_when(self, home):
-        with duckdb.connect(str(home.published_file)) as con:
-            con.execute(REFUSED_NOW)
+        change(home, REFUSED_NOW)
         lines = [line.strip() for line in lines_of(status(home))]
         assert "1 older versions of files that have other bytes now; their rows stay until `faultline forget`" in lines
         assert "beta/sacct/all.psv tells of nothing after 2026-01-02 12:00 UTC; `faultline doctor` says why" in lines
@@ -149,10 +129,6 @@ class TestStatus:
         assert finding.what == (
             "not read: empty file; older versions of it count, which tell of nothing after 2026-01-02 12:00 UTC"
         )
-
-    def test_nothing_at_all(self, tmp_path):
-        with pytest.raises(ReadingError, match="run `faultline refresh`"):
-            status(Home.at(tmp_path))
 
 
 class TestPublications:
@@ -206,7 +182,7 @@ class TestAFailedRefresh:
         build(home.working_file)
         with duckdb.connect(str(home.working_file)) as con:
             con.execute("insert into ops.runs values ('run-2', '2026-01-04', '2026-01-04', 'failed', 'v', 'x is y')")
-        done = CliRunner().invoke(app, ["status", "--home", str(home.root)])
+        done = faultline(home, "status")
         assert done.exit_code == 1
         assert "last run   failed" in done.output
         assert "x is y" in done.output

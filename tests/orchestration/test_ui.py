@@ -92,28 +92,21 @@ def server(tmp_path_factory):
 
 
 def attacks(server, script):
-    """Name and send requests that no page and no other user of the machine may send with success."""
+    """Send requests that no page and no other user of the machine may send with success; `test_ui_guard` has more."""
     state = server.query(STATE)["schedulesOrError"]["results"][0]["scheduleState"]
     stop = f'mutation {{ stopRunningSchedule(id: "{state["id"]}") {{ __typename }} }}'
     launch = LAUNCH % script
     cookie = {"Cookie": server.ask("GET", f"/?token={server.token}")[1]["Set-Cookie"].partition(";")[0]}
-    text, kind = {"Content-Type": "text/plain"}, {"Content-Type": "application/json"}
+    kind = {"Content-Type": "application/json"}
     for mutation in (stop, launch):
         path = "/graphql?query=" + re.sub(r"\s+", "%20", mutation).replace('"', "%22")
         body = json.dumps({"query": mutation})
-        yield server.ask("GET", path)
         yield server.ask("GET", path, headers=cookie)
-        yield server.ask("GET", path.replace("/graphql", "/graphql%0a"), headers=server.bearer)
-        yield server.ask("POST", path, headers=cookie)
         yield server.ask("POST", "/graphql", body, kind)
-        yield server.ask("POST", "/graphql", body, cookie | text)
+        yield server.ask("POST", "/graphql", body, cookie | {"Content-Type": "text/plain"})
         yield server.ask("POST", "/graphql", body, cookie | kind | {"Origin": "https://evil.example"})
-        yield server.ask("POST", "/graphql", body, cookie | kind | {"Origin": "null"})
         yield server.ask("POST", "/graphql", body, server.bearer | kind | {"Host": "evil.example"})
-        yield server.ask("POST", "/graphql", f"[{body}]", cookie | kind)
-    yield server.ask("POST", "/report_asset_materialization/raw/sacct", "{}", kind)
     yield server.ask("POST", "/report_asset_materialization/raw/sacct", "{}", server.bearer | kind)
-    yield server.ask("GET", "/server_info")
 
 
 def test_hostile_requests_change_nothing(server, tmp_path):
@@ -124,7 +117,7 @@ def test_hostile_requests_change_nothing(server, tmp_path):
     script.write_text(f"#!/bin/sh\ntouch {proof}\n")
     script.chmod(0o755)
     answers = list(attacks(server, script))
-    assert len(answers) == 23
+    assert len(answers) == 11
     assert [status for status, _, _ in answers if not 400 <= status < 500] == []
     assert server.query(STATE) == before
     assert server.query(LAUNCH % script) == {"launchRun": {"__typename": "RunConfigValidationInvalid"}}

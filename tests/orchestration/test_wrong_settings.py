@@ -4,12 +4,12 @@ import json
 import subprocess
 import sys
 
-import duckdb
 import pytest
 
 from orchestration.failures import RefreshFailed
 from orchestration.home import Home
 from orchestration.refresh.wrong_settings import stop_at_wrong_settings, tell_wrong_settings
+from tests.homes import ask, change
 
 WRONG = 'timezon = "UTC"\ngpus_per_node = "x"\n'
 COMMAND = """
@@ -70,14 +70,13 @@ def test_without_mistakes_nothing_is_told(home):
 def test_a_failure_without_a_run_is_a_failed_run_of_the_home(home):
     spoil(home, "alpha", "beta")
     home.work.mkdir()
-    with duckdb.connect(str(home.working_file)) as con:
-        con.execute("create schema ops")
-        con.execute(
-            "create table ops.runs (run_id text, started_at timestamp, ended_at timestamp, status text, "
-            "code_version text, message text)"
-        )
+    change(
+        home.working_file,
+        "create schema ops",
+        "create table ops.runs (run_id text, started_at timestamp, ended_at timestamp, status text, "
+        "code_version text, message text)",
+    )
     with pytest.raises(RefreshFailed) as failed:
         stop_at_wrong_settings(home, print)
-    with duckdb.connect(str(home.working_file)) as con:
-        ((run_id, status, message),) = con.execute("select run_id, status, message from ops.runs").fetchall()
+    ((run_id, status, message),) = ask(home.working_file, "select run_id, status, message from ops.runs")
     assert (run_id, status, message) == (failed.value.run_id, "failed", str(failed.value))

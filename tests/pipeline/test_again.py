@@ -2,18 +2,17 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from orchestration.refresh.forgetting import forget
 from tests.conftest import refresh
+from tests.homes import ask, copy_of
 from tests.published import facts_of
 
 pytestmark = pytest.mark.slow
@@ -38,8 +37,7 @@ def start(home, *options) -> subprocess.Popen:
 @pytest.fixture(scope="module")
 def story(testbed_home, tmp_path_factory):
     """What happened: the home, its content before and after, the answers given meanwhile, the state after the kill."""
-    home = type(testbed_home).at(tmp_path_factory.mktemp("again") / "home")
-    shutil.copytree(testbed_home.root, home.root)
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("again"))
     again = home.sources / "testbed/sacct/again.psv"
     lines = (home.sources / "testbed/sacct/sacct_all.psv").read_text(encoding="utf-8").splitlines(keepends=True)
     place = lines[0].split("|").index("JobID")
@@ -80,10 +78,7 @@ def story(testbed_home, tmp_path_factory):
 
 def duplicates(home) -> int | None:
     """Count lines of accounting that state what another does."""
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        (lines,) = con.execute(
-            "select sum(line_count) from ops.skips where reason = 'duplicate' and path like '%sacct%'"
-        ).fetchone()
+    (lines,) = ask(home, "select sum(line_count) from ops.skips where reason = 'duplicate' and path like '%sacct%'")[0]
     return lines
 
 

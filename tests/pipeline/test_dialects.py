@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.conftest import FIXTURES, FORMS
+from tests.homes import ask
 
 COLUMNS = json.loads((FIXTURES / "contract.json").read_text())["marts.fct_attempts"]
 
@@ -19,8 +19,7 @@ def attempts(path: Path, cluster: str) -> list[tuple]:
         if name != "cluster_id"
     ]
     sql = f"select {', '.join(plain)} from marts.fct_attempts where cluster_id = '{cluster}' order by attempt_id"
-    with duckdb.connect(str(path), read_only=True) as con:
-        return con.execute(sql).fetchall()
+    return ask(path, sql)
 
 
 @pytest.mark.parametrize("form", FORMS)

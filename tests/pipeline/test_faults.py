@@ -20,11 +20,12 @@ import pytest
 
 from orchestration.home import PROJECT, Home
 from orchestration.publication.folders import leftovers, problem_of_current
+from tests.homes import add_a_line, copy_of
 from tests.pipeline.faults import seen
 from tests.published import facts_of
 
 TODAY = dt.date.today().toordinal()
-SHARE = 9
+SHARE = 16
 FAULTS = int(os.environ.get("FAULTLINE_FAULTS", "30"))
 """Of each kind, how many the slow test tries."""
 
@@ -83,15 +84,9 @@ def strace() -> str:
 @pytest.fixture
 def home(testbed_home, tmp_path):
     """The capture's home with a new file, so that a refresh has something to do."""
-    home = Home.at(tmp_path / "home")
-    shutil.copytree(testbed_home.root, home.root, symlinks=True)
-    give_a_reason(home)
+    home = copy_of(testbed_home, tmp_path)
+    add_a_line(home)
     return home
-
-
-def give_a_reason(home: Home) -> None:
-    log = home.sources / "testbed/kernel/extra-20261121.log"
-    log.write_text("Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n")
 
 
 def refresh(home: Home, *prefix: object) -> subprocess.CompletedProcess:
@@ -154,9 +149,8 @@ def test_the_step_that_publishes_with_a_fault_at_any_call(kind, strace, tmp_path
 @pytest.fixture(scope="module")
 def points(strace, testbed_home, tmp_path_factory) -> list[tuple[str, int]]:
     """Every point of a whole refresh."""
-    home = Home.at(tmp_path_factory.mktemp("points") / "home")
-    shutil.copytree(testbed_home.root, home.root, symlinks=True)
-    give_a_reason(home)
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("points"))
+    add_a_line(home)
     done = refresh(home, *counting(strace, home.root / "calls"))
     assert done.returncode == 0, done.stderr
     return points_of(home.root / "calls")

@@ -1,18 +1,17 @@
 """Ctrl-C or SIGTERM during a refresh: one line, no traceback, and a home that is as good as before."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from orchestration.home import Home
 from orchestration.upkeep.lock import RefreshLock
+from tests.homes import add_a_line, ask, copy_of
 from tests.patience import PATIENCE_SECONDS
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
@@ -30,11 +29,8 @@ def kill_without_dbt(process):
 
 @pytest.mark.parametrize("stop", [ctrl_c, kill_without_dbt])
 def test_a_signal_stops_a_refresh_in_one_line_and_harms_nothing(testbed_home, tmp_path, stop):
-    home = type(testbed_home).at(tmp_path / "home")
-    shutil.copytree(testbed_home.root, home.root, symlinks=True)
-    (home.sources / "testbed/kernel/extra-20261121.log").write_text(
-        "Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: x\n"
-    )
+    home = copy_of(testbed_home, tmp_path)
+    add_a_line(home)
     before = home.published_file.read_bytes()
     process = subprocess.Popen(
         [str(FAULTLINE), "refresh", "--home", str(home.root)],
@@ -51,8 +47,7 @@ def test_a_signal_stops_a_refresh_in_one_line_and_harms_nothing(testbed_home, tm
     lock = RefreshLock(home.lock_file)
     lock.acquire()
     lock.release()
-    with duckdb.connect(str(home.working_file), read_only=True) as con:
-        last = con.execute("select status, message from ops.runs order by started_at desc limit 1").fetchone()
+    last = ask(home.working_file, "select status, message from ops.runs order by started_at desc limit 1")[0]
     assert last[0] == "failed"
     assert "Ctrl-C" in last[1]
     left = subprocess.run(["pgrep", "-g", str(process.pid), "-f", "orchestration.dbt"], check=False)

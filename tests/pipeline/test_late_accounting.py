@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from orchestration.home import Home
 from tests.conftest import refresh
+from tests.homes import ask
 from tests.minimal.test_accounting_gaps import by_day, daily
 from tests.published import compare, facts_of
 
@@ -17,8 +17,7 @@ pytestmark = pytest.mark.slow
 
 def gap_count(home: Home) -> int:
     """Count the gaps that are published."""
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        return con.execute("select count(*) from marts.dim_study_gaps").fetchall()[0][0]
+    return ask(home, "select count(*) from marts.dim_study_gaps")[0][0]
 
 
 def test_late_days_bring_everything_back(tmp_path: Path) -> None:

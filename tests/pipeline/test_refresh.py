@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import dagster as dg
-import duckdb
 import pytest
 
 from assets.model.incident_counts import weighted_interval
@@ -16,6 +15,7 @@ from orchestration.failures import RefreshFailed
 from orchestration.publication import freshness
 from orchestration.publication.freshness import is_up_to_date
 from tests.conftest import CAPTURE, new_home, refresh
+from tests.homes import add_a_line, change, copy_of
 
 LAST_STAGES = {"estimates", "report", "published"}
 SACCT = Path("testbed/sacct/sacct_all.psv")
@@ -24,9 +24,7 @@ SACCT = Path("testbed/sacct/sacct_all.psv")
 @pytest.fixture
 def home(testbed_home, tmp_path):
     """A home of one's own with the capture's good publication in it."""
-    root = tmp_path / "home"
-    shutil.copytree(testbed_home.root, root)
-    return type(testbed_home).at(root)
+    return copy_of(testbed_home, tmp_path)
 
 
 def spoil(path: Path, share: float) -> None:
@@ -82,35 +80,17 @@ def refuse(home) -> str:
     return str(caught.value)
 
 
-@pytest.fixture
-def failing(home):
-    """Give a function that refreshes and expects a refusal, and the home."""
-
-    def run() -> str:
-        return refuse(home)
-
-    run.home = home
-    return run
-
-
-def test_five_percent_of_broken_lines_stop_the_publication(failing):
-    spoil(failing.home.sources / SACCT, 0.05)
-    said = failing()
+def test_five_percent_of_broken_lines_stop_the_publication(home):
+    spoil(home.sources / SACCT, 0.05)
+    said = refuse(home)
     assert "ops.files" in said
     assert re.search(r"sacct_all.psv: \d+ of 102 lines quarantined .* first: line \d+ unknown_state .*EXPLODED", said)
 
 
-def add_something_new(home):
-    """Give a refresh a reason to run."""
-    log = home.sources / "testbed/kernel/extra-20261121.log"
-    log.write_text("Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n")
-
-
-def test_more_negative_runtimes_than_the_share_stop_the_publication_of_the_only_cluster(failing):
-    with duckdb.connect(str(failing.home.working_file)) as con:
-        con.execute("update raw.sacct set elapsed_seconds = -5 where state = 'COMPLETED'")
-    add_something_new(failing.home)
-    said = failing()
+def test_more_negative_runtimes_than_the_share_stop_the_publication_of_the_only_cluster(home):
+    change(home.working_file, "update raw.sacct set elapsed_seconds = -5 where state = 'COMPLETED'")
+    add_a_line(home)
+    said = refuse(home)
     assert "raw.sacct" in said or "raw: sacct" in said
     assert "-5" in said
 
@@ -128,14 +108,14 @@ def from_estimates_on(monkeypatch):
     monkeypatch.setattr(dg.JobDefinition, "execute_in_process", execute_part)
 
 
-def test_a_rate_above_its_upper_limit_stops_the_publication(failing, from_estimates_on, monkeypatch):
+def test_a_rate_above_its_upper_limit_stops_the_publication(home, from_estimates_on, monkeypatch):
     def too_narrow(*arguments):
         honest = weighted_interval(*arguments)
         return dataclasses.replace(honest, high=honest.value * 0.5)
 
     monkeypatch.setattr("assets.estimates.table.weighted_interval", too_narrow)
-    add_something_new(failing.home)
-    said = failing()
+    add_a_line(home)
+    said = refuse(home)
     assert "est_failure_rates" in said
     assert "failures_per_1000_node_days" in said
 
@@ -153,16 +133,16 @@ LINK_TO_NOTHING = "sacct/gone.psv"
 @pytest.fixture(scope="module")
 def error_lines(testbed_home, tmp_path_factory):
     """The lines in which one refresh refuses every broken file."""
-    home = type(testbed_home).at(tmp_path_factory.mktemp("broken") / "home")
-    shutil.copytree(testbed_home.root, home.root)
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("broken"))
     for name, (content, _) in BROKEN.items():
         (home.sources / "testbed" / name).write_bytes(content)
     (home.sources / "testbed" / LINK_TO_NOTHING).symlink_to("/nowhere/at/all.psv")
     return refuse(home).splitlines()
 
 
-def test_all_broken_files_are_told_at_once(error_lines):
+def test_all_broken_files_are_told_at_once_each_in_a_line(error_lines):
     assert len(error_lines) == len(BROKEN) + 1
+    assert any(LINK_TO_NOTHING in line for line in error_lines)
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -171,40 +151,9 @@ def test_a_file_that_cannot_be_read_is_named(error_lines, name):
     assert BROKEN[name][1] in line
 
 
-def test_an_unreadable_file_is_named(error_lines):
-    assert any(LINK_TO_NOTHING in line for line in error_lines)
-
-
-def test_a_single_broken_file_is_told_in_one_line(failing):
-    (failing.home.sources / "testbed/sacct/empty.psv").write_bytes(b"")
-    said = failing()
-    assert "empty.psv" in said
-    assert len(said.splitlines()) == 1
-
-
-def test_a_wrong_timezone_is_named(failing):
-    (failing.home.sources / "testbed/cluster.toml").write_text('timezone = "Mars/Olympus"\n')
-    said = failing()
-    assert "cluster.toml" in said
-    assert "timezone" in said
-    assert "Mars/Olympus" in said
-
-
-def test_a_missing_sources_folder_is_named(failing):
-    shutil.rmtree(failing.home.sources)
-    assert str(failing.home.sources) in failing()
-
-
-def test_two_refreshes_at_once_the_second_is_refused(failing):
-    from orchestration.upkeep.lock import RefreshLock
-
-    spoil(failing.home.sources / SACCT, 0.05)
-    lock = RefreshLock(failing.home.lock_file)
-    lock.acquire()
-    try:
-        assert "already running" in failing()
-    finally:
-        lock.release()
+def test_a_missing_sources_folder_is_named(home):
+    shutil.rmtree(home.sources)
+    assert str(home.sources) in refuse(home)
 
 
 @pytest.fixture

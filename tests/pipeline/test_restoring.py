@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import PROJECT, Home
+from orchestration.home import PROJECT
 from orchestration.publication.folders import kept_publications
 from orchestration.upkeep.lock import RefreshLock
 from tests.conftest import refresh
+from tests.homes import add_a_line, copy_of
 from tests.patience import PATIENCE_SECONDS
 from tests.published import facts_of
 
@@ -46,8 +47,7 @@ class Shell:
 @pytest.fixture(scope="module")
 def restored(testbed_home, tmp_path_factory):
     """A home after it was backed up, deleted and restored, what it published before, and what was said."""
-    home = Home.at(tmp_path_factory.mktemp("restored") / "home")
-    shutil.copytree(testbed_home.root, home.root, symlinks=True)
+    home = copy_of(testbed_home, tmp_path_factory.mktemp("restored"))
     before = facts_of(home.published_file), home.report.read_bytes(), kept_publications(home)
     backups = home.root.with_name("backups")
     shell = Shell(home, backups)
@@ -88,9 +88,8 @@ def test_a_backup_waits_for_a_refresh(restored):
 
 @pytest.mark.slow
 def test_a_refresh_with_new_logs_goes_on_from_the_backup(restored, testbed_home, tmp_path):
-    home = Home.at(tmp_path / "home")
-    shutil.copytree(restored[0].root, home.root, symlinks=True)
-    (home.sources / "testbed/kernel/new.log").write_text("Nov 21 08:05:00 node001 kernel: [1.0] usb 1-1: new device\n")
+    home = copy_of(restored[0], tmp_path)
+    add_a_line(home)
     assert "published in" in refresh(home)
     assert facts_of(home.published_file) == facts_of(testbed_home.published_file)
     assert len(kept_publications(home)) == 2

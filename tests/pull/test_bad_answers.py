@@ -12,63 +12,48 @@ DAY = "2026-03-04"
 DOWN = "sacct: error: Problem talking to the database: Connection refused"
 
 
+def three_jobs(slurm):
+    return "".join(slurm.job(number, "COMPLETED", f"{DAY}T01:00", f"{DAY}T02:00") for number in (1, 2, 3))
+
+
 @pytest.fixture
 def good(slurm, pull, folder):
     """Pulled once: three records on the fourth of March."""
-    jobs = [slurm.job(number, "COMPLETED", f"{DAY}T01:00", f"{DAY}T02:00") for number in (1, 2, 3)]
-    slurm.jobs(DAY, *jobs)
+    slurm.jobs(DAY, three_jobs(slurm))
     assert pull().problems == []
     return (folder / "sacct" / f"pulled-{DAY}.psv").read_bytes()
 
 
-def spoil_exit(slurm, jobs):
-    slurm.answer("sacct", DAY, jobs, stderr=f"{DOWN}\n", status=1)
+SPOILT = {
+    "exit": (
+        lambda slurm, jobs: slurm.answer("sacct", DAY, jobs, stderr=f"{DOWN}\n", status=1),
+        "Connection refused (sacct, exit status 1)",
+    ),
+    "a part": (
+        lambda slurm, jobs: slurm.answer("sacct", DAY, jobs, stderr=f"{DOWN}\n"),
+        "Connection refused (sacct, exit status 0, but an error)",
+    ),
+    "stdout": (
+        lambda slurm, _: slurm.whole_answer("sacct", DAY, f"{DOWN}\n"),
+        "Connection refused (instead of records)",
+    ),
+    "the end": (
+        lambda slurm, jobs: slurm.answer("sacct", DAY, f"{jobs}{DOWN}\n"),
+        "Connection refused (after a part of the records)",
+    ),
+    "a line": (lambda slurm, jobs: slurm.answer("sacct", DAY, jobs[:-5]), "ends in the middle of a line"),
+    "nothing": (lambda slurm, _: slurm.whole_answer("sacct", DAY, ""), "its first line is not the header but ''"),
+    "fewer": (
+        lambda slurm, jobs: slurm.answer("sacct", DAY, jobs.splitlines(keepends=True)[0]),
+        "1 records for 2026-03-04, where there were 3",
+    ),
+    "empty": (lambda slurm, _: slurm.answer("sacct", DAY, ""), "0 records for 2026-03-04, where there were 3"),
+}
 
 
-def spoil_part(slurm, jobs):
-    slurm.answer("sacct", DAY, jobs, stderr=f"{DOWN}\n")
-
-
-def spoil_stdout(slurm, jobs):
-    slurm.whole_answer("sacct", DAY, f"{DOWN}\n")
-
-
-def spoil_end(slurm, jobs):
-    slurm.answer("sacct", DAY, f"{jobs}{DOWN}\n")
-
-
-def spoil_line(slurm, jobs):
-    slurm.answer("sacct", DAY, jobs[:-5])
-
-
-def spoil_nothing_at_all(slurm, jobs):
-    slurm.whole_answer("sacct", DAY, "")
-
-
-def spoil_fewer(slurm, jobs):
-    slurm.answer("sacct", DAY, jobs.splitlines(keepends=True)[0])
-
-
-def spoil_empty(slurm, jobs):
-    slurm.answer("sacct", DAY, "")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (spoil_exit, "Connection refused (sacct, exit status 1)"),
-        (spoil_part, "Connection refused (sacct, exit status 0, but an error)"),
-        (spoil_stdout, "Connection refused (instead of records)"),
-        (spoil_end, "Connection refused (after a part of the records)"),
-        (spoil_line, "ends in the middle of a line"),
-        (spoil_nothing_at_all, "its first line is not the header but ''"),
-        (spoil_fewer, "1 records for 2026-03-04, where there were 3"),
-        (spoil_empty, "0 records for 2026-03-04, where there were 3"),
-    ],
-)
+@pytest.mark.parametrize(("spoil", "words"), SPOILT.values(), ids=SPOILT)
 def test_a_good_file_is_not_lost_to_a_bad_answer(slurm, pull, folder, good, spoil, words):
-    jobs = "".join(slurm.job(number, "COMPLETED", f"{DAY}T01:00", f"{DAY}T02:00") for number in (1, 2, 3))
-    spoil(slurm, jobs)
+    spoil(slurm, three_jobs(slurm))
     result = pull("2026-03-05T13:00")
     assert (folder / "sacct" / f"pulled-{DAY}.psv").read_bytes() == good
     (problem,) = result.problems

@@ -2,14 +2,13 @@
 
 import json
 import re
+import subprocess
 from dataclasses import replace
 
 import duckdb
 import pytest
-from typer.testing import CliRunner
 
 from assets.warehouse import create_raw_and_ops
-from orchestration.cli import app
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
 from orchestration.home import Home
@@ -17,6 +16,7 @@ from orchestration.publication.last_good import mark_not_pulled
 from orchestration.pull.asset import record_pulls
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.pull.outcomes import REASON_WITH_NAMES, PullOutcome, keep_outcome, last_outcome
+from tests.homes import faultline
 
 FAILED = PullOutcome("failed", "2026-03-05T12:00:00+00:00", "2026-03-04T02:00:00+00:00", "sacct: down", "start it")
 
@@ -32,10 +32,7 @@ def home(folder):
 
 @pytest.fixture
 def run(home):
-    def run(*arguments):
-        return CliRunner().invoke(app, ["pull", "--home", str(home.root), *arguments])
-
-    return run
+    return lambda *arguments: faultline(home, "pull", *arguments)
 
 
 def test_all_clusters_with_the_table_are_pulled(slurm, run, home):
@@ -58,8 +55,6 @@ def test_a_dry_run_prints_the_commands_that_a_run_then_makes(slurm, run, tmp_pat
     ran = slurm.calls
     slurm.forget_calls()
     (tmp_path / "typed.sh").write_text("\n".join(printed))
-    import subprocess
-
     subprocess.run(["bash", str(tmp_path / "typed.sh")], check=True, capture_output=True)
     assert slurm.calls == ran and len(ran) == 10
     assert all(line.startswith("env TZ=UTC LC_ALL=C SLURM_TIME_FORMAT=%s sac") for line in printed)

@@ -1,6 +1,7 @@
 """Commands reach the host that is configured as they are, whatever is in them, and without a terminal."""
 
 import shlex
+import subprocess
 
 import pytest
 from pydantic import ValidationError
@@ -56,8 +57,6 @@ def test_a_command_is_shown_as_it_is_typed_into_bash(slurm, tmp_path):
     (tmp_path / "typed.sh").write_text(f"{typed}\n")
     assert "\x1f" not in typed
     slurm.run_first("sacct", "answer", "exit 0\n")
-    import subprocess
-
     (slurm._folder / "bin" / "sudo").write_text('#!/bin/bash\nshift; exec "$@"\n')
     (slurm._folder / "bin" / "sudo").chmod(0o755)
     subprocess.run(["bash", str(tmp_path / "typed.sh")], check=True)

@@ -3,17 +3,15 @@
 import json
 from datetime import UTC, datetime, timedelta
 
-import duckdb
-
 from orchestration.publication.folders import publish
+from tests.homes import change
 
 END = datetime(2026, 3, 1)
 """End of the data of every cluster in the home."""
 
 
 def write(home, sql, values=()):
-    with duckdb.connect(str(home.published_file)) as con:
-        con.execute(sql, list(values))
+    change(home, sql, values=list(values))
 
 
 def cluster_file(home, text):

@@ -49,7 +49,7 @@ def web_server():
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     web.address = f"http://127.0.0.1:{server.server_port}/services/T0/B0/hunter2secret"
     try:
         yield web
@@ -137,7 +137,7 @@ def mail_server(folder, *, with_tls=True):
         subprocess.run([*make, *names, *files], check=True, capture_output=True)
         server.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         server.context.load_cert_chain(post.certificate, key)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     post.port = server.server_address[1]
     try:
         yield post

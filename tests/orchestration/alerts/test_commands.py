@@ -2,21 +2,15 @@
 
 import json
 
-from typer.testing import CliRunner
-
 from orchestration.alerts import events
 from orchestration.alerts.sending import tell_of_publication
-from orchestration.cli import app
+from tests.homes import faultline
 from tests.orchestration.alerts.homes import old_publication
 from tests.orchestration.alerts.receivers import keeping_program
 
 
-def run(home, *arguments, **environment):
-    return CliRunner().invoke(app, [*arguments, "--home", str(home.root)], env=environment)
-
-
 def test_the_check_for_a_stale_night_fails_where_there_is_no_home(tmp_path):
-    done = run(events.Home.at(tmp_path / "none"), "status", "--alert")
+    done = faultline(events.Home.at(tmp_path / "none"), "status", "--alert")
     assert done.exit_code == 1
     assert "there is no home" in done.stderr
 
@@ -24,25 +18,25 @@ def test_the_check_for_a_stale_night_fails_where_there_is_no_home(tmp_path):
 def test_status_alert_is_for_cron(home, web):
     old_publication(home, 40)
     for _ in range(2):
-        result = run(home, "status", "--alert", FAULTLINE_ALERT_WEBHOOK=web.address)
+        result = faultline(home, "status", "--alert", FAULTLINE_ALERT_WEBHOOK=web.address)
         assert result.exit_code == 1
         assert "more than 36 hours ago" in result.stderr
         assert result.stdout == ""
     assert len(web.texts) == 1
-    result = run(home, "status", "--alert", FAULTLINE_FRESHNESS_HOURS="48", FAULTLINE_ALERT_WEBHOOK=web.address)
+    result = faultline(home, "status", "--alert", FAULTLINE_FRESHNESS_HOURS="48", FAULTLINE_ALERT_WEBHOOK=web.address)
     assert (result.exit_code, result.output) == (0, "")
 
 
 def test_a_refresh_whose_home_is_not_there_is_told_and_makes_no_folder(tmp_path, web):
     home = events.Home.at(tmp_path / "not mounted")
     for times in (1, 2):
-        result = run(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
+        result = faultline(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
         assert result.exit_code == 1
         assert len(web.texts) == times
     assert "the refresh failed" in web.texts[0]
     assert not home.root.exists()
     web.status = 500
-    result = run(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
+    result = faultline(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
     assert "alert not delivered by webhook: 127.0.0.1 answered 500" in result.stderr
     assert result.exit_code == 1
 
@@ -50,17 +44,17 @@ def test_a_refresh_whose_home_is_not_there_is_told_and_makes_no_folder(tmp_path,
 def test_the_test_tries_every_channel_and_says_which_does_not_work(home, web, tmp_path):
     words, kept = keeping_program(tmp_path)
     both = {"FAULTLINE_ALERT_WEBHOOK": web.address, "FAULTLINE_ALERT_COMMAND": f"{words[0]} '{words[1]}' 0"}
-    result = run(home, "alerts", "--test", **both)
+    result = faultline(home, "alerts", "--test", **both)
     assert (result.exit_code, result.stdout) == (0, "webhook: sent\ncommand: sent\n")
     assert "this is a test" in web.texts[0].lower()
     assert json.loads(kept.read_text())["kind"] == "test"
     web.status = 403
-    result = run(home, "alerts", "--test", "--json", **both)
+    result = faultline(home, "alerts", "--test", "--json", **both)
     assert result.exit_code == 1
     assert json.loads(result.stdout) == [
         {"channel": "webhook", "problem": "127.0.0.1 answered 403"}, {"channel": "command", "problem": None},
     ]  # fmt: skip
-    assert run(home, "alerts", "--test").exit_code == 1
+    assert faultline(home, "alerts", "--test").exit_code == 1
 
 
 def test_the_test_tries_the_channels_of_clusters_whose_logs_lie_elsewhere(home, tmp_path):
@@ -68,13 +62,13 @@ def test_the_test_tries_the_channels_of_clusters_whose_logs_lie_elsewhere(home, 
     cluster = tmp_path / "logs" / "alpha"
     cluster.mkdir(parents=True)
     (cluster / "cluster.toml").write_text(f"[alerts]\ncommand = {json.dumps([*words, '0'])}\n")
-    assert run(home, "alerts", "--test", "--sources", str(tmp_path / "logs")).exit_code == 0
+    assert faultline(home, "alerts", "--test", "--sources", str(tmp_path / "logs")).exit_code == 0
     assert json.loads(kept.read_text())["cluster_id"] == "alpha"
 
 
 def test_alerts_lists_what_was_sent(settings, home, web):
     tell_of_publication(settings, [].append)
-    result = run(home, "alerts", FAULTLINE_ALERT_WEBHOOK=web.address)
+    result = faultline(home, "alerts", FAULTLINE_ALERT_WEBHOOK=web.address)
     assert result.stdout.startswith("channels   webhook\n")
     assert "webhook: delivered  lemon alpha node001" in result.stdout
     assert "hunter2" not in result.stdout
