@@ -41,10 +41,7 @@ def test_without_any_control_chance_is_unknown(rows):
     row = chance_of(rows, "quiet")
     assert row["attributed_ratio"] == pytest.approx(0.2)
     assert [row[name] for name in ("chance_ratio", "corrected_ratio", "credible_ratio")] == [None, None, None]
-    assert (row["method"], row["note"]) == (
-        "no_control",
-        "no attempt of these sizes COMPLETED: chance is unknown",
-    )
+    assert (row["method"], row["note"]) == ("no_control", "no attempt of these sizes COMPLETED: chance is unknown")
 
 
 def test_windows_count_failed_attempts_of_all_causes_once(rows):

@@ -201,7 +201,7 @@ def test_probabilities_of_one_attempt_add_up_to_one_at_most():
 
 
 def test_the_same_logs_give_the_same_numbers():
-    first, other = planted(2)[0], planted(2)[0]
+    first, other = planted(2)[0], planted.__wrapped__(2)[0]
     assert (first.probability == other.probability).all()
     assert (first.draws == other.draws).all()
 
@@ -270,8 +270,8 @@ def test_a_job_of_half_a_second_does_not_explain_itself(monkeypatch):
     assert judged(rows, [10_000.0, 10_000.0], seconds=0.5) == pytest.approx(found, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_probabilities_converge(monkeypatch, seed):
     found = planted(seed, 4000, 20, 0.03)[0]
     monkeypatch.setattr(attribution, "_MAX_STEPS", attribution._MAX_STEPS + 1)
-    assert planted(seed, 4000, 20, 0.03)[0].draws == pytest.approx(found.draws, abs=1e-6)
+    assert planted.__wrapped__(seed, 4000, 20, 0.03)[0].draws == pytest.approx(found.draws, abs=1e-6)

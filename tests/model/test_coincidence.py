@@ -76,11 +76,7 @@ def test_less_than_chance_is_corrected_to_nothing():
 
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
-    [
-        (([1], [2], [3], [2]), "hits"),
-        (([1, 1], [2], [1], [2]), "one length"),
-        (([1], [2], [1], [2], 1.0), "level"),
-    ],
+    [(([1], [2], [3], [2]), "hits"), (([1, 1], [2], [1], [2]), "one length"), (([1], [2], [1], [2], 1.0), "level")],
 )
 def test_impossible_inputs_are_refused(arguments, wrong):
     with pytest.raises(ValueError, match=wrong):

@@ -59,7 +59,7 @@ def test_sums_of_probabilities_are_scored_between_whole_counts():
 
 @pytest.mark.parametrize(("cv", "per_incident"), [(0.0, 1.0), (0.3, 1.0), (0.3, 1.5)])
 def test_forecasts_hold_the_next_month_and_beat_the_naive_one(cv, per_incident):
-    rng, held, gain, rounds = np.random.default_rng(51), 0, 0.0, 400
+    rng, held, gain, rounds = np.random.default_rng(51), 0, 0.0, 250
     for _ in range(rounds):
         rates = rng.gamma(1 / cv**2, cv**2, 7) if cv else np.ones(7)
         incidents = [rng.geometric(1 / per_incident, rng.poisson(30 * rate)) for rate in rates]

@@ -8,12 +8,7 @@ from assets.model.ettr import expected_ettr_exact
 from assets.model.ettr_simulation import simulate_runs
 from assets.model.failure_rate import garwood_interval
 from assets.model.run_outlook import run_outlook
-from assets.model.run_plan import (
-    assumed_rate,
-    plan_checkpoints,
-    predict_interruptions,
-    probability_uninterrupted,
-)
+from assets.model.run_plan import assumed_rate, plan_checkpoints, predict_interruptions, probability_uninterrupted
 
 FIVE = {"restart_minutes": 5.0, "write_minutes": 5.0}
 
@@ -100,8 +95,8 @@ def test_a_run_of_countless_failures_is_followed_for_a_part_only():
 
 
 def test_a_run_falls_between_its_limits_as_often_as_they_promise():
-    """True rate, count over the past, outlook, then the run itself at the true rate: 1,500 times."""
-    source, inside, trials = np.random.default_rng(20), 0, 1500
+    """True rate, count over the past, outlook, then the run itself at the true rate: 1,000 times."""
+    source, inside, trials = np.random.default_rng(20), 0, 1000
     for _ in range(trials):
         counted = garwood_interval(source.poisson(20), 20 / 0.0065)
         if not counted.value > 0:

@@ -194,9 +194,7 @@ def test_a_part_of_a_stage_can_be_judged(warehouse):
     tables = [("marts", "fct_attempts"), ("marts", "fct_failures")]
     selection = dg.AssetSelection.assets(attempts) | dg.AssetSelection.checks_for_assets(attempts)
     result = dg.materialize(
-        [attempts, failures, checks_of("marts_checks", tables)],
-        resources={"warehouse": warehouse},
-        selection=selection,
+        [attempts, failures, checks_of("marts_checks", tables)], resources={"warehouse": warehouse}, selection=selection
     )
     assert [evaluation.check_name for evaluation in result.get_asset_check_evaluations()] == [
         "marts_fct_attempts_expectations"

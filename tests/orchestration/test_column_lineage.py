@@ -52,10 +52,7 @@ def statements(tmp_path: Path) -> Statements:
 def test_columns_are_followed_through_stars_common_expressions_and_two_databases(statements):
     found = [statements.lineage(f"{model['schema']}.{model['name']}") for model in MODELS]
     assert found[:3] == [
-        [
-            ("staging.stg_nodes", "gpus", "raw.nodes", "gpus"),
-            ("staging.stg_nodes", "node_id", "raw.nodes", "node_id"),
-        ],
+        [("staging.stg_nodes", "gpus", "raw.nodes", "gpus"), ("staging.stg_nodes", "node_id", "raw.nodes", "node_id")],
         [],
         [],
     ]

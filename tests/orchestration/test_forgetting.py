@@ -137,10 +137,7 @@ def test_an_older_version_is_forgotten_while_the_file_is_there(pattern, home, fo
     ("arguments", "said"),
     [
         (["z"], "nothing was read of a cluster 'z'; `faultline status` names the clusters"),
-        (
-            ["a", "sacct/2022-*"],
-            "no file that was read of a is named sacct/2022-*; ops.files lists them",
-        ),
+        (["a", "sacct/2022-*"], "no file that was read of a is named sacct/2022-*; ops.files lists them"),
         (["a", "sacct/2024-01.txt"], "a/sacct/2024-01.txt is in the sources folder and would be read again; take it"),
         (["b"], "all files that were read of b are in the sources folder; take out first what is to be forgotten"),
     ],

@@ -6,14 +6,7 @@ import pytest
 
 from orchestration.doctor.doctor import settings_findings
 from orchestration.home import Home
-from orchestration.instance import (
-    SETTINGS,
-    SHIPPED,
-    UnreadableSettings,
-    open_storage,
-    prepare_storage,
-    settings_file,
-)
+from orchestration.instance import SETTINGS, SHIPPED, UnreadableSettings, open_storage, prepare_storage, settings_file
 
 OF_0_1_0 = """\
 telemetry:

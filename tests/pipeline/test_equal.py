@@ -136,12 +136,7 @@ def _damage(sources: Path, saved: Path) -> Callable[[], None]:
     [("FAULTLINE_THREADS", "1"), ("FAULTLINE_THREADS", "4"), ("FAULTLINE_MEMORY", "1GB"), ("FAULTLINE_MEMORY", "8GB")],
 )
 def test_threads_and_memory_change_no_row(
-    name: str,
-    value: str,
-    logs: Path,
-    at_once: dict[str, list[tuple]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, value: str, logs: Path, at_once: dict[str, list[tuple]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
     compare(refreshed(logs, tmp_path), at_once)

@@ -15,13 +15,7 @@ from orchestration.alert_settings import AlertSettings
 from orchestration.alerts import sending
 from orchestration.alerts.channels import Message
 from orchestration.alerts.ledger import Event, Ledger, copy_alerts
-from orchestration.alerts.sending import (
-    all_channels,
-    send_test,
-    tell_if_stale,
-    tell_of_failure,
-    tell_of_publication,
-)
+from orchestration.alerts.sending import all_channels, send_test, tell_if_stale, tell_of_failure, tell_of_publication
 from orchestration.doctor.doctor import alert_findings
 from orchestration.environment import HomeSettings
 from tests.orchestration.alerts.homes import END, cluster_file, write
@@ -241,10 +235,7 @@ def test_only_the_kinds_of_the_setting_are_told(settings, web):
 
 def test_a_clusters_own_channels_get_its_events_and_no_others(home, web, tmp_path, said):
     words, kept = keeping_program(tmp_path)
-    cluster_file(
-        home,
-        f"[alerts]\non = ['lemon']\nwebhook = '{web.address}'\ncommand = {json.dumps([*words, '0'])}\n",
-    )
+    cluster_file(home, f"[alerts]\non = ['lemon']\nwebhook = '{web.address}'\ncommand = {json.dumps([*words, '0'])}\n")
     settings = HomeSettings(home)
     tell(settings, said)
     tell_of_failure(settings, "disk full", "run-1", said.append)
