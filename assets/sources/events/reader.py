@@ -18,6 +18,7 @@ from assets.sources.settings import ClusterSettings
 from assets.sources.text import delimited, times
 from assets.sources.text.delimited import named_field
 from assets.sources.text.pseudonyms import KEPT, REASON, UID, USER
+from assets.sql import fill
 
 KIND = "events"
 TABLE = "node_events"
@@ -75,16 +76,6 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     )
 
 
-def _moment(text: str, zone: str, *, second_of_fold: bool = False) -> str:
-    """Return SQL for an epoch, offset or local time as UTC; NULL for a time that is not stated or not one."""
-    return (
-        f"case when regexp_matches({text}, '^\\d{{1,11}}$') "
-        f"then nullif(make_timestamp(try_cast({text} as bigint) * 1000000), timestamp '1970-01-01') "
-        f"when {times.has_offset(text)} and {times.is_dated(text)} then try_cast({text} as timestamptz)::timestamp "
-        f"else {times.utc(f'{text}_local', zone, second_of_fold=second_of_fold)} end"
-    )
-
-
 def _divide_step(cluster: ClusterSettings) -> Step:
     """Return the step that moves the rows of other clusters from `event_rows` to `event_rows_of_others`."""
 
@@ -105,78 +96,22 @@ def _divide_step(cluster: ClusterSettings) -> Step:
 
 
 def _typed(zone: str) -> str:
-    return f"""
-create or replace temp table event_rows as
-with named as (
-    select
-        file_id,
-        line_number,
-        fields,
-        len(names) as column_count,
-        field_count,
-        {named_field("cluster")} as cluster_name,
-        {named_field("nodename")} as node_name,
-        {named_field(*_STARTS)} as start_text,
-        {named_field(*_ENDS)} as end_text,
-        {named_field("state")} as state_text,
-        {named_field("reason")} as reason,
-        {named_field("user")} as user_text
-    from event_fields
-),
-parsed as (
-    select
-        *,
-        end_text is null
-            or lower(end_text) in ('unknown', 'none', '0', 'n/a')
-            or coalesce(try_cast(end_text as timestamp) = {times.epoch_zero_local(zone)}, false) as is_open,
-        case when {times.is_dated("start_text")}
-            then nullif(try_cast(start_text as timestamp), {times.epoch_zero_local(zone)}) end as start_text_local,
-        case when {times.is_dated("end_text")} then try_cast(end_text as timestamp) end as end_text_local
-    from named
-),
-placed as (
-    select
-        *,
-        {_moment("start_text", zone)} as started_at,
-        case when not is_open then {_moment("end_text", zone)} end as first_ended_at,
-        case when not is_open then {_moment("end_text", zone, second_of_fold=True)} end as last_ended_at
-    from parsed
-),
--- Of an hour that came twice the end may be the second pass: then the first lies before the start.
-timed as (
-    select
-        *,
-        case when first_ended_at < started_at then last_ended_at else first_ended_at end as ended_at
-    from placed
-)
-select
-    timed.file_id,
-    line_number,
-    cluster_name,
-    case when node_name is null then 'cluster' else 'node' end as event_kind,
-    node_name,
-    started_at,
-    ended_at,
-    nullif(upper(regexp_extract(state_text, '^([A-Za-z_+]+)', 1)), '') as state,
-    nullif(regexp_extract(state_text, '([*#~!%$@^-]+)$', 1), '') as state_flags,
-    reason,
-    nullif(regexp_extract(user_text, '^([^(]*)', 1), '') as reason_user,
-    try_cast(nullif(regexp_extract(user_text, '\\((\\d+)\\)$', 1), '') as bigint) as reason_uid,
-    case
-        when fields is null then 'field_count'
-        when started_at is null or (ended_at is null and not is_open) then 'bad_timestamp'
-        when ended_at < started_at then 'end_before_start'
-        when {times.is_implausible("started_at", "batch_files.modified_at")}
-            or {times.is_implausible("ended_at", "batch_files.modified_at")} then 'implausible_time'
-    end as problem,
-    case
-        when fields is null then field_count::varchar || ' fields, ' || coalesce(column_count, 0)::varchar || ' columns'
-        when started_at is null then 'start ' || coalesce(start_text, 'missing')
-        when ended_at is null and not is_open then 'end ' || end_text
-        else concat(start_text, ' to ', end_text)
-    end as problem_detail
-from timed
-inner join batch_files on batch_files.file_id = timed.file_id"""
+    names = {
+        "cluster_name": ("cluster",), "node_name": ("nodename",), "start_text": _STARTS, "end_text": _ENDS,
+        "state_text": ("state",), "reason": ("reason",), "user_text": ("user",),
+    }  # fmt: skip
+    return fill(
+        "sources/events/rows.sql",
+        fields=tuple((column, named_field(*known)) for column, known in names.items()),
+        epoch_zero=times.epoch_zero_local(zone),
+        has_start=times.is_dated("start_text"),
+        has_end=times.is_dated("end_text"),
+        started_at=times.stated("start_text", zone),
+        first_ended_at=times.stated("end_text", zone),
+        last_ended_at=times.stated("end_text", zone, second_of_fold=True),
+        is_start_implausible=times.is_implausible("started_at", "batch_files.modified_at"),
+        is_end_implausible=times.is_implausible("ended_at", "batch_files.modified_at"),
+    )
 
 
 LOADED = """

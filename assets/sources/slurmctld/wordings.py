@@ -7,8 +7,7 @@ is meant, and so its own id, is unknown.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _JOB = r"JobId=(?:(?P<{name}_array>\d+)_\*|\d+[_+]\d+(?:\((?P<{name}>\d+)\))?|(?P<{name}_shown>\d+))"
 _JOB_ID = _JOB.format(name="job")
@@ -19,14 +18,13 @@ _STATE = r"(?P<state>DRAIN[A-Z]*[$]|[A-Z_+*]+)"
 _BY = r"^(?:\w+: )?"
 
 
-@dataclass(frozen=True)
-class Wording:
-    """One message: the kind it states, words that stand in it, and the pattern that reads it."""
+class Wording(NamedTuple):
+    """One message: the kind it states, words that stand in it, the pattern that reads it, and the state it sets."""
 
     kind: str
     words: str
     pattern: str
-    state: str | None = None
+    state: str = ""
 
 
 # First match wins. A job's step that is killed on a failed node is a job that gives the node up and goes on.
@@ -112,60 +110,3 @@ WORDINGS = (
 
 RELEVANT = "|".join(dict.fromkeys(wording.words for wording in WORDINGS))
 """What every line worth reading contains."""
-
-
-def _extract(place: int, wording: Wording) -> str:
-    # DuckDB gives the names to the groups by their order. Outside its own lines a pattern would be tried in vain.
-    names = re.findall(r"\?P<(\w+)>", wording.pattern)
-    return f"case when wording = {place} then regexp_extract(message, '{wording.pattern}', {names}) end as w{place}"
-
-
-def _value(column: str) -> str:
-    """Return SQL for a column: the group of the wording that matched."""
-    branches = []
-    for place, wording in enumerate(WORDINGS):
-        if f"(?P<{column}>" in wording.pattern:
-            branches.append(f"when wording = {place} then nullif(w{place}.{column}, '')")
-        elif column == "state" and wording.state:
-            branches.append(f"when wording = {place} then '{wording.state}'")
-    return f"case {' '.join(branches)} end"
-
-
-def wording_place(message: str) -> str:
-    """Return SQL for the place of a message's wording in `WORDINGS`, NULL when it has none of them."""
-    # Words are found in a tenth of the time that a pattern needs to fail.
-    first = " ".join(
-        f"when contains({message}, '{wording.words}') and regexp_matches({message}, '{wording.pattern}') then {place}"
-        for place, wording in enumerate(WORDINGS)
-    )
-    return f"case {first} end"
-
-
-def events(table: str) -> str:
-    """Return the query that reads the messages of a table.
-
-    Its columns are file_id, line_number, logged_at, has_no_year, message and wording.
-    """
-    kinds = " ".join(f"when wording = {place} then '{wording.kind}'" for place, wording in enumerate(WORDINGS))
-    mode = _value("mode")
-    return f"""
-with matched as (
-    select *, {", ".join(_extract(place, wording) for place, wording in enumerate(WORDINGS))}
-    from {table}
-    where wording is not null
-)
-select
-    file_id,
-    line_number,
-    logged_at,
-    has_no_year,
-    case {kinds} end as kind,
-    try_cast(coalesce({_value("job")}, {_value("job_shown")}) as bigint) as job_id_raw,
-    try_cast(coalesce({_value("instigator")}, {_value("instigator_shown")}) as bigint) as instigator_job_id_raw,
-    try_cast({_value("instigator_array")} as bigint) as instigator_array_job_id,
-    case when {mode} in ('cancelled', 'canceled') then 'killed' else {mode} end as preempt_mode,
-    rtrim({_value("nodes")}, ',.') as node_list,
-    rtrim({_value("state")}, '*') as state,
-    {_value("reason")} as reason,
-    message
-from matched"""

@@ -1,4 +1,4 @@
-r"""A site's own rules for lines of the kernel and the controller, as SQL: which lines to look at, and which rule fits.
+r"""A site's own rules for lines of the kernel and the controller: which lines to look at.
 
 A rule's pattern is for the message. The lines that are looked at are found before time, host and tag are cut off, so
 the anchors of a pattern are left out there.
@@ -8,24 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assets.sql import literal
-
 
 def scanning_pattern(patterns: Sequence[str]) -> str:
     """Return a pattern of every line with a message that one of the patterns fits, and of some others; else nothing."""
     anywhere = "|".join(f"(?:{without_anchors(pattern)})" for pattern in patterns)
     return f"(?i){anywhere}" if patterns else ""
-
-
-def first_pattern(message: str, patterns: Sequence[str]) -> str:
-    """Write SQL for the first of the patterns that fits a message, NULL when none does."""
-    if not patterns:
-        return "null::varchar"
-    branches = " ".join(
-        f"when regexp_matches(lower(trim({message})), {literal(f'(?i){pattern}')}) then {literal(pattern)}"
-        for pattern in patterns
-    )
-    return f"case {branches} end"
 
 
 def without_anchors(pattern: str) -> str:

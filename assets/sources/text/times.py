@@ -170,6 +170,26 @@ def is_dated(text: str) -> str:
     return f"({text} >= '19' and {text} < '22')"
 
 
+def stated(text: str, zone: str, *, second_of_fold: bool = False) -> str:
+    """Return SQL for an epoch, a time with an offset or a local time as UTC; NULL for one that is not stated.
+
+    Parameters
+    ----------
+    text
+        A column; `{text}_local` beside it has the local time.
+    zone
+        IANA name.
+    second_of_fold
+        Read doubled wall-clock times as the second pass.
+    """
+    return (
+        f"case when regexp_matches({text}, '^\\d{{1,11}}$') "
+        f"then nullif(make_timestamp(try_cast({text} as bigint) * 1000000), timestamp '1970-01-01') "
+        f"when {has_offset(text)} and {is_dated(text)} then try_cast({text} as timestamptz)::timestamp "
+        f"else {utc(f'{text}_local', zone, second_of_fold=second_of_fold)} end"
+    )
+
+
 def parsed(text: str) -> str:
     """Return SQL that parses ISO text, with or without offset, into UTC or naive local time; else NULL."""
     return (
