@@ -120,6 +120,43 @@ def test_a_new_column_of_sacct_touches_three_files(tmp_path):
     assert re.fullmatch(r"group-[0-9a-f]{12}", hashed[3])
 
 
+READ_KERNEL = """
+import json, sys
+from pathlib import Path
+import duckdb
+from assets.sources.formats import READERS
+from tests.sources.folders import load
+
+code, folder, home = map(Path, sys.argv[1:4])
+with duckdb.connect(home, config={"threads": 1}) as con:
+    con.execute("set timezone = 'UTC'")
+    load(folder, con, readers=READERS)
+    query = "select node_name, kind, failure_category from raw.kernel_messages join read_csv(?) using (kind, rule)"
+    events = con.execute(query, [str(code / "dbt_project/seeds/kernel_rules.csv")]).fetchall()
+    print(json.dumps([events, con.execute("select shape from raw.unknown_lines").fetchall()]))
+"""
+
+
+def test_a_new_kind_of_kernel_fault_is_one_line(tmp_path):
+    heading = "A new kind of kernel fault"
+    line = "2024-05-01T10:00:00.000000+00:00 gpu001 kernel: libceph: mon0 (1)10.0.0.4:6789 session lost, hunting"
+    folder = make(
+        tmp_path / "sources",
+        {"c1/sacct/a.psv": export([{"NodeList": "gpu001", "NNodes": "1"}]), "c1/kernel/kern.log": f"{line}\n"},
+    )
+    home = tmp_path / "home.duckdb"
+    with duckdb.connect(home, config={"threads": 1}) as con:
+        con.execute("set timezone = 'UTC'")
+        create_raw_and_ops(con)
+    events, unknown = answer_of(PROJECT, READ_KERNEL, PROJECT, folder, home)
+    assert (events, len(unknown)) == ([], 1)
+
+    ((_, change),) = changes_of(heading)
+    assert change.count("\n+") == 1
+    code = changed_copy(tmp_path / "code", heading)
+    assert answer_of(code, READ_KERNEL, code, folder, home) == [[["gpu001", "ceph_lost", "filesystem_mount"]], []]
+
+
 READ_FORM = """
 import json, sys
 from pathlib import Path
