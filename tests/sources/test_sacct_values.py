@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from assets.sources.sacct.columns import TEXTS
-from assets.sources.sacct.fields import exclusion_text
+from assets.sources.sacct.distinct_values import exclusion_text
 from assets.sources.sacct.values import (
     LARGEST_ID,
     STATES,

@@ -7,7 +7,7 @@ import pytest
 from assets.sources.formats import READERS
 from assets.sources.intake import batch_lines, file_batches
 from assets.sources.intake.read.side_by_side import jobs_at_once, run_side_by_side
-from assets.sources.sacct import lookups
+from assets.sources.sacct import distinct_values
 from assets.warehouse import create_raw_and_ops
 from tests.patience import PATIENCE_SECONDS
 from tests.sources.folders import CAPTURE, export, load, load_results, make
@@ -205,18 +205,18 @@ def test_a_batch_that_lacks_memory_beside_others_is_read_alone(tmp_path, monkeyp
 def test_node_lists_that_two_batches_keep_at_once_are_kept_once(tmp_path, monkeypatch):
     """Both expand the list before either has committed: neither can see what the other keeps."""
     together = threading.Barrier(2, timeout=PATIENCE_SECONDS)
-    original = lookups._read_exclusions
+    original = distinct_values._read_exclusions
 
     def meet_first(con, cluster):
         together.wait()
         original(con, cluster)
 
     monkeypatch.setattr(batch_lines, "MAX_BATCH_FILES", 1)
-    monkeypatch.setattr(lookups, "_read_exclusions", meet_first)
+    monkeypatch.setattr(distinct_values, "_read_exclusions", meet_first)
     folder = make(tmp_path, {"c1/sacct/a.txt": accounting(range(9)), "c1/sacct/b.txt": accounting(range(20, 29))})
     con = load(folder, warehouse(2))
     assert con.execute("select node_list, count(*) from raw.node_lists group by all").fetchall() == [("node001", 1)]
-    monkeypatch.setattr(lookups, "_read_exclusions", original)
+    monkeypatch.setattr(distinct_values, "_read_exclusions", original)
     make(folder, {"c1/sacct/c.txt": accounting(range(40, 49))})
     load(folder, con)
     assert con.execute("select count(*) from raw.sacct").fetchone() == (27,)

@@ -107,10 +107,8 @@ _FREE_BUT_NOT_READ = (
 )
 FREE_TEXT = frozenset({*_FREE_BUT_NOT_READ, *(column.field for column in COLUMNS if column.is_free_text)})
 """Columns in which a delimiter may be part of the value."""
-TEXTS = {field: f"text_{field}" for field in FIELDS}
+TEXTS = {field: f"text_{field.lower()}" for field in FIELDS}
 """The SQL names of what was printed, NULL when empty or not exported."""
-
-
 PRIVACY = {
     **dict.fromkeys(
         (
@@ -126,15 +124,7 @@ PRIVACY = {
     **{column.fills[0]: column.holds for column in COLUMNS if column.parser in {"text", "text_or_none"}},
 }  # fmt: skip
 
-
-def plain_columns() -> str:
-    """Return SQL for the columns of raw.sacct that are made of one printed text alone.
-
-    >>> "try_cast(text_Restarts as integer) as restart_count" in plain_columns()
-    True
-    """
-    return ", ".join(
-        f"{PLAIN[column.parser].format(TEXTS[column.field])} as {column.fills[0]}"
-        for column in COLUMNS
-        if column.parser in PLAIN
-    )
+PLAIN_COLUMNS = tuple(
+    (PLAIN[column.parser].format(TEXTS[column.field]), column.fills[0]) for column in COLUMNS if column.parser in PLAIN
+)
+"""SQL of the columns of raw.sacct that are made of one printed text alone, and their names."""

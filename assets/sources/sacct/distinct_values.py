@@ -1,12 +1,39 @@
-"""Collect the distinct values of accounting records in one pass: one row of lists."""
+"""Distinct values of accounting records: collected in one pass, read once each in Python, joined back in SQL.
+
+They are far fewer than rows. `sacct_values` holds them: one row of lists.
+"""
 
 from __future__ import annotations
 
-from assets.sources.sacct.columns import TEXTS
-from assets.sources.sacct.fields import exclusion_text
-from assets.sources.sacct.moments import MOMENTS
-from assets.sources.temp_tables import TempTable
+from collections.abc import Collection
+from functools import cache, lru_cache, partial
+from typing import Any
 
+import duckdb
+import pyarrow as pa
+
+from assets.sources.intake.account.node_names import basic_name
+from assets.sources.reader import Step
+from assets.sources.sacct.columns import TEXTS
+from assets.sources.sacct.values import (
+    OPEN_STATES,
+    ValueProblem,
+    read_duration,
+    read_exclusions,
+    read_memory,
+    read_state,
+    read_tres,
+)
+from assets.sources.settings import ClusterSettings
+from assets.sources.temp_tables import TempTable
+from assets.sources.text import times
+from assets.sources.text.nodelists import EXPANSION, LARGE, NodeListError, Printed, expand, expansions
+from assets.sql import fill, literal
+
+MOMENTS = ("Submit", "Eligible", "Start", "End")
+
+MAX_EXCLUDED = 5_000_000
+"""Names in the exclusions of a batch; what is excluded beyond them is not known."""
 _TEXTS = {
     "states": ("State", "true"),
     "allocated": ("AllocTRES", "true"),
@@ -20,8 +47,8 @@ _TEXTS = {
     "failed_nodes": ("FailedNode", "true"),
 }
 """Lists of distinct texts: of which field, in which records."""
-SEEN_IN_FILES = TempTable(
-    "sacct_seen_in_files",
+FILE_VALUES = TempTable(
+    "sacct_file_values",
     {
         **{name: "varchar[]" for name in _TEXTS},
         "exclusions": "varchar[]",
@@ -29,10 +56,39 @@ SEEN_IN_FILES = TempTable(
         **{f"beginnings_{name}": "varchar[]" for name in MOMENTS},
     },
 )
+STATES = TempTable(
+    "sacct_states",
+    {
+        "text": "varchar",
+        "state": "varchar",
+        "is_open": "boolean",
+        "cancelled_by_uid": "bigint",
+        "was_cut": "boolean",
+        "problem": "varchar",
+    },
+)
+TRES = TempTable(
+    "sacct_tres",
+    {
+        "text": "varchar",
+        "gpu_count": "integer",
+        "gpu_count_source": "varchar",
+        "gpu_type": "varchar",
+        "cpu_count": "integer",
+        "problem": "varchar",
+        "detail": "varchar",
+    },
+)
+DURATIONS = TempTable("sacct_durations", {"text": "varchar", "seconds": "bigint"})
+MEMORY = TempTable("sacct_memory", {"text": "varchar", "mib": "double", "per": "varchar"})
+EXCLUSIONS = TempTable("sacct_exclusions", {"text": "varchar", "node_ids": "varchar[]"})
+LOOKUPS = ("suspended", "elapsed", "time_limits", "memory", "failed_nodes", "exclusions")
+"""Lists that are often empty: many exports lack these fields, or leave them empty."""
+EXPANDED = TempTable("expanded_node_lists", {**EXPANSION, "node_ids": "varchar[]"})
 
 
-def seen_in(texts: str, *more: str) -> str:
-    """Return the query of the one row.
+def collect_values(texts: str, *more: str) -> str:
+    """Return the query of the one row of lists.
 
     Beside the lists of texts: exclusions, how local times begin, which is their year and what follows it, and the names
     of clusters in each file, NULL where a record has none.
@@ -54,3 +110,161 @@ def seen_in(texts: str, *more: str) -> str:
         for name, (text, condition) in lists.items()
     ]
     return f"select {', '.join([*columns, *more])} from {texts}"
+
+
+_PLAIN_OPTIONS = r"^[\w./-]+( --[a-z-]+=[\w.,:/=%+@-]*)*? (-x|--exclude)"
+_FIRST_EXCLUSION = r"^( (?:-x[= ]?|--exclude[= ])[\w.,\[\]-]+)(?: [!#-&(-\[\]-~]*)*$"
+"""The first exclusion of several words, none of which is quoted."""
+
+
+def exclusion_text() -> str:
+    """Return SQL for what a submit line says about exclusions, NULL when nothing; far fewer are distinct than lines.
+
+    Long options with their value (`--name=value`) in front of the first exclusion cannot change what is excluded, nor
+    can what stands behind the last one.
+    """
+    text = TEXTS["SubmitLine"]
+    first = f"least(nullif(instr({text}, ' -x'), 0), nullif(instr({text}, ' --exclude'), 0))"
+    only = f"regexp_extract(substr({text}, {first}), {literal(_FIRST_EXCLUSION)}, 1)"
+    behind = f"substr({text}, {first} + length({only}))"
+    return f"""case when {_excludes(text)} then
+        case when regexp_matches({text}, {literal(_PLAIN_OPTIONS)})
+            then '-' || if({_excludes(behind)}, substr({text}, {first}), {only}) else {text} end
+    end"""
+
+
+def _excludes(text: str) -> str:
+    return f"(contains({text}, ' -x') or contains({text}, ' --exclude'))"
+
+
+def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
+    parts = con.execute(f"select {', '.join(names)} from sacct_values").fetchall()
+    return list(dict.fromkeys(value for lists in parts for values in lists for value in values))
+
+
+def beginnings(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return how all local times begin: the five characters of a year and what follows it."""
+    return _distinct(con, *(f"beginnings_{n}" for n in MOMENTS))
+
+
+def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
+    """Return the first and last year of all local times, or more: it keeps the SQL of time zones short."""
+    printed = [beginning[:4] for beginning in beginnings(con)]
+    printed += [year for (year,) in con.execute("select distinct year(day)::varchar from sacct_dates").fetchall()]
+    years = [int(year) for year in printed if year.isascii() and year.isdigit()]
+    years = [year for year in years if times.FIRST_YEAR <= year <= times.LAST_YEAR]
+    return (min(years), max(years)) if years else times.EVER
+
+
+def filled_lists(con: duckdb.DuckDBPyConnection) -> Collection[str]:
+    """Return which of the `LOOKUPS` hold anything."""
+    counts = ", ".join(f"sum(len({name}))" for name in LOOKUPS)
+    ((*lengths,),) = con.execute(f"select {counts} from sacct_values").fetchall()
+    return {name for name, length in zip(LOOKUPS, lengths, strict=True) if length}
+
+
+def lookup_step(cluster: ClusterSettings) -> Step:
+    """Return the step that makes the lookup tables of `sacct_values`, and keeps new node lists in `raw.node_lists`."""
+
+    def look_up(con: duckdb.DuckDBPyConnection) -> None:
+        STATES.fill(con, [_state_row(text) for text in _distinct(con, "states")])
+        accelerators = cluster.settings.accelerators.gres
+        TRES.fill(con, [_tres_row(text, accelerators) for text in _distinct(con, "allocated", "requested")])
+        durations = _distinct(con, "suspended", "elapsed", "time_limits")
+        DURATIONS.fill(con, [(text, read_duration(text)) for text in durations])
+        memory = [(text, read_memory(text)) for text in _distinct(con, "memory")]
+        MEMORY.fill(con, [(text, asked.mib, asked.per) for text, asked in memory])
+        _expand_node_lists(con, cluster)
+        _read_exclusions(con, cluster)
+
+    return look_up
+
+
+def _state_row(text: str) -> tuple[Any, ...]:
+    try:
+        state = read_state(text)
+    except ValueProblem as problem:
+        return text, None, None, None, False, problem.reason
+    return text, state.name, state.name in OPEN_STATES, state.cancelled_by_uid, state.was_cut, None
+
+
+def _tres_row(text: str, accelerators: Collection[str]) -> tuple[Any, ...]:
+    try:
+        tres = read_tres(text, accelerators)
+    except ValueProblem as problem:
+        return text, None, "none", None, None, problem.reason, str(problem)
+    return text, tres.gpu_count, tres.gpu_count_source, tres.gpu_type, tres.cpu_count, None, None
+
+
+def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
+    """Make `sacct_node_lists`, and keep the new lists in `raw.node_lists`, so that later batches need not expand them.
+
+    A batch that is read at the same time may keep the same lists; settling leaves one of each.
+    """
+    con.execute(
+        "create or replace temp table sacct_printed_lists as "
+        "select distinct unnest(node_lists || failed_nodes) as node_list from sacct_values"
+    )
+    con.execute(
+        """
+        create or replace temp table sacct_node_lists as
+        select distinct on (node_list)
+            node_list, node_names, node_ids, null::varchar as problem, null::varchar as problem_detail
+        from raw.node_lists
+        where cluster_id = ? and node_list in (select node_list from sacct_printed_lists) and len(node_names) <= ?
+        """,
+        [cluster.cluster_id, LARGE],
+    )
+    new = con.execute("from sacct_printed_lists anti join sacct_node_lists using (node_list)").fetchall()
+    for expanded in expansions([node_list for (node_list,) in new], partial(_count_prints, con)):
+        ids = _node_ids(expanded["node_names"].combine_chunks(), cluster)
+        EXPANDED.create(con)
+        EXPANDED.insert(con, expanded.append_column("node_ids", ids))
+        con.execute("insert into sacct_node_lists by name select * from expanded_node_lists")
+        con.execute(
+            """
+            insert into raw.node_lists by name
+            select $cluster_id as cluster_id, node_list, node_names, node_ids
+            from expanded_node_lists as expanded
+            where len(node_names) > 0 and (len(node_names) <= $large or not exists (
+                from raw.node_lists as kept
+                where kept.cluster_id = $cluster_id and kept.node_list = expanded.node_list
+            ))
+            """,
+            {"cluster_id": cluster.cluster_id, "large": LARGE},
+        )
+
+
+def _count_prints(con: duckdb.DuckDBPyConnection, large: list[str]) -> dict[str, Printed]:
+    """Say of large lists how many records print them, and how many nodes these say they have."""
+    con.execute("set variable sacct_large_lists = ?", [large])
+    rows = con.execute(fill("sources/sacct/prints_of_node_lists.sql")).fetchall()
+    return {text: Printed(print_count, stated_count) for text, print_count, stated_count in rows}
+
+
+def _node_ids(lists: pa.ListArray, cluster: ClusterSettings) -> pa.ListArray:
+    """Return the ids of the nodes in lists of names; each name is looked at once, however many lists it is in."""
+    names = lists.values.dictionary_encode()
+    ids = [basic_name(name, cluster.settings.nodes) for name in names.dictionary.to_pylist()]
+    return pa.ListArray.from_arrays(lists.offsets, pa.array(ids, pa.string()).take(names.indices), mask=lists.is_null())
+
+
+def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
+    read = [(text, read_exclusions(text)) for text in _distinct(con, "exclusions")]
+    node_id = cache(partial(basic_name, rules=cluster.settings.nodes))
+    rows, left = [], MAX_EXCLUDED
+    for text, found in sorted(read):
+        excluded = list(dict.fromkeys(node_id(name) for node_list in found for name in _excluded_names(node_list)))
+        left -= len(excluded)
+        if excluded and len(excluded) <= LARGE and left >= 0:
+            rows.append((text, excluded))
+    EXCLUSIONS.fill(con, rows)
+
+
+@lru_cache(maxsize=1024)
+def _excluded_names(node_list: str) -> tuple[str, ...]:
+    """Return the nodes of an exclusion; none of one that names very many, as it says nothing about any of them."""
+    try:
+        return tuple(expand(node_list, LARGE))
+    except NodeListError:
+        return ()

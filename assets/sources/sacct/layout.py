@@ -1,4 +1,8 @@
-"""The header of an accounting export: which columns in which order, which delimiter, and which may be missing."""
+"""The header of an accounting export: which columns in which order, which delimiter, and which may be missing.
+
+Queries of records give their fields by their place, `c1` and so on, NULL when empty. The SQL here names them by the
+header: one text for each field that is read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.intake.read.clean_text import REPLACEMENT
-from assets.sources.sacct.columns import FIELDS, REQUIRED
+from assets.sources.sacct.columns import FIELDS, REQUIRED, TEXTS
 from assets.sources.settings import ClusterSettings
 
 DELIMITERS = {"|#": "pipe_hash", "|": "pipe", "\x1f": "unit_separator", ";": "semicolon", "\t": "tab", ",": "comma"}
@@ -86,3 +90,64 @@ def require_columns(layout: Layout, path: str) -> None:
     messages = [f"{', '.join(missing)} not among the columns"] if missing else []
     messages += [f"bytes that are no UTF-8 in {', '.join(spoiled)}"] if spoiled else []
     raise SourceError(path, f"missing_columns: {'; '.join(messages)}", GOOD_EXPORT)
+
+
+def places_of_list(layout: Layout) -> str:
+    """Return SQL for the fields by their places, out of the list `f`."""
+    return ", ".join(f"nullif(f[{place}], '') as c{place}" for place in range(1, len(layout.columns) + 1))
+
+
+def field_expression(layout: Layout, name: str) -> str:
+    """Return SQL for a column's text; NULL when it is empty or not exported."""
+    places = layout.places(name)
+    if not places:
+        return "null::varchar"
+    values = ", ".join(f"c{place}" for place in places)
+    return values if len(places) == 1 else f"coalesce({values})"
+
+
+def conflict_expression(layout: Layout) -> str:
+    """Return SQL that is true when a column printed twice says two things."""
+    tests = [
+        f"coalesce(c{first} <> c{second}, false)"
+        for name in FIELDS
+        for first, second in zip(layout.places(name), layout.places(name)[1:], strict=False)
+    ]
+    return " or ".join(tests) or "false"
+
+
+def outcome_expression(layout: Layout) -> str:
+    """Return SQL that names why a record is left out, a step or a pending placeholder; NULL for an attempt."""
+    job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
+    return f"""case
+        when (contains({job}, '[') or ends_with({job}, '_*')) and {field_expression(layout, "State")} = 'PENDING'
+            then 'pending_array'
+        when contains({job}, '.') then 'step'
+    end"""
+
+
+def texts_of(layout: Layout, source: str) -> str:
+    """Return a query of the fields by their names: what sacct printed, NULL when empty or not exported.
+
+    Parameters
+    ----------
+    layout
+        Columns in order.
+    source
+        A query giving file_id, line_number, has_bad_bytes and the fields by their places.
+    """
+    taken = ", ".join(f"{field_expression(layout, name)} as {TEXTS[name]}" for name in FIELDS)
+    return f"""
+        select
+            file_id, line_number, has_bad_bytes, {conflict_expression(layout)} as has_conflict,
+            {"NodeList" in layout.columns} as has_node_column, {outcome_expression(layout)} as left_out, {taken}
+        from ({source})
+    """
+
+
+def no_texts() -> str:
+    """Return a query of the same columns without a row."""
+    return texts_of(
+        Layout("", ()),
+        "select null::integer as file_id, null::bigint as line_number, false as has_bad_bytes where false",
+    )

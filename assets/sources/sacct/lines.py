@@ -11,13 +11,22 @@ from assets.sources.errors import SourceError
 from assets.sources.intake.read.clean_text import REPLACEMENT
 from assets.sources.other_forms import translations_of
 from assets.sources.reader import Step
-from assets.sources.sacct.fields import no_texts, outcome_expression, places_of_list, texts_of
-from assets.sources.sacct.layout import CONFIGURED, Layout, configured_layout, header_layout, missing_columns
+from assets.sources.sacct.layout import (
+    CONFIGURED,
+    Layout,
+    configured_layout,
+    header_layout,
+    missing_columns,
+    no_texts,
+    outcome_expression,
+    places_of_list,
+    texts_of,
+)
 from assets.sources.sacct.odd_lines import OddLine, above_header, assemble
 from assets.sources.sacct.record_lines import layout_without
 from assets.sources.settings import ClusterSettings
 from assets.sources.temp_tables import TempTable
-from assets.sql import literal
+from assets.sql import fill, literal
 
 MAX_LAYOUTS = 20
 """Different headers that are read in one file. Each costs a pass over all lines, and no real export has so many."""
@@ -148,29 +157,15 @@ def _fields(layout: Layout) -> str:
 def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layout: Layout) -> None:
     """Set aside the lines under one layout that are no attempts, or whose number of fields is another."""
     con.execute(
-        f"""
-        insert into sacct_aside
-        with judged as (
-            select
-                file_id, line_number,
-                case
-                    when line is null or f is null or field_count <> {len(layout.columns)} then 'odd'
-                    else {outcome_expression(layout)}
-                end as reason
-            from (
-                select file_id, line_number, line, f, len(f) as field_count, {places_of_list(layout)}
-                from (
-                    select file_id, line_number, line, {_fields(layout)} as f
-                    from {placed} where layout_id = {layout_id}
-                )
-            )
-        ),
-        -- A condition on the reason would be moved down to the lines, and split each of them once more per mention.
-        reasons as (
-            select file_id, line_number, unnest(case when reason is not null then [reason] end) as reason from judged
+        fill(
+            "sources/sacct/set_aside.sql",
+            table=placed,
+            layout_id=layout_id,
+            fields=_fields(layout),
+            places=places_of_list(layout),
+            outcome=outcome_expression(layout),
+            column_count=len(layout.columns),
         )
-        select *, {layout_id} from reasons anti join sacct_headers using (file_id, line_number)
-        """
     )
 
 
@@ -178,36 +173,22 @@ def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[L
     """Make the view `sacct_line_texts` of the attempts on their lines and of those in `sacct_repaired`."""
     queries = []
     for layout_id, layout in enumerate(layouts):
-        under = "true" if placed == "lines" else f"layout_id = {layout_id}"
-        source = f"""
-            select file_id, line_number, has_bad_bytes, {places_of_list(layout)}
-            from (
-                select file_id, line_number, {_fields(layout)} as f, contains(line, '{REPLACEMENT}') as has_bad_bytes
-                from {placed} anti join sacct_aside using (file_id, line_number) where {under}
-                union all
-                select file_id, line_number, f, contains(f::varchar, '{REPLACEMENT}') as has_bad_bytes
-                from sacct_repaired where layout_id = {layout_id}
-            )
-        """
+        source = fill(
+            "sources/sacct/fields_of_lines.sql",
+            table=placed,
+            under="true" if placed == "lines" else f"layout_id = {layout_id}",
+            layout_id=layout_id,
+            fields=_fields(layout),
+            places=places_of_list(layout),
+            replacement=REPLACEMENT,
+        )
         queries.append(texts_of(layout, source))
     con.execute(f"create or replace temp view sacct_line_texts as {' union all '.join(queries) or no_texts()}")
 
 
 def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout]) -> None:
     """Join and repair the odd lines: attempts go to `sacct_repaired`; what stays odd is decided in `sacct_odd`."""
-    # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
-    con.execute(
-        """
-        create or replace temp table sacct_odd_places as
-        select
-            odd.file_id, odd.line_number, odd.layout_id,
-            odd.line_number > 1 and before.file_id is null as follows_record
-        from sacct_aside as odd
-        left join (from sacct_aside where reason in ('odd', 'header')) as before
-            on before.file_id = odd.file_id and before.line_number = odd.line_number - 1
-        where odd.reason = 'odd'
-        """
-    )
+    con.execute(fill("sources/sacct/odd_places.sql"))
     rows = con.execute(
         """
         select file_id, line_number, lines.line, odd.layout_id, odd.follows_record
@@ -223,16 +204,9 @@ def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout
     repaired = [(o.file_id, o.line_number, o.layout_id, o.fields) for o in outcomes if o.fields is not None]
     REPAIRED.fill(con, repaired)
     for layout_id in {row[2] for row in repaired}:
+        outcome, places = outcome_expression(layouts[layout_id]), places_of_list(layouts[layout_id])
         con.execute(
-            f"""
-            update sacct_aside set reason = outcomes.outcome
-            from (
-                select file_id, line_number, layout_id, {outcome_expression(layouts[layout_id])} as outcome
-                from (select *, {places_of_list(layouts[layout_id])} from sacct_repaired)
-            ) as outcomes
-            where outcomes.file_id = sacct_aside.file_id and outcomes.line_number = sacct_aside.line_number
-                and outcomes.layout_id = {layout_id:d} and outcomes.outcome is not null
-            """
+            fill("sources/sacct/repaired_outcomes.sql", layout_id=int(layout_id), outcome=outcome, places=places)
         )
     con.execute(
         """

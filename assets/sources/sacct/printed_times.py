@@ -20,7 +20,7 @@ import duckdb
 
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.sacct.columns import TEXTS
-from assets.sources.sacct.moments import MOMENTS
+from assets.sources.sacct.distinct_values import MOMENTS
 from assets.sources.settings import ClusterSettings
 from assets.sources.temp_tables import TempTable
 from assets.sql import literal

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES
+from assets.sources.named_clusters import files_to_divide, names_another
 from assets.sources.reader import Batch, ReadingPlan, Step
-from assets.sources.sacct.clusters import see_step
-from assets.sources.sacct.columns import COLUMNS, PRIVACY
+from assets.sources.sacct.columns import COLUMNS, PRIVACY, TEXTS
 from assets.sources.sacct.detection import DIALECTS, detect
+from assets.sources.sacct.distinct_values import beginnings, collect_values, filled_lists, lookup_step, years_printed
 from assets.sources.sacct.lines import split_step
-from assets.sources.sacct.lookups import beginnings, looked_up, lookup_step, years_printed
 from assets.sources.sacct.printed_times import DATES, TEXTS_WITH_DATES, are_only_own, read_dates
 from assets.sources.sacct.typed_records import type_records
 from assets.sources.sacct.values import OPEN_STATES
@@ -27,6 +27,7 @@ from assets.sources.sacct.whole_files import take
 from assets.sources.settings import ClusterSettings
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
+from assets.sql import fill
 
 __all__ = [
     "COVERS", "DIALECTS", "KIND", "PRIVACY", "TABLE", "VERSION", "detect", "dispositions", "plan_reading", "take",
@@ -38,13 +39,13 @@ KIND = "sacct"
 TABLE = "sacct"
 VERSION = f"13.{hashlib.sha256(repr(COLUMNS).encode()).hexdigest()[:8]}"
 """A change of the columns that are read makes it another."""
-_SEEN_RUNNING_UNTIL = (
+_RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
 )
 COVERS = (
-    f"coalesce(min(ended_at), max({_SEEN_RUNNING_UNTIL}))",
-    f"max(greatest(submitted_at, started_at, ended_at, {_SEEN_RUNNING_UNTIL}))",
+    f"coalesce(min(ended_at), max({_RUNNING_UNTIL}))",
+    f"max(greatest(submitted_at, started_at, ended_at, {_RUNNING_UNTIL}))",
 )
 """An export does not show what had ended before its window began: the earliest end is the first moment it tells of."""
 
@@ -58,16 +59,12 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     return ReadingPlan(
         prepare=[
             split_step(batch.cluster),
-            see_step(batch.cluster),
+            _gather_step(batch.cluster),
             lookup_step(batch.cluster),
             _type_step(batch.cluster),
         ],
         loaded=f"select * exclude (problem, detail) from {_TYPED} where problem is null",
-        after_keeping=[
-            _remove_kept_texts,
-            _find_problems,
-            _WARN_ABOUT_FILES,
-        ],
+        after_keeping=[_remove_kept_texts, _find_problems, fill("sources/sacct/file_warnings.sql")],
         skipped="""
             select file_id, line_number, reason from sacct_aside where reason <> 'odd'
             union all
@@ -78,50 +75,40 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             union all
             select file_id, line_number, quarantined as reason, detail from sacct_odd where quarantined is not null
         """,
-        resume_points=_RESUME_POINTS,
+        resume_points=fill("sources/sacct/resume_points.sql"),
         warnings_of_rows=frozenset({"truncated_window"}),
     )
 
 
-# The last record on a line of its own: odd lines may be joined with those that follow. Of a job that runs and does not
-# say for how long, the modification of the file decides whether it is taken for lost. Of rows
-# that name several clusters, or of which some name none, all together tell which are read. So do all times of a file
-# in the form of a locale.
-_RESUME_POINTS = """
-with headers as (
-    select file_id, max(line_number) as lines_again
-    from (
-        select file_id, line_number from sacct_headers
-        union all
-        select file_id, line_number from sacct_aside_in_files where reason = 'header'
+def _gather_step(cluster: ClusterSettings) -> Step:
+    """Return the step that makes the view `sacct_texts` of the cluster's attempts, and `sacct_values`."""
+
+    def gather(con: duckdb.DuckDBPyConnection) -> None:
+        values = f"{collect_values('sacct_line_texts')} union all by name from sacct_file_values"
+        con.execute(f"create or replace temp table sacct_values as {values}")
+        named = con.execute("select unnest(clusters, recursive := true) from sacct_values").fetchall()
+        files = files_to_divide(con, cluster, named)
+        from_files = "from sacct_file_texts"
+        if files:
+            _set_other_clusters_aside(con, cluster, files)
+            from_files = f"{from_files} anti join sacct_aside_in_files using (file_id, line_number)"
+        con.execute(f"create or replace temp view sacct_texts as from sacct_line_texts union all {from_files}")
+        if files:
+            con.execute(f"create or replace temp table sacct_values as {collect_values('sacct_texts')}")
+
+    return gather
+
+
+def _set_other_clusters_aside(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings, files: list[int]) -> None:
+    con.execute(
+        f"""
+        create or replace temp table sacct_of_others as
+        select file_id, line_number from (from sacct_line_texts union all from sacct_file_texts)
+        where list_contains($files, file_id) and {names_another(TEXTS["Cluster"], cluster)}
+        """,
+        {"files": files},
     )
-    group by file_id having count(*) = 1 and max(line_number) <= 1
-),
-timed as (
-    select batch_files.file_id
-    from raw.sacct inner join batch_files
-        on batch_files.path = sacct.path and batch_files.cluster_id = sacct.cluster_id
-    where sacct.state = 'RUNNING' and sacct.elapsed_seconds is null
-),
-several as (
-    select file_id from (select unnest(clusters, recursive := true) from sacct_seen)
-    group by file_id having count(distinct coalesce(lower(name), '')) > 1
-    union all
-    select file_id from sacct_aside where reason = 'other_cluster'
-)
-select
-    kept.file_id,
-    max(kept.line_number) as line_number,
-    any_value(headers.lines_again) as lines_again,
-    null as not_before,
-    [] as left_out
-from loaded_lines as kept
-inner join headers on headers.file_id = kept.file_id
-anti join sacct_odd_places as odd on odd.file_id = kept.file_id and odd.line_number = kept.line_number
-anti join timed on timed.file_id = kept.file_id
-anti join several on several.file_id = kept.file_id
-anti join sacct_dates as dated on dated.file_id = kept.file_id
-group by kept.file_id"""
+    con.execute(fill("sources/sacct/other_clusters.sql"))
 
 
 def _type_step(cluster: ClusterSettings) -> Step:
@@ -134,7 +121,7 @@ def _type_step(cluster: ClusterSettings) -> Step:
             read_dates(con, cluster)
             texts = TEXTS_WITH_DATES
         years = years_printed(con) if times.offset_changes(zone) else times.EVER
-        typed = type_records(zone, years, looked_up(con), texts)
+        typed = type_records(zone, years, filled_lists(con), texts)
         con.execute("set variable sacct_typed = $typed", {"typed": typed})
 
     return type_all
@@ -142,17 +129,7 @@ def _type_step(cluster: ClusterSettings) -> Step:
 
 def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
     """Remove from `sacct_texts` the records that raw now holds. Mostly these are all, and no file is read again."""
-    ((is_any_lost,),) = con.execute(
-        """
-        select coalesce(sum(line_count), 0)
-            > (select count(*) from odd_lines) + (select count(*) from sacct_aside_in_files)
-            + (
-                select count(*) from loaded_lines
-                semi join taken_files using (file_id) anti join odd_lines using (file_id, line_number)
-            )
-        from taken_files
-        """
-    ).fetchall()
+    ((is_any_lost,),) = con.execute(fill("sources/sacct/is_any_lost.sql")).fetchall()
     con.execute("insert into sacct_aside (file_id, line_number) from loaded_lines")
     left = "from sacct_line_texts"
     if is_any_lost:
@@ -180,32 +157,6 @@ def _find_problems(con: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-_WARN_ABOUT_FILES = """
-    insert into file_warnings
-    with kept as (
-        select batch_files.file_id, sacct.*
-        from raw.sacct inner join batch_files
-            on batch_files.path = sacct.path and batch_files.cluster_id = sacct.cluster_id
-    ),
-    per_file as (
-        select
-            file_id,
-            min(started_at) as first_start
-        from kept group by file_id
-    ),
-    starts as (
-        select kept.file_id, count(distinct submitted_at) as submit_count
-        from kept inner join per_file
-            on per_file.file_id = kept.file_id and per_file.first_start = kept.started_at
-        where kept.submitted_at < kept.started_at and kept.elapsed_seconds > 0
-        group by kept.file_id
-    )
-    select file_id, 'truncated_window' from starts where submit_count >= 10
-    union all
-    select distinct file_id, unnest(warnings) from kept where len(warnings) > 0
-"""
-
-
 def dispositions() -> Sequence[Step]:
     """Return the steps that mark all but one of the records stating the same attempt.
 
@@ -216,45 +167,7 @@ def dispositions() -> Sequence[Step]:
     decided by place.
     """
     return [
-        f"""
-        create or replace temp table sacct_repeats as
-        with repeated as (
-            select cluster_id, job_id_raw, submitted_at from raw.sacct group by all having count(*) > 1
-        ),
-        members as (
-            select
-                sacct.rowid as row_id,
-                sacct.*,
-                count(*) over (partition by sacct.cluster_id, sacct.job_id_raw, sacct.submitted_at) as record_count,
-                count(sacct.db_index) over (
-                    partition by sacct.cluster_id, sacct.job_id_raw, sacct.submitted_at
-                ) as indexed_count
-            from raw.sacct as sacct inner join repeated using (cluster_id, job_id_raw, submitted_at)
-        )
-        select
-            row_id,
-            row_number() over (
-                partition by
-                    cluster_id, job_id_raw, submitted_at,
-                    case
-                        when record_count = indexed_count then db_index
-                        else (state = 'REQUEUED' and ended_at is not distinct from submitted_at)::bigint
-                    end
-                order by
-                    (state not in {tuple(sorted(OPEN_STATES))})::integer desc,
-                    ended_at desc nulls last,
-                    elapsed_seconds desc nulls last,
-                    list_position(['epoch', 'offset', 'local', 'ambiguous_dst'], time_quality),
-                    (gpu_count is not null)::integer desc,
-                    len(node_ids) desc,
-                    (submit_line is not null)::integer + (db_index is not null)::integer
-                        + (failed_node_id is not null)::integer desc,
-                    (state = 'REQUEUED')::integer desc,
-                    state, node_list nulls last, job_name nulls last, user_name nulls last, exit_code nulls last,
-                    path, line_number
-            ) as place
-        from members
-        """,
+        fill("sources/sacct/repeats.sql", open_states=tuple(sorted(OPEN_STATES))),
         """
         update raw.sacct set disposition = if(repeats.place = 1, 'loaded', 'duplicate')
         from sacct_repeats as repeats

@@ -21,9 +21,8 @@ from assets.sources.intake.read.clean_text import REPLACEMENT
 from assets.sources.intake.read.odd_lines import BlockOfLines, scan_lines
 from assets.sources.regular import open_regular
 from assets.sources.sacct.columns import TEXTS
-from assets.sources.sacct.distinct_values import SEEN_IN_FILES, seen_in
-from assets.sources.sacct.fields import field_expression, no_texts, texts_of
-from assets.sources.sacct.layout import Layout, header_layout
+from assets.sources.sacct.distinct_values import FILE_VALUES, collect_values
+from assets.sources.sacct.layout import Layout, field_expression, header_layout, no_texts, texts_of
 from assets.sources.temp_tables import TempTable
 from assets.sql import literal
 
@@ -102,7 +101,7 @@ def take(
 
     The view `sacct_file_texts` gives their attempts: reading a file again costs far less than keeping its texts.
     """
-    SEEN_IN_FILES.create(con)
+    FILE_VALUES.create(con)
     ASIDE_IN_FILES.create(con)
     con.execute(f"create or replace temp view sacct_file_texts as {no_texts()}")
     found_exports = [_look_at_readable(file_id, file, copies) for file_id, file in files.items()]
@@ -140,38 +139,38 @@ def _copy_without_odd_lines(copies: Copies, file_id: int) -> Path:
 
 
 def _see(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> dict[int, int]:
-    """Put what the exports say into `sacct_seen_now`, and count the records of each.
+    """Put what the exports say into `sacct_new_values`, and count the records of each.
 
     A line with other fields gives no record here, so a record for every line means that each gave one. A header among
     the records has no numbers where they have theirs.
     """
     con.execute(
         f"""
-        create or replace temp table sacct_seen_now as
-        {seen_in(_texts(exports, "ignore_errors = true"), _RECORD_COUNTS, _OTHERS)}
+        create or replace temp table sacct_new_values as
+        {collect_values(_texts(exports, "ignore_errors = true"), _RECORD_COUNTS, _OTHERS)}
         """
     )
-    ((counts,),) = con.execute("select record_counts from sacct_seen_now").fetchall()
+    ((counts,),) = con.execute("select record_counts from sacct_new_values").fetchall()
     return counts or {}
 
 
 def _note(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> None:
-    """Fill `taken_files`, `sacct_seen_in_files` and `sacct_aside_in_files`; make the views of attempts and of lines."""
+    """Fill `taken_files`, `sacct_file_values` and `sacct_aside_in_files`; make the views of attempts and of lines."""
     con.execute(
         "insert into taken_files select unnest($file_ids), unnest($counts) + 1",
         {"file_ids": [e.file_id for e in exports], "counts": [e.line_count for e in exports]},
     )
     ODD_LINES.fill(con, [(export.file_id, *line) for export in exports for line in export.odd.items()])
-    con.execute("insert into sacct_seen_in_files by name select * exclude (record_counts, others) from sacct_seen_now")
+    con.execute("insert into sacct_file_values by name select * exclude (record_counts, others) from sacct_new_values")
     con.execute(
         """
         insert into sacct_aside_in_files
         select file_id, 1, 'header' from taken_files anti join odd_lines using (file_id)
         union all
-        select unnest(others, recursive := true) from sacct_seen_now
+        select unnest(others, recursive := true) from sacct_new_values
         """
     )
-    has_others = bool(con.execute("from sacct_seen_now where len(others) > 0").fetchall())
+    has_others = bool(con.execute("from sacct_new_values where len(others) > 0").fetchall())
     attempts = f"{_texts(exports)} {'where left_out is null' if has_others else ''}"
     con.execute(f"create or replace temp view sacct_file_texts as from {attempts}")
     lines = (

@@ -1,0 +1,37 @@
+create or replace temp table sacct_repeats as
+with repeated as (
+    select cluster_id, job_id_raw, submitted_at from raw.sacct group by all having count(*) > 1
+),
+members as (
+    select
+        sacct.rowid as row_id,
+        sacct.*,
+        count(*) over (partition by sacct.cluster_id, sacct.job_id_raw, sacct.submitted_at) as record_count,
+        count(sacct.db_index) over (
+            partition by sacct.cluster_id, sacct.job_id_raw, sacct.submitted_at
+        ) as indexed_count
+    from raw.sacct as sacct inner join repeated using (cluster_id, job_id_raw, submitted_at)
+)
+select
+    row_id,
+    row_number() over (
+        partition by
+            cluster_id, job_id_raw, submitted_at,
+            case
+                when record_count = indexed_count then db_index
+                else (state = 'REQUEUED' and ended_at is not distinct from submitted_at)::bigint
+            end
+        order by
+            (state not in ({% for state in open_states %}{{ state | literal }}{{ ", " if not loop.last }}{% endfor %}))::integer desc,
+            ended_at desc nulls last,
+            elapsed_seconds desc nulls last,
+            list_position(['epoch', 'offset', 'local', 'ambiguous_dst'], time_quality),
+            (gpu_count is not null)::integer desc,
+            len(node_ids) desc,
+            (submit_line is not null)::integer + (db_index is not null)::integer
+                + (failed_node_id is not null)::integer desc,
+            (state = 'REQUEUED')::integer desc,
+            state, node_list nulls last, job_name nulls last, user_name nulls last, exit_code nulls last,
+            path, line_number
+    ) as place
+from members
