@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assets.model.ettr import expected_ettr, expected_ettr_exact
+from assets.model.ettr import expected_ettr_exact
 from assets.model.ettr_simulation import simulate_runs
 from tests.model.test_ettr import _wall_minutes
 
@@ -14,19 +14,6 @@ SETTINGS = [(6.5, 30, 0, 1), (13.0, 60, 5, 0), (9.75, 38.43, 5, 0), (40.0, 60, 2
 
 def generator(seed=5):
     return np.random.default_rng(seed)
-
-
-@pytest.mark.parametrize(("per_day", "checkpoint", "write", "queue"), SETTINGS)
-def test_runs_of_a_length_agree_with_the_exact_form_within_their_standard_error(per_day, checkpoint, write, queue):
-    costs = {"restart_minutes": 5, "write_minutes": write, "queue_minutes": queue}
-    productive = 100 * checkpoint / 1440
-    runs = simulate_runs(
-        per_day, checkpoint, **costs, productive_days=productive, run_count=4000, generator=generator()
-    )
-    exact = expected_ettr_exact(per_day, checkpoint, **costs, productive_days=productive)
-    assert runs.standard_error < 0.002
-    assert abs(runs.value - exact) < 3 * runs.standard_error
-    assert runs.productive_days == pytest.approx(productive)
 
 
 @pytest.mark.parametrize(("per_day", "checkpoint", "write", "queue"), SETTINGS)
@@ -48,13 +35,6 @@ def test_the_standard_error_is_what_seeds_scatter_by():
     assert scatter == pytest.approx(np.mean([run.standard_error for run in runs]), rel=0.15)
 
 
-@pytest.mark.parametrize("checkpoint", [5, 30, 60])
-def test_the_published_form_holds_within_five_percent_at_8000_gpus(checkpoint):
-    costs = {"restart_minutes": 5, "queue_minutes": 1}
-    runs = simulate_runs(1000 * RSC1, checkpoint, **costs, scheduled_days=30, run_count=2000, generator=generator())
-    assert expected_ettr(1000 * RSC1, checkpoint, **costs) == pytest.approx(runs.value, rel=0.05)
-
-
 def test_the_distribution_is_that_of_runs_lived_event_by_event():
     """Kolmogorov and Smirnov: 1,500 runs of 24 hours of work, attempt by attempt in a plain loop."""
     lived = [_wall_minutes(np.random.default_rng([11, i]), 13.0, 24, 5, 2) / 1440 for i in range(1500)]
@@ -63,6 +43,7 @@ def test_the_distribution_is_that_of_runs_lived_event_by_event():
         generator=generator(),
     )  # fmt: skip
     assert stats.ks_2samp(lived, runs.wallclock_days).pvalue > 0.01
+    assert runs.productive_days == pytest.approx(1)
 
 
 def test_interruptions_are_poisson_over_the_scheduled_time():

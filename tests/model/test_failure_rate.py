@@ -1,4 +1,4 @@
-"""Rates against Garwood's limits as scipy and handbooks give them, published values, and the coverage they promise."""
+"""Rates against Garwood's limits as scipy and handbooks give them; `tests.proof` measures how often they cover."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from assets.model.failure_rate import GARWOOD_UPPER_LIMIT, NO_EXPOSURE, garwood_interval
-
-
-def test_golden_of_garwood_90_with_five_events():
-    rate = garwood_interval(5, 1.0)
-    assert (rate.value, rate.low, rate.high) == pytest.approx((5.0, 1.970, 10.513), abs=5e-4)
 
 
 def test_golden_of_garwood_90_without_events_is_a_one_sided_limit():
@@ -36,11 +31,6 @@ def test_garwood_agrees_with_the_chi_square_of_scipy(count, exposure, level):
     assert rate.low < rate.value < rate.high
 
 
-def test_infinitehbd_trace_584_faults_of_400_servers_in_348_days():
-    rate = garwood_interval(584, 400 * 348)
-    assert rate.value * 1000 == pytest.approx(4.195, abs=5e-4)
-
-
 def test_per_thousand_node_days_is_a_thousandth_per_node_day():
     """A public calculator took 6.5 failures per 1,000 node-days as 0.0065 per 1,000: 1,000 times too good."""
     rate = garwood_interval(65, 10_000.0)
@@ -60,19 +50,3 @@ def test_nothing_is_said_without_exposure():
 def test_impossible_inputs_are_refused(count, exposure, level):
     with pytest.raises(ValueError):
         garwood_interval(count, exposure, level)
-
-
-@pytest.mark.parametrize("expected_events", [0.5, 1.0, 3.0, 10.0, 40.0])
-@pytest.mark.parametrize("level", [0.80, 0.90, 0.95])
-def test_garwood_covers_at_least_as_often_as_it_promises(expected_events, level):
-    node_days = 1000.0
-    rng = np.random.default_rng(20241029)
-    rate = garwood_interval(rng.poisson(expected_events, 20_000), node_days, level)
-    truth = expected_events / node_days
-    assert ((rate.low <= truth) & (truth <= rate.high)).mean() >= level
-
-
-def test_garwood_is_within_two_points_of_nominal_with_many_events():
-    rng = np.random.default_rng(7)
-    rate = garwood_interval(rng.poisson(400.0, 20_000), 1.0)
-    assert ((rate.low <= 400.0) & (rate.high >= 400.0)).mean() == pytest.approx(0.90, abs=0.02)

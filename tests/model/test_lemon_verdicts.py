@@ -1,4 +1,4 @@
-"""The list on planted truth: precision, recall, false discovery; and when nothing is said at all.
+"""Verdicts and refusals on planted truth; `tests.proof` measures how many names of a list are wrong.
 
 With 90 days of use at 83% and lemons at ten times the normal rate, a normal node fails 0.49 times and a lemon 4.9
 times: the groups overlap. Who knows both rates exactly, and every culprit, finds 62% of the lemons with 9% wrong names;
@@ -19,31 +19,6 @@ NOBODY = np.zeros(2000, dtype=bool)
 
 def infer_culprits(failure, node, exposure):
     return infer(failure, node, exposure, np.random.default_rng(20241029))
-
-
-@pytest.mark.slow
-def test_ten_times_the_fleet_over_90_days():
-    """Over 24 fleets: precision 0.909, recall 0.639, false discovery rate 0.090, standard error about 0.013."""
-    found = score(Setting(90, 10, is_of_fleet=True), range(16))
-    assert found.precision >= 0.89
-    assert found.recall >= 0.6
-    assert found.false_discovery_rate <= 0.11
-
-
-@pytest.mark.slow
-def test_wrong_names_stay_below_the_limit():
-    """The list may hold 10% wrong names; 40 fleets have a standard error of 0.01."""
-    found = []
-    for setting, recall in (
-        (Setting(90, 10), 0.45),
-        (Setting(90, 10, known_share=1.0), 0.47),
-        (Setting(90, 20), 0.92),
-        (Setting(28, 20), 0.38),
-    ):
-        found.append(score(setting, range(10)))
-        assert found[-1].recall >= recall
-    assert np.mean([result.false_discovery_rate for result in found]) <= 0.11
-    assert np.mean([result.precision for result in found]) >= 0.89
 
 
 @pytest.mark.parametrize("setting", [Setting(28, 5), pytest.param(Setting(90, 5), marks=pytest.mark.slow)])

@@ -1,4 +1,4 @@
-"""MTTF against the paper's projections and the arithmetic behind them."""
+"""MTTF by the arithmetic behind it, its limits and its edges."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,6 @@ from assets.model.failure_rate import NO_EXPOSURE, garwood_interval
 from assets.model.mttf import mttf_at_scale, mttf_from_runtime, nodes_of
 
 RSC1 = garwood_interval(6500, 1_000_000.0)  # 6.5 per 1,000 node-days
-
-
-def test_the_papers_two_projections_as_printed():
-    hours = mttf_at_scale(RSC1, nodes_of([16_384, 131_072], 8)).hours
-    assert (round(hours[0], 1), round(hours[1], 2)) == (1.8, 0.23)
 
 
 def test_a_thousandfold_unit_error_would_show():
@@ -38,12 +33,6 @@ def test_without_runtime_nothing_is_said():
     mttf = mttf_from_runtime([0, 2], 0.0)
     assert np.isnan([mttf.hours, mttf.low, mttf.high]).all()
     assert (mttf.method == NO_EXPOSURE).all()
-
-
-def test_measured_mttf_covers_the_truth_as_often_as_promised():
-    rng = np.random.default_rng(20241029)
-    mttf = mttf_from_runtime(rng.poisson(10_000 / 2_500, 20_000), 10_000.0)
-    assert ((mttf.low <= 2_500) & (mttf.high >= 2_500)).mean() >= 0.90
 
 
 def test_a_started_node_is_a_whole_node():

@@ -1,4 +1,4 @@
-"""Ratios of rates against R and scipy, at their borders, and the coverage they promise."""
+"""Ratios of rates against scipy, at their borders, and the coverage of attempts that come in incidents."""
 
 import numpy as np
 import pytest
@@ -14,13 +14,6 @@ from assets.model.rate_ratio import (
     common_dispersion,
     rate_ratio,
 )
-
-
-def test_the_example_of_r_poisson_test():
-    """poisson.test(c(11, 6+8+7), c(800, 1083+1050+878)): ratio 1.971488, 95% from 0.8584264 to 4.2772659."""
-    ratio = rate_ratio(11, 800, 21, 3011, confidence_level=0.95)
-    assert ratio.value == pytest.approx(1.971488, abs=5e-7)
-    assert (ratio.low, ratio.high) == pytest.approx((0.8584264, 4.2772659), abs=5e-7)
 
 
 @given(st.integers(0, 500), st.integers(0, 500), st.floats(0.1, 1e5), st.floats(0.1, 1e5))
@@ -75,19 +68,6 @@ def test_impossible_inputs_are_refused(wrong):
         rate_ratio(1, 1, 1, 1, confidence_level=90)
     with pytest.raises(ValueError):
         rate_ratio(1, 1, 1, 1, dispersion=0.9)
-
-
-@pytest.mark.parametrize(("expected", "truth"), [(3.0, 1.0), (10.0, 2.78), (40.0, 0.5)])
-def test_limits_cover_at_least_as_often_as_they_promise(expected, truth):
-    rng = np.random.default_rng(31)
-    ratio = rate_ratio(rng.poisson(expected * truth * 0.7, 20_000), 0.7, rng.poisson(expected, 20_000), 1.0)
-    assert ((ratio.low <= truth) & (truth <= ratio.high)).mean() >= 0.90
-
-
-def test_limits_are_within_two_points_of_nominal_with_many_events():
-    rng = np.random.default_rng(32)
-    ratio = rate_ratio(rng.poisson(834.0, 20_000), 3.0, rng.poisson(200.0, 20_000), 2.0)
-    assert ((ratio.low <= 2.78) & (ratio.high >= 2.78)).mean() == pytest.approx(0.90, abs=0.02)
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.sampled_from([1.5, 2.0, 3.75]))

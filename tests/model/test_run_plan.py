@@ -5,7 +5,6 @@ import pytest
 
 from assets.model.checkpoint import optimal_minutes
 from assets.model.ettr import expected_ettr_exact
-from assets.model.ettr_simulation import simulate_runs
 from assets.model.failure_rate import garwood_interval
 from assets.model.run_outlook import run_outlook
 from assets.model.run_plan import assumed_rate, plan_checkpoints, predict_interruptions, probability_uninterrupted
@@ -92,21 +91,6 @@ def test_a_run_of_countless_failures_is_followed_for_a_part_only():
     """A million failures a day would take hours to live through."""
     hopeless = outlook(assumed_rate(10.0), nodes=100_000)
     assert (hopeless.probability, hopeless.ettr_high) == (0.0, 0.0)
-
-
-def test_a_run_falls_between_its_limits_as_often_as_they_promise():
-    """True rate, count over the past, outlook, then the run itself at the true rate: 1,000 times."""
-    source, inside, trials = np.random.default_rng(20), 0, 1000
-    for _ in range(trials):
-        counted = garwood_interval(source.poisson(20), 20 / 0.0065)
-        if not counted.value > 0:
-            continue
-        limits = run_outlook(
-            counted, 512, 60.0, restart_minutes=5, write_minutes=0, scheduled_days=10, target=0.9,
-        )  # fmt: skip
-        true = simulate_runs(512 * 0.0065, 60, restart_minutes=5, scheduled_days=10, run_count=1, generator=source)
-        inside += limits.ettr_low <= true.ettr[0] <= limits.ettr_high
-    assert inside / trials == pytest.approx(0.9, abs=0.02)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, np.inf, np.nan])
