@@ -84,6 +84,20 @@ def judge(warehouse: Warehouse, node: str, verdict: str) -> None:
         )
 
 
+def change(
+    warehouse: Warehouse, category: str = "ib_link", *, before: float = 2.0, ratio: float | None = 4.0,
+    limits: tuple[float, float | None] = (1.5, 9.0),
+) -> None:  # fmt: skip
+    """Let a cause come more or less often from the sixtieth day on."""
+    with warehouse.writing() as con:
+        con.execute(
+            "insert into estimates.est_rate_changes by name select 'c' as cluster_id, $c as failure_category, "
+            "$at as changed_at, $b as rate_before, 8.0 as rate_after, $r::double as ratio, $low as ratio_low, "
+            "$high::double as ratio_high, 30 as event_count, 360.0 as exposure, 0.9 as confidence_level",
+            {"c": category, "at": START + 60 * DAY, "b": before, "r": ratio, "low": limits[0], "high": limits[1]},
+        )
+
+
 def put_out(warehouse: Warehouse, node: str, at: dt.datetime, until: dt.datetime | None) -> None:
     with warehouse.writing() as con:
         con.execute(
@@ -171,15 +185,9 @@ def test_a_lemon_saves_its_own_losses_and_says_what_it_gives_up(small):
 
 
 def test_a_cause_that_grew_is_the_fleets_and_a_fall_is_none(small):
-    changed = START + 60 * DAY
-    with small.writing() as con:
-        for category, low, ratio in (("ib_link", 1.5, 4.0), ("pcie", 0.4, 0.5), ("eth_link", 0.9, 2.0)):
-            con.execute(
-                "insert into estimates.est_rate_changes by name select 'c' as cluster_id, $c as failure_category, "
-                "$at as changed_at, 2.0 as rate_before, 8.0 as rate_after, $r as ratio, $l as ratio_low, "
-                "9.0 as ratio_high, 30 as event_count, 360.0 as exposure, 0.9 as confidence_level",
-                {"c": category, "at": changed, "r": ratio, "l": low},
-            )
+    change(small, "ib_link")
+    change(small, "pcie", ratio=0.5, limits=(0.4, 9.0))
+    change(small, "eth_link", ratio=2.0, limits=(0.9, 9.0))
     for day in range(6):
         strike(small, "n1", START + day * DAY, "ib_link")
     (found,) = advised(small, "c")
@@ -194,12 +202,7 @@ def test_all_actions_together_promise_no_more_than_a_month_lost(small):
     judge(small, "n2", "lemon")
     for day in range(10):
         strike(small, "n1", START + day * DAY, "ib_link")
-    with small.writing() as con:
-        con.execute(
-            "insert into estimates.est_rate_changes by name select 'c' as cluster_id, 'ib_link' as failure_category, "
-            "timestamp '2026-04-30' as changed_at, 2.0 as rate_before, 8.0 as rate_after, 4.0 as ratio, "
-            "1.5 as ratio_low, 9.0 as ratio_high, 30 as event_count, 360.0 as exposure, 0.9 as confidence_level"
-        )
+    change(small)
     lemon, cause = advised(small, "c")
     assert cause.saving.gpu_hours == pytest.approx(10 * 5 / 3 - 12)
     assert cause.saving.low == pytest.approx(8 / 1000 * 120 * 10 * (1 - 1 / 1.5))
@@ -208,15 +211,8 @@ def test_all_actions_together_promise_no_more_than_a_month_lost(small):
 
 
 def test_a_cause_that_was_not_seen_before_has_no_ratio_and_comes_before_those_that_have_one(small):
-    with small.writing() as con:
-        for category, ratio, low, high in (("ib_link", 4.0, 1.5, 9.0), ("filesystem_mount", None, 2.5, None)):
-            con.execute(
-                "insert into estimates.est_rate_changes by name select 'c' as cluster_id, $c as failure_category, "
-                "timestamp '2026-04-30' as changed_at, 0.0 as rate_before, 8.0 as rate_after, $r::double as ratio, "
-                "$l as ratio_low, $h::double as ratio_high, 30 as event_count, 360.0 as exposure, "
-                "0.9 as confidence_level",
-                {"c": category, "r": ratio, "l": low, "h": high},
-            )
+    change(small, before=0.0)
+    change(small, "filesystem_mount", before=0.0, ratio=None, limits=(2.5, None))
     for day in range(6):
         strike(small, "n1", START + day * DAY, "filesystem_mount")
     new, grown = advised(small, "c")
@@ -277,11 +273,7 @@ def test_the_order_is_outages_lemons_relapses_causes_sources(small):
     put_out(small, "n3", START + 70 * DAY, START + 72 * DAY)
     with small.writing() as con:
         con.execute("update marts.dim_clusters set has_node_events = false")
-        con.execute(
-            "insert into estimates.est_rate_changes by name select 'c' as cluster_id, 'all' as failure_category, "
-            "timestamp '2026-04-30' as changed_at, 8.0 as rate_after, 3.0 as ratio, 2.0 as ratio_low, "
-            "4.0 as ratio_high, 360.0 as exposure"
-        )
+    change(small, "all")
     assert [action.kind for action in advised(small, "c")] == ["outage", "lemon", "relapse", "cause", "source"]
 
 
