@@ -6,6 +6,7 @@ folder, and nothing else names them: a new form is one new module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -66,6 +67,15 @@ def translation_of(kind: str, dialect: str) -> Translation | None:
 def recognised(kind: str, sample: str, cluster: ClusterSettings) -> str | None:
     """Name the form of a text from the beginning of a file; None if it is none of the translated ones."""
     return next((name for name, form in translations_of(kind).items() if form.recognises(sample, cluster)), None)
+
+
+def holds(*patterns: re.Pattern[str], in_json: bool | None = None) -> Callable[[str, ClusterSettings], bool]:
+    """Return what recognises texts in which all patterns are found: only JSON, only other texts, or both."""
+
+    def recognises(sample: str, _cluster: ClusterSettings) -> bool:
+        return in_json in (None, begins_json(sample)) and all(pattern.search(sample) for pattern in patterns)
+
+    return recognises
 
 
 def begins_json(sample: str) -> bool:

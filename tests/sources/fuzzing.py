@@ -26,7 +26,7 @@ from tests.sources.folders import export, load_results, make
 
 CASES = Path(__file__).parents[1] / "fixtures" / "cases"
 FORMS = Path(__file__).parents[1] / "fixtures" / "forms"
-"""A file of each form that is translated, hand-made but for those of Slurm and GCM."""
+"""Longer files of translated forms than their examples, hand-made but for those of Slurm and GCM."""
 KINDS = {
     "gcm_health": "health", "nhc": "health", "kernel": "kernel", "sacctmgr_event": "events",
     "scontrol_node": "inventory", "slurmctld": "slurmctld", "squeue": "squeue", "tickets": "tickets",
@@ -50,6 +50,7 @@ def dialects() -> dict[str, tuple[str, list[str]]]:
         for line in (CASES / f"{name}.jsonl").read_text("utf-8").splitlines()
         if "format" not in json.loads(line)
     ]
+    texts += [(kind, form.example) for kind in READERS for form in translations_of(kind).values()]
     files = [*sorted(TESTBED.glob("*/*")), *sorted(FORMS.glob("*/*"))]
     texts += [(path.parent.name, path.read_text("utf-8", "replace")) for path in files]
     for delimiter in ("|", "\x1f", ";", "\t", ","):

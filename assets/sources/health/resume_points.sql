@@ -37,7 +37,7 @@ found as (
         last_day_line as line_number,
         last_day,
         list(line_number) filter (line_number > last_day_line and observed_at::date < last_day) as left_out
-    from health_whole where last_day_line is not null and not is_left
+    from health_whole where last_day_line is not null and not is_odd
     group by file_id, last_day, last_day_line
 )
 select

@@ -35,29 +35,17 @@ if TYPE_CHECKING:
 TAKEN = TempTable(
     "health_whole",
     {
-        "file_id": "integer",
-        "line_number": "bigint",
-        "node_name": "varchar",
-        "check_name": "varchar",
-        "check_type": "varchar",
-        "result": "varchar",
-        "result_quality": "varchar",
-        "started_at": "timestamp",
-        "observed_at": "timestamp",
-        "job_id_raw": "bigint",
-        "message": "varchar",
-        "unchanged_since": "timestamp",
-        "last_day": "date",
-        "last_day_line": "bigint",
-        "is_inside": "boolean",
-        "is_left": "boolean",
+        "file_id": "integer", "line_number": "bigint", "node_name": "varchar", "check_name": "varchar",
+        "check_type": "varchar", "result": "varchar", "result_quality": "varchar", "started_at": "timestamp",
+        "observed_at": "timestamp", "job_id_raw": "bigint", "message": "varchar", "unchanged_since": "timestamp",
+        "last_day": "date", "last_day_line": "bigint", "is_inside": "boolean", "is_odd": "boolean",
     },
-)
+)  # fmt: skip
 """The results that are kept of the files taken; of every file one at least, as the first of a stretch is.
 
 `last_day_line` is the line of the first result of `unchanged_results.last_day` or later; NULL for an unordered file.
-`is_inside` marks the results of the days before that come behind that line and are not kept, `is_left` lines that are
-left to be read by lines."""
+`is_inside` marks the results of the days before that come behind that line and are not kept, `is_odd` lines that are
+read by lines."""
 
 SCANNED = TempTable(
     "scanned_files", {"file_index": "bigint", "file_id": "integer", "line_count": "bigint", "max_odd_count": "double"}
@@ -106,7 +94,7 @@ def take(
         paths="$paths",
     )
     _scan(con, logs, read)
-    _leave(con, logs)
+    _note_odd_lines(con, logs)
     con.execute(_TAKEN)
     con.execute(_COUNTED)
     for file_id, log in logs.items():
@@ -172,16 +160,16 @@ def _scan(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log], read: str) -
             con.execute("set session preserve_insertion_order = true")
 
 
-def _leave(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log]) -> None:
-    """Fill `odd_lines`, and give up files of which a record would have to be left."""
-    found = con.execute("select file_id, list(line_number) from health_whole where is_left group by all").fetchall()
+def _note_odd_lines(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log]) -> None:
+    """Fill `odd_lines`. Files with an odd record, or too many odd lines, are read by lines as a whole."""
+    found = con.execute("select file_id, list(line_number) from health_whole where is_odd group by all").fetchall()
     for file_id, numbers in found:
         _add_odd_lines(logs[file_id], numbers)
     odd = {file_id: logs[file_id].odd for file_id, _ in found}
     ODD_LINES.fill(con, [(file_id, *line) for file_id, lines in odd.items() for line in lines.texts.items()])
     con.execute(
         """
-        create or replace temp table health_given_up as
+        create or replace temp table health_read_by_lines as
         select distinct file_id from odd_lines
         where case when line[1] in ('{', '[') then json_valid(line) else false end
         union
@@ -190,7 +178,7 @@ def _leave(con: duckdb.DuckDBPyConnection, logs: Mapping[int, _Log]) -> None:
         {"too_many": [file_id for file_id, lines in odd.items() if lines.are_too_many(logs[file_id].line_count)]},
     )
     for table in ("health_whole", "odd_lines"):
-        con.execute(f"delete from {table} where file_id in (from health_given_up)")
+        con.execute(f"delete from {table} where file_id in (from health_read_by_lines)")
 
 
 def _add_odd_lines(log: _Log, numbers: Sequence[int]) -> None:

@@ -103,7 +103,7 @@ select
     files.last_day,
     files.last_day_line - files.first_line + 1 as last_day_line,
     results.is_good and coalesce({{ health.is_inside_day }}, false) as is_inside,
-    not results.is_good as is_left
+    not results.is_good as is_odd
 from results
 inner join files on files.file_index = results.file_index
 left join days on days.file_index = results.file_index and {{ health.is_of_day }}

@@ -68,15 +68,7 @@ def _result(cells: dict[str, str]) -> str:
     )
 
 
-FORMS = (
-    Translation(
-        "azure_nhc",
-        "health",
-        _is_table,
-        _translate,
-        example=(
-            "Timestamp,JobName,Hostname,Healthy,RawResult\n"
-            '2024-05-01T10:00:00Z,nhc-1,node001,false,"ERROR: nhc: Health check failed: check_gpu_xid: Xid 119"\n'
-        ),
-    ),
-)
+_EXAMPLE = """Timestamp,JobName,Hostname,Healthy,RawResult
+2024-05-01T10:00:00Z,nhc-1,node001,false,"ERROR: nhc: Health check failed: check_gpu_xid: Xid 119"
+"""
+FORMS = (Translation("azure_nhc", "health", _is_table, _translate, _EXAMPLE),)

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.intake.read.json_records import Record
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.translations.json_documents import records_of, unsupported
+from assets.sources.translations.json_documents import each_record, unsupported
 from assets.sources.translations.result_lines import (
     CRITICAL,
     OK,
@@ -34,24 +35,15 @@ _VERDICTS = {"fail": "failed", "failed": "failed", "warn": "warning", "warning":
 _ORDER = (OK, UNKNOWN, WARN, CRITICAL)
 
 
-def _is_diagnostic(sample: str, _cluster: ClusterSettings) -> bool:
-    return begins_json(sample) and _IS_DIAGNOSTIC.search(sample) is not None
-
-
-def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write each run as a line."""
-    for record in records_of(pieces, skip_text=True):
-        if isinstance(record, SetAside):
-            yield record
-            continue
-        value = record.value
-        found = [value[title] for title in _TITLES if isinstance(value, dict) and isinstance(value.get(title), dict)]
-        if not found:
-            yield unsupported(value, "no diagnostic run")
-            continue
-        verdict, message = _verdict(found[0])
+def _lines(record: Record, file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    value = record.value
+    runs = [value[title] for title in _TITLES if isinstance(value, dict) and isinstance(value.get(title), dict)]
+    if runs:
+        verdict, message = _verdict(runs[0])
         at = time_of(file, cluster.settings.timezone)
         yield result_line(Result(host_of(file.path), CHECK, verdict, at, message, xids_in(message)))
+    else:
+        yield unsupported(value, "no diagnostic run")
 
 
 def _verdict(run: dict[str, Any]) -> tuple[str, str]:
@@ -98,16 +90,10 @@ def _reasons(result: dict[str, Any]) -> str:
     return f": {'; '.join(parts)}" if parts else ""
 
 
-FORMS = (
-    Translation(
-        "dcgm_diag",
-        "health",
-        _is_diagnostic,
-        _translate,
-        example=(
-            '{"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [{"name": "memory", "results": '
-            '[{"entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": "A DBE occurred"}]}]}]}}\n'
-        ),
-        lacks=frozenset({"end_time"}),
-    ),
+_EXAMPLE = (
+    '{"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [{"name": "memory", "results": '
+    '[{"entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": "A DBE occurred"}]}]}]}}\n'
 )
+_LACKS = frozenset({"end_time"})
+_RECOGNISES, _TRANSLATE = holds(_IS_DIAGNOSTIC, in_json=True), each_record(_lines, skip_text=True)
+FORMS = (Translation("dcgm_diag", "health", _RECOGNISES, _TRANSLATE, _EXAMPLE, _LACKS),)

@@ -1,7 +1,7 @@
 """System event logs of a machine's management controller: `ipmitool sel list`, `elist`, `-c`, and FreeIPMI's CSV.
 
 The host is that of the file's name or folder. The controller's clock may be wrong, and what it wrote before its clock
-was set has no time. Only what was asserted is a result: an event that is taken back is the end of none.
+was set has no time. Asserted events are results. The end of an event (Deasserted) is none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.text_lines import cells_of, lines_of
@@ -38,10 +38,6 @@ _HARMLESS = re.compile(
 )
 
 
-def _is_event_log(sample: str, _cluster: ClusterSettings) -> bool:
-    return not begins_json(sample) and _FIRST_LINE.search(sample) is not None
-
-
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the events as lines, line by line."""
     node, clock = host_of(file.path), _WallClock(cluster.settings.timezone)
@@ -50,7 +46,7 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
 
 
 class _WallClock:
-    """Gives local times, in the order in which they were written, their zone: a step back tells of a second pass."""
+    """Gives local times, in the log's order, their zone. In a doubled hour a step back begins the second pass."""
 
     def __init__(self, zone: str) -> None:
         self._zone = ZoneInfo(zone)
@@ -58,7 +54,7 @@ class _WallClock:
         """The time before, if it is of an hour that comes twice."""
 
     def placed(self, local: datetime) -> datetime:
-        """Give a time its zone, and the pass that is meant."""
+        """Give a time its zone, and in a doubled hour its pass."""
         first, second = (local.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
         if first.astimezone(UTC) >= second.astimezone(UTC):
             self._doubled = None
@@ -126,24 +122,11 @@ def _in_utc(local: datetime, label: str, clock: _WallClock) -> datetime | None:
     try:
         placed = clock.placed(local)
         if label and label != (placed.tzname() or "").upper():
-            return (
-                None
-                if hours is None
-                else datetime.fromtimestamp(local.replace(tzinfo=UTC).timestamp() - hours * 3600, UTC).replace(
-                    tzinfo=None
-                )
-            )
+            return None if hours is None else local - timedelta(hours=hours)
         return placed.astimezone(UTC).replace(tzinfo=None)
     except (OverflowError, ValueError, OSError):
         return None
 
 
-FORMS = (
-    Translation(
-        "ipmi_sel",
-        "health",
-        _is_event_log,
-        _translate,
-        example="   1 | 05/01/2024 | 10:00:00 | Memory | Uncorrectable ECC | Asserted\n",
-    ),
-)
+_EXAMPLE = "   1 | 05/01/2024 | 10:00:00 | Memory | Uncorrectable ECC | Asserted\n"
+FORMS = (Translation("ipmi_sel", "health", holds(_FIRST_LINE, in_json=False), _translate, _EXAMPLE),)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assets.sources.intake.read.json_records import Record
-from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.translations.json_documents import records_of, unsupported
+from assets.sources.translations.json_documents import each_record, unsupported
 from assets.sources.translations.result_lines import (
     CRITICAL,
     EVENT,
@@ -24,29 +24,20 @@ from assets.sources.translations.result_lines import (
     xids_in,
 )
 
-_GPUD = re.compile(r'"component"\s*:.*"(?:events|states)"\s*:|"(?:events|states)"\s*:.*"component"\s*:', re.S)
+_COMPONENT = re.compile(r'"component"\s*:.*"(?:events|states)"\s*:|"(?:events|states)"\s*:.*"component"\s*:', re.S)
 _TYPES = {"fatal": CRITICAL, "critical": CRITICAL, "warning": WARN}
 _STATES = {"healthy": OK, "unhealthy": CRITICAL, "degraded": WARN, "initializing": UNKNOWN}
 
 
-def _is_gpud(sample: str, _cluster: ClusterSettings) -> bool:
-    return begins_json(sample) and _GPUD.search(sample) is not None
+def _lines(record: Record, file: SourceFile, _cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    events = [*_events(record)]
+    if not events:
+        yield unsupported(record.value, "no events or states of a component")
+    for event, outer in events:
+        yield _result(event, outer, host_of(file.path))
 
 
-def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the events and states of components as lines; the host is that of the record, or names the file."""
-    for record in records_of(pieces, "events", "states", skip_text=True):
-        if isinstance(record, SetAside):
-            yield record
-            continue
-        components = [*_gpud_events(record)]
-        if not components:
-            yield unsupported(record.value, "no events or states of a component")
-        for event, outer in components:
-            yield _gpud_result(event, outer, host_of(file.path))
-
-
-def _gpud_events(record: Record) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _events(record: Record) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Yield the events of a record with what stands around them."""
     value, outer = record.value, record.document
     if not isinstance(value, dict):
@@ -68,7 +59,7 @@ def _gpud_events(record: Record) -> Iterator[tuple[Mapping[str, Any], Mapping[st
         yield value, outer or value
 
 
-def _gpud_result(event: Mapping[str, Any], outer: Mapping[str, Any], host: str | None) -> str | SetAside:
+def _result(event: Mapping[str, Any], outer: Mapping[str, Any], host: str | None) -> str | SetAside:
     check = str(event.get("component") or outer.get("component"))
     if not event:
         return SetAside(check, "no_records")
@@ -92,16 +83,9 @@ def _xids(event: Mapping[str, Any], message: str) -> tuple[int, ...]:
     return xids_in(f"{message} {more}") if "xid" in f"{message} {more} {event.get('name')}".lower() else ()
 
 
-FORMS = (
-    Translation(
-        "gpud",
-        "health",
-        _is_gpud,
-        _translate,
-        example=(
-            '{"component": "accelerator-nvidia-error-xid", "events": [{"time": "2024-05-01T10:00:00Z", '
-            '"name": "error_xid", "type": "Fatal", "message": "XID 79 (PCI:0000:9b:00) GPU has fallen off the bus"}]}\n'
-        ),
-        rank=1,
-    ),
+_EXAMPLE = (
+    '{"component": "accelerator-nvidia-error-xid", "events": [{"time": "2024-05-01T10:00:00Z", '
+    '"name": "error_xid", "type": "Fatal", "message": "XID 79 (PCI:0000:9b:00) GPU has fallen off the bus"}]}\n'
 )
+_TRANSLATE = each_record(_lines, "events", "states", skip_text=True)
+FORMS = (Translation("gpud", "health", holds(_COMPONENT, in_json=True), _TRANSLATE, _EXAMPLE, rank=1),)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.sacct.record_lines import record_line
 from assets.sources.settings import ClusterSettings
@@ -26,15 +26,19 @@ _FIRST_LINE = re.compile(r"^JobId=\d+ UserId=\S*\(\d+\) ", re.M)
 _FACT = re.compile(rf"(?:^|(?<= ))({_KEYS})=")
 _FIRST_DOCUMENT = re.compile(r'"jobid"\s*:.*"@(?:start|end|submit)"\s*:|"@(?:start|end|submit)"\s*:.*"jobid"\s*:', re.S)
 _NEXT_RECORD = re.compile(r"JobId=\d+ UserId=[^ ]*\(\d+\) GroupId=")
+_FIELDS = {
+    "JobIDRaw": ("JobId", "jobid"), "User": ("UserId", "username"), "UID": ("", "user_id"),
+    "JobName": ("Name", "job_name"), "State": ("JobState", "state"), "Partition": ("Partition", "partition"),
+    "Account": ("Account", "account"), "QOS": ("QOS", "qos"), "Cluster": ("Cluster", "cluster"),
+    "TimelimitRaw": ("TimeLimit", "time_limit"), "Submit": ("SubmitTime", "@submit"),
+    "Eligible": ("EligibleTime", "@eligible"), "Start": ("StartTime", "@start"), "End": ("EndTime", "@end"),
+    "ElapsedRaw": ("", "elapsed"), "NodeList": ("NodeList", "nodes"), "NNodes": ("NodeCnt", "total_nodes"),
+    "AllocTRES": ("", "tres_alloc"), "ReqTRES": ("Tres", "tres_req"), "AllocCPUS": ("ProcCnt", "total_cpus"),
+    "ExitCode": ("ExitCode", "exit_code"), "DerivedExitCode": ("DerivedExitCode", "derived_ec"),
+    "FailedNode": ("", "failed_node"), "Restarts": ("", "restart_cnt"),
+}  # fmt: skip
+"""What a line and a document call the fields of sacct."""
 _NOTHING = {"(null)", "N/A", "Unknown", "unknown", ""}
-
-
-def _is_log(sample: str, _cluster: ClusterSettings) -> bool:
-    return _FIRST_LINE.search(sample) is not None
-
-
-def _is_documents(sample: str, _cluster: ClusterSettings) -> bool:
-    return begins_json(sample) and _FIRST_DOCUMENT.search(sample) is not None
 
 
 def _translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
@@ -108,31 +112,15 @@ def line_texts(line: str) -> dict[str, Any]:
     asked = facts.get("Tres", "")
     counts = dict(re.findall(r"(?:^|,)(cpu|node)=(\d+)(?=,|$)", asked))
     is_given = counts == {"cpu": facts.get("ProcCnt"), "node": facts.get("NodeCnt")}
-    return {
+    texts = {field: facts.get(name) for field, (name, _) in _FIELDS.items()}
+    return texts | {
         "JobID": _shown_id(facts, "ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset")
         or _shown_id(facts, "", "", "PackJobId", "PackJobOffset")
         or facts.get("JobId"),
-        "JobIDRaw": facts.get("JobId"),
         "User": user[1] if user else facts.get("UserId"),
         "UID": user[2] if user else None,
-        "JobName": facts.get("Name"),
         "State": _state(facts.get("JobState"), facts.get("EndTime")),
-        "Partition": facts.get("Partition"),
-        "Account": facts.get("Account"),
-        "QOS": facts.get("QOS"),
-        "Cluster": facts.get("Cluster"),
-        "TimelimitRaw": facts.get("TimeLimit"),
-        "Submit": facts.get("SubmitTime"),
-        "Eligible": facts.get("EligibleTime"),
-        "Start": facts.get("StartTime"),
-        "End": facts.get("EndTime"),
-        "NodeList": facts.get("NodeList"),
-        "NNodes": facts.get("NodeCnt"),
         "AllocTRES": asked if is_given else None,
-        "ReqTRES": asked,
-        "AllocCPUS": facts.get("ProcCnt"),
-        "ExitCode": facts.get("ExitCode"),
-        "DerivedExitCode": facts.get("DerivedExitCode"),
     }
 
 
@@ -160,34 +148,15 @@ def document_texts(job: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a document; its times are UTC."""
     shown = {name: str(value) for name, value in job.items() if isinstance(value, int | str)}
     shown = {name: value for name, value in shown.items() if value not in _NOTHING}
-    return {
+    texts = {field: shown.get(name) for field, (_, name) in _FIELDS.items()}
+    return texts | {
         "JobID": _shown_id(shown, "array_job_id", "array_task_id", "het_job_id", "het_job_offset")
         or _shown_id(shown, "", "", "pack_job_id", "pack_job_offset")
         or shown.get("jobid"),
-        "JobIDRaw": shown.get("jobid"),
-        "User": shown.get("username"),
-        "UID": shown.get("user_id"),
-        "JobName": shown.get("job_name"),
         "State": _state(shown.get("state"), shown.get("@end")),
-        "Partition": shown.get("partition"),
-        "Account": shown.get("account"),
-        "QOS": shown.get("qos"),
-        "Cluster": shown.get("cluster"),
-        "TimelimitRaw": number(job.get("time_limit")),
-        "Submit": _utc(shown.get("@submit")),
-        "Eligible": _utc(shown.get("@eligible")),
-        "Start": _utc(shown.get("@start")),
-        "End": _utc(shown.get("@end")),
-        "ElapsedRaw": number(job.get("elapsed")),
-        "NodeList": shown.get("nodes"),
-        "NNodes": shown.get("total_nodes"),
-        "AllocTRES": shown.get("tres_alloc"),
-        "ReqTRES": shown.get("tres_req"),
-        "AllocCPUS": shown.get("total_cpus"),
-        "ExitCode": _exit_text(shown.get("exit_code")),
-        "DerivedExitCode": _exit_text(shown.get("derived_ec")),
-        "FailedNode": shown.get("failed_node"),
-        "Restarts": shown.get("restart_cnt"),
+        **{field: _utc(texts[field]) for field in ("Submit", "Eligible", "Start", "End")},
+        **{field: number(job.get(_FIELDS[field][1])) for field in ("TimelimitRaw", "ElapsedRaw")},
+        **{field: _exit_text(texts[field]) for field in ("ExitCode", "DerivedExitCode")},
     }
 
 
@@ -209,27 +178,17 @@ def _exit_text(text: str | None) -> str | None:
     return text if text and ":" in text else None
 
 
+_LINE = (
+    "JobId=10 UserId=alice(1001) GroupId=users(100) Name=train JobState=COMPLETED Partition=gpu TimeLimit=90 "
+    "StartTime=2024-05-01T10:00:00 EndTime=2024-05-01T11:00:00 NodeList=node001 NodeCnt=1 ProcCnt=64 "
+    "Tres=cpu=64,node=1,gres/gpu=8 Cluster=c1 SubmitTime=2024-05-01T09:00:00 ExitCode=0:0 \n"
+)
+_DOCUMENT = (
+    '{"jobid": 11, "username": "alice", "@submit": "2024-05-01T09:00:00", "@start": "2024-05-01T10:00:00", '
+    '"@end": "2024-05-01T11:00:00", "nodes": "node001", "total_nodes": 1, "state": "COMPLETED", "cluster": "c1", '
+    '"tres_alloc": "cpu=64,gres/gpu=8,node=1"}\n'
+)
 FORMS = (
-    Translation(
-        "jobcomp_text",
-        "sacct",
-        _is_log,
-        _translate_lines,
-        example=(
-            "JobId=10 UserId=alice(1001) GroupId=users(100) Name=train JobState=COMPLETED Partition=gpu TimeLimit=90 "
-            "StartTime=2024-05-01T10:00:00 EndTime=2024-05-01T11:00:00 NodeList=node001 NodeCnt=1 ProcCnt=64 "
-            "Tres=cpu=64,node=1,gres/gpu=8 Cluster=c1 SubmitTime=2024-05-01T09:00:00 ExitCode=0:0 \n"
-        ),
-    ),
-    Translation(
-        "jobcomp_json",
-        "sacct",
-        _is_documents,
-        _translate_documents,
-        example=(
-            '{"jobid": 11, "username": "alice", "user_id": 1001, "@submit": "2024-05-01T09:00:00", '
-            '"@start": "2024-05-01T10:00:00", "@end": "2024-05-01T11:00:00", "nodes": "node001", "total_nodes": 1, '
-            '"state": "COMPLETED", "exit_code": "0:0", "cluster": "c1", "tres_alloc": "cpu=64,gres/gpu=8,node=1"}\n'
-        ),
-    ),
+    Translation("jobcomp_text", "sacct", holds(_FIRST_LINE, in_json=False), _translate_lines, _LINE),
+    Translation("jobcomp_json", "sacct", holds(_FIRST_DOCUMENT, in_json=True), _translate_documents, _DOCUMENT),
 )

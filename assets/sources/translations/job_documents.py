@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assets.sources.intake.read.json_records import Record
 from assets.sources.other_forms import SetAside, Translation, begins_json
 from assets.sources.reader import SourceFile
 from assets.sources.sacct.detection import CONTROLLER_JOB, ERROR
 from assets.sources.sacct.record_lines import record_line
 from assets.sources.settings import ClusterSettings
-from assets.sources.translations.json_documents import records_of, unsupported
+from assets.sources.translations.json_documents import each_record, unsupported
 
 NO_VALUE = 0xFFFFFFF0
 """The largest numbers of 32 bits stand for none, unlimited and the like."""
@@ -36,15 +37,9 @@ def _is_document(sample: str, _cluster: ClusterSettings) -> bool:
     return bool(_JOB.search(sample) or (_JOBS.search(sample) and not ERROR.search(sample)))
 
 
-def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the jobs of documents as lines."""
-    for record in records_of(pieces, "jobs"):
-        if isinstance(record, SetAside):
-            yield record
-        elif not isinstance(record.value, dict) or "job_id" not in record.value:
-            yield unsupported(record.value, "no job with a job_id")
-        else:
-            yield record_line(job_texts(record.value))
+def _lines(record: Record, _file: SourceFile, _cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    is_job = isinstance(record.value, dict) and "job_id" in record.value
+    yield record_line(job_texts(record.value)) if is_job else unsupported(record.value, "no job with a job_id")
 
 
 def job_texts(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,18 +174,10 @@ def _tres_text(counts: Mapping[str, int]) -> str:
     return ",".join(f"{name}={count}" for name, count in counts.items())
 
 
-FORMS = (
-    Translation(
-        "slurm_json",
-        "sacct",
-        _is_document,
-        _translate,
-        example=(
-            '{"jobs": [{"job_id": 9, "cluster": "c1", "user": "alice", "nodes": "node001", "allocation_nodes": 1, '
-            '"state": {"current": ["COMPLETED"]}, "exit_code": {"return_code": {"set": true, "number": 0}}, '
-            '"time": {"submission": 1714550000, "start": 1714550400, "end": 1714554000, "elapsed": 3600}, '
-            '"tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 8}]}}]}\n'
-        ),
-        rank=1,
-    ),
+_EXAMPLE = (
+    '{"jobs": [{"job_id": 9, "cluster": "c1", "nodes": "node001", "allocation_nodes": 1, '
+    '"state": {"current": ["COMPLETED"]}, "exit_code": {"return_code": {"set": true, "number": 0}}, '
+    '"time": {"submission": 1714550000, "start": 1714550400, "end": 1714554000, "elapsed": 3600}, '
+    '"tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 8}]}}]}\n'
 )
+FORMS = (Translation("slurm_json", "sacct", _is_document, each_record(_lines, "jobs"), _EXAMPLE, rank=1),)

@@ -169,18 +169,7 @@ def moment_of(text: str | None) -> str:
     return f"{match[1]}T{match[2]}{match[3] or ''}" if match else text
 
 
-FORMS = (
-    Translation(
-        "trace",
-        "sacct",
-        _is_trace,
-        _translate,
-        example=(
-            "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration\n"
-            "7,u1,1,8,120,Pretrain,COMPLETED,2023-03-01 00:28:17+08:00,2023-03-01 00:28:20+08:00,"
-            "2023-03-01 01:28:20+08:00,3600\n"
-        ),
-        lacks=_LACKS,
-        rank=1,
-    ),
-)
+_EXAMPLE = """job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration
+7,u1,1,8,120,Pretrain,COMPLETED,2023-03-01 00:28:17,2023-03-01 00:28:20,2023-03-01 01:28:20,3600
+"""
+FORMS = (Translation("trace", "sacct", _is_trace, _translate, _EXAMPLE, _LACKS, rank=1),)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from assets.sources.intake.read.json_records import Damaged, Record, json_records
 from assets.sources.other_forms import SetAside
+from assets.sources.reader import SourceFile
+from assets.sources.settings import ClusterSettings
 
 
 def records_of(pieces: Iterator[str], *keys: str, skip_text: bool = False) -> Iterator[Record | SetAside]:
@@ -29,6 +31,20 @@ def records_of(pieces: Iterator[str], *keys: str, skip_text: bool = False) -> It
             yield SetAside(record.text, "text_line")
         else:
             yield _damaged(record)
+
+
+def each_record(
+    lines_of: Callable[[Record, SourceFile, ClusterSettings], Iterable[str | SetAside]],
+    *keys: str,
+    skip_text: bool = False,
+) -> Callable[[Iterator[str], SourceFile, ClusterSettings], Iterator[str | SetAside]]:
+    """Return the translation of a form of which each record becomes lines by itself; the others are of `records_of`."""
+
+    def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+        for record in records_of(pieces, *keys, skip_text=skip_text):
+            yield from [record] if isinstance(record, SetAside) else lines_of(record, file, cluster)
+
+    return translate
 
 
 def _damaged(record: Damaged) -> SetAside:

@@ -6,18 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.translations.json_documents import records_of
 from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, merged
 
-_GCM = re.compile(r'"NODE_NAME"\s*:')
-_NODE = re.compile(r'"(?:nodes|sinfo)"\s*:\s*\[')
-
-
-def _is_documents(sample: str, _cluster: ClusterSettings) -> bool:
-    return begins_json(sample) and (_GCM.search(sample) is not None or _NODE.search(sample) is not None)
+_NODE = re.compile(r'"NODE_NAME"\s*:|"(?:nodes|sinfo)"\s*:\s*\[')
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
@@ -133,16 +128,8 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-FORMS = (
-    Translation(
-        "node_json",
-        "inventory",
-        _is_documents,
-        _translate,
-        example=(
-            '{"nodes": [{"name": "node001", "state": ["IDLE", "DRAIN"], "gres": "gpu:h100:8", "cpus": 128, '
-            '"real_memory": 2000000, "partitions": ["train"], "reason": "xid 79", "reason_set_by_user": "root", '
-            '"reason_changed_at": 1795248349, "boot_time": 1795248284}]}\n'
-        ),
-    ),
+_EXAMPLE = (
+    '{"nodes": [{"name": "node001", "state": ["IDLE", "DRAIN"], "gres": "gpu:h100:8", "partitions": ["train"], '
+    '"reason": "xid 79", "reason_set_by_user": "root", "reason_changed_at": 1795248349, "boot_time": 1795248284}]}\n'
 )
+FORMS = (Translation("node_json", "inventory", holds(_NODE, in_json=True), _translate, _EXAMPLE),)

@@ -206,16 +206,7 @@ def _count(text: str | None) -> int | None:
     return int(match[1]) if match else None
 
 
-FORMS = (
-    Translation(
-        "node_table",
-        "inventory",
-        _is_table,
-        _translate,
-        example=(
-            "NODELIST|GRES|STATE|REASON|TIMESTAMP|USER|PARTITION\n"
-            "gpu1|gpu:h100:8(S:0-1)|drained*|xid 79|2026-11-20T10:00:00|root(0)|train*\n"
-        ),
-        rank=2,
-    ),
-)
+_EXAMPLE = """NODELIST|GRES|STATE|REASON|TIMESTAMP|USER|PARTITION
+gpu1|gpu:h100:8(S:0-1)|drained*|xid 79|2026-11-20T10:00:00|root(0)|train*
+"""
+FORMS = (Translation("node_table", "inventory", _is_table, _translate, _EXAMPLE, rank=2),)

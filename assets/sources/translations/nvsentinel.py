@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.intake.read.json_records import Record
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
-from assets.sources.translations.json_documents import records_of, unsupported
+from assets.sources.translations.json_documents import each_record, unsupported
 from assets.sources.translations.result_lines import (
     CRITICAL,
     EVENT,
@@ -22,36 +23,25 @@ from assets.sources.translations.result_lines import (
     xids_in,
 )
 
-_NVSENTINEL = re.compile(r'"check_?name"\s*:', re.I)
+_CHECK = re.compile(r'"check_?name"\s*:', re.I)
 # The names of fields that hold what is false or empty may be missing, as JSON of protocol buffers leaves them out.
-_NVSENTINEL_FIELDS = re.compile(r'"(?:is_?healthy|is_?fatal|component_?class|entities_?impacted)"\s*:', re.I)
+_HEALTH = re.compile(r'"(?:is_?healthy|is_?fatal|component_?class|entities_?impacted)"\s*:', re.I)
 _ENVELOPES = ("healthevent", "data", "fulldocument")
 """What holds a health event: a document of Mongo, a message of the event exporter, an entry of a change stream."""
 _READS_A_LOG = "syslogs"
 """The names of NVSentinel's checks of the kernel's log begin so. Such a check reports each line by itself."""
 
 
-def _is_nvsentinel(sample: str, _cluster: ClusterSettings) -> bool:
-    return (
-        begins_json(sample) and _NVSENTINEL.search(sample) is not None and _NVSENTINEL_FIELDS.search(sample) is not None
-    )
+def _lines(record: Record, file: SourceFile, _cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    values = _fields(record.value)
+    if "checkname" not in values:
+        yield unsupported(record.value, "no checkName")
+    else:
+        for entities in _entities_by_gpu(values.get("entitiesimpacted")):
+            yield _result(values, entities, host_of(file.path))
 
 
-def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write health events as lines."""
-    for record in records_of(pieces, "events", skip_text=True):
-        if isinstance(record, SetAside):
-            yield record
-            continue
-        values = _nvsentinel_fields(record.value)
-        if "checkname" not in values:
-            yield unsupported(record.value, "no checkName")
-        else:
-            for entities in _entities_by_gpu(values.get("entitiesimpacted")):
-                yield _nvsentinel_result(values, entities, host_of(file.path))
-
-
-def _nvsentinel_fields(record: Any) -> dict[str, Any]:
+def _fields(record: Any) -> dict[str, Any]:
     """Return the fields of an event by their names in lower case, out of what a database keeps around it."""
     if not isinstance(record, dict):
         return {}
@@ -59,7 +49,7 @@ def _nvsentinel_fields(record: Any) -> dict[str, Any]:
     inner = next((fields[name] for name in _ENVELOPES if isinstance(fields.get(name), dict)), None)
     if inner is None or "checkname" in fields:
         return fields
-    values = _nvsentinel_fields(inner)
+    values = _fields(inner)
     return values | {"createdat": fields.get("createdat") or values.get("createdat")}
 
 
@@ -83,7 +73,7 @@ def _entities_by_gpu(impacted: Any) -> list[list[str]]:
     return [[gpu, *others] for gpu in gpus] or [others]
 
 
-def _nvsentinel_result(values: Mapping[str, Any], entities: list[str], host: str | None) -> str:
+def _result(values: Mapping[str, Any], entities: list[str], host: str | None) -> str:
     codes = values.get("errorcode") if isinstance(values.get("errorcode"), list) else [values.get("errorcode")]
     texts = [str(code) for code in codes or [] if isinstance(code, str | int) and code != ""]
     result = OK if values.get("ishealthy") is True else CRITICAL if values.get("isfatal") is True else WARN
@@ -102,16 +92,9 @@ def _nvsentinel_result(values: Mapping[str, Any], entities: list[str], host: str
     return result_line(Result(node, check, result, at, message, codes_found, kind))
 
 
-FORMS = (
-    Translation(
-        "nvsentinel",
-        "health",
-        _is_nvsentinel,
-        _translate,
-        example=(
-            '{"checkName": "SysLogsXIDError", "isFatal": true, "isHealthy": false, "message": "XID error", '
-            '"errorCode": ["79"], "nodeName": "node001", "entitiesImpacted": [{"entityType": "GPU", '
-            '"entityValue": "3"}], "generatedTimestamp": "2024-05-01T10:00:00Z"}\n'
-        ),
-    ),
+_EXAMPLE = (
+    '{"checkName": "SysLogsXIDError", "isFatal": true, "isHealthy": false, "message": "XID error", '
+    '"errorCode": ["79"], "nodeName": "node001", "generatedTimestamp": "2024-05-01T10:00:00Z"}\n'
 )
+_RECOGNISES, _TRANSLATE = holds(_CHECK, _HEALTH, in_json=True), each_record(_lines, "events", skip_text=True)
+FORMS = (Translation("nvsentinel", "health", _RECOGNISES, _TRANSLATE, _EXAMPLE),)

@@ -6,29 +6,23 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assets.sources.other_forms import SetAside, Translation, begins_json
+from assets.sources.intake.read.json_records import Record
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.sacct.record_lines import record_line
 from assets.sources.settings import ClusterSettings
 from assets.sources.translations.job_traces import NEVER, ids_of, moment_of, state_of
-from assets.sources.translations.json_documents import records_of, unsupported
+from assets.sources.translations.json_documents import each_record, unsupported
 
 _JOB, _ATTEMPTS = re.compile(r'"jobid"\s*:'), re.compile(r'"attempts"\s*:')
 
 
-def _is_philly(sample: str, _cluster: ClusterSettings) -> bool:
-    return begins_json(sample) and _JOB.search(sample) is not None and _ATTEMPTS.search(sample) is not None
-
-
-def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write each attempt of Philly's jobs as a line, and a job that never ran as one."""
-    for record in records_of(pieces):
-        if isinstance(record, SetAside):
-            yield record
-        elif isinstance(record.value, dict) and isinstance(record.value.get("attempts"), list):
-            yield from (record_line(texts) for texts in _attempts(record.value, cluster))
-        else:
-            yield unsupported(record.value, "no job with attempts")
+def _lines(record: Record, _file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+    """Write each attempt of a job as a line, and a job that never ran as one."""
+    if isinstance(record.value, dict) and isinstance(record.value.get("attempts"), list):
+        yield from map(record_line, _attempts(record.value, cluster))
+    else:
+        yield unsupported(record.value, "no job with attempts")
 
 
 def _attempts(job: Mapping[str, Any], cluster: ClusterSettings) -> Iterator[dict[str, Any]]:
@@ -61,16 +55,9 @@ def _moment(value: Any) -> str:
     return moment_of(value if isinstance(value, str) and value.lower() not in NEVER else None)
 
 
-FORMS = (
-    Translation(
-        "philly",
-        "sacct",
-        _is_philly,
-        _translate,
-        example=(
-            '[{"status": "Pass", "vc": "ee9e8c", "jobid": "application_1506638472019_10238", "user": "ce2f", '
-            '"submitted_time": "2017-10-07 02:09:59", "attempts": [{"start_time": "2017-10-07 02:10:05", '
-            '"end_time": "2017-10-07 02:11:05", "detail": [{"ip": "m41", "gpus": ["gpu0", "gpu1"]}]}]}]\n'
-        ),
-    ),
+_EXAMPLE = (
+    '[{"status": "Pass", "vc": "ee9e8c", "jobid": "application_1506638472019_10238", "user": "ce2f", '
+    '"submitted_time": "2017-10-07 02:09:59", "attempts": [{"start_time": "2017-10-07 02:10:05", '
+    '"end_time": "2017-10-07 02:11:05", "detail": [{"ip": "m41", "gpus": ["gpu0", "gpu1"]}]}]}]\n'
 )
+FORMS = (Translation("philly", "sacct", holds(_JOB, _ATTEMPTS, in_json=True), each_record(_lines), _EXAMPLE),)

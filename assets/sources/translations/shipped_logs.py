@@ -18,7 +18,7 @@ from typing import Any
 
 from assets.sources.errors import SourceError
 from assets.sources.kernel.envelopes import PRIORITY, SHAPES
-from assets.sources.other_forms import SetAside, Translation
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.text_lines import lines_of
@@ -27,7 +27,7 @@ from assets.sources.translations.json_documents import records_of, unsupported
 
 MAX_DEPTH = 8
 """Objects in one another that are looked into."""
-_BEGINS_JSON = re.compile(r"\s*(?:\[\s*)?\{")
+_BEGINS_JSON = re.compile(r"\A\s*(?:\[\s*)?\{")
 _LABELLED = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) +\{([^{}]*)\} +(.*)")
 _BEFORE_JSON = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t][^{}]*(\{ *\".*\})\s*")
 """As fluentd writes records to a file, and Kubernetes the lines of containers."""
@@ -47,14 +47,6 @@ _ENVELOPES = [re.compile(SHAPES[name].replace(r"\x{FEFF}", "\ufeff"), re.S) for 
 _KERNEL_TAG = re.compile(r"(?:(?P<host>[\w.-]+) )?kernel(?:\[\d+\])?: ?(?P<body>.*)", re.S)
 
 Flat = Mapping[str, Any]
-
-
-def _is_export(sample: str, _cluster: ClusterSettings) -> bool:
-    return _EXPORTED.search(sample) is not None
-
-
-def _is_json(sample: str, _cluster: ClusterSettings) -> bool:
-    return _BEGINS_JSON.match(sample) is not None
 
 
 def _is_labelled(sample: str, _cluster: ClusterSettings) -> bool:
@@ -372,37 +364,20 @@ def _in_jq(path: str) -> str:
     return "".join(f".{name}" if re.fullmatch(r"[a-z_]\w*", name) else f'."{name}"' for name in path.split("."))
 
 
+_JSON = (
+    '{"date": 1772445601.0, "host": "node001", "ident": "kernel", "message": "NVRM: Xid (PCI:0000:1b:00): 48, pid=1"}\n'
+)
+_LABELLED_LINE = (
+    '2026-03-02T10:00:01Z {host="node001"} kernel: NVRM: Xid (PCI:0000:9b:00): 63, pid=1, Row remapping event\n'
+)
+_EXPORT = """__REALTIME_TIMESTAMP=1772445600000001
+_TRANSPORT=kernel
+_HOSTNAME=node001
+MESSAGE=NVRM: Xid (PCI:0000:9b:00): 79, pid=1, GPU has fallen off the bus.
+
+"""
 FORMS = (
-    Translation(
-        "shipper_json",
-        "kernel",
-        _is_json,
-        partial(_translate, _json_of),
-        example=(
-            '{"date": 1772445601.0, "host": "node001", "ident": "kernel", '
-            '"message": "NVRM: Xid (PCI:0000:1b:00): 48, pid=1, Double Bit ECC Error"}\n'
-        ),
-        rank=1,
-    ),
-    Translation(
-        "labelled",
-        "kernel",
-        _is_labelled,
-        partial(_translate, _labelled_of),
-        example=(
-            '2026-03-02T10:00:01Z {host="node001", job="syslog"} '
-            "kernel: NVRM: Xid (PCI:0000:9b:00): 63, pid=1, Row remapping event\n"
-        ),
-        rank=1,
-    ),
-    Translation(
-        "journal_export",
-        "kernel",
-        _is_export,
-        partial(_translate, _exported_of),
-        example=(
-            "__REALTIME_TIMESTAMP=1772445600000001\n_TRANSPORT=kernel\n_HOSTNAME=node001\n"
-            "MESSAGE=NVRM: Xid (PCI:0000:9b:00): 79, pid=1, GPU has fallen off the bus.\n\n"
-        ),
-    ),
+    Translation("shipper_json", "kernel", holds(_BEGINS_JSON), partial(_translate, _json_of), _JSON, rank=1),
+    Translation("labelled", "kernel", _is_labelled, partial(_translate, _labelled_of), _LABELLED_LINE, rank=1),
+    Translation("journal_export", "kernel", holds(_EXPORTED), partial(_translate, _exported_of), _EXPORT),
 )

@@ -14,7 +14,7 @@ from itertools import islice
 
 from assets.sources.errors import SourceError
 from assets.sources.inventory.reader import is_list_of_partitions
-from assets.sources.other_forms import SetAside, Translation
+from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.nodelists import NodeListError
@@ -42,11 +42,6 @@ def _is_configuration(sample: str, _cluster: ClusterSettings) -> bool:
     if _CONFIGURATION.search(sample):
         return True
     return " CPUTot=" not in sample and " Name=gpu" not in sample and _RANGES.search(sample) is not None
-
-
-def _is_of_no_nodes(sample: str, _cluster: ClusterSettings) -> bool:
-    """Tell whether a sample is of gres.conf or topology.conf."""
-    return _OF_NO_NODES.search(sample) is not None
 
 
 def _skip(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
@@ -174,22 +169,14 @@ def _product(options: dict[str, str]) -> int | None:
     return product
 
 
+_EXAMPLE = """ClusterName=c1
+NodeName=gpu[001-002] Gres=gpu:h100:8 CPUs=128
+PartitionName=train Nodes=gpu[001-002]
+"""
+_WITHOUT_NODES = """# Switches name nodes and define none.
+SwitchName=leaf1 Nodes=node[001-016]
+"""
 FORMS = (
-    Translation(
-        "other_conf",
-        "inventory",
-        _is_of_no_nodes,
-        _skip,
-        example="# Switches name nodes and define none.\nSwitchName=leaf1 Nodes=node[001-016]\n",
-    ),
-    Translation(
-        "slurm_conf",
-        "inventory",
-        _is_configuration,
-        _translate,
-        example=(
-            "ClusterName=c1\nNodeName=gpu[001-002] Gres=gpu:h100:8 CPUs=128\nPartitionName=train Nodes=gpu[001-002]\n"
-        ),
-        rank=1,
-    ),
+    Translation("other_conf", "inventory", holds(_OF_NO_NODES), _skip, _WITHOUT_NODES),
+    Translation("slurm_conf", "inventory", _is_configuration, _translate, _EXAMPLE, rank=1),
 )
