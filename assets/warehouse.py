@@ -6,7 +6,7 @@ file: copying them out of the working file would write them twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +45,8 @@ class Warehouse:
         How many DuckDB may use; 0 keeps its default, one per core.
     version
         Of the code, by which it finds what an earlier refresh made; empty where everything is made anew.
+    rebuild
+        Builds the marts anew without the clusters that failed; None where nothing can.
     """
 
     path: str
@@ -52,6 +54,7 @@ class Warehouse:
     memory_limit: str = ""
     threads: int = 0
     version: str = ""
+    rebuild: Callable[[Warehouse], None] | None = field(default=None, repr=False, compare=False)
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -50,7 +50,7 @@ def build(settings: HomeSettings) -> dg.Definitions:
     estimates = dg.load_assets_from_package_module(assets.estimates)
     report = dg.load_assets_from_package_module(assets.report)
     built = [key for asset in (models, *estimates) if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
-    last_good = last_good_asset(settings.home, upstream=built)
+    last_good = last_good_asset(settings, upstream=built)
     published = publish.published_asset(
         settings,
         upstream=dg.AssetKey(["report", "index"]),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -14,7 +15,7 @@ import dagster as dg
 from assets.report.folder import ReportFolder
 from assets.warehouse import OpenWarehouse
 from orchestration.code_cache import cache_folder
-from orchestration.dbt.build import dbt_resource
+from orchestration.dbt.build import build_without_failing, dbt_resource
 from orchestration.environment import HomeSettings
 from orchestration.home import code_version
 from orchestration.session import RefreshSession
@@ -64,6 +65,7 @@ def _warehouse_of(settings: HomeSettings, tags: Mapping[str, str]) -> Iterator[O
         memory_limit=settings.memory_limit,
         threads=settings.threads,
         version="" if rebuilds_all(settings, tags) else code_version(),
+        rebuild=partial(build_without_failing, settings),
     )
     with closing(warehouse):
         yield warehouse

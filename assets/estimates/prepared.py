@@ -5,13 +5,15 @@ Each has its query in a file of its name. `docs/decisions/estimates.md` says wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.estimates.hidden_clusters import compute_without_culprit
+from assets.bad_clusters.search import relations
+from assets.estimates.good_clusters import compute_for_good_clusters
 from assets.estimates.table import ENOUGH_DATA, read_query
+from assets.sql import identifier
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -36,6 +38,18 @@ def prepare(con: duckdb.DuckDBPyConnection, name: str) -> int:
     return int(rows)
 
 
+def remove_rows(con: duckdb.DuckDBPyConnection, clusters: Collection[str]) -> None:
+    """Remove what the tables of this package hold of some clusters."""
+    for table, (database, has_clusters) in relations(con).items():
+        schema, _, name = table.partition(".")
+        if has_clusters and (schema == "estimates" or (schema == "intermediate" and name in QUERIES)):
+            place = identifier(database, schema, name)
+            con.execute(
+                f"delete from {place} where cluster_id in (select unnest($clusters::varchar[]))",
+                {"clusters": [*clusters]},
+            )
+
+
 def _prepared(name: str, description: str, read: Sequence[str] = EXPOSURES) -> dg.AssetsDefinition:
     spec = dg.AssetSpec(
         ["intermediate", name],
@@ -53,7 +67,7 @@ def _prepared(name: str, description: str, read: Sequence[str] = EXPOSURES) -> d
     # Named so that its time counts as one of the stage of estimates.
     @dg.multi_asset(name=f"estimates__{name}", specs=[spec])
     def asset(warehouse: dg.ResourceParam[Warehouse]) -> dg.MaterializeResult[None]:
-        return compute_without_culprit(compute, warehouse, f"intermediate.{name}")
+        return compute_for_good_clusters(compute, warehouse, f"intermediate.{name}")
 
     return asset
 

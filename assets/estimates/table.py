@@ -16,7 +16,7 @@ import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.estimates.hidden_clusters import Compute, compute_without_culprit
+from assets.estimates.good_clusters import Compute, compute_for_good_clusters
 from assets.estimates.method_version import METHOD_VERSION
 from assets.model.failure_rate import RateInterval
 from assets.model.incident_counts import weighted_interval
@@ -150,7 +150,7 @@ def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeR
     """Make the decorated function the asset of the table. Key, group, upstream keys and description come from the spec.
 
     A table that reads nothing still comes after the marts, because these create the file of the publication. If the
-    rows of one cluster make the function fail, it is run without that cluster.
+    rows of some clusters make the function fail, it is run without these.
     """
 
     def made(compute: Compute) -> dg.AssetsDefinition:
@@ -163,7 +163,7 @@ def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeR
             metadata=spec.metadata,
         )
         def asset(warehouse: dg.ResourceParam[Warehouse]) -> dg.MaterializeResult[None]:
-            return compute_without_culprit(compute, warehouse, spec.name)
+            return compute_for_good_clusters(compute, warehouse, spec.name)
 
         return asset
 

@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 import duckdb
 
+from assets.bad_clusters.failures import record_failures
 from assets.log_kinds import LOG_KINDS
 from assets.raw.folder import SourcesFolder, give_privacy_key, quoting_no_log, reporter
 from assets.raw.logs import log_key, observed
@@ -22,7 +23,7 @@ from assets.sources.intake.account.sight import write_sight
 from assets.sources.intake.account.spans import write_spans
 from assets.sources.intake.account.superseding import version_warnings
 from assets.sources.intake.across_files import settle
-from assets.sources.intake.cluster_failures import SOURCES, failing_by_sources, record_failures
+from assets.sources.intake.cluster_failures import SOURCES, failing_by_sources
 from assets.sources.intake.excluded_clusters import spare_clusters
 from assets.sources.intake.find.clusters import write_clusters
 from assets.sources.intake.find.folder import Survey
@@ -102,6 +103,10 @@ TABLES: Mapping[str, str] = {
 
     Source: cluster.toml, manifests, and the times in the logs. One row per cluster, kind and interval.
     """,
+    "ops.pulls": """How the last fetching of logs from Slurm ended.
+
+    Source: the asset `sources/pulls`. One row per cluster that is pulled.
+    """,
     "ops.sight": """Days on which a log could have shown a fault of a node.
 
     Source: raw.sightings and ops.spans. One row per cluster, node, kind of log and day.
@@ -164,7 +169,7 @@ def raw(
 def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[str, list[str]]:
     """Settle what concerns all tables, and record and return the clusters that cannot be built, with reasons."""
 
-    def settle_all(clusters: Survey) -> None:
+    def settle_all(con: duckdb.DuckDBPyConnection, clusters: Survey) -> None:
         settle(con, clusters, READERS)
         mark_doubtful_files(con)
         write_spans(con, clusters)
@@ -172,6 +177,8 @@ def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[s
 
     failing = failing_by_sources(con, found, spare_clusters(con, found, settle_all))
     record_failures(con, run_id, SOURCES, failing)
+    # Clusters that are pulled no more have left their rows.
+    con.execute("delete from ops.pulls where run_id <> ?", [run_id])
     return failing
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 
+from assets.bad_clusters.errors import is_machine_error
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.find.folder import REFUSED, Progress, Survey, survey
 from assets.sources.intake.find.known_files import known_files, with_accounting
-from assets.sources.intake.isolating import is_machine_error
 from assets.sources.text.privacy_key import WrongKey, key_id, read_key
 from assets.sources.text.pseudonyms import give_key
 from assets.warehouse import transaction

@@ -20,7 +20,7 @@ DATED = {f"raw.{table}": time for table, time in ROW_TIMES.items() if table not 
 """Tables that grow day by day, and the time that dates a row; each is never NULL."""
 UNDATED = ("raw.node_names", "raw.node_lists", "raw.nodes", "raw.squeue_exclusions", "ops.files", "ops.spans")
 """Tables partitioned by cluster alone."""
-WHOLE = ("raw.clusters",)
+WHOLE = ("raw.clusters", "ops.pulls")
 """A row per cluster: one file."""
 FITTED = ("intermediate.int_posteriors_fitted",)
 """What dbt's models in Python made, once they ran: other engines read it as they read the raw tables."""

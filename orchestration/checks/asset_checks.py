@@ -17,7 +17,7 @@ import dagster as dg
 import duckdb
 
 import assets.expectations
-from assets.sources.intake.cluster_failures import failing_clusters, record_failures
+from assets.bad_clusters.failures import failing_clusters, record_failures
 from assets.warehouse import Warehouse
 from orchestration.checks import verdicts
 from orchestration.checks.verdicts import Verdict

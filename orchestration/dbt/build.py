@@ -6,24 +6,27 @@ It holds no rule about the data. The manifest is made by `prepare`, never at imp
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
+import duckdb
 
-from assets.sources.intake.cluster_failures import failing_clusters
+from assets.bad_clusters.errors import may_be_of_rows
+from assets.bad_clusters.failures import add_failures, failing_clusters, running_run, suspects
+from assets.estimates.prepared import remove_rows
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder
-from orchestration.dbt.build_failures import blame, failed_statements, may_be_of_rows, suspects
 from orchestration.dbt.column_lineage import ColumnLineage, Statements, columns_of_sources
 from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.processes import end_started, note_started
 from orchestration.dbt.results import record_dbt_results
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
+from orchestration.dbt.trials import ONE_THREAD, StatementsFailed, Trials, failed_statements, run_dbt
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.upkeep.healing import Say, heal_json
@@ -47,6 +50,8 @@ TESTS_OF_SEEDS = f"resource_type:test,tag:{JUDGED_WITH_THE_CODE}"
 
 Not their path: dbt looks for a path in the current folder, and then adds the tests of models that read a seed.
 """
+STAGE = "build"
+"""The stage of the clusters on whose rows a statement fails."""
 MAX_SHOWN = 3
 """The message of a failed build names at most this many failed statements."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}
@@ -138,21 +143,15 @@ def dbt_resource(home: Home) -> DbtCliResource:
     )
 
 
-def build_arguments(excluded_clusters: Sequence[str] = (), *, is_whole: bool = True) -> list[str]:
+def build_arguments(*, is_whole: bool = True) -> list[str]:
     """Arguments of one `dbt build`.
 
-    What judges the code and not the data runs with the other tests: unit tests, and the tests of seeds. Statements lie
-    in files beside the log: in the log as well they would cost a twentieth of dbt's own time. Where no cluster is
-    excluded dbt is given no variable: another one makes it parse the whole project anew. Where only some models are
-    built, those of them that are incremental are built whole.
+    What judges the code and not the data runs with the other tests: unit tests, and the tests of seeds. Where only some
+    models are built, those of them that are incremental are built whole.
     """
-    arguments = ["build", RESULTS_ONLY, "--threads", "1", "--log-level-file", "info"]
-    arguments += ["--exclude-resource-type", "unit_test", "--exclude", TESTS_OF_SEEDS]
-    if not is_whole:
-        arguments.append("--full-refresh")
-    if excluded_clusters:
-        arguments += ["--vars", json.dumps({"excluded_clusters": list(excluded_clusters)})]
-    return arguments
+    arguments = ["build", RESULTS_ONLY, *ONE_THREAD, "--exclude-resource-type", "unit_test"]
+    arguments += ["--exclude", TESTS_OF_SEEDS]
+    return arguments if is_whole else [*arguments, "--full-refresh"]
 
 
 def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
@@ -184,7 +183,7 @@ def _built_by_a_refresh(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 class Build:
-    """One build of the dbt project, once more without a cluster where rows of that cluster make a statement fail."""
+    """One build of the dbt project, once more without the clusters on whose rows a statement fails."""
 
     def __init__(
         self, settings: HomeSettings, context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse
@@ -192,14 +191,11 @@ class Build:
         self._settings, self._context, self._dbt, self._warehouse = settings, context, dbt, warehouse
         self._target = settings.home.work / "dbt"
         self._lineage = ColumnLineage(lineage_of(settings.home))
-        self._has_failed = True
-        self._failed: list[str] = []
-        self._tried: list[str] = []
+        self._failed: StatementsFailed | None = None
+        self._manifest = json.loads(manifest_of(settings.home).read_bytes())
         with warehouse.writing() as con:
-            self._excluded = sorted(failing_clusters(con, context.run_id))
             if not (self._lineage.is_known or context.is_subset):
-                manifest = json.loads(manifest_of(settings.home).read_bytes())
-                self._lineage.read_from(Statements(manifest, self._target / "compiled", columns_of_sources(con)))
+                self._lineage.read_from(Statements(self._manifest, self._target / "compiled", columns_of_sources(con)))
 
     def events(self) -> Iterator[Any]:
         """Build, and yield what dbt tells of each model and test once."""
@@ -208,41 +204,42 @@ class Build:
         for event in invocation.stream():
             announced.add(_name(event))
             yield self._lineage.attach(event, self._context)
-        self._has_failed = bool(invocation.process.returncode)
-        if self._has_failed:
-            for event in self._events_without_culprit():
-                if _name(event) not in announced:
-                    yield self._lineage.attach(event, self._context)
-
-    def _events_without_culprit(self) -> list[Any]:
-        """Build without one cluster after the other until that works, and give the events of the build that did."""
-        failed = self._failed = failed_statements(self._target / "run_results.json")
-        if not may_be_of_rows(failed):
-            return []
-        with self._warehouse.writing() as con:
-            self._tried = suspects(con, self._context.run_id, self._excluded)
-        for cluster_id in self._tried:
-            self._context.log.warning(f"{'; '.join(failed)}; building once more without {cluster_id}")
-            invocation = self._begin(cluster_id)
+        events: list[Any] = []
+        while invocation.process.returncode:
+            self._failed = failed_statements(self._target / "run_results.json")
+            if not self._leave_out_bad_clusters(self._failed):
+                return
+            invocation = self._begin()
             events = list(invocation.stream())
-            if not invocation.process.returncode:
-                self._has_failed = False
-                self._excluded.append(cluster_id)
-                with self._warehouse.writing() as con:
-                    blame(con, self._context.run_id, cluster_id, failed)
-                return events
-        return []
+        self._failed = None
+        for event in events:
+            if _name(event) not in announced:
+                yield self._lineage.attach(event, self._context)
 
-    def _begin(self, *more: str) -> DbtCliInvocation:
-        without = [*self._excluded, *more]
+    def _leave_out_bad_clusters(self, failed: StatementsFailed) -> bool:
+        """Record the clusters on whose rows the statements failed; tell whether there are any."""
+        run_id, nodes = self._context.run_id, {**self._manifest["nodes"], **self._manifest["sources"]}
+        with self._warehouse.writing() as con:
+            clusters = suspects(con, run_id)
+        found = Trials(self._settings, self._dbt, self._warehouse, nodes).bad_clusters(failed, clusters)
+        with self._warehouse.writing() as con:
+            add_failures(con, run_id, STAGE, {name: [str(error)] for name, error in found.items()})
+        if found:
+            self._context.log.warning(f"{failed}; building once more without {' and '.join(found)}")
+        return bool(found)
+
+    def _is_without_clusters(self, con: duckdb.DuckDBPyConnection) -> bool:
+        return bool(failing_clusters(con, self._context.run_id))
+
+    def _begin(self) -> DbtCliInvocation:
         with self._warehouse.writing() as con:
             # Lineage is read from the models' statements, which have to be those for all rows then. And what is built
             # without a cluster is nothing to go on from, neither now nor in the next refresh.
-            if self._context.is_subset or without or not self._lineage.is_known:
+            if self._context.is_subset or self._is_without_clusters(con) or not self._lineage.is_known:
                 forget_what_was_built(con)
         if not self._context.is_subset:
             begin_publication(self._settings.home, self._warehouse, self._context)
-        arguments = build_arguments(without, is_whole=not self._context.is_subset)
+        arguments = build_arguments(is_whole=not self._context.is_subset)
         self._warehouse.close()
         with given_to_dbt(self._settings, cache_folder(self._settings.home)):
             invocation = self._dbt.cli(arguments, context=self._context, target_path=self._target, raise_on_error=False)
@@ -253,7 +250,7 @@ class Build:
         """Keep the verdicts of dbt's tests and the lineage, however the build ended."""
         with self._warehouse.writing() as con:
             forget_touched(con)
-            if self._excluded:
+            if self._is_without_clusters(con):
                 forget_what_was_built(con)
             manifest = manifest_of(self._settings.home)
             record_dbt_results(con, self._context.run_id, self._target / "run_results.json", manifest)
@@ -261,24 +258,35 @@ class Build:
 
     def require_success(self) -> None:
         """Fail where a statement did, or where what tests found leaves nothing to publish."""
-        if self._has_failed:
-            raise dg.Failure(description=self._why())
+        if self._failed is not None:
+            raise dg.Failure(description=self._why(self._failed))
         with self._warehouse.writing() as con:
             stops = failed_checks(con, self._context.run_id)
         if stops:
             raise dg.Failure(description="\n".join(["dbt's tests failed:", *map(str, stops)]))
         self._lineage.keep()
 
-    def _why(self) -> str:
+    def _why(self, failed: StatementsFailed) -> str:
         """Say what failed, and that leaving out a cluster does not help."""
-        what = "; ".join(self._failed[:MAX_SHOWN]) or "dbt build failed"
-        help_ = (
-            f" (also without {' or '.join(self._tried)}: the rows of no single cluster cause it)" if self._tried else ""
-        )
+        what = "; ".join(failed.messages[:MAX_SHOWN]) or "dbt build failed"
+        help_ = " (the rows of no single cluster cause it)" if failed.errors and may_be_of_rows(failed) else ""
         return (
             f"{what}{help_}; nothing was published, readers see the last publication as before; dbt's log: "
             f"{self._target / 'dbt.log'}; send it to the maintainers"
         )
+
+
+def build_without_failing(settings: HomeSettings, warehouse: Warehouse) -> None:
+    """Build the tables of dbt once more, without the clusters that failed since; tests have judged the other rows.
+
+    Rows that these clusters have in the estimates so far are removed.
+    """
+    with warehouse.writing() as con:
+        forget_what_was_built(con)
+        remove_rows(con, failing_clusters(con, running_run(con)))
+    warehouse.close()
+    arguments = ["run", "--full-refresh"]
+    run_dbt(settings, dbt_resource(settings.home), arguments, settings.home, settings.home.work / "dbt-again")
 
 
 def _name(event: Any) -> str:

@@ -1,10 +1,9 @@
 """Clusters that could not be built keep the rows of the last publication, marked as stale.
 
-This step runs after everything is built and checked, and before the report is written. Rows of another version of the
-code are not taken over, as they may have another meaning. A cluster without usable rows is published without numbers.
-Comparisons between clusters are then computed again. A cluster whose newest accounting could not be fetched from Slurm
-was built from what was there; it is marked as stale too, as is one whose accounting ends with an older version of a
-file that is refused now.
+This step runs after everything is built and checked, and before the report is written. Where a check failed for a
+cluster that was built, the marts are built once more without it. Rows of another version of the code are not taken
+over, as they may have another meaning. A cluster without usable rows is published without numbers. Comparisons between
+clusters are then computed again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,14 +12,16 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 
+from assets.bad_clusters.failures import failing_clusters
 from assets.estimates import est_rate_ratios
 from assets.estimates.prepared import QUERIES, prepare
 from assets.estimates.table import write
-from assets.sources.intake.cluster_failures import failing_clusters
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse, transaction
+from orchestration.dbt.build import build_without_failing
 from orchestration.dbt.reusable_rows import forget_what_was_built
-from orchestration.home import Home, code_version
+from orchestration.environment import HomeSettings
+from orchestration.home import code_version
 
 LAST = "last_publication"
 _TABLES = f"""
@@ -32,37 +33,21 @@ _TABLES = f"""
 """
 _OF_WORKING_FILE = ("ops.spans", "ops.sight", "raw.clusters")
 """Tables of the working file that belong to a cluster's numbers: what its logs cover, and its settings."""
-_MARK_NOT_PULLED = f"""
-    update {PUBLICATION}.marts.dim_clusters as clusters set
-        is_stale = true,
-        stale_reason = 'its logs could not be fetched from Slurm: ' || pulls.reason,
-        built_at = coalesce(pulls.pulled_to, clusters.data_through_at, pulls.ended_at)
-    from ops.pulls as pulls
-    where pulls.cluster_id = clusters.cluster_id and pulls.status = 'failed' and not clusters.is_stale
-"""
-_MARK_ENDED = f"""
-    update {PUBLICATION}.marts.dim_clusters as clusters set
-        is_stale = true,
-        stale_reason = ended.reason,
-        built_at = coalesce(clusters.data_through_at, ended.since_at)
-    from (
-        select
-            files.cluster_id, max(older.last_at) as since_at,
-            string_agg(distinct concat(files.path, ': ', files.reason, '; older versions of it count'), '; ') as reason
-        from ops.files
-        inner join ops.files as older on older.cluster_id = files.cluster_id and older.version_of = files.path
-        where files.kind = 'sacct' and files.is_present and files.status in ('refused', 'cut_off')
-            and older.status <> 'refused'
-        group by files.cluster_id
-    ) as ended
-    where ended.cluster_id = clusters.cluster_id and not clusters.is_stale
+_STALE = f"""
+    * replace (
+        true as is_stale,
+        ($reasons::map(varchar, varchar))[cluster_id] as stale_reason,
+        coalesce(
+            built_at, (select published_at from {LAST}.ops.published order by rowid desc limit 1)
+        ) as built_at
+    )
 """
 
 
 def keep_last_good(
     con: duckdb.DuckDBPyConnection, failing: Mapping[str, Sequence[str]], published_file: Path, version: str
 ) -> list[str]:
-    """Replace the rows of failing clusters in all published tables by those of the last publication.
+    """Add the rows of the last publication of clusters of which nothing was built.
 
     Parameters
     ----------
@@ -81,18 +66,12 @@ def keep_last_good(
     """
     if not failing:
         return []
-    names = list(failing)
-    tables = con.execute(_TABLES).fetchall()
     stale: list[str] = []
-    with transaction(con):
-        for table in tables:
-            name = identifier(PUBLICATION, *table)
-            con.execute(f"delete from {name} where cluster_id in (select unnest(?))", [names])
     if _is_attached(con, published_file):
         try:
-            stale = _clusters_of(con, names, version)
+            stale = _clusters_of(con, list(failing), version)
             if stale:
-                _take_over(con, tables, stale, failing)
+                _take_over(con, stale, failing)
         finally:
             con.execute(f"detach {LAST}")
     for name in QUERIES:
@@ -101,23 +80,6 @@ def keep_last_good(
     write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
     forget_what_was_built(con)
     return stale
-
-
-def mark_not_pulled(con: duckdb.DuckDBPyConnection, run_id: str) -> None:
-    """Mark the clusters as stale whose newest accounting could not be fetched; their numbers stay as they were built.
-
-    Clusters that are pulled no more have left their rows in `ops.pulls`, which go.
-    """
-    con.execute("delete from ops.pulls where run_id <> ?", [run_id])
-    con.execute(_MARK_NOT_PULLED)
-
-
-def mark_ended(con: duckdb.DuckDBPyConnection) -> None:
-    """Mark the clusters as stale of which an accounting file was refused or is cut off, and only older versions count.
-
-    Without an older version such a cluster is not built.
-    """
-    con.execute(_MARK_ENDED)
 
 
 def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
@@ -143,28 +105,15 @@ def _clusters_of(con: duckdb.DuckDBPyConnection, names: Sequence[str], version: 
     return [cluster_id for (cluster_id,) in found]
 
 
-def _take_over(
-    con: duckdb.DuckDBPyConnection,
-    tables: Sequence[tuple[str, str]],
-    stale: list[str],
-    failing: Mapping[str, Sequence[str]],
-) -> None:
+def _take_over(con: duckdb.DuckDBPyConnection, stale: list[str], failing: Mapping[str, Sequence[str]]) -> None:
+    reasons = {cluster_id: "\n".join(failing[cluster_id]) for cluster_id in stale}
     with transaction(con):
-        for table in tables:
+        for table in con.execute(_TABLES).fetchall():
             name, last = identifier(PUBLICATION, *table), identifier(LAST, *table)
-            con.execute(f"insert into {name} by name from {last} where cluster_id in (select unnest(?))", [stale])
-        for cluster_id in stale:
+            shown = _STALE if table == ("marts", "dim_clusters") else "*"
             con.execute(
-                f"""
-                update {PUBLICATION}.marts.dim_clusters set
-                    is_stale = true,
-                    stale_reason = $reason,
-                    built_at = coalesce(
-                        built_at, (select published_at from {LAST}.ops.published order by rowid desc limit 1)
-                    )
-                where cluster_id = $cluster_id
-                """,
-                {"reason": "\n".join(failing[cluster_id]), "cluster_id": cluster_id},
+                f"insert into {name} by name select {shown} from {last} where cluster_id in (select unnest($stale))",
+                {"stale": stale, **({"reasons": reasons} if shown is _STALE else {})},
             )
     with transaction(con):
         for own in _OF_WORKING_FILE:
@@ -172,7 +121,7 @@ def _take_over(
             con.execute(f"insert into {own} by name from {LAST}.{own} where cluster_id in (select unnest(?))", [stale])
 
 
-def last_good_asset(home: Home, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
+def last_good_asset(settings: HomeSettings, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
     """Build the asset that puts last good rows in place once everything is built and checked."""
 
     @dg.asset(key=["ops", "cluster_failures"], group_name="ops", deps=upstream, kinds={"duckdb"})
@@ -185,9 +134,11 @@ def last_good_asset(home: Home, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDef
         """
         with warehouse.writing() as con:
             failing = failing_clusters(con, context.run_id)
-            stale = keep_last_good(con, failing, home.published_file, code_version())
-            mark_not_pulled(con, context.run_id)
-            mark_ended(con)
+            built = con.execute(f"select cluster_id from {PUBLICATION}.marts.dim_clusters").fetchall()
+        if any(cluster_id in failing for (cluster_id,) in built):
+            build_without_failing(settings, warehouse)
+        with warehouse.writing() as con:
+            stale = keep_last_good(con, failing, settings.home.published_file, code_version())
         for cluster_id, reasons in failing.items():
             what = "keeps its last good numbers" if cluster_id in stale else "is published without numbers"
             context.log.warning(f"{cluster_id} {what}: {'; '.join(reasons)}")

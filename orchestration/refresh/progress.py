@@ -60,7 +60,7 @@ class ProgressHandler(logging.Handler):
             message = str(meta.get("orig_message", ""))
             if meta.get("step_key"):
                 # dagster-dbt prints the whole command.
-                self.show("starting dbt" if message.startswith("Running dbt command") else message)
+                self.show("starting dbt" if message.startswith("Running dbt command") else message.partition(": `")[0])
         elif event.event_type_value == "STEP_START":
             self.show(str(event.step_key).replace("__", "."))
         elif event.event_type_value == "ASSET_MATERIALIZATION":

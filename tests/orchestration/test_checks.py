@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.sources.intake.cluster_failures import failing_clusters, record_failures
+from assets.bad_clusters.failures import failing_clusters, record_failures
 from orchestration.checks import verdicts
 from orchestration.checks.asset_checks import (
     all_checks,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from assets.sources.intake.cluster_failures import failing_clusters
+from assets.bad_clusters.failures import failing_clusters
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.dbt.results import found_by_cluster, record_dbt_results
 

@@ -1,4 +1,7 @@
-"""Statements that fail for no single cluster's rows: the refresh fails, says so, and readers see what they saw."""
+"""Statements that fail on rows of some clusters, and statements that fail for no single cluster's rows.
+
+In the first case the others are published; in the second the refresh fails, says so, and readers see what they saw.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,28 @@ import json
 import shutil
 import sys
 
+import duckdb
 import pytest
 
-from orchestration.dbt.build_failures import may_be_of_rows
 from orchestration.failures import RefreshFailed
 from orchestration.home import Home
 from tests.conftest import CAPTURE, refresh
+from tests.pipeline.stale import cluster
+from tests.published import facts_of_cluster
 
+IN_NIGHT = ("is_stale", "stale_reason", "built_at")
+"""What a stale cluster's row says of the night."""
 FAKE_DBT = """
 import json, os, shutil, sys
+import duckdb
 from pathlib import Path
 target = Path(os.environ["DBT_TARGET_PATH"])
 target.mkdir(parents=True, exist_ok=True)
+with duckdb.connect(os.environ["FAULTLINE_WAREHOUSE"]) as con:
+    clusters = [name for (name,) in con.execute("select cluster_id from raw.clusters order by 1").fetchall()]
 with Path({calls!r}).open("a") as calls:
-    calls.write(json.dumps(sys.argv[1:]) + "\\n")
-result = {{"unique_id": "model.faultline.fct_attempts", "status": "error", "message": {message!r}}}
+    calls.write(json.dumps([clusters, sys.argv[1:]]) + "\\n")
+result = {{"unique_id": "model.faultline.stg_config__clusters", "status": "error", "message": {message!r}}}
 metadata = {{"generated_at": "2026-02-01T00:00:00.000000Z"}}
 (target / "run_results.json").write_text(json.dumps({{"metadata": metadata, "results": [result]}}))
 shutil.copy({manifest!r}, target / "manifest.json")
@@ -52,36 +62,42 @@ def failing(testbed_home, tmp_path, monkeypatch):
     return run
 
 
-def test_where_no_single_cluster_is_at_fault_each_is_left_out_once_and_the_refresh_fails(failing):
-    said, calls = failing("Runtime Error in model fct_attempts\n  Conversion Error: out of range")
-    assert said.startswith("fct_attempts could not be built: Runtime Error in model fct_attempts Conversion Error")
-    assert "(also without other or testbed: the rows of no single cluster cause it)" in said
+def test_where_every_cluster_is_at_fault_each_is_tried_once_and_the_refresh_fails(failing):
+    said, calls = failing("Runtime Error in model x\n  Conversion Error: out of range")
+    assert said.startswith("stg_config__clusters could not be built: Runtime Error in model x Conversion Error")
+    assert "(the rows of no single cluster cause it)" in said
     assert "nothing was published, readers see the last publication as before" in said
     assert "dbt.log; send it to the maintainers" in said
-    excluded = [json.loads(call[call.index("--vars") + 1])["excluded_clusters"] for call in calls if "--vars" in call]
-    assert excluded == [["other"], ["testbed"]]
-    assert len(calls) == 3
+    assert [clusters for clusters, _ in calls] == [["other", "testbed"], ["other"], ["testbed"]]
+    (_, first), (_, second), _ = calls
+    assert "--indirect-selection" not in first
+    assert "stg_config__clusters" in second[second.index("--select") + 1].split()
 
 
 def test_what_no_row_can_cause_is_not_tried_again(failing):
-    said, calls = failing("Runtime Error in model fct_attempts\n  Binder Error: no such column")
+    said, calls = failing("Runtime Error in model x\n  Binder Error: no such column")
     assert "Binder Error: no such column; nothing was published" in said
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize(
-    ("message", "is_of_rows"),
-    [
-        ("Conversion Error: Type INT64 with value 7 can't be cast", True),
-        ("Out of Range Error: Overflow in addition", True),
-        ("Invalid Input Error: odd", True),
-        ("Parser Error: syntax error", False),
-        ("Catalog Error: Table does not exist", False),
-        ("Compilation Error in model", False),
-        ("Out of Memory Error: failed to allocate", False),
-        ("IO Error: No space left on device", False),
-    ],
-)
-def test_which_errors_rows_can_cause(message, is_of_rows):
-    assert may_be_of_rows([f"fct_attempts could not be built: {message}"]) == is_of_rows
-    assert not may_be_of_rows([])
+@pytest.mark.slow
+def test_of_four_clusters_two_make_a_statement_fail_and_the_others_are_as_if_these_were_not_there(tmp_path):
+    home = Home.at(tmp_path / "home")
+    for name in "abcd":
+        cluster().write(home.sources / name)
+    refresh(home)
+    before = {name: facts_of_cluster(home.published_file, name, left_out=IN_NIGHT) for name in "abcd"}
+    with duckdb.connect(str(home.working_file)) as con:
+        con.execute("update raw.sacct set elapsed_seconds = 9223372036854775807 where cluster_id in ('b', 'd')")
+    cluster(70).write(home.sources / "a")
+    refresh(home)
+    after = {name: facts_of_cluster(home.published_file, name, left_out=IN_NIGHT) for name in "abcd"}
+    assert [after[name] == before[name] for name in "abcd"] == [False, True, True, True]
+    assert len(after["a"]["marts.fct_attempts"]) == 70
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        found = con.execute("select cluster_id, stage, reason from ops.cluster_failures order by 1").fetchall()
+        stale = con.execute("select cluster_id, is_stale from marts.dim_clusters order by 1").fetchall()
+    assert [row[:2] for row in found] == [("b", "build"), ("d", "build")]
+    assert all("could not be built: Runtime Error in model" in reason for *_, reason in found)
+    assert stale == [("a", False), ("b", True), ("c", False), ("d", True)]
+    assert not [*home.work.glob("scratch-*")]

@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from assets.estimates import table
+from orchestration.checks import asset_checks
+from orchestration.checks.verdicts import Verdict
 from orchestration.cli import app
 from orchestration.home import Home
 from orchestration.publication.freshness import is_up_to_date
@@ -145,3 +147,29 @@ def test_an_estimate_that_fails_on_a_clusters_rows_is_made_without_it(story, tmp
     refresh(home)
     assert content(home, "b") == story["mended"]["b"]
     assert len(content(home, "a")["marts.fct_attempts"]) == 61
+
+
+@pytest.mark.slow
+def test_a_cluster_whose_check_fails_when_all_is_built_is_taken_out_again(story, tmp_path, monkeypatch):
+    home = Home.at(tmp_path / "home")
+    shutil.copytree(story["home"].root, home.root, symlinks=True)
+    real = asset_checks.judge
+
+    def judge(warehouse, tables):
+        found = real(warehouse, tables)
+        if ("estimates", "est_failure_rates") in found:
+            odd = Verdict("estimates.est_failure_rates", "odd_rates", False, True, "an odd rate", "no odd rates", "b")
+            found["estimates", "est_failure_rates"].append(odd)
+        return found
+
+    monkeypatch.setattr(asset_checks, "judge", judge)
+    cluster(100).write(home.sources / "b")
+    cluster(61).write(home.sources / "a")
+    refresh(home)
+    assert content(home, "b") == story["mended"]["b"]
+    assert len(content(home, "a")["marts.fct_attempts"]) == 61
+    assert compared(home) == {("a", "b")}
+    with duckdb.connect(str(home.published_file), read_only=True) as con:
+        stale = con.execute("select is_stale, stale_reason from marts.dim_clusters order by cluster_id").fetchall()
+    assert stale[0] == (False, None)
+    assert stale[1][0] and "odd_rates: an odd rate" in stale[1][1]

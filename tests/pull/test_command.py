@@ -5,15 +5,11 @@ import re
 import subprocess
 from dataclasses import replace
 
-import duckdb
 import pytest
 
-from assets.warehouse import create_raw_and_ops
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
 from orchestration.home import Home
-from orchestration.publication.last_good import mark_not_pulled
-from orchestration.pull.asset import record_pulls
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.pull.outcomes import REASON_WITH_NAMES, PullOutcome, keep_outcome, last_outcome
 from tests.homes import faultline
@@ -161,29 +157,3 @@ class TestTelling:
         keep_outcome(home, "c1", FAILED)
         assert "sacct: down" not in (home.pulls / "c1.json").read_text(encoding="utf-8")
         assert last_outcome(home, "c1") == replace(FAILED, reason=REASON_WITH_NAMES)
-
-    def test_a_cluster_whose_accounting_could_not_be_fetched_is_marked_as_stale(self, tmp_path):
-        con = duckdb.connect()
-        create_raw_and_ops(con)
-        con.execute("attach ':memory:' as publication; create schema publication.marts")
-        con.execute(
-            """
-            create table publication.marts.dim_clusters as
-            select unnest(['c1', 'c2', 'c3']) as cluster_id, false as is_stale, null::varchar as stale_reason,
-                null::timestamp as built_at, timestamp '2026-03-01' as data_through_at
-            """
-        )
-        record_pulls(con, "run-0", {"c3": FAILED})
-        record_pulls(con, "run-1", {"c1": FAILED, "c2": replace(FAILED, status="incomplete"), "c3": None})
-        mark_not_pulled(con, "run-1")
-        found = con.execute(
-            """
-            select cluster_id, is_stale, stale_reason, built_at::varchar
-            from publication.marts.dim_clusters order by cluster_id
-            """
-        ).fetchall()
-        reason = "its logs could not be fetched from Slurm: sacct: down"
-        assert found[0] == ("c1", True, reason, "2026-03-04 02:00:00")
-        assert [row[1] for row in found] == [True, False, False]
-        mark_not_pulled(con, "run-2")
-        assert con.execute("from ops.pulls").fetchall() == []

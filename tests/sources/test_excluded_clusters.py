@@ -49,7 +49,7 @@ def spared(folder: Path, con: duckdb.DuckDBPyConnection, *steps: str) -> dict[st
     found = survey(folder, readers)
     write_clusters(con, found)
     load_kinds(con, found, readers, "run")
-    errors = spare_clusters(con, found, partial(settle, con, readers=readers))
+    errors = spare_clusters(con, found, partial(settle, readers=readers))
     assert violations(con) == []
     return {name: str(error) for name, error in errors.items()}
 
@@ -109,7 +109,7 @@ def test_errors_of_the_machine_are_nobodys(tmp_path):
     con = connect()
     tried = []
 
-    def step(clusters):
+    def step(_con, clusters):
         tried.append(sorted(clusters.clusters))
         raise OSError(28, "No space left on device", "/elsewhere/faultline.duckdb")
 
@@ -122,7 +122,7 @@ def test_a_log_that_cannot_be_opened_any_more_concerns_its_cluster(tmp_path):
     folder = make(tmp_path, {**cluster("a", 79), **cluster("b", 48)})
     found = survey(folder, {"sacct": sacct})
 
-    def step(clusters):
+    def step(_con, clusters):
         for file in clusters.files:
             if file.cluster_id == "b":
                 raise PermissionError(13, "Permission denied", str(file.absolute))
@@ -148,7 +148,7 @@ def test_a_log_that_is_rotated_away_while_it_is_settled_stops_nothing(name, left
         path.unlink()
     else:
         path.write_bytes(gzip.compress(left) if name.endswith(".gz") else left)
-    assert spare_clusters(con, found, partial(settle, con, readers=readers)) == {}
+    assert spare_clusters(con, found, partial(settle, readers=readers)) == {}
     assert violations(con) == []
     kept = con.execute("select line_number, raw from ops.quarantine order by 1").fetchall()
     assert [number for number, _ in kept] == [1, 2, 3, 4, 5]
@@ -164,6 +164,6 @@ def test_clusters_that_were_spared_are_failing_and_none_may_be_left(tmp_path):
     assert list(failing_by_sources(con, found, errors)) == ["b"]
 
 
-def _fail(wrong: set[str], clusters) -> None:
+def _fail(wrong: set[str], _con, clusters) -> None:
     if wrong & clusters.clusters.keys():
         raise OverflowError("date value out of range")

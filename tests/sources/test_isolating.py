@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
+from assets.bad_clusters.errors import is_machine_error
 from assets.sources.intake import batch, isolating
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
@@ -161,7 +162,7 @@ def test_what_is_wrong_with_the_machine_is_not_the_files_fault(tmp_path):
         ("Out of Memory Error: failed to offload data block of size 32.0 KiB", True),
         ("Out of Memory Error: could not allocate block of size 32.0 KiB (1.8 GiB/1.8 GiB used)", False),
     ]:
-        assert isolating.is_machine_error(duckdb.Error(text)) is is_machine
+        assert is_machine_error(duckdb.Error(text)) is is_machine
 
 
 def test_a_file_that_is_removed_while_it_is_read_is_refused_alone(tmp_path):

@@ -1,10 +1,9 @@
-"""Clusters that cannot be built in a run, with reasons, in `ops.cluster_failures`."""
+"""Clusters that cannot be built, for what shows before anything is built: their folders and their accounting."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 
 import duckdb
 
@@ -59,29 +58,3 @@ def failing_by_sources(
     if not survey.clusters.keys() - errors.keys():
         raise SourceErrors([error for cluster_errors in errors.values() for error in cluster_errors])
     return {cluster_id: [str(error) for error in cluster_errors] for cluster_id, cluster_errors in errors.items()}
-
-
-def record_failures(
-    con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
-) -> None:
-    """Keep reasons by cluster, in place of what the same stage of the same run said before."""
-    now = datetime.now(UTC).replace(tzinfo=None)
-    con.execute("delete from ops.cluster_failures where run_id = ? and stage = ?", [run_id, stage])
-    for cluster_id, reasons in sorted(failures.items()):
-        for reason in dict.fromkeys(reasons):
-            con.execute(
-                "insert into ops.cluster_failures values (?, ?, ?, ?, ?)", [run_id, cluster_id, stage, reason, now]
-            )
-
-
-def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str, other_than: str = "") -> dict[str, list[str]]:
-    """Read the reasons of a run, by cluster; leave those of one stage aside."""
-    found: dict[str, list[str]] = {}
-    rows = con.execute(
-        "select cluster_id, reason from ops.cluster_failures where run_id = ? and stage <> ? "
-        "order by cluster_id, failed_at, reason",
-        [run_id, other_than],
-    ).fetchall()
-    for cluster_id, reason in rows:
-        found.setdefault(cluster_id, []).append(reason)
-    return found

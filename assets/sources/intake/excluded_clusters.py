@@ -1,7 +1,6 @@
-"""Run a step over the tables of all clusters except those whose rows make it fail.
+"""Run a step over the raw tables of all clusters except those whose rows make it fail.
 
-Nothing here runs until the step fails. Then it is tried on each cluster alone, which shows the clusters at fault. Their
-rows are removed while the step runs for the others, and are put back unchanged in the same transaction.
+The rows of these are set aside while the step runs for the others, and are put back unchanged in the same transaction.
 """
 
 from __future__ import annotations
@@ -12,32 +11,28 @@ from dataclasses import replace
 
 import duckdb
 
+from assets.bad_clusters.errors import described, may_be_of_rows
+from assets.bad_clusters.search import find_bad_clusters, relations, scratch_database, show_rows
 from assets.sources.errors import SourceError
 from assets.sources.intake.find.folder import Survey
-from assets.sources.intake.isolating import described, is_machine_error
 from assets.sql import identifier
-from assets.warehouse import transaction
+from assets.warehouse import create_raw_and_ops, transaction
 
-ClusterStep = Callable[[Survey], object]
-"""Works on the tables of the clusters that it is given, inside a transaction of the caller."""
+RawStep = Callable[[duckdb.DuckDBPyConnection, Survey], object]
+"""Works on the raw tables of a connection, for the clusters that it is given, inside a transaction of the caller."""
 
-_OF_NO_FILES = ("clusters", "cluster_failures", "checks", "pulls", "privacy")
+_UNCHANGED = {f"ops.{name}" for name in ("cluster_failures", "checks", "pulls", "privacy")} | {"raw.clusters"}
 """Tables with a `cluster_id` that no step over files changes."""
-_TABLES = f"""
-    select columns.schema_name, columns.table_name
-    from duckdb_columns() as columns
-    inner join duckdb_tables() as tables using (database_name, schema_name, table_name)
-    where columns.database_name = current_database() and columns.schema_name in ('raw', 'ops')
-        and columns.column_name = 'cluster_id' and columns.table_name not in {_OF_NO_FILES}
-    order by all
+_SUSPECTS = """
+    select cluster_id
+    from (select unnest($surveyed::varchar[]) as cluster_id union select cluster_id from ops.files)
+    left join ops.unsettled_files using (cluster_id)
+    group by cluster_id
+    order by count(path) desc, cluster_id
 """
 
 
-class _TrialOverError(Exception):
-    """Ends a trial, so that nothing of it is kept."""
-
-
-def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: ClusterStep) -> dict[str, SourceError]:
+def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep) -> dict[str, SourceError]:
     """Run a step for all clusters whose rows do not make it fail.
 
     Parameters
@@ -58,32 +53,30 @@ def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: Cluster
     Exception
         The step's own error, if no cluster's rows cause it or no cluster would be left.
     """
+    logs = {str(file.absolute) for file in survey.files}
+
+    def may_be_of_cluster(error: Exception) -> bool:
+        return may_be_of_rows(error) or (isinstance(error, OSError) and error.filename in logs)
+
+    def attempt(clusters: Collection[str]) -> None:
+        with scratch_database(con) as trial:
+            create_raw_and_ops(trial)
+            show_rows(con, clusters, [name for name in relations(con) if _is_raw(name)], is_copy=True)
+            step(trial, _only(survey, clusters))
+
     try:
         with transaction(con):
-            step(survey)
+            step(con, survey)
     except Exception as error:
-        if _is_machine_error(error, survey):
+        if not may_be_of_cluster(error):
             raise
-        known = con.execute("select distinct cluster_id from ops.files").fetchall()
-        clusters = sorted({*survey.clusters, *(cluster_id for (cluster_id,) in known)})
-        found = {cluster_id: _error_alone(con, survey, step, cluster_id) for cluster_id in clusters}
-        failing = {
-            cluster_id: _explained(cluster_id, cluster_error)
-            for cluster_id, cluster_error in found.items()
-            if cluster_error is not None
-        }
-        if not failing or not survey.clusters.keys() - failing.keys():
+        suspects = con.execute(_SUSPECTS, {"surveyed": [*survey.clusters]}).fetchall()
+        found = find_bad_clusters([cluster_id for (cluster_id,) in suspects], attempt, may_be_of_cluster)
+        if not found or not survey.clusters.keys() - found.keys():
             raise
-        _step_without(con, survey, step, failing.keys())
-        return failing
+        _step_without(con, survey, step, found)
+        return {cluster_id: _explained(cluster_id, found[cluster_id]) for cluster_id in sorted(found)}
     return {}
-
-
-def _is_machine_error(error: Exception, survey: Survey) -> bool:
-    """Tell whether an error is not the fault of rows or files; one that names a log belongs to its cluster."""
-    if isinstance(error, OSError) and error.filename in {str(file.absolute) for file in survey.files}:
-        return False
-    return is_machine_error(error)
 
 
 def _explained(cluster_id: str, error: Exception) -> SourceError:
@@ -104,41 +97,27 @@ def _only(survey: Survey, clusters: Collection[str]) -> Survey:
     )
 
 
-def _error_alone(
-    con: duckdb.DuckDBPyConnection, survey: Survey, step: ClusterStep, cluster_id: str
-) -> Exception | None:
-    """Try the step on one cluster, and undo it."""
-    try:
-        with transaction(con):
-            for name in _tables(con):
-                con.execute(f"delete from {name} where cluster_id <> ?", [cluster_id])
-            step(_only(survey, {cluster_id}))
-            raise _TrialOverError
-    except _TrialOverError:
-        return None
-    except Exception as error:
-        if _is_machine_error(error, survey):
-            raise
-        return error
-
-
-def _step_without(con: duckdb.DuckDBPyConnection, survey: Survey, step: ClusterStep, failing: Collection[str]) -> None:
+def _step_without(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep, bad: Collection[str]) -> None:
     """Run the step for the other clusters; `ops.unsettled` still names the tables, for the ones that were spared."""
+    names = [
+        name
+        for name, (_, has_clusters) in relations(con).items()
+        if has_clusters and _is_raw(name) and name not in _UNCHANGED
+    ]
     with transaction(con):
         con.execute("create or replace temp table still_unsettled as from ops.unsettled")
-        names = _tables(con)
         for number, name in enumerate(names):
-            where = f"from {name} where cluster_id in (select unnest($failing::varchar[]))"
-            con.execute(f"create or replace temp table spared_{number} as {where}", {"failing": [*failing]})
-            con.execute(f"delete {where}", {"failing": [*failing]})
-        step(_only(survey, survey.clusters.keys() - set(failing)))
+            where = f"from {identifier(*name.split('.'))} where cluster_id in (select unnest($bad::varchar[]))"
+            con.execute(f"create or replace temp table spared_{number} as {where}", {"bad": [*bad]})
+            con.execute(f"delete {where}", {"bad": [*bad]})
+        step(con, _only(survey, survey.clusters.keys() - set(bad)))
         for number, name in enumerate(names):
-            con.execute(f"insert into {name} by name from spared_{number}")
+            con.execute(f"insert into {identifier(*name.split('.'))} by name from spared_{number}")
             con.execute(f"drop table spared_{number}")
         con.execute("delete from ops.unsettled")
         con.execute("insert into ops.unsettled by name from still_unsettled")
         con.execute("drop table still_unsettled")
 
 
-def _tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    return [identifier(*table) for table in con.execute(_TABLES).fetchall()]
+def _is_raw(name: str) -> bool:
+    return name.startswith(("raw.", "ops."))

@@ -7,18 +7,17 @@ reader lost or doubled one of its lines, because no row of it can be trusted the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import duckdb
 
+from assets.bad_clusters.errors import described, is_machine_error
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.find.folder import RefusedFile
 from assets.sources.reader import SourceFile
 from assets.sources.regular import unreadable
-from assets.warehouse import is_interruption
 
 MAX_LINES = 10
 """Lines that are set aside of one file: where more than these stop it, it is no log of this kind."""
@@ -26,16 +25,6 @@ MAX_SEARCHED_FILES = 20
 """Files of one batch whose lines are searched: where more are stopped, it is their form that the reader cannot read."""
 READER_ERROR = "reader_error"
 """The reason with which a line is quarantined."""
-
-_OF_THE_MACHINE = (
-    OSError,
-    duckdb.FatalException,
-    duckdb.InternalException,
-    duckdb.ConnectionException,
-)
-_NO_ROOM = re.compile(
-    r"no space|quota|could not write|read-only|too many open|input/output error|offload|temp_directory", re.I
-)
 
 
 @dataclass(frozen=True)
@@ -63,19 +52,6 @@ class Findings:
     set_aside: list[tuple[SourceFile, int, str]] = field(default_factory=list)
     by_lines: list[tuple[SourceFile, str]] = field(default_factory=list)
     """Files that are loaded whole, but could not be read as a whole, and why."""
-
-
-def is_machine_error(error: Exception) -> bool:
-    """Tell whether an error is not the fault of a file: a full disk, a lost database, an interruption."""
-    if isinstance(error, _OF_THE_MACHINE) or is_interruption(error):
-        return True
-    return isinstance(error, duckdb.Error) and _NO_ROOM.search(str(error)) is not None
-
-
-def described(error: Exception) -> str:
-    """Return an error in a line, with its kind."""
-    first = next(iter(str(error).strip().splitlines()), "")
-    return f"{type(error).__name__}: {first}"[:300]
 
 
 def load_good_parts(load: Load, count_lines: Callable[[SourceFile], int], files: Sequence[SourceFile]) -> Findings:

@@ -5,7 +5,7 @@
 
 {#- Clusters that cannot be built are kept out here, and nowhere else: what is built is as if they were not there. -#}
 {% macro default__source_table(schema, table) -%}
-    {%- set excluded = var('excluded_clusters', []) -%}
+    {%- set excluded = excluded_clusters() -%}
     {%- if excluded -%}
     (
         select * from {{ source(schema, table) }}
@@ -22,4 +22,17 @@
 {% macro spark__source_table(schema, table) -%}
     {%- do source(schema, table) -%}
     parquet.`{{ env_var('FAULTLINE_RAW') }}/{{ schema }}/{{ table }}`
+{%- endmacro %}
+
+{#- The clusters that the run under way leaves out. -#}
+{% macro excluded_clusters() -%}
+    {%- if execute -%}
+        {%- set found = run_query(
+            "select distinct cluster_id from ops.cluster_failures where run_id = ("
+            ~ "select run_id from ops.runs where status = 'running' order by rowid desc limit 1"
+            ~ ") order by cluster_id"
+        ) -%}
+        {{ return(found.columns[0].values()) }}
+    {%- endif -%}
+    {{ return([]) }}
 {%- endmacro %}

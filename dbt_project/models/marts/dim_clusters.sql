@@ -36,6 +36,12 @@ study_periods as (
 
 ),
 
+outdated as (
+
+    select * from {{ ref('int_outdated_clusters') }}
+
+),
+
 accounting as (
 
     select
@@ -177,13 +183,17 @@ select
     coalesce(kinds_read.has_inventory, false) as has_inventory,
     coalesce(kinds_read.has_squeue, false) or coalesce(accounting.has_submit_lines, false) as has_exclusions,
     clusters.config_path is not null as is_configured,
-    -- What is built here is new. The rows of a cluster that could not be built are put in place of these afterwards.
-    false as is_stale,
-    cast(null as string) as stale_reason,
-    cast(null as timestamp) as built_at
+    -- A cluster that cannot be built has no row here; that of the last publication is added when all is judged.
+    outdated.cluster_id is not null as is_stale,
+    outdated.reason as stale_reason,
+    case
+        when outdated.cluster_id is not null
+            then coalesce(outdated.pulled_to_at, study_periods.data_through_at, outdated.noted_at)
+    end as built_at
 from clusters
 left join accounting on clusters.cluster_id = accounting.cluster_id
 left join study_periods on clusters.cluster_id = study_periods.cluster_id
 left join node_totals on clusters.cluster_id = node_totals.cluster_id
 left join gpus_of_most_nodes on clusters.cluster_id = gpus_of_most_nodes.cluster_id
 left join kinds_read on clusters.cluster_id = kinds_read.cluster_id
+left join outdated on clusters.cluster_id = outdated.cluster_id

@@ -19,5 +19,8 @@ select
     first_at,
     last_at,
     status,
+    reason,
+    is_present,
+    version_of,
     run_id
 from files
