@@ -163,7 +163,7 @@ def _load(
     keep_unknown_lines(con, is_pseudonymous=cluster.is_pseudonymous)
     for file in files:
         if file.resume:
-            require_agreement(con, reader, file, file.resume)
+            require_agreement(con, reader, file.resume)
 
 
 def _require_regular_files(files: Sequence[SourceFile]) -> None:

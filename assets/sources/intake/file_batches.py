@@ -109,7 +109,7 @@ class FileBatch:
         """Read a file from where it grew."""
         with self._threads(con), transaction(con), scratch_folder(con) as scratch:
             forget_files(con, self.reader, [])
-            forget_lines_read_again(con, self.reader, file, resume)
+            forget_lines_read_again(con, self.reader, file)
             note_unsettled(con, [file.key])
             tail = write_tail(file, resume, Path(scratch) / "tail.txt")
             load_batch(con, self.cluster, self.reader, [tail], self.run_id)

@@ -5,7 +5,7 @@ with starts as (
 ),
 repeats as (
     select cluster_id, path, sum(line_count)::bigint as line_count
-    from ops.skips where reason in ('duplicate', {{ superseded | literal }}) group by all
+    from ops.skips where reason in ('duplicate', 'superseded') group by all
 )
 select
     files.cluster_id, kind, files.path, first_at, last_at, loaded, skipped, coalesce(line_count, 0),

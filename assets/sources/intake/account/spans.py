@@ -25,7 +25,6 @@ from assets.sources.intake.account.covered_times import (
     without,
 )
 from assets.sources.intake.find.folder import Survey
-from assets.sources.intake.find.versions import SUPERSEDED
 from assets.sources.settings import Settings, in_utc
 from assets.sources.text import undated
 from assets.sql import fill
@@ -150,7 +149,7 @@ def _files(
     """
     found: dict[str, dict[str, list[tuple[str, CoveredFile]]]] = defaultdict(lambda: defaultdict(list))
     named_moment = undated.named_moment("coalesce(version_of, files.path)")
-    statement = fill("sources/intake/account/covered_files.sql", superseded=SUPERSEDED, named_moment=named_moment)
+    statement = fill("sources/intake/account/covered_files.sql", named_moment=named_moment)
     logs: dict[tuple[str, str], list[CoveredFile]] = defaultdict(list)
     for row in con.execute(statement).fetchall():
         cluster_id, kind, path, first_at, last_at, loaded, skipped, repeated, named_at, last_start_at, version_of = row

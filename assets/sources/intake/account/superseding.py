@@ -15,7 +15,6 @@ import duckdb
 
 from assets.sources.intake.find.folder import CUT_OFF, READ, REFUSED
 from assets.sources.intake.find.known_files import forget_files
-from assets.sources.intake.find.versions import skip_superseded
 from assets.sources.reader import Reader
 from assets.sources.row_times import ROW_TIMES
 from assets.sql import fill, identifier
@@ -130,15 +129,7 @@ def _delete_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
     )
     if not con.execute("from superseded_lines limit 1").fetchall():
         return False
-    con.execute(f"delete from raw.{reader.TABLE} where rowid in (select row_key from superseded_rows)")
-    skip_superseded(
-        con,
-        f"""
-        select cluster_id, path, count(*) as line_count
-        from superseded_lines anti join raw.{reader.TABLE} using (cluster_id, path, line_number)
-        group by all
-        """,
-    )
+    con.execute(fill("sources/intake/account/superseded_rows.sql", table=reader.TABLE))
     return True
 
 

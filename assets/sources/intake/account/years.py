@@ -21,6 +21,7 @@ from assets.sources.intake.find.folder import REFUSED, Survey
 from assets.sources.row_times import ROW_TIMES
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
+from assets.sql import fill
 
 TABLES_WITHOUT_YEARS = ("health_checks", "kernel_messages", "slurmctld_events", "unknown_lines")
 """Raw tables with `dated_by_file_at`, from which the time of a row is settled."""
@@ -30,7 +31,9 @@ MONTH = timedelta(days=30)
 
 Days = tuple[date, date]
 
-SETTLED = TempTable("settled_years", {"cluster_id": "varchar", "path": "varchar", "years_back": "integer"})
+SETTLED = TempTable(
+    "settled_years", {"cluster_id": "varchar", "path": "varchar", "years_back": "integer", "zone": "varchar"}
+)
 
 
 def years_back(days: Mapping[date, int], accounting: Sequence[Days], *, has_leap_day: bool = False) -> int:
@@ -89,7 +92,7 @@ def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Cont
         if not is_of_file_date:
             now = years_back(days, accounting[cluster_id], has_leap_day=has_leap_day)
         if now != before:
-            changed.append((cluster_id, path, now))
+            changed.append((cluster_id, path, now, survey.clusters[cluster_id].settings.timezone))
     if not changed:
         return set()
     SETTLED.fill(con, changed)
@@ -99,14 +102,16 @@ def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Cont
         from settled_years as settled where settled.cluster_id = years.cluster_id and settled.path = years.path
         """
     )
-    clusters = defaultdict(list)
-    for cluster_id in {cluster_id for cluster_id, _, _ in changed}:
-        clusters[survey.clusters[cluster_id].settings.timezone].append(cluster_id)
-    moved = {
-        table for zone, ids in clusters.items() for table in TABLES_WITHOUT_YEARS if _move_rows(con, table, zone, ids)
-    }
-    for zone, ids in clusters.items():
-        _move_files(con, zone, ids)
+    zones = {zone for *_, zone in changed}
+    moved = {table for zone in zones for table in TABLES_WITHOUT_YEARS if _move_rows(con, table, zone)}
+    for zone in zones:
+        statement = fill(
+            "sources/intake/account/years_of_files.sql",
+            zone=zone,
+            utc=times.utc("local_time", zone),
+            local=times.local("moment", zone),
+        )
+        con.execute(statement)
     return moved
 
 
@@ -129,53 +134,14 @@ def _accounting(con: duckdb.DuckDBPyConnection) -> dict[str, list[Days]]:
     return found
 
 
-def _settled(moment: str, zone: str, query: str) -> str:
-    """Return the query with `settled_at`: a moment by the date of its file, in the year that `years_back` tells."""
-    return f"""
-        select
-            *, case when years_back = 0 then {moment} else {times.utc("local_time", zone)} end as settled_at
-        from (select *, {times.local(moment, zone)} - to_years(years_back) as local_time from ({query}))
-    """
-
-
-def _move_rows(con: duckdb.DuckDBPyConnection, table: str, zone: str, clusters: Sequence[str]) -> bool:
-    dated = f"""
-        select {table}.rowid as row_key, dated_by_file_at, years_back
-        from raw.{table} inner join settled_years using (cluster_id, path)
-        where dated_by_file_at is not null and list_contains($clusters::varchar[], cluster_id)
-    """
-    ((count,),) = con.execute(
-        f"""
-        update raw.{table} set {ROW_TIMES[table]} = settled.settled_at
-        from ({_settled("dated_by_file_at", zone, dated)}) as settled
-        where settled.row_key = {table}.rowid
-        """,
-        {"clusters": [*clusters]},
-    ).fetchall()
-    return bool(count)
-
-
-def _move_files(con: duckdb.DuckDBPyConnection, zone: str, clusters: Sequence[str]) -> None:
-    """Set the first and the last moments of the files anew."""
-    dated = """
-        select
-            cluster_id, path, years.years_back, others_first_at, others_last_at, unnest([first_at, last_at]) as of_file
-        from ops.years semi join settled_years using (cluster_id, path)
-        where list_contains($clusters::varchar[], cluster_id)
-    """
-    con.execute(
-        f"""
-        update ops.files set first_at = settled.first_at, last_at = settled.last_at
-        from (
-            select
-                cluster_id, path,
-                least(min(settled_at), min(others_first_at)) as first_at,
-                greatest(max(settled_at), max(others_last_at)) as last_at
-            from ({_settled("of_file", zone, dated)})
-            group by cluster_id, path
-            having first_at is not null
-        ) as settled
-        where settled.cluster_id = files.cluster_id and settled.path = files.path
-        """,
-        {"clusters": [*clusters]},
+def _move_rows(con: duckdb.DuckDBPyConnection, table: str, zone: str) -> bool:
+    statement = fill(
+        "sources/intake/account/years_of_rows.sql",
+        table=table,
+        time=ROW_TIMES[table],
+        zone=zone,
+        utc=times.utc("local_time", zone),
+        local=times.local("dated_by_file_at", zone),
     )
+    ((count,),) = con.execute(statement).fetchall()
+    return bool(count)

@@ -21,6 +21,7 @@ from assets.sources.intake.read.lines import chunks, is_compressed
 from assets.sources.reader import Reader, SourceFile
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import undated
+from assets.sql import fill
 
 Text = tuple[str, int]
 """The hash and the size of a text."""
@@ -28,8 +29,6 @@ SNAPSHOTS = ("nodes", "squeue_exclusions")
 """Raw tables of what was so at a moment."""
 DIGITS = 12
 """Of the hash, in the path of a version."""
-SUPERSEDED = "superseded"
-"""Reason in `ops.skips` of lines of a version that another file states."""
 RENAMED = TempTable("renamed_files", {"cluster_id": "varchar", "path": "varchar", "version": "varchar"})
 
 
@@ -56,7 +55,7 @@ def version_key(key: Key, file: KnownFile) -> Key:
 def become_versions(
     con: duckdb.DuckDBPyConnection, reader: Reader, files: Mapping[Key, KnownFile], run_id: str
 ) -> dict[Key, KnownFile]:
-    """Let what was read of files be that of older versions of them, without a last line that had no end.
+    """Turn what was read of files into older versions of them, without a last line that had no end.
 
     The transaction is the caller's.
 
@@ -73,46 +72,13 @@ def become_versions(
     forget_files(con, reader, [*versions])
     RENAMED.fill(con, [(*key, version_key(key, file)[1]) for key, file in files.items()])
     con.execute(
-        f"""
-        create or replace temp table open_lines as
-        select cluster_id, path, open_line as line_number
-        from ops.files semi join renamed_files using (cluster_id, path)
-        where exists (
-            from (
-                select cluster_id, path, line_number from raw.{reader.TABLE}
-                union all
-                select cluster_id, path, line_number from ops.quarantine
-            ) as kept
-            where kept.cluster_id = files.cluster_id and kept.path = files.path and kept.line_number = files.open_line
+        fill(
+            "sources/intake/find/become_versions.sql",
+            table=reader.TABLE,
+            run_id=run_id,
+            per_file_tables=PER_FILE_TABLES,
         )
-        """
     )
-    for table in (f"raw.{reader.TABLE}", "ops.quarantine"):
-        con.execute(
-            f"""
-            delete from {table} using open_lines
-            where open_lines.cluster_id = {table}.cluster_id and open_lines.path = {table}.path
-                and open_lines.line_number = {table}.line_number
-            """
-        )
-    skip_superseded(con, "select cluster_id, path, 1 as line_count from open_lines")
-    con.execute(
-        "delete from ops.resume_points where (cluster_id, path) in (select cluster_id, path from renamed_files)"
-    )
-    con.execute(
-        """
-        update ops.files set is_present = false, version_of = files.path, run_id = $run_id
-        where (cluster_id, path) in (select cluster_id, path from renamed_files)
-        """,
-        {"run_id": run_id},
-    )
-    for table in (f"raw.{reader.TABLE}", *PER_FILE_TABLES):
-        con.execute(
-            f"""
-            update {table} as moved set path = renamed.version
-            from renamed_files as renamed where renamed.cluster_id = moved.cluster_id and renamed.path = moved.path
-            """
-        )
     note_unsettled(con, versions)
     return versions
 
@@ -121,26 +87,6 @@ def note_unsettled(con: duckdb.DuckDBPyConnection, keys: Iterable[Key]) -> None:
     """Have what files state compared with what versions do when the table is settled."""
     clusters, paths = zip(*keys, strict=True)
     con.execute("insert into ops.unsettled_files select unnest(?), unnest(?)", [[*clusters], [*paths]])
-
-
-def skip_superseded(con: duckdb.DuckDBPyConnection, counts: str) -> None:
-    """Add lines of versions to those that are skipped as superseded; a query of cluster_id, path, line_count."""
-    con.execute(
-        f"""
-        create or replace temp table superseded_counts as
-        select cluster_id, path, sum(line_count)::bigint as line_count
-        from (
-            {counts}
-            union all
-            select cluster_id, path, line_count from ops.skips where reason = '{SUPERSEDED}'
-        )
-        group by all
-        """
-    )
-    con.execute(f"delete from ops.skips where reason = '{SUPERSEDED}'")
-    con.execute(
-        f"insert into ops.skips by name select *, '{SUPERSEDED}' as reason from superseded_counts where line_count > 0"
-    )
 
 
 def text_of(key: Key, file: KnownFile) -> Text | None:

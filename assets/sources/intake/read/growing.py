@@ -22,6 +22,7 @@ from assets.sources.intake.read.lines import CHUNK, inspect, is_compressed
 from assets.sources.other_forms import translation_of
 from assets.sources.reader import Reader, ReadingPlan, ResumePoint, SourceFile, TimedReader
 from assets.sources.regular import open_regular, pieces
+from assets.sql import fill
 
 RESUMABLE_BYTES = 16 * 1024 * 1024
 """Smaller files are read whole: that takes no longer than to find out how they could be read on."""
@@ -114,30 +115,17 @@ def _is_odd(text: bytes) -> bool:
     return any(text.find(b"\n", start, start + MAX_LINE_BYTES) < 0 for start in starts)
 
 
-def forget_lines_read_again(
-    con: duckdb.DuckDBPyConnection, reader: Reader, file: SourceFile, resume: ResumePoint
-) -> None:
+def forget_lines_read_again(con: duckdb.DuckDBPyConnection, reader: Reader, file: SourceFile) -> None:
     """Delete what was read of the lines that are to be read again, and the file's account; note what it said."""
-    key = {"cluster_id": file.cluster_id, "path": file.path}
-    is_file = "cluster_id = $cluster_id and path = $path"
     con.execute(
-        f"""
+        """
         create or replace temp table read_earlier as
-        select warnings, first_at, last_at, skips
-        from ops.files inner join ops.resume_points using (cluster_id, path) where {is_file}
+        select cluster_id, path, line_number, left_out, skips, warnings, first_at, last_at
+        from ops.files inner join ops.resume_points using (cluster_id, path) where cluster_id = ? and path = ?
         """,
-        key,
+        [*file.key],
     )
-    for table in (f"raw.{reader.TABLE}", "raw.unknown_lines", "ops.quarantine"):
-        con.execute(
-            f"""
-            delete from {table}
-            where {is_file} and line_number >= $line and not list_contains($left_out::bigint[], line_number)
-            """,
-            {**key, "line": resume.line_number, "left_out": list(resume.left_out)},
-        )
-    for table in ("ops.files", "ops.skips", "ops.resume_points"):
-        con.execute(f"delete from {table} where {is_file}", key)
+    con.execute(fill("sources/intake/read/forget_grown.sql", table=reader.TABLE))
 
 
 def add_earlier_account(con: duckdb.DuckDBPyConnection, plan: ReadingPlan) -> None:
@@ -145,73 +133,31 @@ def add_earlier_account(con: duckdb.DuckDBPyConnection, plan: ReadingPlan) -> No
 
     Run when every line of the batch is accounted for. `ops.files` counts rows when the table is settled.
     """
-    con.execute(
-        """
-        delete from skipped_lines using earlier_lines as earlier
-        where earlier.file_id = skipped_lines.file_id and earlier.line_number = skipped_lines.line_number
-        """
-    )
-    con.execute("update file_lines set lines_in = lines_in + batch_files.lines_before from batch_files")
-    con.execute(
-        """
-        insert into earlier_skips
-        select file_id, skip.key, skip.value
-        from (select unnest(map_entries(skips)) as skip from read_earlier) cross join batch_files
-        """
-    )
-    con.execute(
-        """
-        insert into file_warnings
-        select batch_files.file_id, warning
-        from (select unnest(warnings) as warning from read_earlier) cross join batch_files
-        where warning not in (select unnest($found_anew))
-        """,
-        {"found_anew": sorted(plan.warnings_of_rows)},
-    )
+    con.execute(fill("sources/intake/read/earlier_account.sql", found_anew=tuple(sorted(plan.warnings_of_rows))))
 
 
-def require_agreement(con: duckdb.DuckDBPyConnection, reader: Reader, file: SourceFile, resume: ResumePoint) -> None:
-    """Check that the file, now accounted for, would have been read so as a whole; complete the times that it tells of.
+def require_agreement(con: duckdb.DuckDBPyConnection, reader: Reader, resume: ResumePoint) -> None:
+    """Check that the file, now accounted for, would have been read so as a whole; complete the times that it covers.
 
     Raises
     ------
     MustBeReadWhole
         The new lines are of a kind at which no reading can go on, or tell of moments before those that were read.
     """
-    key = {"cluster_id": file.cluster_id, "path": file.path}
     first, _last = reader.COVERS
-    ((can_go_on, states_times),) = con.execute(
-        "select exists (from resume_lines), exists (from stated_times)"
-    ).fetchall()
+    statement = fill("sources/intake/read/agreement.sql", table=reader.TABLE, first=first)
+    ((can_go_on, earliest, times_follow),) = con.execute(statement).fetchall()
     if not can_go_on:
         raise MustBeReadWhole("lines where it grew depend on others")
-    ((earliest,),) = con.execute(
-        f"""
-        select {first} from raw.{reader.TABLE}
-        where cluster_id = $cluster_id and path = $path and line_number >= $line
-            and not list_contains($left_out::bigint[], line_number)
-        """,
-        {**key, "line": resume.line_number, "left_out": list(resume.left_out)},
-    ).fetchall()
     if resume.not_before is not None and earliest is not None and earliest < resume.not_before:
         raise MustBeReadWhole(f"it tells of {earliest}, which may change what was read of the days before")
-    # Times at the old end that no row holds are not those of the new end, unless later ones stand there.
-    ((is_later, is_earlier),) = con.execute(
-        """
-        select
-            coalesce(covered.last_at >= read_earlier.last_at, read_earlier.last_at is null),
-            coalesce(covered.first_at < read_earlier.first_at, false)
-        from covered_times as covered cross join read_earlier
-        """
-    ).fetchall()
-    if not is_later or (states_times and is_earlier):
+    if not times_follow:
         raise MustBeReadWhole("its times do not follow those before")
     con.execute(
         """
-        update ops.files set first_at = least(files.first_at, read_earlier.first_at)
-        from read_earlier where files.cluster_id = $cluster_id and files.path = $path
-        """,
-        key,
+        update ops.files set first_at = least(files.first_at, earlier.first_at)
+        from read_earlier as earlier where files.cluster_id = earlier.cluster_id and files.path = earlier.path
+        """
     )
 
 
