@@ -194,7 +194,7 @@ class Copy:
     has_bad_bytes: bool
     """Bytes that are not UTF-8 were replaced, or NULs were taken out."""
     has_cut_lines: bool
-    """Lines that are too long were cut off, and end with `long_lines.MARK`."""
+    """Lines that are too long were cut off, and end with `lines.MARK`."""
 
 
 class Copies(Protocol):

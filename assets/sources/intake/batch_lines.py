@@ -14,8 +14,7 @@ from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.isolating import READER_ERROR, Aside
 from assets.sources.intake.read.clean_text import BAD_BYTES, NOT_TEXT_LINES
 from assets.sources.intake.read.copies import CopiesInFolder
-from assets.sources.intake.read.lines import NUMBERED_LINES, is_compressed, read_lines
-from assets.sources.intake.read.long_lines import MARK, MAX_LINE, WINDOW
+from assets.sources.intake.read.lines import MARK, MAX_LINE, NUMBERED_LINES, WINDOW, is_compressed, read_lines
 from assets.sources.intake.read.translated import write_translated
 from assets.sources.other_forms import translation_of
 from assets.sources.reader import Copy, Reader, SourceFile

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from assets.sources.intake.read.clean_text import Cleaner, Cleanness
-from assets.sources.intake.read.lines import chunks, is_compressed
-from assets.sources.intake.read.long_lines import CuttingWriter
+from assets.sources.intake.read.lines import MARK, LineLengths, chunks, is_compressed, windows
 from assets.sources.intake.read.object_lines import ObjectLines
 from assets.sources.reader import Copy
 
@@ -62,6 +62,27 @@ class Unpacked:
                 yield piece
         finally:
             self.sha256 = digest.hexdigest()
+
+
+class CuttingWriter:
+    """Writes text to a file, and of lines that are too long only their beginning and a mark."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self._lengths = out, LineLengths()
+        self._is_cutting, self.has_cut = False, False
+
+    def write(self, text: bytes) -> None:
+        """Write what of the text is to be kept."""
+        for window in windows(text):
+            end = self._lengths.add(window)
+            if self._is_cutting:
+                self._is_cutting = end == len(window)
+                self._out.write(window[end:])
+            elif end == len(window) and self._lengths.is_too_long:
+                self._is_cutting = self.has_cut = True
+                self._out.write(MARK.encode())
+            else:
+                self._out.write(window)
 
 
 class UnpackedText:

@@ -27,7 +27,7 @@ from assets.sql import fill
 RESUMABLE_BYTES = 16 * 1024 * 1024
 """Smaller files are read whole: that takes no longer than to find out how they could be read on."""
 MAX_LINE_BYTES = 32 * 1024
-"""Files with longer lines are read whole: how much of those is read depends on all of them (`long_lines`)."""
+"""Files with longer lines are read whole: how much of those is read depends on all of them (`lines`)."""
 JUDGED_BY_NOW = ("implausible_time", "timestamp_in_future")
 """Reasons of quarantine that may no longer hold when the file is modified again."""
 

@@ -1,6 +1,9 @@
-"""Files to numbered lines: one streaming look at a file's bytes, then DuckDB reads whole batches at disk speed.
+"""From files to numbered lines: one pass over a file's bytes tells what it is, then DuckDB reads the lines of a batch.
 
-Compressed files, and files whose bytes DuckDB must not see as they are, are first written out (`copies`).
+Compressed files, and files whose bytes DuckDB cannot read as they are, are first written out (`copies`). A line of a
+log has a few hundred characters, and a record of JSON on one line may have millions. A longer line, or more than a few
+long lines in a file, is no log: an archive of a hundred kilobytes can hold a line of gigabytes. Such lines are found,
+and cut off, while a file is read in pieces, so that none is ever whole in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +21,6 @@ from isal import igzip_lib, isal_zlib
 
 from assets.sources.errors import SourceError
 from assets.sources.intake.read.clean_text import NEVER_IN_LOGS, Cleaner, Cleanness, is_text
-from assets.sources.intake.read.long_lines import MAX_LINE, LineLengths, has_long_line
 from assets.sources.intake.read.object_lines import ObjectLines
 from assets.sources.reader import SAMPLE_CHARACTERS
 from assets.sources.regular import open_regular, pieces, unreadable
@@ -27,6 +29,14 @@ from assets.sources.temp_tables import TempTable
 CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
 ZSTD_PIECE = 1 << 12
 """Zstandard gives all that a piece holds at once, which may be 32,000 times as much."""
+MAX_LINE = 8 * 1024 * 1024
+"""Longer lines are cut off, and quarantined."""
+WINDOW = 64 * 1024
+"""A stretch of a file without the end of a line: DuckDB holds 2,048 lines at a time, and copies of them."""
+MAX_LONG = 16 * 1024 * 1024
+"""What the stretches without the end of a line may come to in one file."""
+MARK = "\x01\x02\x03\x05"
+"""Stands at the end of a line that is cut off."""
 MAX_BUFFER_BYTES = MAX_LINE + 1024 * 1024
 _BEGINNING = 512
 """How many characters tell whether a file begins as text."""
@@ -136,6 +146,54 @@ def inspect(path: Path, shown: str) -> Content:
     return replace(content, sample=_decode_sample(head, shown))
 
 
+class LineLengths:
+    """Measures the lines of a file, roughly where they are short."""
+
+    def __init__(self) -> None:
+        self._length, self._long = 0, 0
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the line at hand is too long, or one too many of the long ones."""
+        return self._length > MAX_LINE or (self._long > MAX_LONG and self._length > WINDOW)
+
+    def add(self, window: bytes) -> int:
+        """Look at up to `WINDOW` bytes, and return where the line at hand ends: behind them where it goes on."""
+        begins = max(window.rfind(b"\n"), window.rfind(b"\r")) + 1
+        if begins == 0:
+            self._length += len(window)
+            self._long += len(window) if len(window) > WINDOW - 4 or self._length > WINDOW else 0
+            return len(window)
+        self._length = len(window) - begins
+        return _first_end(window)
+
+
+def _has_long_line(lengths: LineLengths, chunk: bytes) -> bool:
+    """Tell whether a line that is too long ends in a chunk or goes on behind it."""
+    for window in windows(chunk):
+        lengths.add(window)
+        if lengths.is_too_long:
+            return True
+    return False
+
+
+def windows(chunk: bytes) -> Iterator[bytes]:
+    """Cut a text into windows that end where a character does: a line may be cut off behind any of them."""
+    start = 0
+    while start < len(chunk):
+        end = start + WINDOW
+        while end > start + WINDOW - 4 and chunk[end : end + 1] and chunk[end] & 0xC0 == 0x80:
+            end -= 1
+        yield chunk[start:end]
+        start = end
+
+
+def _first_end(window: bytes) -> int:
+    newline = window.find(b"\n")
+    found = window.find(b"\r", 0, newline if newline >= 0 else len(window))
+    return found if found >= 0 else newline
+
+
 class _Head:
     """Gathers the first bytes of a file, without NULs: a power loss may leave more of them than a log has text."""
 
@@ -174,7 +232,7 @@ def _scan(path: Path) -> tuple[bytes, Content]:
         if is_plain:
             cleanness.add(chunk)
             objects.add(chunk)
-            is_plain = not cleanness.is_lost and not has_long_line(lengths, chunk)
+            is_plain = not cleanness.is_lost and not _has_long_line(lengths, chunk)
         last = chunk[-1:]
     is_plain = is_plain and cleanness.end()
     lines = objects.count if is_plain else None

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assets.sources.intake.read.copies import Copy, UnpackedText
-from assets.sources.intake.read.long_lines import CuttingWriter
+from assets.sources.intake.read.copies import Copy, CuttingWriter, UnpackedText
 from assets.sources.other_forms import SetAside, Translation
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
