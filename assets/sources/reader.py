@@ -46,7 +46,7 @@ def prevailing(shapes: Mapping[str, str], sample: str) -> str | None:
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """From where a file that has only grown is read on."""
+    """From where a file is read that has only grown."""
 
     line_number: int
     """The first line to read; what was read of the lines before it stays."""
@@ -99,7 +99,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a reader may know beforehand about the files in `batch_files`."""
+    """What a reader is told about a batch before it plans its reading."""
 
     cluster: ClusterSettings
     dialects: frozenset[str] = field(default_factory=frozenset)

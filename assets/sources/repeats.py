@@ -6,7 +6,7 @@ from assets.sources.reader import Step
 
 
 def mark_repeats(table: str, key: str, best: str) -> list[Step]:
-    """Return the steps that mark all but the best of the rows that state the same fact as duplicates.
+    """Return the steps that mark rows of the same fact as duplicates, all but the best one.
 
     Rows of unknown nodes are left alone. Only rows whose disposition changes are written.
 

@@ -1,4 +1,4 @@
-"""Settle what depends on all files: years that lines do not tell, which node a name means, which lines repeat another.
+"""Update what depends on all files: years of lines without one, nodes of names, repeated lines, counts.
 
 Everything here is recomputed from the whole tables, so it does not matter when or in which order files arrived.
 Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges them.
@@ -21,7 +21,7 @@ from assets.sources.reader import Reader
 
 
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
-    """Bring node ids, dispositions and counts up to date; does nothing when no table changed.
+    """Bring node ids, dispositions and counts up to date, if any table changed.
 
     Run when all kinds are loaded. The transaction is the caller's: `excluded_clusters.spare_clusters` opens one.
 
@@ -57,7 +57,7 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
 
 
 def _keep_each_node_list_once(con: duckdb.DuckDBPyConnection) -> None:
-    """Of lists that several batches kept at the same time, leave one."""
+    """Delete repeated node lists, which batches may add side by side."""
     con.execute(
         """
         delete from raw.node_lists

@@ -57,7 +57,7 @@ stored, so that nothing built of them needs to. The reader of accounting masks i
 
 
 class MustBeReadAlone(Exception):
-    """So much of a batch has to be read by lines that nothing may be read beside it."""
+    """Too much of a batch has to be read line by line for other batches to be read at the same time."""
 
 
 def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
@@ -192,7 +192,7 @@ def take_whole_files(
     cluster: ClusterSettings,
     copies: CopiesInFolder,
 ) -> set[int]:
-    """Let a reader that can do so read whole files at once; give their ids."""
+    """Let a `WholeFileReader` read whole files, and return their ids."""
     for table in (
         TAKEN_FILES,
         TAKEN_LINES,
@@ -223,7 +223,7 @@ def carry_out(
 
 
 def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan, *, is_pseudonymous: bool) -> None:
-    """Move the loaded rows into raw, secrets masked, and leave the lines that raw now holds in `loaded_lines`."""
+    """Move the loaded rows into raw, with secrets masked, and fill `loaded_lines`."""
     # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
     provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
     texts: Sequence[str] = FREE_TEXTS.get(reader.TABLE, ())
@@ -263,7 +263,7 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
 
 
 def drop_temporary(con: duckdb.DuckDBPyConnection) -> None:
-    """Free what a batch leaves in temp tables and views."""
+    """Drop the temp tables and views of a batch."""
     for kind, query in (
         ("view", "select view_name from duckdb_views() where temporary and not internal"),
         ("table", "select table_name from duckdb_tables() where temporary and not internal"),

@@ -1,4 +1,4 @@
-"""Which files make a batch, and the tables of their lines that a reader finds."""
+"""Divide files into batches, and fill the tables of lines that a reader is given."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ LINE_TOO_LONG = (
 
 
 def read_bytes(file: SourceFile) -> int:
-    """Return about how many bytes are read of a file."""
+    """Estimate how many bytes of text a file holds."""
     return file.size_bytes * (TYPICAL_COMPRESSION if is_compressed(file.absolute) else 1)
 
 
 def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
-    """Cut the files of one cluster into batches bounded by bytes and by count."""
+    """Divide the files of one cluster into batches, limited in bytes and in number."""
     batch: list[SourceFile] = []
     total = 0
     for file in files:
@@ -69,7 +69,7 @@ def read_batch_lines(
     *,
     taken: Container[int] = (),
 ) -> list[int]:
-    """Fill `batch_files` and `lines`; give the ids of the files with lines to set aside.
+    """Fill `batch_files` and `lines`; return the ids of the files with lines to set aside.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _copies_of(
     copies: CopiesInFolder,
     taken: Container[int],
 ) -> tuple[dict[int, Copy], list[tuple[Any, ...]]]:
-    """Make the copies that are read in place of files; give also the lines that translations set aside."""
+    """Write the copies that are read in place of files; return also the lines that translations set aside."""
     made: dict[int, Copy] = {}
     aside: list[tuple[Any, ...]] = []
     for file_id, file in enumerate(files):

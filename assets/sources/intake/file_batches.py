@@ -30,7 +30,7 @@ MAX_BYTES_BESIDE_OTHERS = 2 * 1024**3
 
 
 class _TrialOverError(Exception):
-    """Ends a trial, so that nothing of it is kept."""
+    """Ends a trial, so that its transaction is undone."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class FileBatch:
 
     @property
     def is_read_alone(self) -> bool:
-        """Tell whether nothing is to be read beside the batch.
+        """Tell whether no other batch may be read at the same time.
 
         A file larger than a batch takes more memory than one reader may have, unless DuckDB's own reader takes it.
         Pseudonyms are made by a function in Python, which is that of all connections and lets no other run.
@@ -67,7 +67,7 @@ class FileBatch:
         return self.cluster.is_pseudonymous or sum(map(read_bytes, self.files)) > most
 
     def read_beside_others(self, con: duckdb.DuckDBPyConnection) -> Outcome:
-        """Read the batch, unless it takes the memory that others need: no file is refused for that."""
+        """Read the batch, unless it needs the memory of the others: then it is read alone later."""
         if not self.files[0].resume:
             try:
                 self._load(con, self.files, is_beside_others=True)

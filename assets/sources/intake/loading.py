@@ -1,6 +1,6 @@
-"""Load the files of a kind into its raw table. Each batch is one transaction, so a crash leaves only whole batches.
+"""Load new and changed files into the raw tables. Each batch is one transaction, so a crash leaves only whole batches.
 
-What the warehouse holds afterwards depends only on the files that are there, not on when or in which order they came.
+The result depends only on the files that are there, not on when or in which order they came.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def load_kinds(
     full: bool = False,
     progress: Progress = no_progress,
 ) -> dict[str, LoadResult]:
-    """Bring the raw tables of some kinds up to what the folder holds now; `across_files.settle` finishes them.
+    """Bring the raw tables of some kinds up to date with the folder; `across_files.settle` finishes them.
 
     Batches are read side by side, whatever their kinds and clusters, but for those that need much memory.
 
@@ -98,27 +98,27 @@ def load_kinds(
     progress("reading", 0, total, 0, total_bytes)
     alone = [batch for batch in batches_of_all if batch.is_read_alone]
 
-    def tell(outcome: Outcome) -> None:
+    def record(outcome: Outcome) -> None:
         nonlocal done, done_bytes
         batch = outcome.batch
         if outcome.must_be_read_alone:
             alone.append(batch)
             return
-        loadings[batch.reader.KIND].take_note(outcome)
+        loadings[batch.reader.KIND].record(outcome)
         done += len(batch.files)
         done_bytes += sum(file.size_bytes for file in batch.files)
         progress(f"reading {batch.reader.KIND}", done, total, done_bytes, total_bytes)
 
     with joins_as_written(con):
-        run_side_by_side(con, [batch.read_beside_others for batch in batches_of_all if not batch.is_read_alone], tell)
+        run_side_by_side(con, [batch.read_beside_others for batch in batches_of_all if not batch.is_read_alone], record)
         for batch in alone:
-            tell(batch.read(con))
+            record(batch.read(con))
     return {kind: loading.result for kind, loading in loadings.items()}
 
 
 @dataclass
 class _Loading:
-    """Loads the files of one kind."""
+    """Files of one kind: which of them are to be read, and what became of them."""
 
     con: duckdb.DuckDBPyConnection
     survey: Survey
@@ -128,7 +128,7 @@ class _Loading:
     result: LoadResult = field(default_factory=LoadResult)
 
     def batches_to_read(self, *, full: bool) -> list[FileBatch]:
-        """Note the files that are gone, refused or as they were, and return the batches of all others."""
+        """Record the files that are gone, refused or unchanged, and return the batches of the others."""
         present, refused = self.survey.of_kind(self.reader.KIND), self.survey.refused_of_kind(self.reader.KIND)
         looked_at = {file.key for file in present} | {refused_file.file.key for refused_file in refused}
         for refused_file in refused:
@@ -145,7 +145,7 @@ class _Loading:
         replaced = self._replaced(pending, removed)
         self._keep_vanished(removed)
         if any(file.key in self.known and file.sha256 == self.known[file.key].sha256 for file in pending):
-            self._tell_of_other_rules(removed)
+            self._warn_of_other_rules(removed)
         for cluster_id in dict.fromkeys(file.cluster_id for file in pending):
             files = [file for file in pending if file.cluster_id == cluster_id]
             apart = [[file] for file in files if file.resume]
@@ -157,7 +157,7 @@ class _Loading:
         return found
 
     def _forget_copies(self, removed: dict[Key, KnownFile], unchanged: Iterable[Key]) -> None:
-        """Forget what is gone and was refused, or is there as it was under another name; take it out of `gone`."""
+        """Forget removed files that were refused, or that are there under another name; take them out of `removed`."""
         texts = {(key[0], text_of(key, self.known[key])): key[1] for key in unchanged}
 
         def has_copy(key: Key, file: KnownFile) -> bool:
@@ -174,10 +174,10 @@ class _Loading:
             del removed[key]
 
     def _replaced(self, pending: Sequence[SourceFile], removed: dict[Key, KnownFile]) -> dict[Key, list[Key]]:
-        """Return what each file takes the place of when it is read, and take that out of `gone`.
+        """Return the keys that each file replaces when it is read, and take those out of `removed`.
 
-        That is its own account, if its bytes are the same or have grown, and what has no name of its own any more and
-        is the text that it begins with. What was read of other bytes becomes an older version, if any are kept.
+        A file replaces its own account, if its bytes are the same or have grown, and removed files and older versions
+        whose text it begins with. Its account becomes an older version if its bytes are others.
         """
         known = {file.key: self.known[file.key] for file in pending if file.key in self.known}
         changed = {
@@ -222,7 +222,7 @@ class _Loading:
         return replaced
 
     def _become_versions(self, files: Mapping[Key, KnownFile]) -> dict[Key, Key]:
-        """Let what was read of files be that of older versions, and return these by the keys of the files."""
+        """Turn files into older versions, and return the keys of these by those of the files."""
         if files:
             with transaction(self.con):
                 versions = become_versions(self.con, self.reader, files, self.run_id)
@@ -251,8 +251,8 @@ class _Loading:
             for cluster_id, path in news
         ]
 
-    def _tell_of_other_rules(self, removed: Mapping[Key, KnownFile]) -> None:
-        """When files are read again, say how many cannot be, although they were read by other settings or versions."""
+    def _warn_of_other_rules(self, removed: Mapping[Key, KnownFile]) -> None:
+        """Warn of versions and gone files that cannot be read again, although other settings or rules now apply."""
         keys = {cluster_id: reader_key(self.reader, cluster) for cluster_id, cluster in self.survey.clusters.items()}
         if count := sum(file.reader != keys[cluster_id] for (cluster_id, _), file in removed.items()):
             what = "older version or file that is gone was" if count == 1 else "older versions or gone files were"
@@ -274,26 +274,26 @@ class _Loading:
                 note_modification(self.con, file)
         return pending
 
-    def take_note(self, outcome: Outcome) -> None:
-        """Count what became of a batch, and record the files that it does not hold."""
+    def record(self, outcome: Outcome) -> None:
+        """Add a batch to the counts and warnings, and refuse the files that failed."""
         batch, findings = outcome.batch, outcome.findings
         for refused in findings.refused:
             self.refuse(refused)
         self.result.files_read += len(batch.files) - len(findings.refused)
         self.result.files_read_on += outcome.files_read_on
 
-        def shown(what: str) -> str:
+        def visible(what: str) -> str:
             return what.partition(":")[0] if batch.cluster.is_pseudonymous else what
 
         self.result.warnings += [
             *outcome.warnings,
             *(
                 f"{file.path}, line {number}: quarantined, as the reader of {self.reader.KIND} failed at it "
-                f"({shown(what)})"
+                f"({visible(what)})"
                 for file, number, what in findings.set_aside
             ),
             *(
-                f"{file.path}: read line by line, as it failed otherwise ({shown(what)})"
+                f"{file.path}: read line by line, as it failed otherwise ({visible(what)})"
                 for file, what in findings.by_lines
             ),
         ]

@@ -39,7 +39,7 @@ def _meant_name(name: str, aliases: Mapping[str, str]) -> str:
 
 
 class NodeNames:
-    """The nodes of a cluster and the way from any spelling to one of them.
+    """The nodes of a cluster, found by any spelling of their names.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class NodeNames:
 
 @dataclass(frozen=True)
 class Spell:
-    """A time in which a name means a node."""
+    """An interval in which a name means a node."""
 
     node_id: str
     from_at: datetime
@@ -88,7 +88,7 @@ class Spell:
 
 
 def is_address(name: str) -> bool:
-    """Tell whether a name is an address of IP.
+    """Tell whether a name is an IP address.
 
     >>> is_address("10.0.0.155"), is_address("ip-10-0-0-155"), is_address("fe80::1")
     (True, False, True)
@@ -108,7 +108,7 @@ def _is_of_every_host(name: str) -> bool:
 
 
 def _forms(name: str) -> list[str]:
-    """Return a name and, without its domain, the host; of an address there is no shorter form."""
+    """Return a name and, unless it is an address, the same without its domain."""
     return [name] if is_address(name) or "." not in name else [name, name.partition(".")[0]]
 
 
@@ -135,15 +135,15 @@ class HostNames:
                     stated.setdefault(form, []).append(Spell(node_id, moment, end))
             for form in moments[0][1]:
                 before.setdefault(form, []).append(Spell(node_id, EVER, moments[0][0]))
-        self._spells = {form: _without_doubt(spells, before.get(form, [])) for form, spells in stated.items()}
+        self._spells = {form: _without_conflicts(spells, before.get(form, [])) for form, spells in stated.items()}
 
     def spells(self, name: str) -> list[Spell]:
-        """Return the times in which a name, as logs spell it, means a node."""
+        """Return the intervals in which a name means a node."""
         return next((self._spells[form] for form in _forms(name) if form in self._spells), [])
 
 
-def _without_doubt(stated: Sequence[Spell], before: Sequence[Spell]) -> list[Spell]:
-    """Leave out the times in which a name would mean two nodes at once.
+def _without_conflicts(stated: Sequence[Spell], before: Sequence[Spell]) -> list[Spell]:
+    """Leave out the intervals in which a name would mean two nodes.
 
     What a snapshot says comes before what is inferred of the time before one; of two of these, the nearer comes first.
     """

@@ -39,7 +39,7 @@ def sample_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 
 
 def note_sightings(con: duckdb.DuckDBPyConnection, reader: Reader, *, is_read_on: bool) -> None:
-    """Keep in `raw.sightings` on which days a file that is accounted for tells of which hosts."""
+    """Record in `raw.sightings` which hosts a file shows on which days."""
     if reader.TABLE not in SHOWS_NODES:
         return
     con.execute(
@@ -55,7 +55,7 @@ def note_sightings(con: duckdb.DuckDBPyConnection, reader: Reader, *, is_read_on
 
 
 def mark_blind_files(con: duckdb.DuckDBPyConnection, reader: Reader, blind: Sequence[tuple[int, str]]) -> None:
-    """Say in `ops.files` that files are blind; such a file is always read whole."""
+    """Mark files as blind in `ops.files`. Such a file is always read whole."""
     for file_id, reason in blind:
         con.execute(
             """
@@ -74,7 +74,7 @@ def mark_blind_files(con: duckdb.DuckDBPyConnection, reader: Reader, blind: Sequ
 
 
 def blind_files(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tuple[int, str]]:
-    """Give the files of a batch, all accounted for, that are blind, with the reason."""
+    """Return the files of a batch that are blind, with the reasons."""
     is_sampled = reader.KIND in SAMPLED_KINDS
     if not is_sampled and reader.TABLE not in SHOWS_NODES:
         return []
@@ -83,7 +83,7 @@ def blind_files(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tuple[in
 
 
 def write_sight(con: duckdb.DuckDBPyConnection) -> int:
-    """Replace `ops.sight` by what the files that are loaded could have shown, and return the number of its rows.
+    """Replace `ops.sight`: the days on which the loaded files could have shown a fault. Return its number of rows.
 
     A node is seen from its first to its last line in a file. Files follow each other, so it is seen from one to the
     next, and to the ends of what its kind covers, where its kind covers that time and chance makes a node that speaks

@@ -62,7 +62,7 @@ def declared(settings: Settings, newest_at: datetime | None) -> dict[str, list[I
 
 
 def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
-    """Replace `ops.spans` by what the files that are loaded cover, and return the number of its rows.
+    """Replace `ops.spans` by what the loaded files cover, and return its number of rows.
 
     The transaction is the caller's.
     """
@@ -99,7 +99,7 @@ def _covered(
 
 
 def _numbering(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Callable[[datetime, datetime], JobNumbers]:
-    """Return what tells the job numbers that a cluster gave out within a stretch.
+    """Return a function that counts the job numbers that a cluster gave out within an interval.
 
     Slurm numbers jobs in the order in which they are submitted, and a task of an array when it starts. Numbers that no
     record has, between two records that have theirs from before the end of the stretch and from after its beginning,
@@ -120,7 +120,7 @@ def _numbering(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Callable[[dat
 
 
 def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interval: Interval) -> Interval:
-    """Let accounting begin with its first jobs where it shows that none ended before them.
+    """Extend accounting back to the start of its first jobs, if no job can have ended before them.
 
     What a window cuts out of a running cluster had begun at all sorts of times. Where all the jobs that ran at the
     earliest end, two or more, had begun together, nothing ran before them.
@@ -140,7 +140,7 @@ def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interva
 def _files(
     con: duckdb.DuckDBPyConnection, zones: Mapping[str, str]
 ) -> dict[str, dict[str, list[tuple[str, CoveredFile]]]]:
-    """Return the files of which a time is known, by cluster and kind, with their paths.
+    """Return the files with known times and their paths, by cluster and kind.
 
     The versions of a log are parts of one file; each version of an export told of its own span.
 
@@ -169,7 +169,7 @@ def _files(
 
 
 def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[datetime, datetime]]]]:
-    """Return what refused and doubtful files would cover, by cluster and kind, as far as that is told.
+    """Return the intervals of refused and doubtful files, by cluster and kind, as far as they are known.
 
     What older versions of them told is covered. Where nothing else tells how far such a file would go, and no other
     file goes on, nothing is covered any more.

@@ -28,7 +28,7 @@ OF_PLACE = {"cluster_id", "path", "line_number", "disposition", "node_id", "line
 
 @dataclass(frozen=True)
 class Export:
-    """How records of an export of a span are told apart."""
+    """How records of exports are compared."""
 
     key: tuple[str, ...]
     """Columns that are equal for records of the same thing."""
@@ -54,13 +54,13 @@ EXPORTS: Mapping[str, Export] = {
 
 
 def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
-    """Take out of the older versions of a kind's files what need not be kept.
+    """Remove from the older versions of a kind's files what need not be kept.
 
-    Only versions that files read just now can have to do with are looked at.
+    Only versions are compared that the files read in this refresh may concern.
 
     Returns
     -------
-    Whether rows went.
+    Whether rows were deleted.
     """
     if reader.TABLE not in ROW_TIMES:
         return False
@@ -149,7 +149,7 @@ def _forget_empty(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
 
 
 def version_warnings(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
-    """Say of each version that a run has made what stays of it, and where its file became shorter in the same time."""
+    """Say of each version that a run has made how many lines stay, and whether its file became shorter."""
     rows = con.execute(
         """
         select

@@ -1,4 +1,4 @@
-"""Settle the years of lines that tell none, once accounting is there.
+"""Find the years of lines without a year, once accounting is there.
 
 A line like `Jun  3 09:58:01` was read with the year that the date of its file tells (`text.undated`). A file that was
 copied later has a later date. So the lines of a file move back by as many whole years as put most of them within a
@@ -75,7 +75,7 @@ def _earlier(day: date, years: int) -> date:
 
 
 def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Container[str]) -> set[str]:
-    """Settle the years of all lines that tell none, and return the raw tables whose rows changed.
+    """Set the years of all lines without a year, and return the raw tables whose rows changed.
 
     The transaction is the caller's.
     """

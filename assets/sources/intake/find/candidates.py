@@ -71,7 +71,7 @@ def unreachable_folders(folder: Path) -> Iterator[tuple[Path, OSError]]:
 def candidates(
     cluster: ClusterSettings, folder: Path, readers: Mapping[str, Reader], warnings: list[SourceError]
 ) -> Iterator[Candidate]:
-    """Yield what there is to read of a cluster; folders without a meaning and files beside them add a warning.
+    """Yield what there is to read of a cluster; add a warning for each folder of no kind and each file beside them.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _no_folder(entry: Path, sources: Path) -> tuple[Path, SourceError]:
 
 
 def _is_folder(entry: Path) -> bool:
-    """Return whether a path leads to a folder; False where it cannot be looked at: opening it then tells why."""
+    """Tell whether a path is a folder; False if that cannot be found out, as opening it then gives the reason."""
     try:
         return entry.is_dir()
     except OSError:

@@ -1,4 +1,4 @@
-"""The settings of all clusters into `raw.clusters`."""
+"""Write the settings of all clusters to `raw.clusters`."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _meaning(rule: Rule, category: str) -> dict[str, Any]:
 
 
 def write_clusters(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
-    """Replace `raw.clusters` by what the folder says now and return the number of clusters."""
+    """Replace `raw.clusters` by the settings in the folder, and return the number of clusters."""
     rows = [cluster_row(cluster) for _, cluster in sorted(survey.clusters.items())]
     columns = [identifier(column) for column in rows[0]]
     with transaction(con):

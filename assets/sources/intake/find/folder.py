@@ -1,7 +1,7 @@
 """The sources folder: its clusters, their files, and what cannot be used.
 
-A file that cannot be read is refused alone; a cluster without accounting or with wrong settings is
-left out; an error is only what leaves no cluster to build.
+A file that cannot be read is refused; a cluster without accounting or with wrong settings is left out. It is an error
+if no cluster is left.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class KnownFile:
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A file that is not read, as far as it is known, and why."""
+    """A file that is not read, and why."""
 
     file: SourceFile
     error: SourceError
@@ -210,7 +210,7 @@ def are_of_known_sizes(
     *,
     with_history: Collection[tuple[str, str]] = (),
 ) -> bool:
-    """Tell whether each file was there before, and has the size that it had where it was read. None is opened.
+    """Tell whether every file is known and has the size that it had when it was read. No file is opened.
 
     A file of another size has other bytes, so a survey would find something new.
     The parameters, and what is raised, are those of `survey`.
@@ -232,7 +232,7 @@ def _all_candidates(folder: Path, readers: Mapping[str, Reader], survey: Survey)
 
 
 def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Survey) -> list[Candidate]:
-    """List what there is to read of a cluster, or leave the cluster out."""
+    """List the files of a cluster, or leave the cluster out."""
     cluster_id = shown(folder, folder.parent)
     if not is_utf8(folder.name):
         survey.left_out[cluster_id] = [SourceError(cluster_id, "its name is not UTF-8", "Rename the folder.")]
@@ -265,9 +265,9 @@ def _no_accounting(cluster_id: str) -> SourceError:
 
 
 def _described(folder: Path, candidate: Candidate) -> SourceFile:
-    """Return a file with its size and time, as far as they are told."""
+    """Return a file with its size and time, if the file system gives them."""
     size, modified_at = 0, NEVER
-    # A file system may tell a time that no calendar has.
+    # A file system may give a time that no calendar has.
     with suppress(OSError, OverflowError, ValueError):
         status = require_regular(candidate.path)
         size = status.st_size

@@ -51,7 +51,7 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
 
 
 def with_accounting(known: Mapping[Key, KnownFile]) -> set[Key]:
-    """Return the keys of the accounting files of which something was read, by them or by older versions."""
+    """Return the keys of the accounting files of which something was read, also of older versions of them."""
     return {
         (cluster_id, file.version_of or path)
         for (cluster_id, path), file in known.items()
@@ -69,7 +69,7 @@ def is_of_kind(path: str, kind: str) -> bool:
 
 
 def note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None:
-    """Note the time of a file that is as it was when it was read."""
+    """Record the new modification time of a file with unchanged content."""
     con.execute(
         "update ops.files set modified_at = ?, is_present = true where cluster_id = ? and path = ?",
         [file.modified_at, file.cluster_id, file.path],
@@ -77,8 +77,8 @@ def note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None:
 
 
 def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[tuple[str, str]]) -> None:
-    """Delete everything that files left in the warehouse, and have the table settled again."""
-    # Another batch may do the same at the same time: rows that are added do not stand in each other's way.
+    """Delete the rows and accounts of files, and mark their raw table as unsettled."""
+    # Another batch may do the same at the same time; inserts do not conflict.
     con.execute("insert into ops.unsettled values (?, ?)", [reader.TABLE, bool(keys)])
     if not keys:
         return

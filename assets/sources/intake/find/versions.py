@@ -33,7 +33,7 @@ RENAMED = TempTable("renamed_files", {"cluster_id": "varchar", "path": "varchar"
 
 
 def is_kept(con: duckdb.DuckDBPyConnection, reader: Reader, key: Key) -> bool:
-    """Tell whether a file tells what happened, and not only how things are: of that the newest version alone counts.
+    """Tell whether older versions of a file are kept: not if it says how things are, as then the newest alone counts.
 
     An inventory without states says how things are, as a configuration does; so does a manifest.
     """
@@ -47,7 +47,7 @@ def is_kept(con: duckdb.DuckDBPyConnection, reader: Reader, key: Key) -> bool:
 
 
 def version_key(key: Key, file: KnownFile) -> Key:
-    """Return the key of the version that a file becomes when its name gets other bytes."""
+    """Return the key of a file as an older version."""
     cluster_id, path = key
     return cluster_id, f"{path}@{file.sha256[:DIGITS]}"
 
@@ -84,13 +84,13 @@ def become_versions(
 
 
 def note_unsettled(con: duckdb.DuckDBPyConnection, keys: Iterable[Key]) -> None:
-    """Have what files state compared with what versions do when the table is settled."""
+    """Mark files whose rows are to be compared with those of older versions."""
     clusters, paths = zip(*keys, strict=True)
     con.execute("insert into ops.unsettled_files select unnest(?), unnest(?)", [[*clusters], [*paths]])
 
 
 def text_of(key: Key, file: KnownFile) -> Text | None:
-    """Return the hash and the size of a file's text; None of an archive that a program of another form wrote."""
+    """Return the hash and the size of a file's text; None if that of an archive is not known."""
     if file.text_sha256 is not None and file.text_bytes is not None:
         return file.text_sha256, file.text_bytes
     is_archive = is_compressed(Path(file.version_of or key[1]))
@@ -98,14 +98,14 @@ def text_of(key: Key, file: KnownFile) -> Text | None:
 
 
 def may_be_superseded(key: Key, file: KnownFile, by: str) -> bool:
-    """Tell whether a file of another name may take the place of one: not where only its name tells a day."""
+    """Tell whether a file of another name may replace one: not if only its name has the day."""
     if file.status == REFUSED:
         return False
     return by in {key[1], file.version_of} or file.loaded > 0 or not undated.is_named_by_time(file.version_of or key[1])
 
 
 def beginnings(file: SourceFile, sizes: Iterable[int], *, with_whole: bool) -> set[Text]:
-    """Return the first bytes of a file's text, as many as each size says, and the whole of it if that is wanted."""
+    """Return the beginnings of a file's text, of the given sizes, and the whole of it if that is wanted."""
     is_packed = is_compressed(file.absolute)
     found: set[Text] = set() if is_packed or not with_whole else {(file.sha256, file.size_bytes)}
     pending = sorted(size for size in sizes if is_packed or size <= file.size_bytes)

@@ -1,4 +1,4 @@
-"""Text out of a file's bytes: what is no text is taken out or marked, and what stands around it keeps its place.
+"""Turn the bytes of a file into clean text: what is no text is removed or marked, and other lines keep their places.
 
 A power loss leaves blocks of NULs in a log. Programs write byte order marks and the escape sequences of terminals,
 which nobody sees. All of these are taken out. Bytes that are not UTF-8 become `REPLACEMENT`. A line with too many
@@ -44,9 +44,9 @@ _LITTLE = 4096
 
 
 class Cleanness:
-    """Tells of a file's bytes that come in pieces whether they are text of which nothing is taken out or marked.
+    """Tells whether the bytes of a file, given in pieces, are clean text.
 
-    A byte order mark at its very beginning is no matter: DuckDB leaves it out.
+    A byte order mark at the very beginning is allowed: DuckDB skips it.
     """
 
     def __init__(self) -> None:
@@ -91,12 +91,12 @@ def _is_clean(text: bytes) -> bool:
 
 
 def _holds(text: bytes, sought: bytes) -> bool:
-    """Look for a rare sequence; for its first byte alone, as that takes a tenth of the time."""
+    """Look for a rare sequence, first for its first byte, as that takes a tenth of the time."""
     return sought[:1] in text and sought in text
 
 
 class Cleaner:
-    """Cleans the text of a file that comes in pieces; pieces that are clean, by far the most, stay as they are."""
+    """Cleans the text of a file that comes in pieces; most pieces are clean, and are passed on."""
 
     def __init__(self) -> None:
         self._held, self._undecided, self._last = b"", "", ""
@@ -104,7 +104,7 @@ class Cleaner:
         """Bytes that are no UTF-8, or NULs, were among them."""
 
     def pieces(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the clean text of a file; where the chunks end with an error, what they gave before comes first."""
+        """Yield the clean text of a file; if the chunks end with `EOFError`, it is raised after their text."""
         try:
             for chunk in chunks:
                 text = self._held + chunk
@@ -118,7 +118,7 @@ class Cleaner:
         yield self._clean_end()
 
     def _clean(self, text: bytes) -> Iterator[bytes]:
-        """Yield the clean text in its parts: halves at the end of a line, and halves of these, until one is clean."""
+        """Yield the clean text; a text that is not clean is halved at ends of lines, so that only small parts are cleaned."""
         if not self._undecided and _is_clean(text):
             yield self._noted(text)
             return

@@ -35,7 +35,7 @@ class CopiesInFolder:
         return copy
 
     def object_lines_of(self, file_id: int, file: Path, target: Path) -> int | None:
-        """Write the text of an archive of JSON objects, and count its lines; None when it is anything else."""
+        """Write the text of an archive of JSON objects, and return its number of lines; None if it is anything else."""
         return _unpack_object_lines(self._text(file_id, file), target)
 
     def _text(self, file_id: int, file: Path) -> Iterator[bytes]:
@@ -53,7 +53,7 @@ class Unpacked:
     size_bytes: int = 0
 
     def note(self, text: Iterator[bytes]) -> Iterator[bytes]:
-        """Pass a text on in pieces, and note what it was when it ends, also where it is cut off."""
+        """Pass on a text in pieces, and record its hash and size when it ends or is cut off."""
         digest, self.size_bytes = hashlib.sha256(), 0
         try:
             for piece in text:
@@ -65,14 +65,14 @@ class Unpacked:
 
 
 class CuttingWriter:
-    """Writes text to a file, and of lines that are too long only their beginning and a mark."""
+    """Writes text to a file; of a line that is too long only the beginning, and a mark."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out, self._lengths = out, LineLengths()
         self._is_cutting, self.has_cut = False, False
 
     def write(self, text: bytes) -> None:
-        """Write what of the text is to be kept."""
+        """Write a piece of text, without the rest of a line that is cut off."""
         for window in windows(text):
             end = self._lengths.add(window)
             if self._is_cutting:
@@ -100,7 +100,7 @@ class UnpackedText:
         return self._cleaner.has_bad_bytes
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the text; of an archive that is cut off or holds too much, as far as it is read."""
+        """Yield the text; of an archive that is cut off or too large, its beginning."""
         try:
             for text in self._cleaner.pieces(self._bounded()):
                 self.last = text[-1:] or self.last

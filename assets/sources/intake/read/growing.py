@@ -1,10 +1,9 @@
 """Read a large file from where it grew, when its earlier bytes are as they were.
 
-When a file is read, its reader tells at which line it could be read on (`ReadingPlan.resume_points`), and
-`ops.resume_points` keeps it. When the file has only grown by the next refresh, that line and all behind it are written
-to a file of their own and loaded like any other; the rows of the lines before stay. What the new lines say may
-contradict that: then the file is read whole (`MustBeReadWhole`). What a refresh leaves does not depend on how a file
-was read.
+When a file is read, its reader names the line at which reading could go on (`ReadingPlan.resume_points`), and
+`ops.resume_points` keeps it. If the file has only grown by the next refresh, that line and all later ones are written
+to a file of their own and loaded like any other; the rows of the earlier lines stay. If the new lines may change what
+was read of the earlier ones, the file is read whole (`MustBeReadWhole`). So the result is the same either way.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from assets.sources.regular import open_regular, pieces
 from assets.sql import fill
 
 RESUMABLE_BYTES = 16 * 1024 * 1024
-"""Smaller files are read whole: that takes no longer than to find out how they could be read on."""
+"""Smaller files are read whole, which takes no longer than finding where they could be read on."""
 MAX_LINE_BYTES = 32 * 1024
 """Files with longer lines are read whole: how much of those is read depends on all of them (`lines`)."""
 JUDGED_BY_NOW = ("implausible_time", "timestamp_in_future")
@@ -33,11 +32,11 @@ JUDGED_BY_NOW = ("implausible_time", "timestamp_in_future")
 
 
 class MustBeReadWhole(Exception):
-    """A file cannot be read on from where it grew; the text says why."""
+    """A file cannot be read from where it grew; the text says why."""
 
 
 def hash_of_grown(path: Path, size_bytes: int, sha256: str) -> tuple[str, int] | None:
-    """Return the hash and the size of a file; None unless its first bytes, so many, have the hash that is given."""
+    """Return the hash and the size of a file; None unless its first `size_bytes` have the hash that is given."""
     digest, left, total = hashlib.sha256(), size_bytes, 0
     with open_regular(path) as stream:
         for piece in pieces(stream, CHUNK):
@@ -54,7 +53,7 @@ def hash_of_grown(path: Path, size_bytes: int, sha256: str) -> tuple[str, int] |
 
 
 def as_whole(file: SourceFile) -> SourceFile:
-    """Return a file that was to be read on as one that is read whole."""
+    """Return a file without its resume point, so that it is read whole."""
     content = inspect(file.absolute, file.path)
     return replace(
         file,
@@ -68,7 +67,7 @@ def as_whole(file: SourceFile) -> SourceFile:
 
 
 def write_tail(file: SourceFile, resume: ResumePoint, target: Path) -> SourceFile:
-    """Write the lines that are to be read of a file that has grown, and return the file with its text there.
+    """Write the new lines of a file that has grown to `target`, and return the file with its text there.
 
     Raises
     ------
@@ -99,7 +98,7 @@ def write_tail(file: SourceFile, resume: ResumePoint, target: Path) -> SourceFil
 
 
 def _blank_lines(path: Path, numbers: Container[int]) -> None:
-    """Write blanks over some lines, so that the others stay in their places."""
+    """Overwrite some lines with blanks, so that the others keep their places."""
     with path.open("rb") as lines, path.with_suffix(".blanked").open("wb") as out:
         for number, line in enumerate(lines, start=1):
             text = line.removesuffix(b"\n")
@@ -108,7 +107,7 @@ def _blank_lines(path: Path, numbers: Container[int]) -> None:
 
 
 def _is_odd(text: bytes) -> bool:
-    """Tell whether lines may end otherwise than with a newline, or are so long that they would be cut."""
+    """Tell whether a line may end with something else than a newline, or is so long that it would be cut."""
     if b"\r" in text or b"\0" in text:
         return True
     starts = range(0, len(text) - MAX_LINE_BYTES + 1, MAX_LINE_BYTES)
@@ -116,7 +115,7 @@ def _is_odd(text: bytes) -> bool:
 
 
 def forget_lines_read_again(con: duckdb.DuckDBPyConnection, reader: Reader, file: SourceFile) -> None:
-    """Delete what was read of the lines that are to be read again, and the file's account; note what it said."""
+    """Delete the rows of lines that are read again, and the file's account, which `read_earlier` keeps."""
     con.execute(
         """
         create or replace temp table read_earlier as
@@ -137,12 +136,12 @@ def add_earlier_account(con: duckdb.DuckDBPyConnection, plan: ReadingPlan) -> No
 
 
 def require_agreement(con: duckdb.DuckDBPyConnection, reader: Reader, resume: ResumePoint) -> None:
-    """Check that the file, now accounted for, would have been read so as a whole; complete the times that it covers.
+    """Check that reading the whole file would give the same rows, and complete the times that it covers.
 
     Raises
     ------
     MustBeReadWhole
-        The new lines are of a kind at which no reading can go on, or tell of moments before those that were read.
+        The new lines depend on earlier ones, or are of moments before those that were read.
     """
     first, _last = reader.COVERS
     statement = fill("sources/intake/read/agreement.sql", table=reader.TABLE, first=first)
@@ -164,7 +163,7 @@ def require_agreement(con: duckdb.DuckDBPyConnection, reader: Reader, resume: Re
 def note_resume_points(
     con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan, files: Sequence[SourceFile]
 ) -> None:
-    """Keep from where the large files of a batch, all accounted for, would be read on."""
+    """Record from where the large files of a batch can be read when they grow."""
     RESUME_LINES.create(con)
     large = {file_id for file_id, file in enumerate(files) if file.size_bytes >= RESUMABLE_BYTES and _is_text(file)}
     large -= {file_id for file_id in large if _is_timed_or_translated(reader, files[file_id])}
@@ -217,7 +216,7 @@ def _is_timed_or_translated(reader: Reader, file: SourceFile) -> bool:
 
 
 def _offset_of(file: SourceFile, line_number: int, lines_again: int) -> int | None:
-    """Return where a line of what was read begins in the file; None if it was not read so, or has odd lines before."""
+    """Return the offset of a line in the file; None if odd lines stand before it."""
     if line_number <= lines_again + 1 and file.resume is None:
         return None
     begins = _begin_of_lines(file.absolute, [lines_again + 1, line_number])
@@ -229,7 +228,7 @@ def _offset_of(file: SourceFile, line_number: int, lines_again: int) -> int | No
 
 
 def _begin_of_lines(path: Path, line_numbers: Sequence[int]) -> list[int] | None:
-    """Return where lines of ascending numbers begin; None if a line before the last is odd, or there is none."""
+    """Return the offsets of lines, given in ascending order; None if a line before the last is odd or missing."""
     found: list[int] = []
     position, lines = 0, 1
     with open_regular(path) as stream:
@@ -251,7 +250,7 @@ def _begin_of_lines(path: Path, line_numbers: Sequence[int]) -> list[int] | None
 def _skips_before(
     con: duckdb.DuckDBPyConnection, file_id: int, line_number: int, left_out: list[int]
 ) -> dict[str, int] | None:
-    """Count the skipped lines before a line and among others by reason, those that were read earlier included.
+    """Count by reason the skipped lines before a line, and those in `left_out`.
 
     None if they cannot be told: a reader that has only counted lines of a file told several reasons.
     """

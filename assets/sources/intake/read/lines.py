@@ -58,7 +58,7 @@ class Content:
 
 
 def is_compressed(path: Path) -> bool:
-    """Tell by the name whether the file is compressed."""
+    """Tell by its name whether a file is compressed."""
     return path.suffix in {".gz", ".zst"}
 
 
@@ -201,7 +201,7 @@ class _Head:
         self.text = b""
 
     def add(self, chunk: bytes) -> bool:
-        """Take what is still needed of a chunk, and tell whether it is all there."""
+        """Take what is still needed of a chunk, and tell whether that is enough."""
         wanted = SAMPLE_CHARACTERS * 4 - len(self.text)
         if wanted > 0:
             self.text += chunk.translate(None, b"\0")[:wanted] if b"\0" in chunk else chunk[:wanted]
@@ -209,7 +209,7 @@ class _Head:
 
 
 def _head_of_compressed(path: Path) -> bytes:
-    """Return the first bytes; what a cut-off archive still holds counts."""
+    """Return the first bytes of an archive, which may be cut off behind them."""
     head = _Head()
     try:
         for chunk in chunks(path):
@@ -222,7 +222,7 @@ def _head_of_compressed(path: Path) -> bytes:
 
 
 def _scan(path: Path) -> tuple[bytes, Content]:
-    """Return the first bytes of a file, and what all of them say."""
+    """Return the first bytes of a file, and what one pass over it found."""
     digest, cleanness, objects, lengths = hashlib.sha256(), Cleanness(), ObjectLines(), LineLengths()
     head, is_plain, last, size = _Head(), not set("*?[]") & set(str(path)), b"", 0
     for chunk in chunks(path):
