@@ -1,4 +1,4 @@
-"""Turn the bytes of a file into clean text: what is no text is removed or marked, and other lines keep their places.
+"""Turn the bytes of a file into clean text: what is no text is removed or marked, other lines keep their places.
 
 A power loss leaves blocks of NULs in a log. Programs write byte order marks and the escape sequences of terminals,
 which nobody sees. All of these are taken out. Bytes that are not UTF-8 become `REPLACEMENT`. A line with too many
@@ -118,7 +118,7 @@ class Cleaner:
         yield self._clean_end()
 
     def _clean(self, text: bytes) -> Iterator[bytes]:
-        """Yield the clean text; a text that is not clean is halved at ends of lines, so that only small parts are cleaned."""
+        """Yield the clean text; what is not clean is halved at ends of lines, so that only small parts are cleaned."""
         if not self._undecided and _is_clean(text):
             yield self._noted(text)
             return
