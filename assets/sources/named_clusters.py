@@ -1,8 +1,7 @@
 """Which cluster the rows of a file belong to, where they name one.
 
 One export may hold the rows of several clusters, whose job ids and node names collide. If one of them is the folder's,
-only its rows are read. If none is, nobody can tell which rows to read. If all rows name one and the same cluster, they
-are read, whatever its name.
+only its rows are read. If none is, it is not known which rows to read. If all rows name one cluster, they are read.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class ResumePoint:
     lines_again: int
     """Lines at the top of the file without which the others cannot be read, such as a header."""
     not_before: datetime | None
-    """A line that tells of an earlier moment would change what was read before."""
+    """A line of an earlier moment would change what was read before."""
     left_out: tuple[int, ...] = ()
     """Lines behind the first one that are not read either: what was read of them stays, too."""
 

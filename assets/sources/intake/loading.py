@@ -69,7 +69,7 @@ def load_kinds(
 ) -> dict[str, LoadResult]:
     """Bring the raw tables of some kinds up to date with the folder; `across_files.settle` finishes them.
 
-    Batches are read side by side, whatever their kinds and clusters, but for those that need much memory.
+    Batches of all kinds and clusters are read side by side, except those that need much memory.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class _Loading:
         for refused_file in refused:
             self.refuse(refused_file)
         pending, found = self._pending(present, full=full), []
-        # Nobody knows what became of the files of a cluster that is left out, or whose folder is gone.
+        # The files of a cluster that is left out, or whose folder is gone, may still be there.
         removed = {
             key: file
             for key, file in sorted(self.known.items())
@@ -237,7 +237,7 @@ class _Loading:
     def _keep_vanished(self, removed: Mapping[Key, KnownFile]) -> None:
         """Keep what was read of files that are gone.
 
-        Logs are rotated and tidied away; what they told stays true.
+        Logs are rotated and deleted; what they stated stays true.
         """
         kept = [key for key, file in removed.items() if file.version_of is None]
         news = [key for key in kept if removed[key].is_present]

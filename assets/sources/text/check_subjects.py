@@ -10,7 +10,7 @@ SUBJECTS = (
     "gpupciewatch", "gpunvlinkwatch", "gpuinforomwatch", "gpusmwatch", "gpumcuwatch", "gpupmuwatch", "gputhermalwatch",
     "gpupowerwatch",
 )  # fmt: skip
-"""Checks whose good results name what was looked at: a good result says no more than its message."""
+"""Checks whose good results name what was looked at, and nothing else."""
 
 SUBJECT = r"(?:(?:Service|Directory|Volume|Process|Module|Host|GPU) |service status: |mounted directory )([^\s:,]+)"
 """What stands before a subject, and the subject."""

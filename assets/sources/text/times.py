@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 FIRST_YEAR, LAST_YEAR = 1990, 2060
 EARLIEST = datetime(2000, 1, 1)
-"""Before it Slurm had not been written: an earlier time is that of a clock which nobody had set yet."""
+"""Slurm is younger: an earlier time is that of a clock that had not been set."""
 CLOCK_NOISE_SECONDS = 60
 """A step of a clock that is being set may turn the beginning and the end of a short check round by as much."""
 
@@ -91,7 +91,7 @@ def changes_within(zone: str, years: Years) -> tuple[OffsetChange, ...]:
 
 
 def utc(local: str, zone: str, *, second_of_fold: bool = False, years: Years = EVER) -> str:
-    """Return SQL that turns a naive local timestamp into naive UTC; a doubled hour means its first pass unless told.
+    """Return SQL that turns a naive local timestamp into naive UTC; a doubled hour means its first pass, or its second.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def has_offset(text: str) -> str:
 
 
 def is_implausible(moment: str, modified_at: str | None = None) -> str:
-    """Return SQL that is true for a moment that a clock which was right cannot have told; of NULL it is NULL.
+    """Return SQL that is true for a moment that no right clock can have shown; of NULL it is NULL.
 
     Parameters
     ----------

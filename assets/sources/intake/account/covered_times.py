@@ -10,7 +10,7 @@ then a file is missing. A gap of accounting takes exposure out of every rate, so
   out on it have no record, and clearly more of them than on other days. No time is too short for this. An export of
   one partition leaves numbers out every day.
 * A stretch of more than a week was not exported if no file's name holds one of its days. Of a shorter stretch without
-  such numbers nobody knows whether an empty export was thrown away.
+  such numbers it is not known whether an empty export was deleted.
 
 References
 ----------
@@ -55,7 +55,7 @@ class CoveredFile:
     """What a file covers by its own times, and its number of records that are in no other file.
 
     Accounting has the day in the file's name too, and the latest moment at which one of its jobs was submitted or
-    started: an export of one day tells of the jobs of that day even when they ended later.
+    started: an export of one day has the jobs of that day even if they ended later.
     """
 
     first_at: datetime
@@ -180,7 +180,7 @@ def _step(files: list[CoveredFile]) -> timedelta | None:
 
 
 def _told_until(file: CoveredFile, step: timedelta | None) -> datetime:
-    """Return until when a file tells of all jobs: to the end of its day, if all its jobs began by then."""
+    """Return until when a file has all jobs: to the end of its day, if all its jobs began by then."""
     if file.named_at and file.last_start_at and step and file.first_at < file.named_at + step >= file.last_start_at:
         return min(file.last_at, file.named_at + step)
     return file.last_at
@@ -208,7 +208,7 @@ def _is_missing(
 def _spacing(files: list[CoveredFile]) -> timedelta:
     """Return the mean distance of successive records, within files or, where each is of one moment, between them.
 
-    Files that overlap count as one: each of their records is told of by one of them.
+    Files that overlap count as one: each of their records is in one of them.
     """
     runs: list[CoveredFile] = []
     for file in files:

@@ -1,11 +1,11 @@
 """Warnings in `ops.files.warnings` that depend on all files: each is set or removed when what it depends on changes.
 
-* Without --duplicates, `sacct` shows only the last attempt of each job. A requeue sets Submit anew, so a record that a
-  requeue made is told by its count of restarts, or by a line of the controller's log beside its Submit. Where that lies
-  within the export, the attempt before it must be there as well.
+* Without --duplicates, `sacct` shows only the last attempt of each job. A requeue sets Submit anew. The record of a
+  requeued attempt has a count of restarts, or the controller's log has a line near its Submit. If that is within the
+  export, the attempt before it must be there as well.
 * Submit lines may exclude nodes that nothing names as nodes of the cluster. Excluding a drained node is normal, and a
   node that was drained all the time ran no job. The record of such a job counts, so its line is not quarantined.
-* Logs can explain no failure where accounting tells of no job of their time. Either that accounting is not there, or
+* Logs can explain no failure if accounting has no job of their time. Either that accounting is not there, or
   the log is of another year or cluster than it seems.
 """
 

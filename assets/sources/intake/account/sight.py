@@ -24,7 +24,7 @@ SAMPLED_KINDS = ("kernel", "slurmctld")
 """Kinds whose readers look at few of their lines."""
 
 SHOWS_NODES = {"health_checks": "observed_at", "kernel_messages": "occurred_at"}
-"""Tables whose rows come from the nodes they name, and their time. A controller tells of nodes out of its reach too."""
+"""Tables whose rows come from the nodes they name, and their time. A controller also names nodes out of its reach."""
 
 CHANCE = 0.05
 """A node is silent for so long by chance no more often than this; then its log is missing."""

@@ -30,7 +30,7 @@ from assets.sources.text import undated
 from assets.sql import fill
 
 EVERY_LINE_COUNTS = frozenset({"health", "kernel", "slurmctld"})
-"""Kinds whose lines tell a time even where they are of no interest: the others have a record for whatever there was."""
+"""Kinds of which skipped lines have times too. The others have a record of everything that happened."""
 
 UNEXTENDED = frozenset({"sacct"})
 """Accounting is known from the earliest end to the latest record and no further."""
@@ -142,7 +142,7 @@ def _files(
 ) -> dict[str, dict[str, list[tuple[str, CoveredFile]]]]:
     """Return the files with known times and their paths, by cluster and kind.
 
-    The versions of a log are parts of one file; each version of an export told of its own span.
+    The versions of a log are parts of one file; each version of an export covers its own span.
 
     A line without interest is not compared with those of other files: as large a share of them is taken to be new as
     of the lines that are. The day in a name is one of the cluster's time zone.
@@ -171,8 +171,8 @@ def _files(
 def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[datetime, datetime]]]]:
     """Return the intervals of refused and doubtful files, by cluster and kind, as far as they are known.
 
-    What older versions of them told is covered. Where nothing else tells how far such a file would go, and no other
-    file goes on, nothing is covered any more.
+    What older versions of them state is covered. If the end of such a file is not known, and no other file goes on,
+    nothing is covered after its beginning.
     """
     found: dict[str, dict[str, list[tuple[datetime, datetime]]]] = defaultdict(lambda: defaultdict(list))
     statement = fill(

@@ -35,7 +35,7 @@ class Export:
     is_same: str = "true"
     """What else must hold of an `older` and a `newer` one."""
     is_open: str = "false"
-    """Whether a record tells of what had not ended."""
+    """Whether a record is of something that had not ended."""
     logs: str = "''"
     """Dialects that are no exports of a span, but logs."""
 

@@ -1,11 +1,11 @@
 """Find the years of lines without a year, once accounting is there.
 
-A line like `Jun  3 09:58:01` was read with the year that the date of its file tells (`text.undated`). A file that was
+A line like `Jun  3 09:58:01` was read with the year of its file's date (`text.undated`). A file that was
 copied later has a later date. So the lines of a file move back by as many whole years as put most of them within a
 month of accounting. The date of the file decides between years that do so equally well, and it alone decides where the
 file ends at it: such a file was not copied later. No line was written after the date of its file.
 
-Everything is settled from the whole tables, `ops.years` and `dated_by_file_at`, in whatever order files came.
+Years are found from the whole tables, `ops.years` and `dated_by_file_at`, so that the order of files does not matter.
 """
 
 from __future__ import annotations

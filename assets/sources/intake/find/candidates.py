@@ -126,7 +126,7 @@ def _is_ignored(entry: Path) -> bool:
 def _files(top: Path, sources: Path, warnings: list[SourceError]) -> Iterator[tuple[Path, SourceError | None]]:
     """Yield every file below a kind's folder, save hidden ones, editors' leftovers and notes, in order.
 
-    No folder is entered twice, whatever links lead to it: a link to a folder above would never end.
+    No folder is entered twice: a link to a folder above would never end.
     """
     found: list[tuple[Path, SourceError | None]] = []
     folders, seen = [top], {_identity(folder) for folder in (top, *top.parents)}

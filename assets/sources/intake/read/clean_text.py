@@ -59,7 +59,7 @@ class Cleanness:
         if self.is_lost:
             return
         try:
-            # Logs are mostly ASCII alone, which is told five times as fast.
+            # Most logs are ASCII alone, which is found out five times as fast.
             is_ascii = piece.isascii() and not self._decoder.getstate()[0]
             text = "" if is_ascii else self._decoder.decode(piece)
         except UnicodeDecodeError:

@@ -252,7 +252,7 @@ def _skips_before(
 ) -> dict[str, int] | None:
     """Count by reason the skipped lines before a line, and those in `left_out`.
 
-    None if they cannot be told: a reader that has only counted lines of a file told several reasons.
+    None if that cannot be found out: the reader only counted lines, and for several reasons.
     """
     where = "file_id = $file_id and (line_number < $line_number or list_contains($left_out::bigint[], line_number))"
     values = {"file_id": file_id, "line_number": line_number, "left_out": left_out}
