@@ -20,6 +20,7 @@ from assets.sources.kernel import reader as kernel
 from assets.sources.reader import Batch, ReadingPlan
 from assets.sources.sacct import reader as sacct
 from assets.sources.tickets import reader as tickets
+from assets.sources.tickets import records
 from assets.warehouse import is_interruption
 from tests.patience import PATIENCE_SECONDS
 from tests.sources.folders import connect, export, load_results, make, rows
@@ -247,14 +248,14 @@ def test_without_errors_nothing_is_loaded_twice(tmp_path, monkeypatch):
 
 
 def test_a_ticket_that_raises_in_python(tmp_path, monkeypatch):
-    real = tickets._ticket
+    real = records._ticket
 
     def trip(values, *given):
         if values["ticket_id"] == "T2":
             raise RuntimeError("boom")
         return real(values, *given)
 
-    monkeypatch.setattr(tickets, "_ticket", trip)
+    monkeypatch.setattr(records, "_ticket", trip)
     text = "ticket_id,node,opened\n" + "".join(f"T{n},n1,2024-05-0{n}\n" for n in range(1, 6))
     con, _ = loaded(make(tmp_path, {"c1/tickets/t.csv": text}), tickets)
     assert outcome(con) == [("c1/tickets/t.csv", 6, 4, 1, 1)]

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from assets.sources.tickets import reader as tickets
+from assets.sources.tickets import records
 from assets.sources.tickets import values as ticket_values
 from assets.sources.tickets.components import component_of
 from tests.sources.batches import cluster_of, load, read
@@ -39,16 +40,16 @@ MANY = HEADER + "".join(
 def test_a_file_read_in_parts_is_read_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"a.csv": f'{MANY}T99,n1,"never closed\n{MANY}', "b.csv": MANY}
     whole = read(tickets, files["a.csv"]), load(tickets, files)
-    monkeypatch.setattr(tickets, "LINES_TOGETHER", 7)
-    monkeypatch.setattr(tickets, "ROWS_TOGETHER", 5)
+    monkeypatch.setattr(records, "LINES_TOGETHER", 7)
+    monkeypatch.setattr(records, "ROWS_TOGETHER", 5)
     assert (read(tickets, files["a.csv"]), load(tickets, files)) == whole
     assert len(whole[0].loaded) == 2 * 33 * 3
     assert whole[0].quarantines == {"field_count": 34, "bad_csv": 1}
 
 
 def test_a_quote_that_is_never_closed_is_looked_for_where_quotes_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    split, texts = tickets._cells, []
-    monkeypatch.setattr(tickets, "_cells", lambda text, delimiter: [texts.append(text), split(text, delimiter)][1])
+    split, texts = records._cells, []
+    monkeypatch.setattr(records, "_cells", lambda text, delimiter: [texts.append(text), split(text, delimiter)][1])
     lines = "".join(f"T{n},n1,2024-05-01,,,,,\n" for n in range(600))
     found = read(tickets, f'{HEADER}T0,n1,2024-05-01,,,,,"never closed\n{lines}')
     assert found.quarantines == {"bad_csv": 1}

@@ -67,12 +67,32 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     return ReadingPlan(
         prepare=[
             *delimited.field_steps(is_header, "reason", "event_fields", _BEGINS_ROW, _ENDS_ROW),
-            _typed(zone),
+            _rows(zone),
             _divide_step(batch.cluster),
         ],
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined=QUARANTINED,
+    )
+
+
+def _rows(zone: str) -> str:
+    """Return the statement that types the fields of each row, and says what is wrong with it."""
+    names = {
+        "cluster_name": ("cluster",), "node_name": ("nodename",), "start_text": _STARTS, "end_text": _ENDS,
+        "state_text": ("state",), "reason": ("reason",), "user_text": ("user",),
+    }  # fmt: skip
+    return fill(
+        "sources/events/rows.sql",
+        fields=tuple((column, named_field(*known)) for column, known in names.items()),
+        epoch_zero=times.epoch_zero_local(zone),
+        has_start=times.is_dated("start_text"),
+        has_end=times.is_dated("end_text"),
+        started_at=times.stated("start_text", zone),
+        first_ended_at=times.stated("end_text", zone),
+        last_ended_at=times.stated("end_text", zone, second_of_fold=True),
+        is_start_implausible=times.is_implausible("started_at", "batch_files.modified_at"),
+        is_end_implausible=times.is_implausible("ended_at", "batch_files.modified_at"),
     )
 
 
@@ -93,25 +113,6 @@ def _divide_step(cluster: ClusterSettings) -> Step:
         con.execute(f"delete from event_rows where {is_other}", {"files": files})
 
     return divide
-
-
-def _typed(zone: str) -> str:
-    names = {
-        "cluster_name": ("cluster",), "node_name": ("nodename",), "start_text": _STARTS, "end_text": _ENDS,
-        "state_text": ("state",), "reason": ("reason",), "user_text": ("user",),
-    }  # fmt: skip
-    return fill(
-        "sources/events/rows.sql",
-        fields=tuple((column, named_field(*known)) for column, known in names.items()),
-        epoch_zero=times.epoch_zero_local(zone),
-        has_start=times.is_dated("start_text"),
-        has_end=times.is_dated("end_text"),
-        started_at=times.stated("start_text", zone),
-        first_ended_at=times.stated("end_text", zone),
-        last_ended_at=times.stated("end_text", zone, second_of_fold=True),
-        is_start_implausible=times.is_implausible("started_at", "batch_files.modified_at"),
-        is_end_implausible=times.is_implausible("ended_at", "batch_files.modified_at"),
-    )
 
 
 LOADED = """

@@ -1,3 +1,5 @@
+{# More than any machine has: of memory by a factor of a thousand, of GPUs, or slices of them, by a factor of ten. #}
+{% set max_memory_mib, max_gpus = 2 ** 40, 1024 %}
 {# A fact of a node by its name; NULL where scontrol prints none, or `(null)`. #}
 {% macro fact(key) %}nullif(nullif(regexp_extract(facts, '(?:^| ){{ key }}=(\S*)', 1), ''), '(null)'){% endmacro %}
 {% macro total(counts) %}list_sum(list_transform({{ counts }}, lambda count: try_cast(count as bigint))){% endmacro %}
@@ -158,4 +160,4 @@ select
 from counted;
 
 insert into file_warnings
-select distinct file_id, '{{ impossible_gpus }}' from inventory_nodes where stated_gpu_count > {{ max_gpus }}
+select distinct file_id, 'impossible_gpu_count' from inventory_nodes where stated_gpu_count > {{ max_gpus }}

@@ -33,13 +33,6 @@ PRIVACY = {
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
-MAX_MEMORY_MIB = 2**40
-"""More than any machine has, by a factor of a thousand."""
-MAX_GPUS = 1024
-"""More GPUs, or slices of GPUs, than any machine has, by a factor of ten."""
-IMPOSSIBLE_GPUS = "impossible_gpu_count"
-"""Beside the files in which a node has more, in `ops.files.warnings`."""
-
 _COMMAND = export_again("inventory")
 _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
 
@@ -92,10 +85,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             for name in ("boot_time", "start_time", "busy_time", "seen_time", "reason_time")
         ),
         named_at=undated.named_moment("batch_files.path"),
-        max_gpus=MAX_GPUS,
-        max_memory_mib=MAX_MEMORY_MIB,
         max_name_length=MAX_NAME_LENGTH,
-        impossible_gpus=IMPOSSIBLE_GPUS,
     )
     return ReadingPlan(prepare=[nodes], loaded=LOADED, skipped=SKIPPED, quarantined=QUARANTINED)
 

@@ -8,7 +8,6 @@ ignores case, and holds `^` at its beginning or nowhere.
 from __future__ import annotations
 
 import csv
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -58,11 +57,6 @@ def read_rules(table: Path) -> tuple[KernelRule, ...]:
 
 
 BUILT_IN = read_rules(TABLE)
-
-
-def fingerprint() -> str:
-    """Return a text that changes with any built-in rule: logs are read again by the new ones."""
-    return hashlib.sha256(repr(BUILT_IN).encode()).hexdigest()[:8]
 
 
 def of_site(patterns: Sequence[str]) -> tuple[KernelRule, ...]:
