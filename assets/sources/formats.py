@@ -16,17 +16,10 @@ from assets.sources.slurmctld import reader as slurmctld
 from assets.sources.squeue import reader as squeue
 from assets.sources.tickets import reader as tickets
 
-READERS: Mapping[str, Reader] = {
-    sacct.KIND: sacct,
-    inventory.KIND: inventory,
-    health.KIND: health,
-    kernel.KIND: kernel,
-    events.KIND: events,
-    slurmctld.KIND: slurmctld,
-    squeue.KIND: squeue,
-    tickets.KIND: tickets,
-    manifests.KIND: manifests,
-}
+_READERS: tuple[Reader, ...] = (
+    sacct, inventory, health, kernel, events, slurmctld, squeue, tickets, manifests,
+)  # fmt: skip
+READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in _READERS}
 """Reader by kind. Manifests lie beside any file."""
 PRIVACY: Mapping[str, Mapping[str, str]] = {
     **{reader.TABLE: reader.PRIVACY for reader in READERS.values()},

@@ -5,7 +5,7 @@ Lines in any LogTimeFormat with a date, and lines that came through syslog. Most
 
 from __future__ import annotations
 
-import re
+import hashlib
 from collections.abc import Sequence
 
 from assets.log_kinds import export_again
@@ -13,7 +13,7 @@ from assets.sources.errors import SourceError
 from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
-from assets.sources.slurmctld.wordings import RELEVANT, WORDINGS
+from assets.sources.slurmctld.wordings import RELEVANT, WORDINGS, groups_of
 from assets.sources.text import doubled_hours, line_rules, nodelists, times, undated, unknown_lines
 from assets.sources.text.pseudonyms import KEPT, REASON, TEXT
 from assets.sql import fill
@@ -21,7 +21,7 @@ from assets.sql import fill
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = 8
+VERSION = f"9.{hashlib.sha256(repr(WORDINGS).encode()).hexdigest()[:8]}"
 PRIVACY = {
     **dict.fromkeys(("kind", "preempt_mode", "state", "rule_pattern"), KEPT),
     "reason": REASON,
@@ -74,14 +74,13 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     select file_id, line_number, regexp_extract(line, '^(?:<\d+>|\[)?({_MONTH})', 1) as stamp
     from lines
     where regexp_matches(line, '^(?:<\d+>|\[)?{_MONTH}')"""
-    wordings = tuple((*wording[:3], _groups(wording.pattern), wording.state) for wording in WORDINGS)
     lines = fill(
         "sources/slurmctld/lines.sql",
         relevant=f"{RELEVANT}|{unknown_lines.SCAN}",
         site_pattern=line_rules.scanning_pattern(patterns),
         site_patterns=tuple(patterns),
-        shapes=tuple((name, _FIRST_CHARACTERS[name], shape, _groups(shape)) for name, shape in _SHAPES.items()),
-        wordings=wordings,
+        shapes=tuple((name, _FIRST_CHARACTERS[name], shape, groups_of(shape)) for name, shape in _SHAPES.items()),
+        wordings=WORDINGS,
         has_offset=times.has_offset("iso"),
         leap_year_time=undated.in_leap_year("month_stamp"),
         month_time=undated.dated("leap_year_time", "year_anchor"),
@@ -97,7 +96,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             *undated.year_steps(stamps, "slurmctld_years"),
             *doubled_hours.turn_steps(zone, "slurmctld_years", "slurmctld_turns"),
             lines,
-            fill("sources/slurmctld/events.sql", wordings=wordings, is_implausible=is_implausible),
+            fill("sources/slurmctld/events.sql", wordings=WORDINGS, is_implausible=is_implausible),
             nodelists.expansion_step(lists, "slurmctld_node_lists"),
             fill("sources/slurmctld/outcomes.sql", is_implausible=is_implausible),
         ],
@@ -109,11 +108,6 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             "sources/slurmctld/resume_points.sql", not_before=doubled_hours.not_before("reached.stated_at", zone)
         ),
     )
-
-
-def _groups(pattern: str) -> tuple[str, ...]:
-    """Return the names of a pattern's groups; DuckDB gives them by their order."""
-    return tuple(re.findall(r"\?P<(\w+)>", pattern))
 
 
 SKIPPED = """
