@@ -31,13 +31,13 @@ PRIVACY = {
     "reason_uid": UID,
 }
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
-"""An export shows what was open at its start or later, so intervals that ended before would be missing, not absent."""
+"""An export shows what was open at its start or later. That it shows no earlier interval proves nothing."""
 
 _COMMAND = export_again("events")
 _STARTS, _ENDS = ("timestart", "start"), ("timeend", "end")
 _START_PLACE = f"coalesce({', '.join(f'list_position(names, {name!r})' for name in _STARTS)})"
 _BEGINS_ROW = rf"coalesce(regexp_matches(parts[{_START_PLACE}], '^\s*(\d{{4}}-\d\d-\d\d.*|\d{{9,11}}\s*)$'), false)"
-"""A line of a reason that has several does not tell when a row starts."""
+"""A row has its start in its first line. Further lines of a reason have none."""
 _ENDS_ROW = (
     f"{_START_PLACE} < list_position(names, 'reason') and len(parts) between 2 and len(names) - 1 "
     r"and regexp_matches(parts[-1], '\(\d+\)$|^(?:Node|Cluster|)$')"

@@ -1,8 +1,8 @@
 """Reader of `inventory/`: `scontrol show node`, in blocks or one node a line: what a node has and who drained it.
 
-Other inventories are first translated into such lines. A snapshot shows only its own moment. What a node has is told
-by the newest one, and by one that tells a state before one that tells none, as configurations do; reasons and boots
-are read from all of them.
+Other inventories are first translated into such lines. A snapshot shows only its own moment. The newest one says what
+a node has; snapshots with states come before those without, such as configurations. Reasons and boots are read from all
+of them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Tell scontrol's two forms and the translated ones apart; name what else was found."""
+    """Name the form: one of scontrol's two, or one that is translated; say of a refused file what it is."""
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if re.match(r"(scontrol|slurm_load_\w+|sinfo):? .*error|\w+: error:", first):
         raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
@@ -65,7 +65,7 @@ def is_list_of_partitions(sample: str) -> bool:
 
 
 def is_timed_by_modification(path: str, _dialect: str) -> bool:
-    """Tell whether a snapshot that states no time has that of its file's modification: its name tells none."""
+    """Tell whether a snapshot without a time gets that of its file's modification: its name has none either."""
     return not undated.is_named_by_time(path)
 
 

@@ -57,7 +57,7 @@ _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Name the envelope most of the first lines come in; each line is read in its own, whatever the name."""
+    """Name the envelope of most of the first lines; each line is read by the one that it has."""
     dialect = prevailing(_DIALECT_HEADS, sample)
     if dialect in (None, JOURNAL) and _is_journal(sample):
         return JOURNAL

@@ -18,7 +18,7 @@ TABLE = Path(__file__).resolve().parents[3] / "dbt_project" / "seeds" / "kernel_
 SITE_RULE = "site_rule: "
 """What stands before the pattern of a site's rule in the name of its kind."""
 _CONTEXT = r"installed in this system|setting system clock|SXid \("
-"""Lines that no rule knows and others need: the second of three, the time of a boot, an NVSwitch error of a program."""
+"""Lines without a rule that others need: the second of three, the time of a boot, an NVSwitch error of a program."""
 
 
 class KernelRule(NamedTuple):
@@ -34,9 +34,9 @@ class KernelRule(NamedTuple):
     is_of_kernel: bool = True
     """Whether the kernel may write it."""
     repeats: str = ""
-    """A pattern of the kinds, with their code, whose fault the line tells once more."""
+    """A pattern of the kinds, with their code, whose fault the line states again."""
     is_evidence: bool = False
-    """Whether the line proves its fault; of an event of several lines such a one tells it."""
+    """Whether the line proves its fault; such a line stands for an event of several lines."""
 
 
 def read_rules(table: Path) -> tuple[KernelRule, ...]:

@@ -61,7 +61,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
-    """Tell whether a snapshot is as old as its file, as its name tells no time; GCM's records tell their own."""
+    """Tell whether a snapshot gets the time of its file's modification: neither its records nor its name have one."""
     return dialect != "gcm_jobs" and not undated.is_named_by_time(path)
 
 
@@ -86,7 +86,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 
 def dispositions() -> Sequence[Step]:
-    """Keep the first sight of every job's excluding a node; snapshots repeat it every few minutes."""
+    """Keep the first snapshot in which a job excludes a node; later ones repeat it every few minutes."""
     return mark_repeats(
         TABLE, key="cluster_id, job_id_raw, coalesce(node_id, node_name)", best="seen_at, path, line_number"
     )

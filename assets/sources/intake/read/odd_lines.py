@@ -18,7 +18,7 @@ from assets.sources.regular import blocks_of_lines, open_regular
 MAX_ODD_BYTES = 32 * 1024 * 1024
 """Odd lines are held in memory. A file with more is read by lines."""
 BLOCK = 128 * 1024
-"""What is looked at together: the memory of larger blocks goes back to the system each time."""
+"""Bytes that are scanned together: the memory of larger blocks goes back to the system each time."""
 _NEWLINE = 10
 
 
@@ -35,7 +35,7 @@ class OddLines:
     """Lines of one file by their numbers, without BOM; blank ones are None, as `lines` has them."""
 
     def __init__(self) -> None:
-        """Hold none."""
+        """Begin without any."""
         self.texts: dict[int, str | None] = {}
         self._bytes = 0
 
