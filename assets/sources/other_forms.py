@@ -1,4 +1,4 @@
-"""Forms of logs that no reader reads itself: each is translated into lines of its kind's own form, and then read.
+"""Forms of logs that are translated into lines of their kind's own form before they are read.
 
 Every module of the package `translations` declares what it translates as `FORMS`. The modules are found in their
 folder, and nothing else names them: a new form is one new module.

@@ -7,7 +7,7 @@
 "job_id": "VARCHAR", "start_time": "VARCHAR", "end_time": "VARCHAR", "time": "VARCHAR"}
 {%- endset %}
 
-{# Files whose lines are records of GCM, be it after a translation. #}
+{# Files whose lines are GCM's records, or were translated into such. #}
 {% set are_gcm_lines = "batch_files.dialect not in ('gcm_document', 'nhc')" %}
 {% set in_gcm_files = "inner join batch_files on batch_files.file_id = lines.file_id and " ~ are_gcm_lines %}
 
@@ -41,7 +41,7 @@ from (
         -- `trim` looks up what every character is; these two tests take a quarter of its time
         nullif(if(contains(node, ' ') or strlen(node) <> length(node), trim(node), node), '') as node_name,
         nullif(health_check, '') as check_name,
-        -- what nearly all say is tested as it is: lower and upper case are made of the rest only
+        -- the common spellings are compared first; lower and upper case are made of the rest only
         case
             when "type" = 'nagios' or lower("type") in ('nagios', 'periodic') then 'periodic'::{{ check_type }}
             when lower("type") in ('prolog', 'epilog', 'app', 'manual', 'event') then lower("type")::{{ check_type }}
@@ -141,7 +141,7 @@ having count(*) > 2
         )
         or min({{ one_text }}) = max({{ one_text }})
     )
-    -- asked of an aggregate, so that it is asked of groups: a condition on their key is moved down to the results
+    -- conditions on an aggregate are tested per group; DuckDB would test one on the key per result
     and any_value(check_type) is distinct from 'event'
     and not starts_with(lower(any_value(check_name)), 'check_')
     and not (any_value(result) <> 'OK' and ({{ counts_each }}))
@@ -157,7 +157,7 @@ having count(*) > 2
     = {{ quarter | replace("MOMENT", "max(observed_at)") }} - {{ quarter | replace("MOMENT", "min(observed_at)") }} + 1
 {%- endmacro %}
 
-{# Whether a day, when there is one, is that of the result's check on its node; the file is left to say. #}
+{# Join results of a file with its unchanged days. #}
 {% set is_of_day = "days.node_name = results.node_name and days.check_name = results.check_name
     and days.day_date = results.observed_at::date" %}
 {% set is_inside_day = "results.observed_at > days.first_at and results.observed_at < days.last_at" %}

@@ -1,4 +1,4 @@
--- NHC logs failures only, so a check that it does not name passed or was not run; nothing is made of that here.
+-- NHC logs failures only. A check that it does not name passed or was not run, so no result is made of it.
 {% set syslog_stamp = "[A-Z][a-z]{2} [ \\d]\\d \\d\\d:\\d\\d:\\d\\d" %}
 {% set iso_stamp = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d+)?(?:Z|[+-]\\d\\d:?\\d\\d)?" %}
 {% set behind_stamp = "(?P<host>\\S+) nhc(?:\\[\\d+\\])?: (?P<body>.*)$" %}

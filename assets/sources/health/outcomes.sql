@@ -1,5 +1,5 @@
 {% import "sources/health/macros.sql" as health %}
--- What a check said is known, and when it ended; only how long it ran is lost.
+-- A clock that is being set may turn start and end round. The result and its end are kept, the duration is lost.
 update health_results set started_at = observed_at
 where started_at > observed_at and started_at <= observed_at + interval {{ noise_seconds }} second;
 

@@ -146,7 +146,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     )
 
 
-# One row per result read, or per line that is none (`skip_reason`) or cannot be one (`problem`).
+# One row per result, skipped line (`skip_reason`) or bad line (`problem`).
 EMPTY_RESULTS = """
 create or replace temp table health_results (
     file_id integer, line_number bigint, node_name varchar, check_name varchar, check_type varchar, result varchar,

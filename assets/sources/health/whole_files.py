@@ -1,9 +1,9 @@
-"""Whole files of GCM's file sink in one scan: DuckDB's JSON reader gives columns, and no line is ever a text.
+"""Whole files of GCM's file sink in one scan: DuckDB's JSON reader gives columns.
 
 Lines that hold no JSON, such as blank ones, text and records that are cut off, are left to be read by lines. Where
 there are any, the file is copied with empty objects in their places, so that the others keep their numbers. A file
-with a record that is not as GCM's sink writes it is left to `gcm_records` as a whole: what it says may belong to a
-stretch of unchanged results.
+with a record that is not as GCM's sink writes it is read by lines as a whole, because that record may be the one that
+differs from unchanged results.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ TAKEN = TempTable(
         "last_day": "date", "last_day_line": "bigint", "is_inside": "boolean", "is_odd": "boolean",
     },
 )  # fmt: skip
-"""The results that are kept of the files taken; of every file one at least, as the first of a stretch is.
+"""The results that are kept, at least one of every file.
 
-`last_day_line` is the line of the first result of `unchanged_results.last_day` or later; NULL for an unordered file.
+`last_day_line` is the line of the first result of the macro `last_day` or later; NULL for an unsorted file.
 `is_inside` marks the results of the days before that come behind that line and are not kept, `is_odd` lines that are
 read by lines."""
 

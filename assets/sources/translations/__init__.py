@@ -1,1 +1,1 @@
-"""Forms of logs that are written anew as lines of a kind's own form."""
+"""Forms of logs that are translated into lines of their kind's own form: a module each. `other_forms` finds them."""

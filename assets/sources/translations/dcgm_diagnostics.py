@@ -47,7 +47,7 @@ def _lines(record: Record, file: SourceFile, cluster: ClusterSettings) -> Iterat
 
 
 def _verdict(run: dict[str, Any]) -> tuple[str, str]:
-    """Return the worst of a run's verdicts, and what failed; a run in which every test was skipped says nothing."""
+    """Return the worst verdict of a run, UNKNOWN if every test was skipped, and what failed."""
     verdicts, messages = [], []
     for category in _dicts(run.get("test_categories")):
         for test in _dicts(category.get("tests")):

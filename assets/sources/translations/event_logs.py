@@ -51,9 +51,9 @@ class _WallClock:
     def __init__(self, zone: str) -> None:
         self._zone = ZoneInfo(zone)
         self._doubled: datetime | None = None
-        """The time before, if it is of an hour that comes twice."""
+        """The time before, if it is of a doubled hour."""
 
-    def placed(self, local: datetime) -> datetime:
+    def with_zone(self, local: datetime) -> datetime:
         """Give a time its zone, and in a doubled hour its pass."""
         first, second = (local.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
         if first.astimezone(UTC) >= second.astimezone(UTC):
@@ -120,10 +120,10 @@ def _moment(date: str, time: str, clock: _WallClock) -> datetime | None:
 def _in_utc(local: datetime, label: str, clock: _WallClock) -> datetime | None:
     hours = _ZONES.get(label)
     try:
-        placed = clock.placed(local)
-        if label and label != (placed.tzname() or "").upper():
+        moment = clock.with_zone(local)
+        if label and label != (moment.tzname() or "").upper():
             return None if hours is None else local - timedelta(hours=hours)
-        return placed.astimezone(UTC).replace(tzinfo=None)
+        return moment.astimezone(UTC).replace(tzinfo=None)
     except (OverflowError, ValueError, OSError):
         return None
 

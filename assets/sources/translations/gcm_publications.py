@@ -23,7 +23,7 @@ def _lines(record: Record, _file: SourceFile, _cluster: ClusterSettings) -> Iter
 
 
 def _published_texts(record: Any) -> dict[str, Any]:
-    """Return the fields of sacct that a record states, in the parts of the file sink's envelope or flat."""
+    """Return the fields of sacct in a record, flat or in the parts of the file sink's envelope."""
     if not isinstance(record, dict):
         return {}
     parts = [part for part in (record, *map(record.get, ("int", "double", "normal", "tags"))) if isinstance(part, dict)]

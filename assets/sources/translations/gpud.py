@@ -1,4 +1,4 @@
-"""gpud's events and states of the components of a node. What it only notes is no result of a check."""
+"""gpud's events and states of the components of a node. Events that are only informative are skipped."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _lines(record: Record, file: SourceFile, _cluster: ClusterSettings) -> Itera
 
 
 def _events(record: Record) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield the events of a record with what stands around them."""
+    """Yield the events of a record, each with the object around it."""
     value, outer = record.value, record.document
     if not isinstance(value, dict):
         return

@@ -1,6 +1,6 @@
 """Accounting as Slurm's job completion plugins write it: lines of filetxt, documents of elasticsearch and kafka.
 
-They tell of ended jobs only, each time one ends. Nothing is left of a job that still waits or runs.
+They record jobs that have ended. Jobs that wait or run are not in them.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def _translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSe
         elif missing := [name for name in ("JobState", "SubmitTime") if f"{name}=" not in line]:
             yield SetAside(line, "truncated_record", f"no {missing[0]} on the line")
         else:
-            yield record_line(parts.placed(line_texts(line)))
+            yield record_line(parts.with_own_submission(line_texts(line)))
 
 
 class _ResizedJobs:
-    """Gives each part of a resized job a submission of its own, as sacct does: the moment at which it was resized."""
+    """Gives each part of a resized job its own submission time, as sacct does: the moment of the resize."""
 
     def __init__(self) -> None:
         self._resized: dict[tuple[Any, Any], Any] = {}
-        """When the latest part of a job ended, by its number and the submission that all parts tell."""
+        """The end of a job's latest part, by its number and the submission time that all parts state."""
 
-    def placed(self, record: dict[str, Any]) -> dict[str, Any]:
+    def with_own_submission(self, record: dict[str, Any]) -> dict[str, Any]:
         job = record["JobIDRaw"], record["Submit"]
         resized_at = self._resized.get(job)
         if record["State"] == "RESIZING":
@@ -71,7 +71,7 @@ class _ResizedJobs:
 
 
 def _state(shown: str | None, end: str | None) -> str | None:
-    """Return the state of a record; what is written of a job that is requeued calls it pending, and has an end."""
+    """Return the state of a record; a requeued job is written as PENDING with an end."""
     return "REQUEUED" if shown == "PENDING" and end else shown
 
 
@@ -100,7 +100,7 @@ def _record_lines(lines: Iterator[str]) -> Iterator[str]:
 def line_texts(line: str) -> dict[str, Any]:
     """Return the fields of a line; values may hold spaces, so only known names begin one.
 
-    A name of a job that looks like a field ends the name there; the first of two fields of one name counts.
+    Of a field that occurs twice, as when a job's name looks like one, the first counts.
     """
     found = list(_FACT.finditer(line))
     facts: dict[str, str] = {}
@@ -108,9 +108,9 @@ def line_texts(line: str) -> dict[str, Any]:
         value = line[fact.end() : following.start() if following else len(line)].strip()
         facts.setdefault(fact[1], "" if value in _NOTHING else value)
     user = re.fullmatch(r"(.*)\((\d+)\)", facts.get("UserId", ""))
-    # Tres is what was asked for. A whole node, or more nodes than asked for, bring GPUs that nobody asked for.
-    asked = facts.get("Tres", "")
-    counts = dict(re.findall(r"(?:^|,)(cpu|node)=(\d+)(?=,|$)", asked))
+    # Tres is what was requested. A whole node, or more nodes than requested, bring GPUs that were not requested.
+    requested = facts.get("Tres", "")
+    counts = dict(re.findall(r"(?:^|,)(cpu|node)=(\d+)(?=,|$)", requested))
     is_given = counts == {"cpu": facts.get("ProcCnt"), "node": facts.get("NodeCnt")}
     texts = {field: facts.get(name) for field, (name, _) in _FIELDS.items()}
     return texts | {
@@ -120,7 +120,7 @@ def line_texts(line: str) -> dict[str, Any]:
         "User": user[1] if user else facts.get("UserId"),
         "UID": user[2] if user else None,
         "State": _state(facts.get("JobState"), facts.get("EndTime")),
-        "AllocTRES": asked if is_given else None,
+        "AllocTRES": requested if is_given else None,
     }
 
 
@@ -137,7 +137,7 @@ def _translate_documents(pieces: Iterator[str], file: SourceFile, cluster: Clust
         for hit in hits:
             source = hit.get("_source", hit) if isinstance(hit, dict) else hit
             if isinstance(source, dict) and "jobid" in source:
-                yield record_line(parts.placed(document_texts(source)))
+                yield record_line(parts.with_own_submission(document_texts(source)))
             elif isinstance(source, dict) and source.keys() <= {"index", "create"}:
                 yield SetAside(str(source), "not_relevant")
             else:
@@ -174,7 +174,7 @@ def _utc(text: str | None) -> str | None:
 
 
 def _exit_text(text: str | None) -> str | None:
-    """Return `code:signal`; a number alone is no exit code but how the system keeps one."""
+    """Return `code:signal`; a number alone is the system's encoding, and no exit code."""
     return text if text and ":" in text else None
 
 

@@ -2,7 +2,7 @@
 
 The versions differ in how they write numbers (plain, or with `set` and `infinite`), states (a text, or a list with
 flags) and signals. Steps are left out, as they are no attempts. Exit codes of versions that write 0 for any plain exit
-are left unknown, where nothing proves the 0.
+are unknown unless the job was COMPLETED.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assets.sources.settings import ClusterSettings
 from assets.sources.translations.json_documents import each_record, unsupported
 
 NO_VALUE = 0xFFFFFFF0
-"""The largest numbers of 32 bits stand for none, unlimited and the like."""
+"""From here on, numbers of 32 bits mean none, unlimited and the like."""
 _FLAGS = (
     "COMPLETING", "STAGE_OUT", "CONFIGURING", "EXPEDITING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD",
     "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING",
@@ -108,7 +108,7 @@ def number(value: Any) -> int | None:
 
 
 def moment(value: Any) -> int | str:
-    """Return epoch seconds as `sacct` prints them; a moment that has not come, or is not told, is Unknown."""
+    """Return epoch seconds as `sacct` prints them; 0 and what is missing are Unknown."""
     return number(value) or "Unknown"
 
 

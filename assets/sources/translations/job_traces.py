@@ -123,14 +123,14 @@ def row_texts(row: Sequence[str], places: Mapping[str, int], cluster: ClusterSet
 
 
 def state_of(word: str, cluster: ClusterSettings) -> str:
-    """Return Slurm's word for a trace's, by `[trace] states` and the words that are known; else the word itself."""
+    """Return Slurm's word for the state of a trace, by `[trace] states` or the known words; else the word itself."""
     configured = {name.lower(): state for name, state in cluster.settings.trace.states.items()}
     lower = word.lower()
     return configured.get(lower) or (word.upper() if word.upper() in STATES else STATE_WORDS.get(lower, word))
 
 
 def ids_of(text: str | None) -> dict[str, Any]:
-    """Return a job's id as shown, and as a number: of an id that is none, a number made of its text."""
+    """Return a job's id as shown and as a number; an id that is no number gets one made of its text."""
     if text is None:
         return {}
     if text.isascii() and text.isdigit() and int(text) < LARGEST_ID:
@@ -141,7 +141,7 @@ def ids_of(text: str | None) -> dict[str, Any]:
 
 
 def _gpus(job_cells: Mapping[str, str]) -> int | str:
-    """Return the GPUs of a job on all its nodes, or NONE where no whole number is told: unknown is not zero."""
+    """Return the GPUs of a job on all its nodes, or NONE where no whole number is stated: unknown is not zero."""
     if "gpus" in job_cells or "gpus_per_node" not in job_cells:
         count = _count(job_cells.get("gpus"))
     else:
@@ -151,7 +151,7 @@ def _gpus(job_cells: Mapping[str, str]) -> int | str:
 
 
 def _count(text: str | None) -> int | None:
-    """Return a count that a program may have written as 8.0; a share of a thing, such as half a GPU, is no count."""
+    """Return a count that a program may have written as 8.0; a share, such as half a GPU, is none."""
     match = re.fullmatch(r"(\d{1,18})(?:\.0*)?", text or "", re.ASCII)
     return int(match[1]) if match else None
 

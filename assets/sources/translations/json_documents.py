@@ -1,4 +1,4 @@
-"""Records of JSON for translations: what is no record is set aside."""
+"""Records of JSON, for translations. Text that is no record is set aside."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def each_record(
     *keys: str,
     skip_text: bool = False,
 ) -> Callable[[Iterator[str], SourceFile, ClusterSettings], Iterator[str | SetAside]]:
-    """Return the translation of a form of which each record becomes lines by itself; the others are of `records_of`."""
+    """Return the translation of a form whose records become lines one by one, read as by `records_of`."""
 
     def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
         for record in records_of(pieces, *keys, skip_text=skip_text):

@@ -10,15 +10,15 @@ from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.translations.json_documents import records_of
-from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, merged
+from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, lines_of_snapshot
 
 _NODE = re.compile(r'"NODE_NAME"\s*:|"(?:nodes|sinfo)"\s*:\s*\[')
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the nodes as lines. A snapshot ends where the time at which it was taken is another."""
+    """Write the nodes as lines. Another time of capture begins another snapshot."""
     snapshot: list[Node | SetAside] = []
-    seen: Any = None
+    captured_at: Any = None
     for record in records_of(pieces, "nodes", "sinfo"):
         if isinstance(record, SetAside):
             snapshot.append(record)
@@ -29,14 +29,14 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
             detail = None if is_job else "no name of a node"
             found = [SetAside(str(record.value), "job_record" if is_job else "unsupported_schema", detail)]
         first = found[0]
-        if isinstance(first, Node) and first.seen != seen:
-            yield from merged(snapshot)
-            snapshot, seen = [], first.seen
+        if isinstance(first, Node) and first.captured_at != captured_at:
+            yield from lines_of_snapshot(snapshot)
+            snapshot, captured_at = [], first.captured_at
         snapshot += found
         if len(snapshot) > MAX_SNAPSHOT:
-            yield from merged(snapshot)
+            yield from lines_of_snapshot(snapshot)
             snapshot = []
-    yield from merged(snapshot)
+    yield from lines_of_snapshot(snapshot)
 
 
 def _nodes_of(record: Any) -> list[Node | SetAside]:
@@ -52,7 +52,7 @@ def _nodes_of(record: Any) -> list[Node | SetAside]:
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record of GCM, out of the parts of the file sink's envelope or flat."""
+    """Return the fields of a record of GCM, flat or in the parts of the file sink's envelope."""
     parts = [record, *map(record.get, ("int", "double", "normal"))]
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
 
@@ -68,7 +68,7 @@ def _gcm_node(document: Mapping[str, Any]) -> Node:
         reason=_text(document.get("REASON")),
         reason_user=_text(document.get("USER")),
         reason_time=document.get("TIMESTAMP"),
-        seen=document.get("collection_unixtime"),
+        captured_at=document.get("collection_unixtime"),
     )
 
 
@@ -94,7 +94,7 @@ def _node(document: Mapping[str, Any]) -> Node:
 
 
 def _grouped_node(name: str, document: Mapping[str, Any]) -> Node:
-    """Return a node of a group of like nodes, as `sinfo --json` shows them from Slurm 23.02 on."""
+    """Return a node out of a group of equal nodes, as `sinfo --json` shows them from Slurm 23.02 on."""
 
     def part(key: str) -> Mapping[str, Any]:
         value = document.get(key)
@@ -122,7 +122,7 @@ def _text(value: Any) -> str | None:
 
 
 def _number(value: Any) -> int | None:
-    """Return a number that may be written with `set`; 0 and what is not set are none."""
+    """Return a number that may be written with `set`; 0 and numbers that are not set are None."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") else None
     return value if isinstance(value, int) and value > 0 else None

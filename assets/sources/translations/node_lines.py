@@ -1,4 +1,4 @@
-"""The form into which inventories of other shapes are translated: nodes as `scontrol -o show node` prints them."""
+"""Lines into which other inventories are translated: nodes as `scontrol -o show node` prints them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assets.sources.text.nodelists import NodeListError, expand
 MAX_NODES = 16_384
 """Nodes that a line may name."""
 MAX_SNAPSHOT = 200_000
-"""Nodes of one snapshot whose partitions are joined; of more, what comes later is told apart."""
+"""The partitions of a node are joined within a snapshot. A larger snapshot is cut into parts of this size."""
 NO_REASON = frozenset({"", "none", "(null)", "n/a", "null"})
 _NO_TIME = frozenset({"", "unknown", "none", "n/a", "(null)", "0"})
 _GRES_NOTHING = "(null)"
@@ -41,12 +41,12 @@ class Node:
     reason_time: Any = None
     host_name: str | None = None
     address: str | None = None
-    seen: Any = None
+    captured_at: Any = None
     """When the inventory was taken."""
 
 
 def node_line(node: Node) -> str:
-    """Write a node as a line of scontrol, with `SeenAt` for the moment at which it was like that."""
+    """Write a node as a line of scontrol, with the time of capture as `SeenAt`."""
     gres, tres = node.gres, node.tres
     if node.gpu_count is not None:
         gres = f"gpu:{node.gpu_model}:{node.gpu_count}" if node.gpu_model else f"gpu:{node.gpu_count}"
@@ -63,7 +63,7 @@ def node_line(node: Node) -> str:
         "BootTime": _moment(node.booted),
         "SlurmdStartTime": _moment(node.started),
         "LastBusyTime": _moment(node.busy),
-        "SeenAt": _moment(node.seen),
+        "SeenAt": _moment(node.captured_at),
         "CfgTRES": tres or None,
     }
     known = {key: "_".join(str(value).split()) for key, value in facts.items() if value is not None}
@@ -94,7 +94,7 @@ def node_names(text: str) -> list[str]:
     Raises
     ------
     NodeListError
-        It is none, or names more nodes than a line may.
+        It is no list, or names more nodes than a line may.
     """
     names = expand(text, MAX_NODES)
     if not names:
@@ -102,19 +102,19 @@ def node_names(text: str) -> list[str]:
     return names
 
 
-def merged(nodes: Iterable[Node | SetAside]) -> Iterator[str | SetAside]:
-    """Write the nodes of one snapshot as lines; one that is in several partitions has a line, and others beside it."""
+def lines_of_snapshot(nodes: Iterable[Node | SetAside]) -> Iterator[str | SetAside]:
+    """Write the nodes of one snapshot as lines. The first line of a node has all its partitions, others are skipped."""
     kept = list(nodes)
     partitions: dict[str, dict[str, None]] = {}
     for node in kept:
         if isinstance(node, Node):
             partitions.setdefault(node.name, {}).update(dict.fromkeys(node.partitions))
-    seen: set[str] = set()
+    written: set[str] = set()
     for node in kept:
         if isinstance(node, SetAside):
             yield node
-        elif node.name in seen:
+        elif node.name in written:
             yield SetAside(node_line(node), "other_partition")
         else:
-            seen.add(node.name)
+            written.add(node.name)
             yield node_line(replace(node, partitions=tuple(partitions[node.name])))

@@ -16,7 +16,7 @@ from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.nodelists import NodeListError
 from assets.sources.text.text_lines import cells_of, lines_of
-from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, merged, node_names
+from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, lines_of_snapshot, node_names
 
 _Columns = tuple[str | None, list[str], dict[str, int]]
 """The delimiter, the names, and the place of each column by its meaning."""
@@ -35,7 +35,7 @@ KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "booted": ("booted_at", "boot_time"),
 }
 _OF_NODES = ("state", "gres", "gpus", "cpus", "memory", "partition", "reason")
-"""A column of nodes alone is no inventory: one of these has to be beside it."""
+"""A table of nodes has at least one of these columns."""
 _SHOWN_WITHOUT_HEADER = ["node", "gres", "state", "reason", "time", "user"]
 WITHOUT_HEADER = ("|", _SHOWN_WITHOUT_HEADER, {name: place for place, name in enumerate(_SHOWN_WITHOUT_HEADER)})
 """What `columns_of` would return of `sinfo -N -h -o '%N|%G|%T|%E|%H|%u'`, if it printed a header."""
@@ -45,7 +45,7 @@ MAX_NAMED = 1_000_000
 DELIMITERS = ("|", "\t", ";", ",")
 _TIME = re.compile(r"\S*\d\S*|unknown|none|n/a|\(null\)|", re.I)
 _OFTEN_EMPTY = "reservation"
-"""A column of `sinfo -l` that leaves spaces alone where nodes are in no reservation."""
+"""A column of `sinfo -l` that is blank where nodes are in no reservation."""
 _MAX_LINES_OF_ROW = 20
 _SHOWN_NODE = re.compile(r"^NodeName=\S+ ", re.M)
 """A node as scontrol shows it."""
@@ -90,35 +90,35 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
     """Write the nodes of a table as lines; each header begins another snapshot."""
     found: _Columns | None = None
     snapshot: list[Node | SetAside] = []
-    seen: str | None = None
+    captured_at: str | None = None
     named = 0
     rows = _Rows()
     for line in rows.whole(lines_of(pieces)):
         if len(snapshot) > MAX_SNAPSHOT:
-            yield from merged(snapshot)
+            yield from lines_of_snapshot(snapshot)
             snapshot = []
         header = columns_of(line, cluster) if "|" in line or line[:1].isalpha() else None
         is_header = header is not None and (found is None or header[1] == found[1])
         if is_header:
-            yield from merged(snapshot)
+            yield from lines_of_snapshot(snapshot)
             snapshot, found = [SetAside(line, "header")], header
             rows.columns = found
         elif not line.strip():
             snapshot.append(SetAside(line, "blank"))
         elif _DATE_LINE.fullmatch(line.strip()):
-            yield from merged(snapshot)
+            yield from lines_of_snapshot(snapshot)
             snapshot = [SetAside(line, "comment")]
-            seen = datetime.strptime(line.strip(), "%a %b %d %H:%M:%S %Y").isoformat()
+            captured_at = datetime.strptime(line.strip(), "%a %b %d %H:%M:%S %Y").isoformat()
         elif found is None and not _is_without_header(line):
             snapshot.append(SetAside(line, "no_header", "no line above it names the columns"))
         elif named > MAX_NAMED:
             snapshot.append(SetAside(line, "nodelist_too_large", f"the lines above name {named} nodes by lists"))
         else:
             rows.columns = found or WITHOUT_HEADER
-            nodes = _nodes_of(line, rows.columns, seen)
+            nodes = _nodes_of(line, rows.columns, captured_at)
             named += len(nodes) if len(nodes) > 1 else 0
             snapshot += nodes
-    yield from merged(snapshot)
+    yield from lines_of_snapshot(snapshot)
 
 
 class _Rows:
@@ -129,7 +129,7 @@ class _Rows:
         """Of the rows to come; None before the first of them."""
 
     def whole(self, lines: Iterator[str]) -> Iterator[str]:
-        """Yield rows; what does not make one is given line by line."""
+        """Yield rows; lines that make no row are yielded as they are."""
         begun: list[str] = []
         for line in lines:
             is_row = self.columns is not None and self._count(line) >= len(self.columns[1])
@@ -153,7 +153,7 @@ class _Rows:
         return "reason" in places and places["reason"] < self._count(row) < len(self.columns[1] if self.columns else ())
 
 
-def _nodes_of(line: str, columns: _Columns, seen: str | None) -> list[Node | SetAside]:
+def _nodes_of(line: str, columns: _Columns, captured_at: str | None) -> list[Node | SetAside]:
     delimiter, names, places = columns
     cells = _cells(line, delimiter, names)
     if delimiter is None and len(cells) == len(names) - 1 and _OFTEN_EMPTY in names:
@@ -162,7 +162,7 @@ def _nodes_of(line: str, columns: _Columns, seen: str | None) -> list[Node | Set
         return [SetAside(line, "field_count", f"{len(cells)} fields where the header names {len(names)}")]
     fields = {meaning: cells[place].strip() for meaning, place in places.items()}
     if _TIME.fullmatch(fields.get("time", "")) is None:
-        # Words of a reason that was broken may be as many as there are columns.
+        # A part of a broken reason may have as many words as there are columns.
         return [SetAside(line, "bad_timestamp", f"{fields['time']} is no time")]
     try:
         listed = node_names(fields["node"])
@@ -181,13 +181,13 @@ def _nodes_of(line: str, columns: _Columns, seen: str | None) -> list[Node | Set
         "reason_user": fields.get("user"),
         "reason_time": fields.get("time"),
         "booted": fields.get("booted"),
-        "seen": seen,
+        "captured_at": captured_at,
     }
     return [Node(name, **about) for name in listed]
 
 
 def _cells(line: str, delimiter: str | None, names: Sequence[str]) -> list[str]:
-    """Split a line; only the reason may hold what sets the columns apart."""
+    """Split a line; only the reason may contain the delimiter."""
     cells = line.split() if delimiter is None else cells_of(line, delimiter)
     excess = len(cells) - len(names)
     if excess <= 0:

@@ -28,8 +28,8 @@ _CHECK = re.compile(r'"check_?name"\s*:', re.I)
 _HEALTH = re.compile(r'"(?:is_?healthy|is_?fatal|component_?class|entities_?impacted)"\s*:', re.I)
 _ENVELOPES = ("healthevent", "data", "fulldocument")
 """What holds a health event: a document of Mongo, a message of the event exporter, an entry of a change stream."""
-_READS_A_LOG = "syslogs"
-"""The names of NVSentinel's checks of the kernel's log begin so. Such a check reports each line by itself."""
+_LOG_CHECK = "syslogs"
+"""Names of checks of the kernel's log begin so. Such a check reports each line as an event of its own."""
 
 
 def _lines(record: Record, file: SourceFile, _cluster: ClusterSettings) -> Iterator[str | SetAside]:
@@ -42,7 +42,7 @@ def _lines(record: Record, file: SourceFile, _cluster: ClusterSettings) -> Itera
 
 
 def _fields(record: Any) -> dict[str, Any]:
-    """Return the fields of an event by their names in lower case, out of what a database keeps around it."""
+    """Return the fields of an event by their names in lower case, without the objects of a database around it."""
     if not isinstance(record, dict):
         return {}
     fields = {str(name).lower().replace("_", ""): value for name, value in record.items()}
@@ -54,7 +54,7 @@ def _fields(record: Any) -> dict[str, Any]:
 
 
 def _entities_by_gpu(impacted: Any) -> list[list[str]]:
-    """Return what an event tells of, apart for each GPU: one GPU that is healthy says nothing of the others.
+    """Return the entities of an event, one list for each GPU: a healthy GPU says nothing about the others.
 
     >>> _entities_by_gpu([{"entityType": "GPU", "entityValue": "3"}, {"entityType": "PCI", "entityValue": "0000:9b"}])
     [['GPU 3', 'PCI 0000:9b']]
@@ -88,7 +88,7 @@ def _result(values: Mapping[str, Any], entities: list[str], host: str | None) ->
     check = str(values["checkname"])
     if result == OK:
         return result_line(Result(node, check, result, at, message))
-    kind = EVENT if check.lower().startswith(_READS_A_LOG) else "periodic"
+    kind = EVENT if check.lower().startswith(_LOG_CHECK) else "periodic"
     return result_line(Result(node, check, result, at, message, codes_found, kind))
 
 

@@ -1,4 +1,4 @@
-"""How log shippers call what every record has: a message, a host, a time, and who wrote it. Data alone.
+"""Names that log shippers give to the message, the host, the time and the program of a record. Data alone.
 
 A name fits a field whose path ends with it: `message` is also that of `jsonPayload.message`. Of several the first name
 in the list counts, then the field nearest to the record itself. Case means nothing, and a slash is a dot.
@@ -30,7 +30,7 @@ PROGRAM_OF_FACILITY = {
     **{f"local{number}": "userspace" for number in range(8)},
     **{str(number): "userspace" for number in range(1, 24)},
 }
-"""Who writes lines of a facility or a transport."""
+"""The program that writes lines of a facility or a transport."""
 PRIORITY = ("priority", "severity", "level", "log.level", "severitytext", "severity_label", "syslog_severity")
 PRIORITIES = {
     **{str(number): number for number in range(8)},

@@ -197,14 +197,14 @@ def _line(envelope: _Envelope) -> str | None:
         parts = {"tag": "kernel", **named.groupdict()} if named else {}
         body = parts.get("body", text)
     elif envelope.moment and parts.get("uptime"):
-        # Seconds since the boot stay with the message, where the time is known.
+        # Where the time is known, seconds since the boot stay in the message.
         body = text
     host = envelope.host or parts.get("host")
     tag = parts.get("tag") or envelope.program or "kernel"
     stamp = envelope.moment or _inner_stamp(parts)
     if stamp is None:
         return None
-    # Without a host the file's name may tell one; only the kernel's lines have a form without.
+    # The file's name may give the host. Only the kernel's lines have a form without one.
     if not host and tag != "kernel":
         return ""
     return f"{envelope.priority or ''}{stamp} {f'{host} ' if host else ''}{tag}: {body}"
@@ -313,8 +313,8 @@ def _translate(
     SourceError
         No record has a message and a time.
     """
-    odd: Flat | None = None
-    has_any = False
+    unread: Flat | None = None
+    has_lines = False
     for record in read(pieces):
         if isinstance(record, SetAside):
             yield record
@@ -323,16 +323,16 @@ def _translate(
         envelope = _envelope(flat)
         line = _line(envelope) if envelope else None
         if line:
-            has_any = True
+            has_lines = True
             yield line
         elif line is not None:
             yield SetAside(text, "untrusted_source")
         else:
-            odd = odd or flat
+            unread = unread or flat
             lacks = "no field that is known to hold a message" if envelope is None else "no time that can be read"
             yield SetAside(text, "missing_message" if envelope is None else "missing_time_or_node", lacks)
-    if not has_any:
-        raise _refusal(file.path, odd or {})
+    if not has_lines:
+        raise _refusal(file.path, unread or {})
 
 
 def _refusal(path: str, flat: Flat) -> SourceError:
