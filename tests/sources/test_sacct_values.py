@@ -104,6 +104,11 @@ def test_exclusions(line, lists):
     assert read_exclusions(said_about_exclusions(line) or "") == lists
 
 
+def test_epoch_zero_is_no_moment(tmp_path):
+    con = load(make(tmp_path, {"c1/sacct/a.psv": export([{"Eligible": "1970-01-01T00:00:00"}])}))
+    assert con.execute("select eligible_at, submitted_at is null from raw.sacct").fetchall() == [(None, False)]
+
+
 def said_about_exclusions(line: str) -> str | None:
     with duckdb.connect() as con:
         rows = con.execute(f"select {exclusion_text()} from (select $1 as {TEXTS['SubmitLine']})", [line]).fetchall()

@@ -1,4 +1,4 @@
-"""Which dialect an accounting file is in, and why a file is refused: with the command or the lines that mend it."""
+"""The dialect of an accounting file, or why the file is refused, with the command or the settings that help."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
 
 
 def _count_prints(con: duckdb.DuckDBPyConnection, large: list[str]) -> dict[str, Printed]:
-    """Say of large lists how many records print them, and how many nodes these say they have."""
+    """Count the records that print each of some large lists, with the largest number of nodes that they state."""
     con.execute("set variable sacct_large_lists = ?", [large])
     rows = con.execute(fill("sources/sacct/prints_of_node_lists.sql")).fetchall()
     return {text: Printed(print_count, stated_count) for text, print_count, stated_count in rows}

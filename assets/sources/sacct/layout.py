@@ -39,12 +39,12 @@ class Layout:
 
 
 def is_command_error(line: str) -> bool:
-    """Tell whether a line is what sacct prints when it fails."""
+    """Tell whether a line is an error message of sacct."""
     return _ERROR.match(line) is not None
 
 
 def header_layout(line: str) -> Layout | None:
-    """Read a line as a header, or tell that it is none."""
+    """Return the layout that a line gives as a header; None if it is no header."""
     for delimiter in DELIMITERS:
         names = tuple(line.split(delimiter))
         if len(names) < 2 or not {"JobID", "JobIDRaw"} & set(names) or "State" not in names:

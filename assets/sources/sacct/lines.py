@@ -49,11 +49,11 @@ REPAIRED = TempTable(
 
 
 def split_step(cluster: ClusterSettings) -> Step:
-    """Return the step from `lines` to the attempts in `sacct_line_texts` and to what is none of them.
+    """Return the step that makes the view `sacct_line_texts` of the attempts in `lines`.
 
-    `sacct_line_texts` is a view: splitting a line again costs a tenth of keeping thirty texts of it in a table. It
-    leaves out the lines in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders
-    and the odd lines, of which `sacct_odd` says what became.
+    It is a view because splitting a line again costs a tenth of keeping thirty texts of it in a table. Lines that are
+    no attempts are in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders and
+    odd lines. `sacct_odd` has the outcomes of odd lines, and `sacct_repaired` the attempts made of them.
     """
 
     def split(con: duckdb.DuckDBPyConnection) -> None:
@@ -71,10 +71,7 @@ def split_step(cluster: ClusterSettings) -> Step:
         for layout_id, layout in enumerate(layouts):
             _set_aside(con, placed, layout_id, layout)
         con.execute(
-            f"""
-            insert into sacct_aside
-            select file_id, line_number, 'odd', -1 from {placed} where layout_id is null
-            """
+            f"insert into sacct_aside select file_id, line_number, 'odd', -1 from {placed} where layout_id is null"
         )
         _assemble_odd_lines(con, layouts)
         _view_texts(con, "lines" if len(layouts) == 1 else placed, layouts)
@@ -90,10 +87,8 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
     """
     candidates = con.execute(
         """
-        select file_id, line_number, line
-        from lines
-        where contains(line, 'JobID') and contains(line, 'State')
-        order by file_id, line_number
+        select file_id, line_number, line from lines
+        where contains(line, 'JobID') and contains(line, 'State') order by file_id, line_number
         """
     ).fetchall()
     layouts: dict[Layout, int] = {}
@@ -187,7 +182,7 @@ def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[L
 
 
 def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout]) -> None:
-    """Join and repair the odd lines: attempts go to `sacct_repaired`; what stays odd is decided in `sacct_odd`."""
+    """Join and repair the odd lines: attempts go to `sacct_repaired`, the outcomes of other lines to `sacct_odd`."""
     con.execute(fill("sources/sacct/odd_places.sql"))
     rows = con.execute(
         """

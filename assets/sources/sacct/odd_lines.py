@@ -1,6 +1,6 @@
-"""Read records that do not fit one line: line breaks in names, delimiters in free text, quoted CSV.
+"""Repair odd lines of accounting: line breaks in names, delimiters in free text, quoted CSV.
 
-Few lines are like that, so Python looks at them one by one; whatever cannot be read in exactly one way is refused.
+They are few, so Python reads them one by one. A line that can be read in several ways or in none is quarantined.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class OddLine:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an odd line: fields of a record, or a reason to skip or quarantine it."""
+    """The outcome of an odd line: fields of a record, or a reason to skip or quarantine it."""
 
     file_id: int
     line_number: int

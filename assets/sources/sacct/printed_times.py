@@ -1,9 +1,9 @@
-"""Times as a locale prints them: which of its numbers is the day, found from all the dates that a file has.
+"""Times as a locale prints them. All dates of a file together tell which number is the day.
 
-Each distinct date of a file is read once, and the times of day by SQL. Of the orders in which day, month and year may
-stand, the one holds that makes dates of most of the file's values. Where several do, the one holds that agrees with
-ElapsedRaw, else the one of `[accounting] time_format`. A file that leaves more than one reading is refused. Where a
-batch has only times of sacct's own forms, nothing is done.
+Each distinct date of a file is read once in Python; SQL reads the times of day. Day, month and year may stand in
+several orders. The order counts that makes dates of most values. If several orders do, the one counts that agrees with
+ElapsedRaw, else the one of `[accounting] time_format`. A file with more than one possible order is refused. Batches
+with times in sacct's own forms alone are left as they are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reader of accounting: `sacct -P` text in any columns, order, delimiter and time form, one row per allocation record.
 
-JSON of Slurm and GCM, the log of job completions and research traces are first translated into lines of that text.
+Other forms are translated into lines of that text first (`assets.sources.translations`).
 Refused as a whole: fixed-width tables, error messages, exports without a header whose columns are not configured.
 Steps and pending placeholders are counted and skipped; a record that cannot be read in exactly one way is quarantined,
 never guessed.
@@ -38,7 +38,7 @@ PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 KIND = "sacct"
 TABLE = "sacct"
 VERSION = f"13.{hashlib.sha256(repr(COLUMNS).encode()).hexdigest()[:8]}"
-"""A change of the columns that are read makes it another."""
+"""It changes when the columns change."""
 _RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
@@ -47,7 +47,7 @@ COVERS = (
     f"coalesce(min(ended_at), max({_RUNNING_UNTIL}))",
     f"max(greatest(submitted_at, started_at, ended_at, {_RUNNING_UNTIL}))",
 )
-"""An export does not show what had ended before its window began: the earliest end is the first moment it tells of."""
+"""An export does not show what ended before its window began, so it covers the time from its earliest end on."""
 
 _TYPED = "query(getvariable('sacct_typed'))"
 """The typed records. As a view the query would be planned when it is made as well, which takes a tenth of the time of a
@@ -128,11 +128,11 @@ def _type_step(cluster: ClusterSettings) -> Step:
 
 
 def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
-    """Remove from `sacct_texts` the records that raw now holds. Mostly these are all, and no file is read again."""
-    ((is_any_lost,),) = con.execute(fill("sources/sacct/is_any_lost.sql")).fetchall()
+    """Remove the records that raw now holds from `sacct_texts`. Mostly these are all, and no file is read again."""
+    ((has_others,),) = con.execute(fill("sources/sacct/has_others.sql")).fetchall()
     con.execute("insert into sacct_aside (file_id, line_number) from loaded_lines")
     left = "from sacct_line_texts"
-    if is_any_lost:
+    if has_others:
         but_kept = "anti join sacct_aside using (file_id, line_number)"
         con.execute(f"insert into taken_lines from sacct_file_lines {but_kept}")
         left = f"{left} union all from sacct_file_texts {but_kept}"
@@ -158,25 +158,12 @@ def _find_problems(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def dispositions() -> Sequence[Step]:
-    """Return the steps that mark all but one of the records stating the same attempt.
+    """Return the step that marks all but one of the records of an attempt as duplicates.
 
     The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. Without it, an attempt
-    that was requeued in the second of its submission, as a prolog that fails at once has it, is one of its own: its
-    successor has the same Submit. A finished record beats an unfinished one, then the later end, the longer run, the
-    fuller row. Then a requeue beats what ended with it: jobcomp writes both if a prolog fails. What is left equal is
-    decided by place.
+    that was requeued in the second of its submission is one of its own: its successor has the same Submit. This happens
+    where a prolog fails at once. A finished record beats an unfinished one, then the later end, the longer run, the
+    fuller row. Then a requeue beats the record that ended with it, as jobcomp writes both if a prolog fails. The place
+    in the files decides between records that are equal in all this.
     """
-    return [
-        fill("sources/sacct/repeats.sql", open_states=tuple(sorted(OPEN_STATES))),
-        """
-        update raw.sacct set disposition = if(repeats.place = 1, 'loaded', 'duplicate')
-        from sacct_repeats as repeats
-        where repeats.row_id = sacct.rowid
-            and sacct.disposition <> if(repeats.place = 1, 'loaded', 'duplicate')
-        """,
-        """
-        update raw.sacct set disposition = 'loaded'
-        where disposition <> 'loaded' and rowid not in (select row_id from sacct_repeats)
-        """,
-        "drop table sacct_repeats",
-    ]
+    return [fill("sources/sacct/repeats.sql", open_states=tuple(sorted(OPEN_STATES)))]

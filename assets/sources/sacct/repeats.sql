@@ -34,4 +34,13 @@ select
             state, node_list nulls last, job_name nulls last, user_name nulls last, exit_code nulls last,
             path, line_number
     ) as place
-from members
+from members;
+
+update raw.sacct set disposition = if(repeats.place = 1, 'loaded', 'duplicate')
+from sacct_repeats as repeats
+where repeats.row_id = sacct.rowid and sacct.disposition <> if(repeats.place = 1, 'loaded', 'duplicate');
+
+update raw.sacct set disposition = 'loaded'
+where disposition <> 'loaded' and rowid not in (select row_id from sacct_repeats);
+
+drop table sacct_repeats;

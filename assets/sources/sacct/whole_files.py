@@ -60,7 +60,7 @@ class Export:
         return self.line_count - max(0, len(self.odd) - 1)
 
 
-def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
+def examine(file_id: int, path: Path, regular: Path) -> Export | None:
     """Find the header of a file that DuckDB can read, and its odd lines; None if it must be read by lines.
 
     Lines with the character that stands for bytes that were no text are odd as well.
@@ -97,28 +97,28 @@ def look_at(file_id: int, path: Path, regular: Path) -> Export | None:
 def take(
     con: duckdb.DuckDBPyConnection, files: Mapping[int, SourceFile], cluster: ClusterSettings, copies: Copies
 ) -> None:
-    """Take the exports: note their distinct values and their lines that are no attempts, and leave odd lines.
+    """Read exports: collect their distinct values and the lines that are no attempts, and leave odd lines.
 
-    The view `sacct_file_texts` gives their attempts: reading a file again costs far less than keeping its texts.
+    The view `sacct_file_texts` gives their attempts. Reading a file again costs far less than keeping its texts.
     """
     FILE_VALUES.create(con)
     ASIDE_IN_FILES.create(con)
     con.execute(f"create or replace temp view sacct_file_texts as {no_texts()}")
-    found_exports = [_look_at_readable(file_id, file, copies) for file_id, file in files.items()]
+    found_exports = [_examine_readable(file_id, file, copies) for file_id, file in files.items()]
     exports = sorted(filter(None, found_exports), key=lambda export: (export.layout.delimiter, export.layout.columns))
     while exports:
-        counts = _see(con, exports)
+        counts = _collect(con, exports)
         irregular = [export for export in exports if counts.get(export.file_id, 0) != export.record_count]
         if not irregular:
-            _note(con, exports)
+            _account_for(con, exports)
             return
         for export in irregular:
             exports.remove(export)
             _copy_without_odd_lines(copies, export.file_id).unlink(missing_ok=True)
 
 
-def _look_at_readable(file_id: int, file: SourceFile, copies: Copies) -> Export | None:
-    """Look at a file where DuckDB can read it, or at its clean copy."""
+def _examine_readable(file_id: int, file: SourceFile, copies: Copies) -> Export | None:
+    """Examine a file if DuckDB can read it as it is, else its clean copy."""
     path = file.absolute
     if not file.is_plain:
         copy = copies.copy_of(file_id, path)
@@ -126,7 +126,7 @@ def _look_at_readable(file_id: int, file: SourceFile, copies: Copies) -> Export 
             return None
         path = copy.path
     regular = _copy_without_odd_lines(copies, file_id)
-    export = look_at(file_id, path, regular)
+    export = examine(file_id, path, regular)
     if export is None:
         regular.unlink(missing_ok=True)
     elif export.odd and not file.is_plain:
@@ -138,11 +138,11 @@ def _copy_without_odd_lines(copies: Copies, file_id: int) -> Path:
     return copies.folder / f"{file_id}.regular.txt"
 
 
-def _see(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> dict[int, int]:
-    """Put what the exports say into `sacct_new_values`, and count the records of each.
+def _collect(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> dict[int, int]:
+    """Put the distinct values of exports into `sacct_new_values`, and count the records of each.
 
-    A line with other fields gives no record here, so a record for every line means that each gave one. A header among
-    the records has no numbers where they have theirs.
+    DuckDB leaves lines of other lengths out, so a file with a record for every line has no such line. A header among
+    the records is not counted, as it has no numbers.
     """
     con.execute(
         f"""
@@ -154,7 +154,7 @@ def _see(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> dict[int, int
     return counts or {}
 
 
-def _note(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> None:
+def _account_for(con: duckdb.DuckDBPyConnection, exports: list[Export]) -> None:
     """Fill `taken_files`, `sacct_file_values` and `sacct_aside_in_files`; make the views of attempts and of lines."""
     con.execute(
         "insert into taken_files select unnest($file_ids), unnest($counts) + 1",
@@ -202,7 +202,7 @@ def _numbered(exports: list[Export], options: str = STRICT) -> str:
 
     DuckDB keeps the order of a file list and of the lines in it, also where rows need no order as long as one thread
     reads (checked in tests with files larger than its parallel units), so a running number minus the number of lines in
-    the files before gives the line. What stands in the place of an odd line tells no job.
+    the files before gives the line. The placeholder of an odd line names no job, and is left out.
     """
     layout = exports[0].layout
     names = [f"c{place}" for place in range(1, len(layout.columns) + 1)]

@@ -1,4 +1,4 @@
-{# Whether a record of a file that was read as a whole is not in raw. -#}
+{# Whether files that were read as a whole have lines that are neither in raw nor set aside. -#}
 select coalesce(sum(line_count), 0)
     > (select count(*) from odd_lines) + (select count(*) from sacct_aside_in_files)
     + (
