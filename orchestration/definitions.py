@@ -14,12 +14,11 @@ import assets.raw
 import assets.report
 from assets.raw.logs import LOGS
 from orchestration.alerts.ledger import copy_alerts
-from orchestration.alerts.sending import tell_of_publication
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
 from orchestration.environment import HomeSettings, read_settings
-from orchestration.jobs import full_refresh, in_process, nightly, refresh
-from orchestration.metrics.collecting import headline_numbers, keep_metrics
+from orchestration.jobs import in_process, nightly, refresh_jobs
+from orchestration.metrics.collecting import headline_numbers
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.pull.asset import pulls_asset
@@ -27,7 +26,6 @@ from orchestration.pull.clusters import clusters_to_pull
 from orchestration.resources import resources
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
-from orchestration.upkeep.healing import Say
 
 PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
 """Schemas of the assets that readers see."""
@@ -35,11 +33,19 @@ FLOW = ("sources", "raw", "seeds", "staging", "intermediate", "marts", "estimate
 """Schemas in the order in which a refresh makes them; Dagster lists groups by their names."""
 
 
-def build(settings: HomeSettings) -> dg.Definitions:
-    """Bind assets, checks, job and schedule to one home and its settings."""
+BUILD = "build"
+"""The job of all assets, which a refresh runs in its own process."""
+
+
+def build(settings: HomeSettings, *, is_refresh: bool = False) -> dg.Definitions:
+    """Bind assets, checks, jobs, schedule and sensors to one home and its settings.
+
+    A refresh gets all assets and one job of them. Everybody else gets what Dagster's pages show: jobs that start a
+    refresh, and all assets but the publication to choose from.
+    """
     dbt.prepare(settings)
     to_pull = clusters_to_pull(settings.home.sources)
-    pulls = [pulls_asset(settings, to_pull)] if to_pull else []
+    pulls = [pulls_asset(settings.home, to_pull)] if to_pull else []
     after_pulls = [definition.key for definition in pulls]
     raw = [
         asset.map_asset_specs(lambda spec: spec.merge_attributes(deps=after_pulls))
@@ -55,27 +61,27 @@ def build(settings: HomeSettings) -> dg.Definitions:
         settings,
         upstream=dg.AssetKey(["report", "index"]),
         before=partial(copy_alerts, home=settings.home),
-        after=partial(tell, settings),
         numbers=headline_numbers,
     )
     logs = [spec.merge_attributes(deps=after_pulls) for spec in LOGS]
-    all_assets = finished([*pulls, *logs, *raw, models, *estimates, last_good, *report, published], settings)
-    whole = [key for asset in all_assets if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
-    return dg.Definitions(
-        assets=all_assets,
+    last = [published] if is_refresh else published.specs
+    graph = dg.Definitions(
+        assets=finished([*pulls, *logs, *raw, models, *estimates, last_good, *report, *last], settings),
         asset_checks=checks.all_checks(estimates),
-        jobs=[refresh, full_refresh],
-        schedules=[nightly(settings)],
-        sensors=[new_files(settings), *alerting_sensors(settings)],
-        resources=resources(settings, whole),
+        resources=resources(settings, is_refresh=is_refresh),
         executor=in_process,
     )
-
-
-def tell(settings: HomeSettings, say: Say) -> None:
-    """Tell people and Prometheus what readers see now."""
-    tell_of_publication(settings, say)
-    keep_metrics(settings, say)
+    if is_refresh:
+        job = dg.define_asset_job(BUILD, selection=dg.AssetSelection.all(), executor_def=in_process)
+        return dg.Definitions.merge(graph, dg.Definitions(jobs=[job]))
+    return dg.Definitions.merge(
+        graph,
+        dg.Definitions(
+            jobs=refresh_jobs(settings),
+            schedules=[nightly(settings)],
+            sensors=[new_files(settings), *alerting_sensors(settings)],
+        ),
+    )
 
 
 def finished(assets: Sequence[Any], settings: HomeSettings) -> list[Any]:

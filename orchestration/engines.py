@@ -85,17 +85,14 @@ def _alone(home: Home, problem: str) -> Iterator[None]:
 
     if not home.working_file.exists():
         raise ReadingError(f"nothing has been read yet: there is no {home.working_file}; run `faultline refresh` first")
-    lock = RefreshLock(home.lock_file)
     try:
-        lock.acquire()
-        yield
+        with RefreshLock(home.lock_file):
+            yield
     except RefreshRunning as error:
         raise ReadingError(str(error)) from None
     except (duckdb.Error, OSError) as error:
         text = " ".join(str(error).split())
         raise ReadingError(f"{problem}: {text}; what was there before is as it was") from None
-    finally:
-        lock.release()
 
 
 MARTS = """

@@ -80,6 +80,8 @@ class HomeSettings:
         Read every file again and rebuild all.
     is_pulling
         Fetch the logs of clusters with `[pull]` first.
+    is_from_marts
+        Make estimates, report and publication of the marts that are there, which another engine may have built.
     memory_limit
         DuckDB's limit. DuckDB spills what needs more to disk; with Python beside it, a refresh at the default stays
         below 4 GiB.
@@ -110,6 +112,7 @@ class HomeSettings:
     home: Home
     is_full: bool = False
     is_pulling: bool = True
+    is_from_marts: bool = False
     memory_limit: str = "2GB"
     threads: int = field(default_factory=_count_cores)
     schedule: str = "0 2 * * *"

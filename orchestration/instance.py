@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from assets.sources.text.masking import mask
 from orchestration.environment import given_to_dagster
 from orchestration.home import Home
-from orchestration.upkeep.healing import heal_run_history, set_aside
+from orchestration.upkeep.healing import Say, heal_run_history, set_aside
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
@@ -76,6 +76,9 @@ MAX_REASON = 400
 _SECRET = re.compile(r"(?i)(\b\w*(?:password|passwd|secret|token|url|dsn|conn_string)\w*[\"']?\s*:)\s*\S.*")
 
 
+_warn = logging.getLogger(__name__).warning
+
+
 class UnreadableSettings(ValueError):
     """dagster.yaml is no YAML that Dagster can read; the text says where and what to do."""
 
@@ -85,15 +88,21 @@ def settings_file(home: Home) -> Path:
     return home.dagster / "dagster.yaml"
 
 
-def prepare_storage(home: Home) -> None:
-    """Write dagster.yaml where there is none, or one that Faultline wrote before.
+def prepare_storage(home: Home, say: Say = _warn) -> None:
+    """Write dagster.yaml where there is none, or one that Faultline wrote before; set a damaged history aside.
+
+    Parameters
+    ----------
+    home
+        The home.
+    say
+        Called with a line for what is set aside.
 
     Raises
     ------
     UnreadableSettings
         The user's dagster.yaml is no YAML.
     """
-    say = logging.getLogger(__name__).warning
     heal_run_history(home, say)
     home.dagster.mkdir(parents=True, exist_ok=True)
     file = settings_file(home)

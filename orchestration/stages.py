@@ -38,10 +38,8 @@ class Stage:
 
 
 def record_stages(con: duckdb.DuckDBPyConnection, instance: DagsterInstance, run_id: str) -> None:
-    """Replace the rows of a run in `ops.stages`; a run that has no row in `ops.runs` gets none."""
+    """Replace the rows of a run in `ops.stages`."""
     con.execute("delete from ops.stages where run_id = ?", [run_id])
-    if not con.execute("select 1 from ops.runs where run_id = ?", [run_id]).fetchall():
-        return
     for stage in stages_of(instance.get_run_step_stats(run_id)):
         con.execute(
             "insert into ops.stages values (?, ?, ?, ?, ?, ?)",

@@ -50,12 +50,13 @@ FORMS = {"epoch": "sacct_lean_epoch.psv", "lean": "sacct_lean.psv", "unconverted
 """Clusters of the capture's jobs as other exports show them, by name."""
 
 
-def refresh(home: Home, full: bool = False, is_pulling: bool = False) -> str:
-    """Run the main job on a home and return what it printed."""
+def refresh(home: Home, full: bool = False, is_from_marts: bool = False) -> str:
+    """Refresh a home from the logs that are there, and return what it printed."""
     from orchestration.refresh.run import run_refresh
 
     text = io.StringIO()
-    run_refresh(replace(read_settings(home.root, home.sources, full), is_pulling=is_pulling), console(text))
+    settings = replace(read_settings(home.root, home.sources, full), is_pulling=False, is_from_marts=is_from_marts)
+    run_refresh(settings, console(text))
     return text.getvalue()
 
 

@@ -121,7 +121,6 @@ _SPECS = [
         table.split("."),
         group_name=table.split(".")[0],
         description=cleandoc(text),
-        skippable=True,
         deps=[log_key(kind) for kind in LOG_KINDS if _KINDS.get(table) in {kind, *_OF_ALL_KINDS}],
     )
     for table, text in TABLES.items()
@@ -132,11 +131,7 @@ _SPECS = [
 def raw(
     context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], sources: SourcesFolder
 ) -> Iterator[dg.MaterializeResult[None]]:
-    """Bring all raw tables up to what the sources folder holds now; give nothing where that skips the whole run."""
-    reason = sources.reason_to_skip(context.run)
-    if reason is not None:
-        context.log.info(reason)
-        return
+    """Bring all raw tables up to what the sources folder holds now."""
     with warehouse.writing() as con:
         found = sources.survey(con, context.log)
         for observation in observed(found):

@@ -40,10 +40,6 @@ class SourcesFolder(dg.ConfigurableResource):
     full: bool = False
     privacy_key: str = ""
 
-    def reason_to_skip(self, run: dg.DagsterRun) -> str | None:
-        """Say why a run has nothing to do: then it reads nothing, and all that comes after is skipped."""
-        return None
-
     def survey(self, con: duckdb.DuckDBPyConnection, log: dg.DagsterLogManager) -> Survey:
         """Look at every file, or raise `SourceErrors` with all that is wrong where no cluster is left to build.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -29,32 +28,27 @@ def refresh(  # noqa: PLR0917
     no_pull: Annotated[
         bool, typer.Option("--no-pull", help="Take the logs that are there; fetch none from Slurm.")
     ] = False,
+    from_marts: Annotated[
+        bool,
+        typer.Option("--from-marts", help="Build no marts: publish what `faultline import-marts` has put there."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Ingest what is new, build, fit, validate, publish and write the report."""
-    from orchestration.alerts.sending import tell_of_failure
     from orchestration.failures import RefreshFailed, RefreshInterrupted
     from orchestration.interruption import INTERRUPTED, sigterm_as_ctrl_c
-    from orchestration.metrics.collecting import keep_metrics
-    from orchestration.refresh.run import check_sources_of_a_new_home, run_refresh, to_stderr
+    from orchestration.refresh.run import run_refresh, to_stderr
 
     console = terminal.console(is_error=as_json, is_optional=True)
     try:
-        settings = replace(read_settings(home, sources, full), is_pulling=not no_pull)
-        check_sources_of_a_new_home(settings.home)
+        settings = read_settings(home, sources, full)
+        settings = replace(settings, is_pulling=not (no_pull or from_marts), is_from_marts=from_marts)
         with sigterm_as_ctrl_c():
             outcome = run_refresh(settings, console)
     except (RefreshFailed, WrongSetting) as error:
-        if isinstance(error, RefreshFailed) and error.is_alert:
-            tell_of_failure(settings, str(error), error.run_id, to_stderr)
-            # Where the home cannot be written, the failure says so already.
-            if settings.metrics_file or os.access(settings.home.work, os.W_OK):
-                keep_metrics(settings, to_stderr)
         if as_json:
             terminal.say_json({"status": "failed", "message": str(error)})
         fail(str(error), INTERRUPTED if isinstance(error, RefreshInterrupted) else 1)
-    if outcome.status == "unchanged":
-        keep_metrics(settings, to_stderr)
     if as_json:
         terminal.say_json(outcome.as_dict())
     else:

@@ -29,7 +29,6 @@ from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_buil
 from orchestration.dbt.trials import ONE_THREAD, StatementsFailed, Trials, failed_statements, run_dbt
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
 from orchestration.home import DBT_PROJECT, Home
-from orchestration.upkeep.healing import Say, heal_json
 from orchestration.upkeep.permissions import share_with_everybody
 from orchestration.upstream import fast_dbt_resource, without_dbt
 
@@ -95,12 +94,6 @@ class Translator(DagsterDbtTranslator):
         )
 
 
-def heal_project_cache(home: Home, say: Say) -> None:
-    """Set aside what cannot be read of what is kept beside the manifest, and the manifest itself."""
-    heal_json(manifest_of(home), "nodes", say)
-    heal_json(lineage_of(home), None, say)
-
-
 def prepare(settings: HomeSettings) -> None:
     """Parse the dbt project when its manifest is missing, damaged or older than any of its files (about 5 s).
 
@@ -128,8 +121,8 @@ def prepare(settings: HomeSettings) -> None:
 
 def _is_readable(file: Path) -> bool:
     try:
-        return isinstance(json.loads(file.read_bytes()), dict)
-    except (OSError, ValueError):
+        return "nodes" in json.loads(file.read_bytes())
+    except (OSError, ValueError, TypeError):
         return False
 
 

@@ -37,8 +37,11 @@ class ColumnLineage:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._statements: Statements | None = None
-        self.is_known = path.exists()
-        self.rows: list[Row] = [tuple(row) for row in json.loads(path.read_text())] if self.is_known else []
+        try:
+            self.rows: list[Row] = [tuple(row) for row in json.loads(path.read_bytes())]
+            self.is_known = True
+        except (OSError, ValueError, TypeError):
+            self.rows, self.is_known = [], False
 
     def read_from(self, statements: Statements) -> None:
         """Read the lineage from these statements, whatever was known before."""

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import duckdb
@@ -23,7 +22,6 @@ from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
 from orchestration.stages import record_stages
-from orchestration.upkeep.healing import Say
 from orchestration.upkeep.permissions import WrongGroup
 
 ADDED_SCHEMAS = ("ops",)
@@ -124,7 +122,7 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
     warehouse
         The working file, with the publication attached.
     home, run_id
-        The home, and the run, whose session is open and has a row in ops.runs.
+        The home, and the run, which has a row in ops.runs.
     keep
         How many publications are kept.
     group
@@ -154,7 +152,6 @@ def published_asset(
     settings: HomeSettings,
     upstream: dg.AssetKey,
     before: Callable[[duckdb.DuckDBPyConnection], None],
-    after: Callable[[Say], None],
     numbers: Callable[[Path], Mapping[str, float]],
 ) -> dg.AssetsDefinition:
     """Build the asset that publishes a home once everything upstream of it is done.
@@ -165,20 +162,16 @@ def published_asset(
         Name the home, and the asset that this one waits for.
     before
         Called with the working file before it is published.
-    after
-        Called when readers see the publication, with what takes a line of text. It must not fail.
     numbers
         Reads from the published file what Dagster plots over the publications.
     """
     home = settings.home
 
     @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
-    def warehouse(
-        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], session: dg.ResourceParam[Any]
-    ) -> dg.MaterializeResult:
+    def warehouse(context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse]) -> dg.MaterializeResult:
         """Let readers see the new warehouse and the report made with it, in one step, after every blocking check.
 
-        One file per home.
+        Only a refresh publishes. One file per home.
         """
         with warehouse.writing() as con:
             failed = failed_checks(con, context.run_id)
@@ -187,7 +180,6 @@ def published_asset(
             record_stages(con, context.instance, context.run_id)
             before(con)
         counts = publish_run(warehouse, home, context.run_id, settings.keep_publications, settings.publish_group)
-        after(context.log.warning)
         return dg.MaterializeResult(
             metadata={
                 "tables": len(counts),

@@ -16,14 +16,9 @@ def run_rollback(home: Home, wanted: str | None) -> str:
     """Go back to a publication and return a message about it."""
     if not home.publications.is_dir():
         raise RollbackFailed(f"no publication is kept in {home.root}; run `faultline refresh` first")
-    lock = RefreshLock(home.lock_file)
     try:
-        with private_files():
-            lock.acquire()
-            try:
-                target = roll_back(home, wanted)
-            finally:
-                lock.release()
+        with private_files(), RefreshLock(home.lock_file):
+            target = roll_back(home, wanted)
     except (NoSuchPublication, RefreshRunning) as error:
         raise RollbackFailed(str(error)) from None
     except OSError as error:

@@ -1,38 +1,32 @@
-"""The asset in front of raw: fetch the logs of the clusters that are pulled, and note in `ops.pulls` how that ended.
+"""The asset in front of raw: note in `ops.pulls` how the last pull of each cluster ended.
 
-A failed pull stops nothing. The cluster is built from the logs that are there, and is marked as stale.
+A refresh pulls before it takes the lock. A failed pull stops nothing. The cluster is built from the logs that are
+there, and is marked as stale.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 import dagster as dg
 import duckdb
 
-from assets.sources.settings import Pull, Untrusted
 from assets.warehouse import Warehouse
-from orchestration.environment import HomeSettings, read_slurm_token
-from orchestration.pull.clusters import pull_all
+from orchestration.home import Home
 from orchestration.pull.outcomes import PullOutcome, in_words, last_outcome
 
 PULLS = dg.AssetKey(["sources", "pulls"])
 
 
-def pulls_asset(settings: HomeSettings, clusters: Mapping[str, Pull | Untrusted]) -> dg.AssetsDefinition:
-    """Build the asset that pulls the clusters of a home before their logs are read.
-
-    Where the command has pulled them already, or must not, the asset takes note of the last pulls only.
-    """
+def pulls_asset(home: Home, clusters: Collection[str]) -> dg.AssetsDefinition:
+    """Build the asset that takes note of the last pulls of the clusters of a home before their logs are read."""
 
     @dg.asset(key=PULLS, group_name="sources", kinds={"slurm"})
     def pulls(context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse]) -> dg.MaterializeResult[None]:
-        """Fetch accounting, node events, nodes and the queue from Slurm into the sources folder.
+        """How fetching the logs from Slurm ended, which a refresh does first.
 
-        One folder per cluster with `[pull]` in its cluster.toml.
+        Accounting, node events, nodes and the queue. One folder per cluster with `[pull]` in its cluster.toml.
         """
-        if settings.is_pulling:
-            pull_all(clusters, settings.home, read_slurm_token(), context.log.info)
-        outcomes = {cluster_id: last_outcome(settings.home, cluster_id) for cluster_id in clusters}
+        outcomes = {cluster_id: last_outcome(home, cluster_id) for cluster_id in clusters}
         with warehouse.writing() as con:
             record_pulls(con, context.run_id, outcomes)
         for cluster_id, outcome in outcomes.items():

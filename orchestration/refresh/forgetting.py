@@ -60,10 +60,8 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: b
     if not home.sources.is_dir():
         # Then nobody can tell which files are gone.
         raise CannotForget(f"the sources folder {home.sources} does not exist; name it with --sources")
-    lock = RefreshLock(home.lock_file)
-    lock.acquire()
     try:
-        with Warehouse(path=str(home.working_file)).writing() as con:
+        with RefreshLock(home.lock_file), Warehouse(path=str(home.working_file)).writing() as con:
             found = _matching(con, home, cluster_id, paths)
             if is_confirmed:
                 _delete(con, cluster_id, found)
@@ -75,8 +73,6 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: b
             else "close what else has it open, or free space on its disk, and run this again"
         )
         raise CannotForget(f"{home.working_file} cannot be used ({str(error).splitlines()[0]}); {next_step}") from error
-    finally:
-        lock.release()
     return found
 
 

@@ -1,6 +1,8 @@
-"""One refresh from the command line: the main job in this process.
+"""The life of a refresh, in its order, whoever starts it.
 
-It adds no step of its own; the schedule runs the same job.
+Fetch logs, lock the home, check settings, follow privacy, set damaged files aside, ask whether anything is new, build
+and publish by Dagster's job, tell people. The command runs it in its own process. The schedule, the sensor and the jobs
+of the web UI start the command (`orchestration/jobs.py`).
 """
 
 from __future__ import annotations
@@ -10,18 +12,17 @@ import os
 import time
 from collections import Counter
 from contextlib import redirect_stdout
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from rich.console import Console
 
 from assets.sources.text.privacy_key import WrongKey
 from assets.warehouse import is_interruption
 from orchestration import terminal
-from orchestration.alerts.ledger import Ledger
-from orchestration.alerts.sending import tell_of_publication
-from orchestration.environment import HomeSettings, collect_garbage_seldom
+from orchestration.alerts.sending import tell_of_failure, tell_of_publication
+from orchestration.environment import HomeSettings, collect_garbage_seldom, read_slurm_token
 from orchestration.failures import (
     INTERRUPTIONS,
     RefreshFailed,
@@ -32,42 +33,61 @@ from orchestration.failures import (
     was_interrupted,
 )
 from orchestration.home import Home, code_version
+from orchestration.metrics.collecting import keep_metrics
 from orchestration.publication.folders import (
     newest_publication,
     problem_of_current,
     put_back_link,
     was_published,
 )
+from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.refresh.privacy import follow_privacy
 from orchestration.refresh.progress import ProgressHandler, progress_logger
 from orchestration.refresh.wrong_settings import stop_at_wrong_settings
 from orchestration.terminal import redirect_other_output
-from orchestration.upkeep.healing import Say, heal, heal_run_history, heal_schema
+from orchestration.upkeep.healing import Say, heal
+from orchestration.upkeep.lock import RefreshLock, RefreshRunning, wait_until_free
 from orchestration.upkeep.permissions import WrongGroup, private_files, set_permissions
 
 if TYPE_CHECKING:
-    from dagster import ExecuteInProcessResult
+    from dagster import DagsterInstance, ExecuteInProcessResult
 
-
-PATIENCE_SECONDS = 600
-"""How long to wait for a process that a killed refresh left behind and that still holds the working file."""
+AFTER_MARTS = {"estimates", "report", "published"}
+"""Schemas that are made of marts."""
 OTHER_OUTPUT = "other-output.txt"
 """Name of the file for what libraries and child processes print on stderr."""
 
 
 def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
-    """Run the main job unless nothing changed; raise `RefreshFailed` with the reason in words."""
-    home = settings.home
-    from orchestration.upkeep.lock import RefreshRunning, lock_for_a_run
-
+    """Refresh a home; tell people how it ended, and raise `RefreshFailed` with the reason in words if it failed."""
     try:
+        return _refresh_alone(settings, console)
+    except RefreshFailed as error:
+        if error.is_alert:
+            tell_of_failure(settings, str(error), error.run_id, to_stderr)
+            # Where the home cannot be written, the failure says so already.
+            if settings.metrics_file or os.access(settings.home.work, os.W_OK):
+                keep_metrics(settings, to_stderr)
+        raise
+
+
+def _refresh_alone(settings: HomeSettings, console: Console) -> Outcome:
+    home = settings.home
+    before = newest_publication(home)
+    try:
+        check_sources_of_a_new_home(home)
         # Fetching logs may take hours at first, and only adds files to the sources: the home is not locked for it.
-        settings = _pulled(settings, console)
-        # The lock comes first: a second refresh must not touch the files that the first one works on.
-        with private_files(), lock_for_a_run(home.lock_file):
-            set_permissions(home, settings.publish_group)
-            return _refresh(settings, console)
+        if settings.is_pulling:
+            _pull(settings, console)
+        with private_files():
+            # The lock comes first: a second refresh must not touch the files that the first one works on.
+            with RefreshLock(home.lock_file):
+                set_permissions(home, settings.publish_group)
+                outcome = _refresh(settings, console)
+            # The working file is read for them, which is not done while a refresh holds the lock.
+            keep_metrics(settings, to_stderr)
+            return outcome
     except (RefreshRunning, WrongGroup, WrongKey) as error:
         # The refresh that runs tells of its own end.
         raise RefreshFailed(str(error), is_alert=not isinstance(error, RefreshRunning)) from None
@@ -76,7 +96,7 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interruption(error):
             raise
-        raise RefreshInterrupted from None
+        raise RefreshInterrupted(has_published=newest_publication(home) != before) from None
 
 
 def check_sources_of_a_new_home(home: Home) -> None:
@@ -92,41 +112,59 @@ def check_sources_of_a_new_home(home: Home) -> None:
             raise RefreshFailed(explain_error(error, home)) from None
 
 
-def _pulled(settings: HomeSettings, console: Console) -> HomeSettings:
-    """Fetch the logs of the clusters that are pulled, and return settings with which no step does it again."""
+def _pull(settings: HomeSettings, console: Console) -> None:
+    """Fetch the logs of the clusters that are pulled."""
     from orchestration.pull.clusters import clusters_to_pull
 
-    clusters = clusters_to_pull(settings.home.sources) if settings.is_pulling else {}
-    if clusters:
-        from orchestration.environment import read_slurm_token
-        from orchestration.pull.clusters import pull_all
-        from orchestration.pull.progress import PullProgress, lines_of
+    clusters = clusters_to_pull(settings.home.sources)
+    if not clusters:
+        return
+    from orchestration.pull.clusters import pull_all
+    from orchestration.pull.progress import PullProgress, lines_of
 
-        with PullProgress(", ".join(clusters), console) as progress:
-            results = pull_all(clusters, settings.home, read_slurm_token(), progress.say)
-        for result in results:
-            for line in lines_of(result):
-                console.print(line)
-    return replace(settings, is_pulling=False)
+    with PullProgress(", ".join(clusters), console) as progress:
+        results = pull_all(clusters, settings.home, read_slurm_token(), progress.say)
+    for result in results:
+        for line in lines_of(result):
+            console.print(line)
 
 
 def _refresh(settings: HomeSettings, console: Console) -> Outcome:
-    from orchestration.upkeep.lock import wait_until_free
-
     started = time.monotonic()
     home = settings.home
     say = console.print
     stop_at_wrong_settings(home, to_stderr)
-    wait_until_free(home.working_file, PATIENCE_SECONDS)
+    wait_until_free(home.working_file)
     follow_privacy(settings, say)
-    if not _heal_files(home, say) and not settings.is_full and _nothing_new(home):
-        tell_of_publication(settings, to_stderr)
-        return read_outcome(home, "unchanged", started)
+    has_damage = _heal(home, say)
+    is_asked = settings.is_full or settings.is_from_marts
+    result = _build(settings, console) if has_damage or is_asked or not is_up_to_date(home) else None
+    tell_of_publication(settings, to_stderr)
+    outcome = read_outcome(home, "unchanged" if result is None else "published", started)
+    if result is not None:
+        outcome.checks["warned"] += warnings_of_report(result)
+    return outcome
+
+
+def _heal(home: Home, say: Say) -> bool:
+    """Set aside damaged files and report a damaged publication; return whether there was any damage."""
+    put_back = put_back_link(home)
+    if put_back is not None:
+        say(f"the link to what readers see was lost: they see publication {put_back.number} until there is a newer one")
+    problem = problem_of_current(home)
+    if problem is not None:
+        say(f"{home.published_file} was damaged ({problem}): what readers see is published anew")
+    return heal(home, say) or problem is not None
+
+
+def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
+    """Run Dagster's job, which publishes at its end; once more where a file turns out to be damaged in its middle."""
+    home = settings.home
     collect_garbage_seldom()
     try:
-        _heal_before_a_run(home, say)
+        _prepare(home, console.print)
         result = _execute(settings, console)
-        if not result.success and not was_interrupted(result) and heal(home, say, deep=True):
+        if not result.success and not was_interrupted(result) and heal(home, console.print, deep=True):
             # Damage in the middle of a file is found only when that part is read.
             result = _execute(settings, console)
     except BaseException as error:
@@ -137,19 +175,15 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
             raise
         note_failure(home, None, str(RefreshInterrupted()))
         raise RefreshInterrupted from None
-    if not result.success:
-        if was_interrupted(result):
-            interrupted = RefreshInterrupted(has_published=was_published(home, result.run_id))
-            note_failure(home, result.run_id, str(interrupted))
-            raise interrupted
-        message = explain_result(result, home)
-        note_failure(home, result.run_id, message)
-        raise RefreshFailed(message, result.run_id)
-    for problem in Ledger(home.alerts).problems():
-        to_stderr(f"alert not delivered by {problem['channel']}: {problem['error']}")
-    outcome = read_outcome(home, "published", started)
-    outcome.checks["warned"] += warnings_of_report(result)
-    return outcome
+    if result.success:
+        return result
+    if was_interrupted(result):
+        interrupted = RefreshInterrupted(has_published=was_published(home, result.run_id))
+        note_failure(home, result.run_id, str(interrupted))
+        raise interrupted
+    message = explain_result(result, home)
+    note_failure(home, result.run_id, message)
+    raise RefreshFailed(message, result.run_id)
 
 
 def warnings_of_report(result: ExecuteInProcessResult) -> int:
@@ -163,67 +197,58 @@ def to_stderr(text: str) -> None:
     terminal.say(text, is_error=True)
 
 
-def _heal_files(home: Home, say: Say) -> bool:
-    """Set aside damaged files and report a damaged publication; return whether there was any damage."""
-    put_back = put_back_link(home)
-    if put_back is not None:
-        say(f"the link to what readers see was lost: they see publication {put_back.number} until there is a newer one")
-    problem = problem_of_current(home)
-    if problem is not None:
-        say(f"{home.published_file} was damaged ({problem}): what readers see is published anew")
-    return heal(home, say) or problem is not None
+def _prepare(home: Home, say: Say) -> None:
+    from orchestration.instance import prepare_storage
 
-
-def _heal_before_a_run(home: Home, say: Say) -> None:
-    from orchestration.dbt.build import heal_project_cache
-
-    _tell_of_another_version(home, say)
-    heal_schema(home, say)
-    heal_run_history(home, say)
-    heal_project_cache(home, say)
-
-
-def _tell_of_another_version(home: Home, say: Say) -> None:
     newest = newest_publication(home)
     if newest and newest.code_version not in ("", code_version()):
         made_by = newest.code_version
         say(f"the last publication was made by Faultline {made_by}: this is {code_version()}, and all is built anew")
-
-
-def _nothing_new(home: Home) -> bool:
-    from orchestration.publication.freshness import is_up_to_date
-
-    return is_up_to_date(home)
+    prepare_storage(home, say)
 
 
 def _execute(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
-    with ProgressHandler(console) as handler:
-        return _execute_job(settings, console, handler)
+    from orchestration.instance import open_storage
+
+    logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    with ProgressHandler(console) as handler, open_storage(settings.home) as instance:
+        return _execute_job(settings, console, handler, instance)
 
 
-def _execute_job(settings: HomeSettings, console: Console, handler: ProgressHandler) -> ExecuteInProcessResult:
+def _execute_job(
+    settings: HomeSettings, console: Console, handler: ProgressHandler, instance: DagsterInstance
+) -> ExecuteInProcessResult:
     import dagster as dg
 
     from orchestration import definitions
-    from orchestration.instance import open_storage, prepare_storage
-    from orchestration.skipped_runs import HAS_NEWS
+    from orchestration.session import recorded
+    from orchestration.stages import record_stages
+    from orchestration.upkeep.old_runs import delete_old_runs
 
-    logging.getLogger("dagster").setLevel(logging.CRITICAL)
-    prepare_storage(settings.home)
-    with open_storage(settings.home) as instance:
-        loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
-        handler.show("parsing the dbt project")
-        job = dg.Definitions.merge(definitions.build(settings), loggers).resolve_job_def("refresh")
-        handler.totals = Counter(key.path[0] for key in job.asset_layer.selected_asset_keys)
-        # dagster-dbt repeats dbt's log on stdout; the log itself is kept beside the working file.
-        with (
-            Path(os.devnull).open("w") as nowhere,
-            redirect_stdout(nowhere),
-            redirect_other_output(settings.home.work / OTHER_OUTPUT, console),
-        ):
-            return job.execute_in_process(
-                instance=instance,
-                raise_on_error=False,
-                run_config={"loggers": {"progress": {}}},
-                tags={HAS_NEWS: "true"},
-            )
+    loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
+    handler.show("parsing the dbt project")
+    built = dg.Definitions.merge(definitions.build(settings, is_refresh=True), loggers)
+    job = built.resolve_job_def(definitions.BUILD)
+    chosen = job.asset_layer.selected_asset_keys
+    if settings.is_from_marts:
+        chosen = {key for key in chosen if key.path[0] in AFTER_MARTS}
+    handler.totals = Counter(key.path[0] for key in chosen)
+    run_id = str(uuid4())
+    # dagster-dbt repeats dbt's log on stdout; the log itself is kept beside the working file.
+    with (
+        recorded(settings.home, run_id) as file,
+        Path(os.devnull).open("w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_other_output(settings.home.work / OTHER_OUTPUT, console),
+    ):
+        result = job.execute_in_process(
+            instance=instance,
+            run_id=run_id,
+            raise_on_error=False,
+            run_config={"loggers": {"progress": {}}},
+            asset_selection=list(chosen) if settings.is_from_marts else None,
+        )
+    with file.writing() as con:
+        record_stages(con, instance, run_id)
+    delete_old_runs(instance, settings.keep_runs_days, run_id)
+    return result

@@ -1,6 +1,7 @@
-"""Dagster's sensors that alert: on a run that failed, however it was started, and on a night without publication.
+"""Dagster's sensors that alert: on a run that failed, and on a night without publication.
 
-Both are on as soon as the daemon runs. `faultline refresh` tells of its own failures itself; whoever comes first tells.
+Both are on as soon as the daemon runs. `faultline refresh` tells of its own failures itself, also where a job runs it.
+What is left to tell is that it, or the process that ran it, was killed, and that chosen assets could not be made.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import dagster as dg
 
 from orchestration.alerts.sending import tell_if_stale, tell_of_failure
 from orchestration.environment import HomeSettings
-from orchestration.failures import explain_events, note_failure, was_interrupted_by
+from orchestration.failures import explain_events, was_interrupted_by
+from orchestration.jobs import ENDED_BY_ITSELF
 from orchestration.metrics.collecting import keep_metrics
 from orchestration.read_commands.status import free_of_refresh
 
@@ -22,17 +24,15 @@ def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
     @dg.run_failure_sensor(
         name="alert_on_failure",
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Keep the reason of a failed run for `faultline status`, and alert.",
+        description="Alert when a run failed of which no refresh has told.",
     )
     def alert_on_failure(context: dg.RunFailureSensorContext) -> None:
         events = [*context.get_step_failure_events(), context.failure_event]
-        if was_interrupted_by(events):
+        if was_interrupted_by(events) or any(_was_told(event) for event in events):
             return
         run_id = context.dagster_run.run_id
         with free_of_refresh(settings.home.lock_file) as holder:
             message = explain_events(events, run_id, settings.home, reads_checks=holder is None)
-            if holder is None:
-                note_failure(settings.home, run_id, message)
         tell_of_failure(settings, message, run_id, context.log.warning)
         keep_metrics(settings, context.log.warning)
 
@@ -47,3 +47,9 @@ def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
         return dg.SkipReason(event.line if event else "the newest publication is young enough")
 
     return [alert_on_failure, alert_on_stale_night]
+
+
+def _was_told(event: dg.DagsterEvent) -> bool:
+    failure = event.step_failure_data.user_failure_data if event.is_step_failure else None
+    mark = failure.metadata.get(ENDED_BY_ITSELF) if failure else None
+    return mark is not None and bool(mark.value)

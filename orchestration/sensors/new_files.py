@@ -19,9 +19,8 @@ from pathlib import Path
 import dagster as dg
 
 from orchestration.environment import HomeSettings
-from orchestration.jobs import refresh
+from orchestration.jobs import REFRESH
 from orchestration.read_commands.status import free_of_refresh
-from orchestration.skipped_runs import HAS_NEWS, reason_without_news
 
 SECONDS_BETWEEN_TICKS = 60
 DEFAULT_QUIET_MINUTES = 5
@@ -70,7 +69,7 @@ def new_files(settings: HomeSettings) -> dg.SensorDefinition:
     quiet_seconds = 60 * (settings.watch_minutes or DEFAULT_QUIET_MINUTES)
 
     @dg.sensor(
-        job=refresh,
+        job_name=REFRESH,
         minimum_interval_seconds=SECONDS_BETWEEN_TICKS,
         default_status=dg.DefaultSensorStatus.RUNNING if settings.watch_minutes else dg.DefaultSensorStatus.STOPPED,
         description="Refresh when the files of the sources folder have changed and are still.",
@@ -88,11 +87,7 @@ def new_files(settings: HomeSettings) -> dg.SensorDefinition:
             is_refreshing = holder is not None
         if is_refreshing or context.instance.get_runs(filters=dg.RunsFilter(statuses=UNDER_WAY), limit=1):
             return _wait("another run is under way", seen)
-        settled = Seen(files, seen.since, is_settled=True)
-        reason = reason_without_news(settings.home)
-        if reason is not None:
-            return _wait(reason, settled)
-        return dg.SensorResult([dg.RunRequest(tags={HAS_NEWS: "true"})], cursor=settled.as_cursor())
+        return dg.SensorResult([dg.RunRequest()], cursor=Seen(files, seen.since, is_settled=True).as_cursor())
 
     return new_files
 

@@ -7,7 +7,6 @@ and only the last such file of a name is kept.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sqlite3
@@ -61,7 +60,7 @@ def heal(home: Home, say: Say, deep: bool = False) -> bool:
     say
         Called with one line per file.
     deep
-        Read the files from end to end. That takes time, so it is done only after a failed refresh.
+        Read the files from end to end. That takes time, so it is done only after a run that failed.
     """
     found = [_heal_working_file(home, say, deep), _heal_publication(home, say, deep)]
     return any(found)
@@ -71,14 +70,6 @@ def remove_scratch(home: Home) -> None:
     """Remove the copies of logs and the spilled rows that a killed refresh has left; the working file must be free."""
     for path in (*home.work.glob("reading-*"), *home.work.glob("scratch-*"), *home.work.glob("*.duckdb.tmp")):
         shutil.rmtree(path, ignore_errors=True)
-
-
-def heal_schema(home: Home, say: Say) -> None:
-    """Bring the working file's tables up to date; set the file aside if they still differ from those of a new home."""
-    problem = _problem_of_schema(home.working_file) if home.working_file.exists() else None
-    if problem is None:
-        return
-    _read_all_again(home, f"is of another version ({problem})", say)
 
 
 def heal_run_history(home: Home, say: Say) -> None:
@@ -92,21 +83,6 @@ def heal_run_history(home: Home, say: Say) -> None:
             say(
                 f"{folder} was damaged ({problems[0]}): it is kept as {aside.name}, and the history of runs begins anew"
             )
-
-
-def heal_json(file: Path, key: str | None, say: Say) -> None:
-    """Set aside a JSON file that cannot be read or that lacks a key; it is made again later."""
-    if not file.exists():
-        return
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if key is None or key in found:
-            return
-        problem = f"it lacks {key}"
-    except (ValueError, TypeError, OSError) as error:
-        problem = _one_line(error)
-    aside = set_aside(file)
-    say(f"{file} was damaged ({problem}): it is kept as {aside.name}, and is made again")
 
 
 def problem_of(file: Path, deep: bool = False) -> str | None:
@@ -181,9 +157,10 @@ def _heal_working_file(home: Home, say: Say, deep: bool) -> bool:
             say(f"{journal} was damaged ({problem}): it is kept as {aside.name}, and what it held is read again")
             return True
         aside.rename(journal)
-    if problem is None:
+    why = f"was damaged ({problem})" if problem is not None else _why_of_another_version(file)
+    if why is None:
         return False
-    _read_all_again(home, f"was damaged ({problem})", say)
+    _read_all_again(home, why, say)
     return True
 
 
@@ -218,20 +195,19 @@ def _heal_publication(home: Home, say: Say, deep: bool) -> bool:
     return True
 
 
-def _problem_of_schema(file: Path) -> str | None:
+def _why_of_another_version(file: Path) -> str | None:
+    """Add the tables and columns that the working file lacks; tell why it still is not that of a new home."""
     from assets.warehouse import Warehouse
 
     try:
         with Warehouse(path=str(file)).writing() as con:
             found = dict(con.execute(_COLUMNS).fetchall())
     except duckdb.IOException as error:
-        return _one_line(error) if is_damage(error) else None
+        return f"was damaged ({_one_line(error)})" if is_damage(error) else None
     except duckdb.Error as error:
-        return _one_line(error)
-    for table, columns in _columns_of_now().items():
-        if found.get(table) != columns:
-            return f"{table} has other columns"
-    return None
+        return f"is of another version ({_one_line(error)})"
+    other = [table for table, columns in _columns_of_now().items() if found.get(table) != columns]
+    return f"is of another version ({other[0]} has other columns)" if other else None
 
 
 @cache

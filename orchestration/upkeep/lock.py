@@ -6,8 +6,6 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -18,8 +16,8 @@ from orchestration.upkeep.holder import holder_of
 
 PATIENCE_SECONDS = 2
 """For how long a taken lock is tried again: `faultline status` holds it for milliseconds."""
-_handed_over: set[Path] = set()
-"""Lock files that this process holds on behalf of the run that it starts."""
+PATIENCE_FOR_FILE_SECONDS = 600
+"""For how long a process is waited for that a killed refresh left behind and that still holds the working file."""
 
 
 class RefreshRunning(RuntimeError):
@@ -67,30 +65,16 @@ class RefreshLock:
             self._file.close()
             self._file = None
 
+    def __enter__(self) -> None:
+        """Take it for a block."""
+        self.acquire()
 
-@contextmanager
-def lock_for_a_run(path: Path) -> Iterator[None]:
-    """Hold the lock from before a run starts until after it has ended; the run's session does not take it again."""
-    lock = RefreshLock(path)
-    lock.acquire()
-    _handed_over.add(path)
-    try:
-        yield
-    finally:
-        _handed_over.discard(path)
-        lock.release()
+    def __exit__(self, *_: object) -> None:
+        """Give it back."""
+        self.release()
 
 
-def lock_of_session(path: Path) -> RefreshLock | None:
-    """Take the lock for a run; return None if this process took it before it started the run."""
-    if path in _handed_over:
-        return None
-    lock = RefreshLock(path)
-    lock.acquire()
-    return lock
-
-
-def wait_until_free(working_file: Path, patience_seconds: float) -> None:
+def wait_until_free(working_file: Path, patience_seconds: float = PATIENCE_FOR_FILE_SECONDS) -> None:
     """Wait until no process holds the working file.
 
     A killed refresh may leave its dbt process behind, which ends by itself. If it does not end in time,

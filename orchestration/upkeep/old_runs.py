@@ -6,6 +6,7 @@ Runs go with their events and with what they printed. The marks of schedule and 
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ MAX_AT_ONCE = 100
 def delete_old_runs(instance: DagsterInstance, days: int, running: str) -> int:
     """Delete the runs that were started before some days, and return how many there were.
 
+    What goes wrong fails no refresh, and the next one tries again.
+
     Parameters
     ----------
     instance
@@ -28,17 +31,23 @@ def delete_old_runs(instance: DagsterInstance, days: int, running: str) -> int:
     running
         The id of the run that is under way; it stays.
     """
-    from dagster import RunsFilter
+    from dagster import DagsterError, RunsFilter
+    from sqlalchemy.exc import SQLAlchemyError
 
     from orchestration.history import EventHistory
 
     before = datetime.now(UTC) - timedelta(days=days)
-    records = instance.get_run_records(RunsFilter(created_before=before), limit=MAX_AT_ONCE, ascending=True)
-    old = [record.dagster_run.run_id for record in records if record.dagster_run.run_id != running]
-    for run_id in old:
-        # The run itself last: while it is there, a later night finds it again.
-        instance.compute_log_manager.delete_logs(prefix=[run_id])
-        instance.delete_run(run_id)
-    if old and isinstance(instance.event_log_storage, EventHistory):
-        instance.event_log_storage.give_back_space()
+    try:
+        records = instance.get_run_records(RunsFilter(created_before=before), limit=MAX_AT_ONCE, ascending=True)
+        old = [record.dagster_run.run_id for record in records if record.dagster_run.run_id != running]
+        for run_id in old:
+            # The run itself last: while it is there, a later night finds it again.
+            instance.compute_log_manager.delete_logs(prefix=[run_id])
+            instance.delete_run(run_id)
+        if old and isinstance(instance.event_log_storage, EventHistory):
+            instance.event_log_storage.give_back_space()
+    except (OSError, SQLAlchemyError, DagsterError) as error:
+        why = " ".join(str(error).split())
+        logging.getLogger(__name__).warning("old runs of Dagster's history could not be deleted: %s", why)
+        return 0
     return len(old)

@@ -1,7 +1,6 @@
 """Dagster's sensors tell of a failed run and of a stale night, and keep the reason; the command does not tell again."""
 
 import dagster as dg
-import duckdb
 import pytest
 
 from assets.warehouse import Warehouse
@@ -9,15 +8,16 @@ from orchestration.alert_settings import AlertSettings
 from orchestration.alerts.sending import tell_of_failure
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
+from orchestration.jobs import ENDED_BY_ITSELF
 from orchestration.sensors import alerting
 from orchestration.sensors.alerting import alerting_sensors
-from orchestration.upkeep.lock import lock_for_a_run
+from orchestration.upkeep.lock import RefreshLock
 from tests.orchestration.alerts.receivers import web_server
 
 
 @dg.op
 def break_(context):
-    raise dg.Failure(description=context.run.tags["why"])
+    raise dg.Failure(context.run.tags["why"], {ENDED_BY_ITSELF: "is_told" in context.run.tags})
 
 
 @dg.job
@@ -39,12 +39,10 @@ def settings(tmp_path, web):
     return HomeSettings(home, alerts=AlertSettings(webhook=web.address))
 
 
-def fail(settings, why):
+def fail(settings, why, **tags):
     """Let a run fail, and call the sensor as the daemon does; return the run."""
     with dg.DagsterInstance.ephemeral() as instance:
-        result = breaking.execute_in_process(instance=instance, raise_on_error=False, tags={"why": why})
-        with Warehouse(path=str(settings.home.working_file)).writing() as con:
-            con.execute("insert into ops.runs values (?, now()::timestamp, null, 'failed', 'v', null)", [result.run_id])
+        result = breaking.execute_in_process(instance=instance, raise_on_error=False, tags={"why": why, **tags})
         (event,) = [event for event in result.all_events if event.is_job_failure]
         run = instance.get_run_by_id(result.run_id)
         context = dg.build_run_status_sensor_context("alert_on_failure", event, instance, run)
@@ -53,25 +51,25 @@ def fail(settings, why):
     return result.run_id
 
 
-def message_of(settings, run_id):
-    with duckdb.connect(str(settings.home.working_file)) as con:
-        return con.execute("select message from ops.runs where run_id = ?", [run_id]).fetchone()[0]
-
-
-def test_a_failed_run_is_told_once_with_its_reason_which_status_shows_too(settings, web):
+def test_a_failed_run_is_told_once_with_its_reason(settings, web):
     run_id = fail(settings, "marts.fct_attempts is empty")
     tell_of_failure(settings, "told by the command", run_id, pytest.fail)
     (text,) = web.texts
     assert "marts.fct_attempts is empty" in text
-    assert message_of(settings, run_id) == "marts.fct_attempts is empty"
-    assert "faultline_runs{" in settings.home.metrics.read_text()
+    assert "faultline_alert_channels_failing 0.0" in settings.home.metrics.read_text()
 
 
 def test_while_another_run_writes_the_failure_is_told_and_its_file_left_alone(settings, web):
-    with dg.DagsterInstance.ephemeral(), lock_for_a_run(settings.home.lock_file):
-        run_id = fail(settings, "disk full")
+    before = settings.home.working_file.stat().st_mtime_ns
+    with dg.DagsterInstance.ephemeral(), RefreshLock(settings.home.lock_file):
+        fail(settings, "disk full")
     assert len(web.texts) == 1
-    assert message_of(settings, run_id) is None
+    assert settings.home.working_file.stat().st_mtime_ns == before
+
+
+def test_what_the_command_has_told_is_not_told_again(settings, web):
+    fail(settings, "stopped", is_told="true")
+    assert web.texts == []
 
 
 def test_what_somebody_stopped_is_not_told(settings, web, monkeypatch):

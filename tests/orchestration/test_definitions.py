@@ -7,18 +7,21 @@ import dagster as dg
 import pytest
 
 from assets.log_kinds import LOG_KINDS
-from orchestration import jobs
 from orchestration.dbt.build import JUDGED_WITH_THE_CODE, manifest_of
-from orchestration.definitions import FLOW, finished
+from orchestration.definitions import BUILD, FLOW, build, finished
 from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.home import PROJECT, Home
+from orchestration.jobs import nightly
 
 
 @pytest.fixture(scope="module")
 def definitions(tmp_path_factory):
-    from orchestration.definitions import build
-
     return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))))
+
+
+@pytest.fixture(scope="module")
+def of_a_refresh(definitions, tmp_path_factory):
+    return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))), is_refresh=True)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,14 @@ def keys(definitions):
 
 def test_everything_loads(definitions):
     dg.Definitions.validate_loadable(definitions)
-    assert definitions.resolve_job_def("refresh")
+
+
+def test_a_refresh_has_the_assets_that_the_pages_show_and_only_a_refresh_can_publish(definitions, of_a_refresh):
+    shown, built = (found.resolve_asset_graph() for found in (definitions, of_a_refresh))
+    assert shown.get_all_asset_keys() == built.get_all_asset_keys()
+    published = dg.AssetKey(["published", "warehouse"])
+    assert built.materializable_asset_keys - shown.materializable_asset_keys == {published}
+    assert shown.get(published).parent_keys == built.get(published).parent_keys
 
 
 def defining_file(schema: str, table: str) -> str:
@@ -64,13 +74,13 @@ def test_the_groups_are_the_schemas_in_the_order_of_the_flow(definitions):
     assert all(group.endswith(f"_{schema}") for group, schema in groups.items())
 
 
-def test_the_folders_of_logs_stand_before_the_raw_tables(definitions):
+def test_the_folders_of_logs_stand_before_the_raw_tables(definitions, of_a_refresh):
     graph = definitions.resolve_asset_graph()
     logs = {dg.AssetKey(["sources", kind]) for kind in LOG_KINDS}
     assert all(graph.get(key).is_external for key in logs)
     assert graph.get(dg.AssetKey(["raw", "kernel_messages"])).parent_keys == {dg.AssetKey(["sources", "kernel"])}
     assert graph.get(dg.AssetKey(["ops", "files"])).parent_keys == logs
-    assert not logs & definitions.resolve_job_def("refresh").asset_layer.selected_asset_keys
+    assert not logs & of_a_refresh.resolve_job_def(BUILD).asset_layer.selected_asset_keys
 
 
 def test_every_stage_border_has_blocking_checks(definitions):
@@ -90,8 +100,6 @@ def test_every_dbt_test_is_a_check_of_a_table_but_those_of_seeds(definitions, tm
 
 
 def test_the_logs_are_fetched_before_they_are_read_where_a_cluster_is_pulled(tmp_path):
-    from orchestration.definitions import build
-
     home = Home.at(tmp_path)
     (home.sources / "c1").mkdir(parents=True)
     (home.sources / "c1" / "cluster.toml").write_text("[pull]\n")
@@ -105,18 +113,10 @@ def test_the_logs_are_fetched_before_they_are_read_where_a_cluster_is_pulled(tmp
 
 def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
     monkeypatch.setenv("FAULTLINE_TIMEZONE", "America/Los_Angeles")
-    schedule = jobs.nightly(read_settings(tmp_path))
+    schedule = nightly(read_settings(tmp_path))
     assert schedule.cron_schedule == "0 2 * * *"
     assert schedule.execution_timezone == "America/Los_Angeles"
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
-
-
-@pytest.mark.parametrize("reason", [None, "nothing is new: the last publication stays"])
-def test_the_schedule_starts_a_run_or_says_why_not(monkeypatch, tmp_path, reason):
-    monkeypatch.setattr(jobs, "reason_without_news", lambda _: reason)
-    found = jobs.nightly(HomeSettings(Home.at(tmp_path))).evaluate_tick(dg.build_schedule_context())
-    assert len(found.run_requests or []) == (reason is None)
-    assert found.skip_message == reason
 
 
 def test_every_asset_has_a_description_and_the_owners_of_the_setting(monkeypatch, definitions):

@@ -26,7 +26,7 @@ STOP_BEFORE_DAGSTER = """
 from orchestration.refresh import run
 def stop(*_):
     raise SystemExit
-run._heal_before_a_run = stop
+run._prepare = stop
 """
 
 

@@ -48,7 +48,7 @@ def test_one_that_is_stopped_before_its_run_leaves_the_last_runs_reason(home, mo
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(refreshing, "_heal_before_a_run", stop)
+    monkeypatch.setattr(refreshing, "_prepare", stop)
     with pytest.raises(refreshing.RefreshInterrupted):
         refreshing.run_refresh(HomeSettings(home, is_full=True), Console(quiet=True))
     assert messages(home) == ["a full disk"]

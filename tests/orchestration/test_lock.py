@@ -51,7 +51,7 @@ def files_of(folder):
 def test_the_second_refresh_opens_and_writes_nothing(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home")
     touched = []
-    for name in ("_nothing_new", "_execute", "read_outcome", "note_failure"):
+    for name in ("is_up_to_date", "_execute", "read_outcome", "note_failure"):
         monkeypatch.setattr(refreshing, name, lambda *_, name=name, **__: touched.append(name))
     lock = RefreshLock(home.lock_file)
     lock.acquire()
@@ -65,6 +65,7 @@ def test_the_second_refresh_opens_and_writes_nothing(tmp_path, monkeypatch):
 
 def test_the_lock_is_held_from_before_the_first_look_until_after_the_last(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home")
+    (home.sources / "c1").mkdir(parents=True)
     refused = []
 
     def look(*_):
@@ -74,10 +75,11 @@ def test_the_lock_is_held_from_before_the_first_look_until_after_the_last(tmp_pa
         return True
 
     monkeypatch.setattr("orchestration.upkeep.lock.PATIENCE_SECONDS", 0)
-    monkeypatch.setattr(refreshing, "_nothing_new", look)
+    monkeypatch.setattr(refreshing, "is_up_to_date", look)
+    monkeypatch.setattr(refreshing, "tell_of_publication", look)
     monkeypatch.setattr(refreshing, "read_outcome", look)
     refreshing.run_refresh(HomeSettings(home), Console())
-    assert refused == [True, True]
+    assert refused == [True, True, True]
     lock = RefreshLock(home.lock_file)
     lock.acquire()
     lock.release()
@@ -102,10 +104,12 @@ def work(home, console):
         file.write("x")
     return SimpleNamespace(success=True)
 
-refreshing._nothing_new = lambda home: False
-refreshing._heal_before_a_run = lambda home, say: None
+refreshing.is_up_to_date = lambda home: False
+refreshing._prepare = lambda home, say: None
+refreshing.tell_of_publication = refreshing.keep_metrics = lambda settings, say: None
+refreshing.warnings_of_report = lambda result: 0
 refreshing._execute = work
-refreshing.read_outcome = lambda *_: None
+refreshing.read_outcome = lambda *_: SimpleNamespace(checks={"warned": 0})
 try:
     refreshing.run_refresh(HomeSettings(home), Console())
 except refreshing.RefreshFailed as error:
@@ -120,6 +124,7 @@ def test_of_two_refreshes_at_random_delays_none_is_lost(tmp_path):
     rng, ends = random.Random(7), []
     for number in range(50):
         root = tmp_path / str(number)
+        (root / "sources" / "c1").mkdir(parents=True)
         stay = rng.uniform(0, 3)
         command = [sys.executable, "-c", ONE_OF_TWO, str(root), str(stay)]
         first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -10,8 +10,7 @@ from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.home import Home
 from orchestration.sensors import new_files as module
 from orchestration.sensors.new_files import Seen, fingerprint, new_files
-from orchestration.skipped_runs import HAS_NEWS
-from orchestration.upkeep.lock import lock_for_a_run
+from orchestration.upkeep.lock import RefreshLock
 
 
 @pytest.fixture
@@ -27,17 +26,10 @@ class Ticks:
 
     def __init__(self, home, monkeypatch, minutes=5):
         self.now = 1_000_000.0
-        self.reason = None
-        self.looks = 0
         monkeypatch.setattr(module.time, "time", lambda: self.now)
-        monkeypatch.setattr(module, "reason_without_news", self._look)
         self.instance = dg.DagsterInstance.ephemeral()
         self.sensor = new_files(HomeSettings(home, watch_minutes=minutes))
         self.cursor = None
-
-    def _look(self, _):
-        self.looks += 1
-        return self.reason
 
     def __call__(self, minutes=1):
         self.now += 60 * minutes
@@ -62,10 +54,8 @@ def test_new_files_start_one_run_when_they_are_still(home, tick):
     add(home)
     assert tick() == "files have changed; waiting until they are still"
     assert "still changing 240 s ago" in tick(4)
-    (request,) = tick(1)
-    assert request.tags[HAS_NEWS] == "true"
+    assert len(tick(1)) == 1
     assert tick() == tick(600) == "no file has changed since the last look"
-    assert tick.looks == 1
 
 
 def test_a_file_that_is_still_copied_is_waited_for(home, tick):
@@ -82,18 +72,10 @@ def test_a_copy_with_the_time_of_its_original_and_a_clock_that_is_wrong_do_not_m
         assert len(tick(5)) == 1
 
 
-def test_where_nothing_is_new_nothing_starts_and_the_reason_is_told(home, tick):
-    tick.reason = "nothing is new: the last publication stays"
-    add(home)
-    tick()
-    assert tick(5) == tick.reason
-    assert tick(5) == "no file has changed since the last look"
-
-
 def test_one_run_at_a_time_whoever_started_it(home, tick):
     add(home)
     tick()
-    with lock_for_a_run(home.lock_file):
+    with RefreshLock(home.lock_file):
         assert tick(5) == "another run is under way"
     run = dg.DagsterRun(job_name="refresh", run_id="1", status=dg.DagsterRunStatus.STARTED)
     tick.instance.add_run(run)

@@ -68,8 +68,9 @@ def test_a_new_home_is_for_its_owner_alone(tmp_path):
 
 
 def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
-    home = Home.at(tmp_path / "home")
-    monkeypatch.setattr(refreshing, "_nothing_new", lambda home: (home.work / "file").write_text("x"))
+    home = Home.at(tmp_path / "home", tmp_path / "sources")
+    (home.sources / "c1").mkdir(parents=True)
+    monkeypatch.setattr(refreshing, "is_up_to_date", lambda home: (home.work / "file").write_text("x"))
     monkeypatch.setattr(refreshing, "read_outcome", lambda *_: None)
     before = os.umask(0o022)
     try:
@@ -77,7 +78,8 @@ def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)
-    assert modes(home) == {".": 0o700, "work": 0o700, "work/file": 0o600, "work/refresh.lock": 0o600}
+    folders, files = {".", "work", "metrics"}, {"work/file", "work/refresh.lock", "metrics/faultline.prom"}
+    assert modes(home) == dict.fromkeys(folders, 0o700) | dict.fromkeys(files, 0o600)
 
 
 def test_what_an_earlier_version_left_open_is_closed_but_not_the_home_itself_or_its_logs(tmp_path):
@@ -149,6 +151,7 @@ class TestAGroup:
 
     def test_one_that_nobody_knows_stops_the_refresh_before_it_starts(self, tmp_path):
         settings = HomeSettings(Home.at(tmp_path / "home"), publish_group="no-such-group")
+        (settings.home.sources / "c1").mkdir(parents=True)
         with pytest.raises(refreshing.RefreshFailed, match="FAULTLINE_PUBLISH_GROUP names the group no-such-group"):
             refreshing.run_refresh(settings, console())
 

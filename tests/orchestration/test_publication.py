@@ -2,16 +2,14 @@
 
 import shutil
 
-import dagster as dg
 import duckdb
 import pytest
 
 from assets.warehouse import Warehouse, remove_file
-from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication import publish
 from orchestration.publication.publish import complete_publication, reader_tables
-from orchestration.session import RefreshSession
+from orchestration.session import recorded
 
 
 @pytest.fixture
@@ -110,25 +108,13 @@ def test_a_file_is_removed_with_the_log_beside_it(tmp_path):
 def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home")
     warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
-    session = RefreshSession(working_file=str(home.working_file), lock_file=str(home.lock_file))
 
     def full(con):
         raise duckdb.IOException("could not write: no space left on device")
 
     monkeypatch.setattr(publish, "complete_publication", full)
-    upstream = dg.AssetSpec("report")
-    calls: list[str] = []
-    asset = publish.published_asset(
-        HomeSettings(home),
-        upstream.key,
-        before=lambda _: calls.append("before"),
-        after=lambda _: calls.append("after"),
-        numbers=lambda _: {},
-    )
-    resources = {"warehouse": warehouse, "session": session}
-    result = dg.materialize([upstream, asset], selection=[asset], resources=resources, raise_on_error=False)
-    assert not result.success
-    assert calls == ["before"]
+    with pytest.raises(duckdb.IOException, match="no space left"), recorded(home, "run-1"):
+        publish.publish_run(warehouse, home, "run-1", keep=1)
     with warehouse.reading() as con:
         assert con.execute("select count(*) from ops.published").fetchone() == (0,)
         assert con.execute("select status from ops.runs").fetchall() == [("failed",)]

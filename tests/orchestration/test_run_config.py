@@ -14,10 +14,10 @@ def definitions(tmp_path_factory):
     return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))))
 
 
-@pytest.fixture(scope="module", params=["refresh", "any selection of assets"])
+@pytest.fixture(scope="module", params=["refresh", "full_refresh", "any selection of assets"])
 def job(definitions, request):
-    if request.param == "refresh":
-        return definitions.resolve_job_def("refresh")
+    if request.param.endswith("refresh"):
+        return definitions.resolve_job_def(request.param)
     return definitions.resolve_implicit_global_asset_job_def()
 
 
@@ -77,7 +77,7 @@ def test_a_bound_resource_is_set_up_torn_down_and_new_for_each_run():
         happened.append(("used", id(session)))
 
     kept = []
-    made = bound(lambda _: kept.append(Session()) or kept[-1])
+    made = bound(lambda: kept.append(Session()) or kept[-1])
     for _ in range(2):
         assert dg.materialize([table], resources={"session": made}).success
     first, second = map(id, kept)

@@ -17,6 +17,7 @@ import duckdb
 import pytest
 
 from orchestration.dbt import build as dbt
+from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.doctor.doctor import doctor
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
@@ -69,7 +70,8 @@ def database_of(home: Home, name: str) -> Path:
     return found
 
 
-WORKING, PUBLICATION, HISTORY = "work/faultline.duckdb", "work/publication.duckdb", "dagster/history"
+WORKING, PUBLICATION = "work/faultline.duckdb", "work/publication.duckdb"
+HISTORY, SETTINGS = "dagster/history", "dagster/dagster.yaml"
 DAMAGE = {
     "working file is garbage": (lambda home: home.working_file.write_bytes(GARBAGE), WORKING),
     "working file is empty": (lambda home: home.working_file.write_bytes(b""), WORKING),
@@ -81,6 +83,7 @@ DAMAGE = {
     "working publication is garbage": (lambda home: home.publication.write_bytes(GARBAGE), PUBLICATION),
     "working publication is cut in half": (lambda home: cut(home.publication, 0.5), PUBLICATION),
     "run history is garbage": (lambda home: database_of(home, "runs.db").write_bytes(GARBAGE), HISTORY),
+    "settings of Dagster are garbage": (lambda home: (home.root / SETTINGS).write_bytes(GARBAGE), SETTINGS),
     "run history is cut in half": (lambda home: cut(database_of(home, "index.db"), 0.5), HISTORY),
     "published file is garbage": (lambda home: home.published_file.write_bytes(GARBAGE), None),
     "published file is empty": (lambda home: home.published_file.write_bytes(b""), None),
@@ -92,7 +95,6 @@ DAMAGE = {
 UNNOTICED = {
     "lock file is garbage": lambda home: home.lock_file.write_bytes(b"\xff\xfe" + GARBAGE),
     "lock file is a folder": lambda home: make_a_folder_of(home.lock_file),
-    "settings of Dagster are garbage": lambda home: (home.dagster / "dagster.yaml").write_bytes(GARBAGE),
     "dbt's cache is garbage": lambda home: (home.work / "dbt" / "partial_parse.msgpack").write_bytes(GARBAGE),
     "dbt's results are garbage": lambda home: (home.work / "dbt" / "run_results.json").write_bytes(GARBAGE),
     "publication.json is garbage": lambda home: (home.current / "publication.json").write_bytes(GARBAGE),
@@ -120,7 +122,7 @@ def start(home, monkeypatch):
 
     def execute(*_):
         is_success = ends.pop(0)
-        return SimpleNamespace(success=is_success, run_id="none", all_events=[], get_asset_check_evaluations=lambda: [])
+        return SimpleNamespace(success=is_success, run_id="none", all_events=[], get_asset_check_evaluations=list)
 
     def outcome_of(_home, status, _started):
         return SimpleNamespace(status=status, checks={"warned": 0})
@@ -155,9 +157,8 @@ def test_damage_is_set_aside_and_said_in_one_line_and_the_run_starts(kind, home,
     (aside,) = path.parent.glob(f"{path.name}.damaged-*")
     assert said[0].startswith(f"{path} ")
     assert aside.name in said[0]
-    assert set_aside in (HISTORY, f"{WORKING}.wal") or not path.exists()
+    assert set_aside in (HISTORY, SETTINGS, f"{WORKING}.wal") or not path.exists()
     assert not healing.heal(home, pytest.fail)
-    healing.heal_schema(home, pytest.fail)
     healing.heal_run_history(home, pytest.fail)
 
 
@@ -299,15 +300,30 @@ def test_a_status_with_a_damaged_published_file_says_so_and_fails(home, capsys):
     [b"", b"{", b"[1, 2", pytest.param(GARBAGE, id="garbage"), b'{"metadata": {}}', b"[]", b"null"],
 )
 def test_dbts_manifest_is_made_again_when_it_cannot_be_read(tmp_path, monkeypatch, content):
-    home, said, manifest = Home.at(tmp_path), [], tmp_path / "manifest.json"
+    settings, manifest = HomeSettings(Home.at(tmp_path / "home")), tmp_path / "manifest.json"
+
+    def parse(command, **_):
+        (target,) = [command[at + 1] for at, word in enumerate(command) if word == "--target-path"]
+        for name in ("partial_parse.msgpack", "manifest.json"):
+            Path(target, name).write_text(json.dumps({"nodes": {}}))
+        return SimpleNamespace(returncode=0)
+
     monkeypatch.setattr(dbt, "cache_folder", lambda home: tmp_path)
+    monkeypatch.setattr(dbt.subprocess, "run", parse)
     manifest.write_bytes(content)
-    dbt.heal_project_cache(home, said.append)
-    assert len(said) == 1
-    assert not manifest.exists()
-    manifest.write_text(json.dumps({"nodes": {}}))
-    dbt.heal_project_cache(home, said.append)
-    assert len(said) == 1
+    dbt.prepare(settings)
+    assert json.loads(manifest.read_text()) == {"nodes": {}}
+    monkeypatch.setattr(dbt.subprocess, "run", lambda *_, **__: pytest.fail("parsed again"))
+    dbt.prepare(settings)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"null", b"[1]", GARBAGE])
+def test_a_kept_lineage_that_cannot_be_read_is_as_none(tmp_path, content):
+    kept = tmp_path / "column_lineage.json"
+    kept.write_bytes(content)
+    assert (ColumnLineage(kept).is_known, ColumnLineage(kept).rows) == (False, [])
+    kept.write_text('[["marts.a", "x", "raw.b", "y"]]')
+    assert (ColumnLineage(kept).is_known, ColumnLineage(kept).rows) == (True, [("marts.a", "x", "raw.b", "y")])
 
 
 MORE = {

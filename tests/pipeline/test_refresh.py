@@ -7,17 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import dagster as dg
 import pytest
 
 from assets.model.incident_counts import weighted_interval
 from orchestration.failures import RefreshFailed
 from orchestration.publication import freshness
+from orchestration.publication.folders import kept_publications
 from orchestration.publication.freshness import is_up_to_date
 from tests.conftest import CAPTURE, new_home, refresh
 from tests.homes import add_a_line, change, copy_of
+from tests.published import facts_of
 
-LAST_STAGES = {"estimates", "report", "published"}
 SACCT = Path("testbed/sacct/sacct_all.psv")
 
 
@@ -70,11 +70,11 @@ def test_a_longer_log_is_new_before_any_log_is_read(home, monkeypatch):
     assert not is_up_to_date(home)
 
 
-def refuse(home) -> str:
+def refuse(home, **options) -> str:
     """Refresh, expect a refusal, prove that the last good publication stands; return what was said."""
     before = home.published_file.read_bytes()
     with pytest.raises(RefreshFailed) as caught:
-        refresh(home)
+        refresh(home, **options)
     assert home.published_file.read_bytes() == before
     assert not [path for path in home.published_file.parent.iterdir() if path != home.published_file]
     return str(caught.value)
@@ -95,29 +95,22 @@ def test_more_negative_runtimes_than_the_share_stop_the_publication_of_the_only_
     assert "-5" in said
 
 
-@pytest.fixture
-def from_estimates_on(monkeypatch):
-    """Let a refresh leave what is before the estimates as it is; to build the marts again proves nothing here."""
-    execute = dg.JobDefinition.execute_in_process
-
-    def execute_part(job, **options):
-        keys = [key for key in job.asset_layer.executable_asset_keys if key.path[0] in LAST_STAGES]
-        assert {key.path[0] for key in keys} == LAST_STAGES
-        return execute(job, asset_selection=keys, **options)
-
-    monkeypatch.setattr(dg.JobDefinition, "execute_in_process", execute_part)
-
-
-def test_a_rate_above_its_upper_limit_stops_the_publication(home, from_estimates_on, monkeypatch):
+def test_a_rate_above_its_upper_limit_stops_the_publication(home, monkeypatch):
     def too_narrow(*arguments):
         honest = weighted_interval(*arguments)
         return dataclasses.replace(honest, high=honest.value * 0.5)
 
     monkeypatch.setattr("assets.estimates.table.weighted_interval", too_narrow)
-    add_a_line(home)
-    said = refuse(home)
+    said = refuse(home, is_from_marts=True)
     assert "est_failure_rates" in said
     assert "failures_per_1000_node_days" in said
+
+
+def test_marts_that_are_there_are_published_with_what_is_made_of_them(home, testbed_home):
+    said = refresh(home, is_from_marts=True)
+    assert "estimates" in said and "published" in said and not re.search(r" s  (raw|marts)\b", said)
+    assert [publication.number for publication in kept_publications(home)] == [2, 1]
+    assert facts_of(home.published_file) == facts_of(testbed_home.published_file)
 
 
 BROKEN = {

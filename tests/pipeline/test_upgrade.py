@@ -31,7 +31,6 @@ def home(tmp_path):
 
 def test_its_working_file_is_taken_over(home):
     assert not healing.heal(home, pytest.fail, deep=True)
-    healing.heal_schema(home, pytest.fail)
     assert home.working_file.exists()
 
 
@@ -42,7 +41,7 @@ def test_what_another_version_published_is_not_up_to_date_and_the_refresh_says_s
     publish(home, "run-1", "0.2.0.dev0+6740f459e885", home.publication, page.parent)
     assert not is_up_to_date(home)
     said = []
-    refreshing._tell_of_another_version(home, said.append)
+    refreshing._prepare(home, said.append)
     assert len(said) == 1
     assert said[0].startswith("the last publication was made by Faultline 0.2.0.dev0+6740f459e885: this is ")
     assert said[0].endswith(", and all is built anew")

@@ -208,7 +208,7 @@ def test_without_slurmdbd_the_cluster_keeps_what_it_has_and_is_stale(home, con, 
     assert "slurmdbd and slurmctld run" in answer["problems"][0]["next_step"], answer
     assert file.read_bytes() == before
     assert answer["kinds"]["inventory"]["records"] == 16
-    refresh(home, is_pulling=False)
+    refresh(home)
     with duckdb.connect(str(home.published_file), read_only=True) as after:
         stale = after.execute("select is_stale and stale_reason is not null from marts.dim_clusters").fetchall()
         assert stale == [(True,), (True,)]
