@@ -110,3 +110,8 @@ QUARANTINED_LINES = TempTable("quarantined_lines", {**_PLACE, "reason": "varchar
 
 SKIPPED_LINES = TempTable("skipped_lines", {**_PLACE, "reason": "varchar"})
 """Filled by the core from `ReadingPlan.skipped`, for which `loaded_lines` and `quarantined_lines` are there."""
+
+EMPTY_AT_FIRST = (
+    TAKEN_FILES, TAKEN_LINES, ODD_LINES, COUNTED_SKIPS, EARLIER_SKIPS, STATED_TIMES, UNDATED_LOGS, UNKNOWN_LINES
+)  # fmt: skip
+"""Made before a reader sees a batch, which may add to them."""

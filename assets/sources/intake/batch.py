@@ -9,18 +9,11 @@ import duckdb
 
 from assets.sources.batch_tables import (
     ASIDE_LINES,
-    COUNTED_SKIPS,
-    EARLIER_SKIPS,
+    EMPTY_AT_FIRST,
     FILE_LINES,
     LOADED_LINES,
-    ODD_LINES,
     QUARANTINED_LINES,
     SKIPPED_LINES,
-    STATED_TIMES,
-    TAKEN_FILES,
-    TAKEN_LINES,
-    UNDATED_LOGS,
-    UNKNOWN_LINES,
 )
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.account.line_accounts import account_for_batch, prove_every_line_accounted_for
@@ -136,14 +129,11 @@ def _load(
 ) -> None:
     try:
         has_aside = read_batch_lines(con, cluster, reader, files, copies, taken=taken)
-    except SourceError as error:
-        raise SourceErrors([error]) from None
-    FILE_LINES.create_from(con, _COUNTS)
-    ASIDE_LINES.create(con)
-    if has_aside or aside is not None:
-        set_lines_aside(con, aside)
-    sample_lines(con, reader)
-    try:
+        FILE_LINES.create_from(con, _COUNTS)
+        ASIDE_LINES.create(con)
+        if has_aside or aside is not None:
+            set_lines_aside(con, aside)
+        sample_lines(con, reader)
         plan = reader.plan_reading(Batch(cluster, frozenset(file.dialect for file in files)))
         carry_out(con, reader, plan, is_pseudonymous=cluster.is_pseudonymous)
     except SourceError as error:
@@ -193,16 +183,7 @@ def take_whole_files(
     copies: CopiesInFolder,
 ) -> set[int]:
     """Let a `WholeFileReader` read whole files, and return their ids."""
-    for table in (
-        TAKEN_FILES,
-        TAKEN_LINES,
-        ODD_LINES,
-        COUNTED_SKIPS,
-        EARLIER_SKIPS,
-        STATED_TIMES,
-        UNDATED_LOGS,
-        UNKNOWN_LINES,
-    ):
+    for table in EMPTY_AT_FIRST:
         table.create(con)
     if isinstance(reader, WholeFileReader):
         translated = translations_of(reader.KIND)
