@@ -12,10 +12,10 @@ import zstandard
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.account.doubtful_files import mark_doubtful_files
-from assets.sources.intake.batch_lines import CUT_LINES
 from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.read import lines
+from assets.sources.intake.read.batch_lines import CUT_LINES
 from assets.sources.sacct import reader as sacct
 from assets.sources.settings import KINDS
 from tests.sources.folders import ONLY_SACCT, connect, export, facts, load, load_results, make, rows

@@ -9,12 +9,13 @@ import pytest
 import zstandard
 
 from assets.sources.formats import READERS
-from assets.sources.intake import batch, batch_lines
+from assets.sources.intake import batch
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.find.known_files import forget_files, known_files, with_accounting
 from assets.sources.intake.loading import load_kinds
+from assets.sources.intake.read import batch_lines
 from assets.sources.sacct import reader as sacct
 from tests.sources.folders import (
     MODIFIED,

@@ -5,7 +5,8 @@ import duckdb
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.intake import batch_lines, file_batches
+from assets.sources.intake import file_batches
+from assets.sources.intake.read import batch_lines
 from assets.sources.intake.read.side_by_side import jobs_at_once, run_side_by_side
 from assets.sources.sacct import distinct_values
 from assets.warehouse import create_raw_and_ops

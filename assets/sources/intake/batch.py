@@ -19,8 +19,7 @@ from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.account.line_accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.intake.account.sight import blind_files, mark_blind_files, note_sightings, sample_lines
 from assets.sources.intake.account.unknown_lines import keep_unknown_lines
-from assets.sources.intake.batch_lines import read_batch_lines, read_bytes, scratch_folder, set_lines_aside
-from assets.sources.intake.isolating import Aside
+from assets.sources.intake.read.batch_lines import Aside, read_batch_lines, read_bytes, scratch_folder, set_lines_aside
 from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.intake.read.growing import (
     MustBeReadWhole,

@@ -14,11 +14,11 @@ from assets.bad_clusters.errors import is_machine_error
 from assets.sources.database_settings import one_thread
 from assets.sources.errors import SourceError
 from assets.sources.intake.batch import MustBeReadAlone, load_batch
-from assets.sources.intake.batch_lines import MAX_BATCH_BYTES, read_batch_lines, read_bytes, scratch_folder
 from assets.sources.intake.find.folder import RefusedFile
 from assets.sources.intake.find.known_files import Key, forget_files
 from assets.sources.intake.find.versions import note_unsettled
-from assets.sources.intake.isolating import Aside, Findings, load_good_parts, named_files
+from assets.sources.intake.isolating import Findings, load_good_parts, named_files
+from assets.sources.intake.read.batch_lines import MAX_BATCH_BYTES, Aside, read_batch_lines, read_bytes, scratch_folder
 from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.intake.read.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
 from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader

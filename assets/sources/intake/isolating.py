@@ -7,7 +7,7 @@ reader lost or doubled one of its lines, because no row of it can be trusted the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,6 +16,7 @@ import duckdb
 from assets.bad_clusters.errors import described, is_machine_error
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.find.folder import RefusedFile
+from assets.sources.intake.read.batch_lines import Aside
 from assets.sources.reader import SourceFile
 from assets.sources.regular import unreadable
 
@@ -23,18 +24,6 @@ MAX_LINES = 10
 """Lines that are set aside of one file: where more than these stop it, it is no log of this kind."""
 MAX_SEARCHED_FILES = 20
 """Files of one batch whose lines are searched: where more are stopped, it is their form that the reader cannot read."""
-READER_ERROR = "reader_error"
-"""The reason with which a line is quarantined."""
-
-
-@dataclass(frozen=True)
-class Aside:
-    """Lines that are kept from the reader; the batch has one file."""
-
-    lines: Mapping[int, str] = field(default_factory=dict)
-    """What the reader said to each."""
-    beyond: int | None = None
-    """In a trial, the reader sees no line after this one either."""
 
 
 class Load(Protocol):

@@ -15,7 +15,6 @@ import duckdb
 
 from assets.sources.database_settings import joins_as_written
 from assets.sources.errors import without_quotes
-from assets.sources.intake.batch_lines import batches
 from assets.sources.intake.file_batches import FileBatch, Outcome
 from assets.sources.intake.find.folder import (
     REFUSED,
@@ -37,6 +36,7 @@ from assets.sources.intake.find.versions import (
     text_of,
     version_key,
 )
+from assets.sources.intake.read.batch_lines import batches
 from assets.sources.intake.read.side_by_side import run_side_by_side
 from assets.sources.reader import Reader, SourceFile, reader_key
 from assets.sql import identifier

@@ -13,8 +13,8 @@ import duckdb
 
 from assets.sources.database_settings import joins_as_written
 from assets.sources.intake.account.years import TABLES_WITHOUT_YEARS
-from assets.sources.intake.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.find.folder import CUT_OFF, READ, Survey
+from assets.sources.intake.read.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.reader import Reader, SourceFile, reader_key
 from assets.sources.settings import ClusterSettings

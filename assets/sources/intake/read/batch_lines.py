@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import duckdb
 
 from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, ODD_LINES, TRANSLATED_ASIDE
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.isolating import READER_ERROR, Aside
 from assets.sources.intake.read.clean_text import BAD_BYTES, NOT_TEXT_LINES
 from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.intake.read.lines import MARK, MAX_LINE, NUMBERED_LINES, WINDOW, is_compressed, read_lines
@@ -28,9 +28,21 @@ TYPICAL_COMPRESSION = 10
 LINES_OF_BATCH = f"{NUMBERED_LINES} union all from odd_lines"
 CUT_LINES = "line_too_long"
 """Beside the files in which a line was cut off, in `ops.files.warnings`."""
+READER_ERROR = "reader_error"
+"""The reason with which a line is quarantined at which the reader failed."""
 LINE_TOO_LONG = (
     f"longer than {MAX_LINE // 1024**2} MiB, or one too many of lines that are longer than {WINDOW // 1024} KiB"
 )
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Lines that are kept from the reader, as it failed at them; the batch has one file."""
+
+    lines: Mapping[int, str] = field(default_factory=dict)
+    """The error at each."""
+    beyond: int | None = None
+    """In a trial, the reader sees no line after this one either."""
 
 
 def read_bytes(file: SourceFile) -> int:
