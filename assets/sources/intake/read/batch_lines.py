@@ -12,13 +12,14 @@ import duckdb
 
 from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_WARNINGS, ODD_LINES, TRANSLATED_ASIDE
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.read.clean_text import BAD_BYTES, NOT_TEXT_LINES
+from assets.sources.intake.read.clean_text import BAD_BYTES, MAX_ODD_SHARE, ODD, SHORT_LINE
 from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.intake.read.lines import MARK, MAX_LINE, NUMBERED_LINES, WINDOW, is_compressed, read_lines
 from assets.sources.intake.read.translated import write_translated
 from assets.sources.other_forms import translation_of
 from assets.sources.reader import Copy, Reader, SourceFile
 from assets.sources.settings import ClusterSettings
+from assets.sql import fill
 
 MAX_BATCH_BYTES = 256 * 1024 * 1024
 """An accounting batch takes about four times its bytes of memory, or of temporary files beside the warehouse."""
@@ -27,7 +28,7 @@ TYPICAL_COMPRESSION = 10
 
 LINES_OF_BATCH = f"{NUMBERED_LINES} union all from odd_lines"
 CUT_LINES = "line_too_long"
-"""Beside the files in which a line was cut off, in `ops.files.warnings`."""
+"""Beside the files in which a line was cut off, in `ops.files.warnings`, and the reason of such a line."""
 READER_ERROR = "reader_error"
 """The reason with which a line is quarantined at which the reader failed."""
 LINE_TOO_LONG = (
@@ -166,43 +167,18 @@ def _copies_of(
 
 
 def set_lines_aside(con: duckdb.DuckDBPyConnection, aside: Aside | None) -> None:
-    """Hide lines from the reader: cut off, set aside by a translation, last of an archive, no text, or failing.
-
-    What a translation only skipped has no detail.
-    """
+    """Keep lines from the reader: cut off, set aside by a translation, last of an archive, no text, or failing."""
     con.execute(
-        """
-        insert into aside_lines
-        select lines.*, 'line_too_long', $detail
-        from lines
-        inner join file_warnings on file_warnings.file_id = lines.file_id and file_warnings.warning = $warning
-        where ends_with(lines.line, $mark)
-        """,
-        {"detail": LINE_TOO_LONG, "warning": CUT_LINES, "mark": MARK},
-    )
-    con.execute(
-        """
-        insert into aside_lines
-        select lines.*, aside.reason, aside.detail
-        from (from lines anti join aside_lines using (file_id, line_number)) as lines
-        inner join translated_aside as aside using (file_id, line_number)
-        """
-    )
-    con.execute(
-        """
-        insert into aside_lines
-        select lines.*, 'truncated_record', 'the archive is cut off here'
-        from (from lines anti join aside_lines using (file_id, line_number)) as lines
-        inner join batch_files on batch_files.file_id = lines.file_id and batch_files.is_cut
-        inner join file_lines on file_lines.file_id = lines.file_id and file_lines.last_line = lines.line_number
-        """
-    )
-    con.execute(
-        f"""
-        insert into aside_lines
-        select found.*, 'not_text', 'bytes of something else than text'
-        from ({NOT_TEXT_LINES}) as found anti join aside_lines using (file_id, line_number)
-        """
+        fill(
+            "sources/intake/read/aside_lines.sql",
+            cut_lines=CUT_LINES,
+            cut_detail=LINE_TOO_LONG,
+            mark=MARK,
+            bad_bytes=BAD_BYTES,
+            odd=ODD,
+            max_odd_share=MAX_ODD_SHARE,
+            short=SHORT_LINE,
+        )
     )
     if aside is not None:
         con.execute(

@@ -19,11 +19,11 @@ BAD_BYTES = "bad_encoding"
 """Beside the files that hold bytes that are no UTF-8, or NULs, in `ops.files.warnings`."""
 
 _DELIMITER, _REPLACED = NEVER_IN_LOGS.encode(), REPLACEMENT.encode()
-_ODD = r"\x01-\x08\x0e-\x1a\x1c-\x1e\x7f\x{FFFD}"
+ODD = r"\x01-\x08\x0e-\x1a\x1c-\x1e\x7f\x{FFFD}"
 """Characters that a text file hardly holds, as RE2 writes them."""
-_ODD_CHARACTERS = re.compile(f"[{_ODD.replace('x{FFFD}', 'ufffd')}]")
-_MAX_ODD_SHARE = 0.3
-_SHORT = 16
+_ODD_CHARACTERS = re.compile(f"[{ODD.replace('x{FFFD}', 'ufffd')}]")
+MAX_ODD_SHARE = 0.3
+SHORT_LINE = 16
 """Between two lines that are no text, a line of fewer characters is none either."""
 
 _MAX_ESCAPE = 256
@@ -161,32 +161,9 @@ def _begun(text: bytes) -> int:
 
 
 def is_text(line: str) -> bool:
-    r"""Tell whether a line is text, as `NOT_TEXT_LINES` does in SQL.
+    r"""Tell whether a line is text, as `aside_lines.sql` does.
 
     >>> is_text("caf\ufffd|1|COMPLETED"), is_text("\ufffd\x03\x04k\ufffd")
     (True, False)
     """
-    return len(_ODD_CHARACTERS.findall(line)) <= _MAX_ODD_SHARE * len(line)
-
-
-_HAS_ODD = f"regexp_matches(line, '[{_ODD}]')"
-_ODD_COUNT = f"length(line) - length(regexp_replace(line, '[{_ODD}]', '', 'g'))"
-_IS_ODD = f"case when {_HAS_ODD} then {_ODD_COUNT} > {_MAX_ODD_SHARE} * length(line) else false end"
-NOT_TEXT_LINES = f"""
-select file_id, line_number, line
-from (
-    select *, coalesce({_IS_ODD}, false) as is_odd
-    from lines
-    where line is not null and file_id in (
-        select file_id
-        from lines inner join file_warnings using (file_id)
-        where warning = '{BAD_BYTES}' and {_IS_ODD}
-    )
-)
-qualify is_odd or (
-    length(line) < {_SHORT}
-    and lag(is_odd) over (partition by file_id order by line_number)
-    and lead(is_odd) over (partition by file_id order by line_number)
-)
-"""
-"""Query of the lines that are no text, among the files of a batch that hold bytes that are none."""
+    return len(_ODD_CHARACTERS.findall(line)) <= MAX_ODD_SHARE * len(line)
