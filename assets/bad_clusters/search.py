@@ -91,13 +91,14 @@ def show_rows(
 
     Rows that name no cluster are shown whole. A copy can be changed; otherwise each is a view of its original.
     """
-    known, of_clusters = relations(con), ", ".join(map(literal, clusters))
+    known = relations(con)
+    names_of_clusters = ", ".join(literal(cluster_id) for cluster_id in clusters)
     for name in names:
         origin, has_clusters = known[name]
         schema, _, table = name.partition(".")
         target = identifier(SCRATCH, schema, table)
         rows = f"from {identifier(origin, schema, table)}"
-        shown = f"{rows} where cluster_id in ({of_clusters})" if has_clusters else rows
+        shown = f"{rows} where cluster_id in ({names_of_clusters})" if has_clusters else rows
         con.execute(f"create schema if not exists {identifier(SCRATCH, schema)}")
         if is_copy:
             con.execute(f"create table if not exists {target} as {rows} limit 0")
