@@ -12,7 +12,7 @@ from dataclasses import replace
 import duckdb
 
 from assets.bad_clusters.errors import described, may_be_of_rows
-from assets.bad_clusters.search import find_bad_clusters, relations, scratch_database, show_rows
+from assets.bad_clusters.search import SCRATCH, find_bad_clusters, relations, scratch_database, show_rows
 from assets.sources.errors import SourceError
 from assets.sources.intake.find.folder import Survey
 from assets.sql import identifier
@@ -104,19 +104,20 @@ def _step_without(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep,
         for name, (_, has_clusters) in relations(con).items()
         if has_clusters and _is_raw(name) and name not in _UNCHANGED
     ]
-    with transaction(con):
-        con.execute("create or replace temp table still_unsettled as from ops.unsettled")
-        for number, name in enumerate(names):
-            where = f"from {identifier(*name.split('.'))} where cluster_id in (select unnest($bad::varchar[]))"
-            con.execute(f"create or replace temp table spared_{number} as {where}", {"bad": [*bad]})
-            con.execute(f"delete {where}", {"bad": [*bad]})
-        step(con, _only(survey, survey.clusters.keys() - set(bad)))
-        for number, name in enumerate(names):
-            con.execute(f"insert into {identifier(*name.split('.'))} by name from spared_{number}")
-            con.execute(f"drop table spared_{number}")
-        con.execute("delete from ops.unsettled")
-        con.execute("insert into ops.unsettled by name from still_unsettled")
-        con.execute("drop table still_unsettled")
+    with scratch_database(con):
+        show_rows(con, bad, [*names, "ops.unsettled"], is_copy=True)
+        with transaction(con):
+            for name in names:
+                table = identifier(*name.split("."))
+                con.execute(
+                    f"delete from {table} where cluster_id in (select unnest($bad::varchar[]))", {"bad": [*bad]}
+                )
+            step(con, _only(survey, survey.clusters.keys() - set(bad)))
+            con.execute("delete from ops.unsettled")
+            for name in [*names, "ops.unsettled"]:
+                con.execute(
+                    f"insert into {identifier(*name.split('.'))} by name from {identifier(SCRATCH, *name.split('.'))}"
+                )
 
 
 def _is_raw(name: str) -> bool:

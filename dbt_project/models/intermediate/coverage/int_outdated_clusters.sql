@@ -14,37 +14,23 @@ files as (
 
 ),
 
-read_versions as (
-
-    select * from files
-    where
-        version_of is not null
-        and status != 'refused'
-
-),
-
-unread as (
-
-    select * from files
-    where
-        is_present
-        and status in ('refused', 'cut_off')
-
-),
-
 -- A file may have several older versions; it is told of once.
 ended as (
 
     select
-        unread.cluster_id,
-        unread.path || ': ' || unread.reason || '; older versions of it count' as reason,
-        max(read_versions.last_at) as noted_at
-    from unread
-    inner join read_versions
+        files.cluster_id,
+        files.path || ': ' || files.reason || '; older versions of it count' as reason,
+        max(versions.last_at) as noted_at
+    from files
+    inner join files as versions
         on
-            unread.cluster_id = read_versions.cluster_id
-            and unread.path = read_versions.version_of
-    group by unread.cluster_id, unread.path, unread.reason
+            files.cluster_id = versions.cluster_id
+            and files.path = versions.version_of
+    where
+        files.is_present
+        and files.status in ('refused', 'cut_off')
+        and versions.status != 'refused'
+    group by files.cluster_id, files.path, files.reason
 
 ),
 
