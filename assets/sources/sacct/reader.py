@@ -1,9 +1,8 @@
 """Reader of accounting: `sacct -P` text in any columns, order, delimiter and time form, one row per allocation record.
 
-Other forms are translated into lines of that text first (`assets.sources.translations`).
-Refused as a whole: fixed-width tables, error messages, exports without a header whose columns are not configured.
-Steps and pending placeholders are counted and skipped; a record that cannot be read in exactly one way is quarantined,
-never guessed.
+Other forms are translated into lines of that text first (`assets.sources.translations`). Fixed-width tables, error
+messages, and exports without a header whose columns are not configured are refused. Steps and pending placeholders are
+counted and skipped. A record that can be read in several ways or in none is quarantined.
 """
 
 from __future__ import annotations
