@@ -35,28 +35,3 @@ def test_seeds_are_judged_here_and_not_in_each_refresh(results, testbed_home):
     assert not of_seeds & judged
     # It looks up a seed, but what it judges are a cluster's own settings.
     assert "rows_of_stg_config__rules_are_valid" in judged
-
-
-SUBTLE = {
-    "attribution window": "int_attempt_end_evidence",
-    "priority of causes": "int_failures_judged",
-    "named culprits": "int_culprits_named",
-    "GPU count from TRES": "int_attempts",
-    "resizing": "int_attempts",
-    "incidents": "fct_failures",
-    "events over several nodes": "int_multi_node_onsets",
-    "negative control": "int_attempt_end_evidence",
-    "crash loops": "agg_crash_loops",
-    "job runs": "int_jobs_chained",
-    "sticky checks": "int_health_checks_changed",
-    "reasons": "int_node_reasons_classified",
-    "outages": "int_node_outages",
-    "reasons within outages": "int_node_outage_parts",
-    "facts of earlier inventories": "stg_inventory__nodes",
-    "reasons in earlier inventories": "int_inventory_withdrawals",
-}
-
-
-@pytest.mark.parametrize("rule", SUBTLE)
-def test_the_subtle_rules_have_unit_tests(results, rule):
-    assert any(name.startswith(f"{SUBTLE[rule]}.") for name in results), sorted(results)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
-import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from assets import simulation
 from assets.simulation import simulate
 from assets.simulation.clusters import read_cluster
 from tests.simulation.simulated import Simulated, content
@@ -157,15 +154,3 @@ def test_a_larger_cluster_has_more_nodes_and_more_work(make: Callable[..., Simul
     small, large = make(days=2, scale=0.5).summary.planted, make(days=2, scale=2.0).summary.planted
     assert (small["node_count"], large["node_count"]) == (32, 128)
     assert large["attempt_count"] > 2 * small["attempt_count"]
-
-
-def test_imports_nothing_of_the_pipeline() -> None:
-    allowed = {*sys.stdlib_module_names, "numpy", "pyarrow"}
-    for path in Path(simulation.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            for name in names:
-                assert name.split(".")[0] in allowed or name.startswith("assets.simulation"), (
-                    f"{path.name} imports {name}"
-                )

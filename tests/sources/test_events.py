@@ -8,10 +8,11 @@ import pytest
 
 from assets.sources.events import reader as events
 from assets.sources.formats import READERS
-from tests.sources.batches import TESTBED, cluster_of, load, read
+from tests.logs import export
+from tests.sources.batches import TESTBED, load, read
 from tests.sources.cases import Case, cases_of, check_case
-from tests.sources.folders import export, make, rows
 from tests.sources.folders import load as load_folder
+from tests.sources.folders import make, rows
 
 HEADER = "NodeName|TimeStart|TimeEnd|State|Reason|User\n"
 
@@ -60,14 +61,6 @@ def test_the_same_export_in_epochs_and_local_times_counts_once() -> None:
     assert [row["disposition"] for row in table] == ["loaded", "duplicate"]
 
 
-@pytest.mark.parametrize(("end", "ended_at"), [("01:23:18", "09:23:18"), ("01:50:00", "08:50:00")])
-def test_an_interval_within_the_doubled_hour_does_not_end_before_it_starts(end: str, ended_at: str) -> None:
-    line = f"n1|2023-11-05T01:36:23|2023-11-05T{end}|DRAIN|x|root(0)\n"
-    outcome = read(events, HEADER + line, cluster=cluster_of("America/Los_Angeles"))
-    [row] = outcome.loaded
-    assert (str(row["started_at"]), str(row["ended_at"])) == ("2023-11-05 08:36:23", f"2023-11-05 {ended_at}")
-
-
 @pytest.mark.parametrize(("named", "warnings"), [("c1", []), ("C1", []), ("", []), ("c2", ["other_cluster"])])
 def test_rows_of_another_cluster_are_told_of(named: str, warnings: list[str], tmp_path: Path) -> None:
     files = {
@@ -78,37 +71,3 @@ def test_rows_of_another_cluster_are_told_of(named: str, warnings: list[str], tm
     con = load_folder(make(tmp_path, files), readers={kind: READERS[kind] for kind in ("sacct", "events")})
     (file,) = rows(con, "select warnings from ops.files where kind = 'events'")
     assert file["warnings"] == warnings
-
-
-@pytest.mark.parametrize("gap", ["\n", "\n\n", " \nand another\n", "|"])
-def test_a_reason_of_several_lines_is_one_row(gap: str) -> None:
-    outcome = read(
-        events,
-        f"{HEADER}n1|1795248178|1795248208|DRAIN|disk sda{gap}ticket|12|root(0)\n"
-        "n2|1795248178|Unknown|DOWN|x|root(0)\n",
-    )
-    assert not outcome.quarantined
-    assert [(row["node_name"], row["reason_uid"]) for row in outcome.loaded] == [("n1", 0), ("n2", 0)]
-    assert outcome.loaded[0]["reason"].startswith("disk sda") and outcome.loaded[0]["reason"].endswith("ticket|12")
-
-
-def test_a_reason_of_several_lines_with_delimiters_is_one_row() -> None:
-    """Its first line has as many fields as the header already."""
-    outcome = read(
-        events,
-        "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
-        "c1|n1|1795736905|Unknown|DRAIN|port 1 | port 2\n  are down\n rack | 7|root(0)\n"
-        "c1|n2|1795736906|Unknown|DRAIN|fan|root(0)\n"
-        "sacctmgr: error: connection lost\n",
-    )
-    assert [(row["node_name"], row["reason"], row["reason_user"]) for row in outcome.loaded] == [
-        ("n1", "port 1 | port 2   are down  rack | 7", "root"),
-        ("n2", "fan", "root"),
-    ]
-    assert len(outcome.quarantined) == 1
-
-
-def test_a_row_that_was_cut_takes_no_other_row() -> None:
-    outcome = read(events, f"{HEADER}n1|1795248178|1795248208|DR\nn2|1795248178|Unknown|DOWN|x|root(0)\nlost\n")
-    assert [row["node_name"] for row in outcome.loaded] == ["n2"]
-    assert [row["reason"] for row in outcome.quarantined] == ["field_count", "field_count"]

@@ -33,13 +33,6 @@ def test_lines_of_job_completion(tmp_path: Any) -> None:
     assert rows(con, "select is_partial from ops.files") == [{"is_partial": True}]
 
 
-def test_a_job_that_never_was_eligible_is_read_from_job_completion(tmp_path: Any) -> None:
-    held = JOBCOMP.replace("EligibleTime=2024-05-01T09:00:00", "EligibleTime=unknown")
-    con = load(make(tmp_path, {"c1/sacct/jobcomp.log": held}))
-    assert counts(con) == (1, 1, 0, 0)
-    assert attempts(con)[0]["eligible_at"] is None
-
-
 @pytest.mark.parametrize(
     ("given", "gpu_count", "source"),
     [
