@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from tests.coverage.checks import SECONDS_OF_RUN, KernelLine, Result
 from tests.coverage.happenings import Attempt, Happenings, Job, node_name
+from tests.logs import EVENT_COLUMNS, result_line, slurmctld_line
 
 GCM_CHECKS = {
     "gpu_unavailable": ("nvidia smi gpu_num", "Number of GPUs present, 7, is different than expected, 8"),
@@ -137,26 +137,14 @@ def _inventory(happenings: Happenings) -> list[str]:
 
 
 def _gcm(happenings: Happenings, results: list[Result]) -> list[str]:
+    site = happenings.site
     rows = []
     for result in results:
         check, message = GCM_CHECKS[result.category]
-        rows.append(
-            json.dumps(
-                {
-                    "int": {"result": 2 if result.is_failure else 0, "job_id": 0},
-                    "double": {"start_time": round(result.at, 3), "end_time": round(result.at + SECONDS_OF_RUN, 3)},
-                    "normal": {
-                        "node": node_name(happenings.site, result.node),
-                        "cluster": happenings.site.name,
-                        "derived_cluster": happenings.site.name,
-                        "health_check": check,
-                        "type": "nagios",
-                        "_msg": message if result.is_failure else "ok",
-                    },
-                    "tags": {},
-                }
-            )
-        )
+        code, said = (2, message) if result.is_failure else (0, "ok")
+        end, names = round(result.at + SECONDS_OF_RUN, 3), {"cluster": site.name, "derived_cluster": site.name}
+        node = node_name(site, result.node)
+        rows.append(result_line(node, end, check, code, said, started=round(result.at, 3), **names))
     return rows
 
 
@@ -189,7 +177,7 @@ def _events(happenings: Happenings, zone: ZoneInfo) -> list[str]:
         return str(int(at)) if happenings.site.is_epoch else _local(at, zone)
 
     site = happenings.site
-    rows = ["Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"]
+    rows = ["|".join(EVENT_COLUMNS)]
     for out in sorted(happenings.withdrawals, key=lambda out: (out.start, out.node)):
         if out.start >= happenings.last or out.end <= happenings.first:
             continue
@@ -216,7 +204,7 @@ def _slurmctld(happenings: Happenings, zone: ZoneInfo) -> list[str]:
             said.append((start + 0.001, f"update_node: node {name} state set to DRAINING"))
             said.append((out.end, f"update_node: node {name} state set to IDLE"))
     return [
-        f"[{datetime.fromtimestamp(at, zone).replace(tzinfo=None).isoformat(timespec='milliseconds')}] {text}"
+        slurmctld_line(datetime.fromtimestamp(at, zone), text)
         for at, text in sorted(said)
         if happenings.first <= at < happenings.last
     ]

@@ -20,49 +20,47 @@ MODEL = """
 {{ config(
     materialized='KIND',
     pre_hook=[
-        {"sql": "create table if not exists told as select 1 as n", "transaction": false},
-        "insert into told values (2)",
+        {"sql": "create or replace table told_NAME as select 1 as n", "transaction": false},
+        "insert into told_NAME values (2)",
     ],
     post_hook=[
-        "insert into told select n from {{ this }}",
-        {"sql": "insert into told values (4)", "transaction": false},
+        "insert into told_NAME select n from {{ this }}",
+        {"sql": "insert into told_NAME values (4)", "transaction": false},
     ],
 ) }}
 select 3 as n
 """
+BROKEN = "{{ config(materialized='KIND') }} select error('broken') as n"
+KINDS = {"table": "BASE TABLE", "view": "VIEW"}
+TURNS = [("table", "view"), ("table", "view"), ("view", "table")]
+"""What two models are in turn: each kind is made where nothing is, over its like, and over the other kind."""
 
 
-@pytest.fixture
-def build(tmp_path):
-    """Build one model of a kind; return dbt's exit status, what has its name then, and what the hooks wrote."""
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """Build both models; return dbt's exit status, and of each model what has its name and what its hooks wrote."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "models").mkdir()
+    (folder / "dbt_project.yml").write_text(PROJECT)
+    (folder / "profiles.yml").write_text(PROFILE)
+    files = {"FAULTLINE_WAREHOUSE": str(folder / "w"), "FAULTLINE_PUBLICATION": str(folder / "p")}
+    command = [*DBT, "run", "--project-dir", str(folder), "--profiles-dir", str(folder)]
 
-    def build(kind, sql=MODEL):
-        (tmp_path / "models").mkdir(exist_ok=True)
-        (tmp_path / "dbt_project.yml").write_text(PROJECT)
-        (tmp_path / "profiles.yml").write_text(PROFILE)
-        (tmp_path / "models" / "number.sql").write_text(sql.replace("KIND", kind))
-        files = {"FAULTLINE_WAREHOUSE": str(tmp_path / "w"), "FAULTLINE_PUBLICATION": str(tmp_path / "p")}
-        command = [*DBT, "run", "--project-dir", str(tmp_path), "--profiles-dir", str(tmp_path)]
-        done = subprocess.run(
-            command, cwd=tmp_path, env={**os.environ, **files}, capture_output=True, text=True, check=False
-        )
-        with duckdb.connect(str(tmp_path / "small.duckdb")) as con:
-            named = con.execute("select table_name, table_type from information_schema.tables order by 1").fetchall()
-            heard = con.execute("select n from told").fetchall() if ("told", "BASE TABLE") in named else []
-            con.execute("drop table if exists told")
-            return done.returncode, dict(named).get("number"), [row[0] for row in heard]
+    def build(*kinds, sql=MODEL):
+        names = [f"model{number}" for number, _ in enumerate(kinds)]
+        for name, kind in zip(names, kinds, strict=True):
+            (folder / "models" / f"{name}.sql").write_text(sql.replace("KIND", kind).replace("NAME", name))
+        done = subprocess.run(command, cwd=folder, env={**os.environ, **files}, capture_output=True, check=False)
+        with duckdb.connect(str(folder / "small.duckdb")) as con:
+            types = dict(con.execute("select table_name, table_type from information_schema.tables").fetchall())
+            heard = [con.execute(f"select n from told_{name} order by n").fetchall() for name in names]
+        return done.returncode, [types.get(name) for name in names], heard
 
     return build
 
 
-def test_hooks_run_and_what_had_the_name_goes(build):
-    types = {"table": "BASE TABLE", "view": "VIEW"}
-    for kind in ("table", "table", "view", "view", "table"):
-        status, found, heard = build(kind)
-        assert (status, found) == (0, types[kind])
-        assert sorted(heard) == [1, 2, 3, 4]
-
-
-def test_a_statement_that_fails_leaves_the_table_of_before(build):
-    build("table")
-    assert build("table", "{{ config(materialized='KIND') }} select error('broken') as n")[:2] == (1, "BASE TABLE")
+def test_hooks_run_what_had_the_name_goes_and_a_statement_that_fails_leaves_it(build):
+    for kinds in TURNS:
+        assert build(*kinds) == (0, [KINDS[kind] for kind in kinds], [[(1,), (2,), (3,), (4,)]] * 2)
+    status, found, _ = build("view", "table", sql=BROKEN)
+    assert (status, found[1]) == (1, "BASE TABLE")

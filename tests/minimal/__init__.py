@@ -4,7 +4,7 @@ All clusters of this folder lie in one home and are refreshed once per session, 
 seconds and a cluster more takes about one. A test module names its clusters in `CLUSTERS` and reads the published
 file through the fixture `minimal`, a read-only DuckDB connection:
 
-    from tests.minimal.cluster import Cluster, at
+    from tests.logs import Cluster, at
 
     CLUSTERS = {
         "drained-for-an-hour": Cluster()

@@ -2,7 +2,7 @@
 
 from pytest import approx
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 from tests.minimal.test_exposure import halves, rate
 from tests.minimal.test_spans import spans
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 BOOT = "Linux version 5.15.0-91-generic (buildd@lcy02) #101-Ubuntu SMP"
 XID_79 = "NVRM: Xid (PCI:0000:07:00): 79, pid=1234, GPU has fallen off the bus."

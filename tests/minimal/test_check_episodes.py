@@ -2,7 +2,7 @@
 
 import json
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 
 def failing(*minutes):

@@ -5,7 +5,7 @@ A time limit loses what was done since the last checkpoint, and the bounds hold 
 
 from pytest import approx
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 
 def runs_cut_off(cluster):

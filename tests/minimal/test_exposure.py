@@ -4,7 +4,7 @@ from pytest import approx
 
 from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
 from orchestration.read_commands.plan_lines import lines_of
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 
 def twelve_ended_and_one_running():

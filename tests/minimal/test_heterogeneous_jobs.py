@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 UNKNOWN = {"AllocTRES": "cpu=512,gres/gpu=NONE,node=8", "ReqTRES": "cpu=512,node=8"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 UNTOLD = {"AllocTRES": "billing=8,cpu=8,node=1", "ReqTRES": "billing=8,cpu=8,node=1"}
 XID_79 = "NVRM: Xid (PCI:0000:07:00): 79, pid=1234, GPU has fallen off the bus."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 WITHDRAWN = {
     "n1": "State=DOWN+DRAIN {seen} Reason=HC: check_gpu_count: 7 of 8 [root@2024-05-19T11:58:00]",

@@ -3,7 +3,7 @@
 import csv
 
 from assets.sources.kernel.rules import TABLE
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 with TABLE.open(encoding="utf-8", newline="") as file:
     RULES = list(csv.DictReader(file))

@@ -5,7 +5,7 @@ Work that is preempted for the restart of a failed run is lost to the same failu
 
 from pytest import approx
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 FAILED_AFTER_TEN_HOURS = (1, "n1", at(0), at(10), "NODE_FAIL")
 

@@ -1,10 +1,8 @@
 """Odd lines stop nothing: clusters full of them are published beside the others, and every line is accounted for."""
 
-import json
-
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at, result_line
 
 LONG_NUMBER = "9223372036854775807"
 TICKETS = "ticket_id,node,opened,closed,component,action,status,summary"
@@ -12,14 +10,7 @@ TICKETS = "ticket_id,node,opened,closed,component,action,status,summary"
 
 def record(node, start, end, check="check_ib", result=2, message=""):
     """A health-check record with its own times."""
-    return json.dumps(
-        {
-            "int": {"result": result, "job_id": 0},
-            "double": {"start_time": start, "end_time": end},
-            "normal": {"node": node, "cluster": "c", "health_check": check, "type": "nagios", "_msg": message},
-            "tags": {},
-        }
-    )
+    return result_line(node, end, check, result, message, started=start, cluster="c")
 
 
 def good(settings: str = "") -> Cluster:

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 XID = "NVRM: Xid (PCI:0000:9b:00): 79, pid=1, name=python, GPU has fallen off the bus."
 

@@ -1,6 +1,6 @@
 """What is one outage of a node, under which reason, and how long the node is out of service."""
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 
 def used_for_a_month() -> Cluster:

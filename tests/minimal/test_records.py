@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 WAITED = {"NodeList": "None assigned", "AllocTRES": "", "ElapsedRaw": "0"}
 NO_NODES = "JobID|JobIDRaw|JobName|User|Partition|Submit|Eligible|Start|End|ElapsedRaw|State|ExitCode|AllocTRES"

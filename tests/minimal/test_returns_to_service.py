@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 
 def drained(hours: float = 10) -> Cluster:

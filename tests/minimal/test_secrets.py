@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 TOKEN = "hf_Planted0Planted1Planted2Planted3"
 WORD = "swordfish-planted"

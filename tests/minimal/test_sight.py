@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 XID = "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU has fallen off the bus."
 HABANALABS = "habanalabs hl0: Heartbeat failed, device is not operational"

@@ -1,6 +1,6 @@
 """What a site says in cluster.toml of its own checks, reasons and Xids, and what is listed where it says nothing."""
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 RULES = """
 [[health.checks]]

@@ -4,7 +4,7 @@ import json
 
 from pytest import approx
 
-from tests.minimal.cluster import START, Cluster, at
+from tests.logs import START, Cluster, at
 
 
 def json_record(job_id, nodes, submit, start, end, state, gpus):

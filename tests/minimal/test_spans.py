@@ -3,7 +3,7 @@
 import json
 from datetime import date
 
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 
 def busy(days=60, settings=""):

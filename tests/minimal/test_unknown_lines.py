@@ -2,7 +2,7 @@
 
 from assets.rows import rows_of
 from assets.site_rules import LISTED, Signal, lines_of, pattern_of_line, toml_text
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 SHAPE = "acmegpu #: tensor engine # stuck, fence # lost"
 RULE = f"[[kernel.rules]]\npattern = {toml_text(pattern_of_line(SHAPE))}\n"

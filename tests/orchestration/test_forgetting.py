@@ -12,7 +12,8 @@ from assets.sources.sacct import reader as sacct
 from assets.warehouse import Warehouse
 from orchestration.home import Home
 from tests.homes import copy_of, faultline, held_lock, held_open
-from tests.sources.folders import export, load_results, make
+from tests.logs import export, numbered
+from tests.sources.folders import load_results, make
 
 READERS = {"sacct": sacct, "kernel": kernel}
 XID = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python\n"
@@ -20,7 +21,7 @@ TABLES = ("raw.sacct", "raw.kernel_messages", "ops.files", "ops.skips", "ops.qua
 
 
 def jobs(*numbers):
-    return export([{"JobID": str(number), "JobIDRaw": str(number)} for number in numbers])
+    return export(numbered(numbers))
 
 
 def read(home):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestration.home import Home
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 
 
 def cluster(jobs: int = 60) -> Cluster:

@@ -10,7 +10,7 @@ import pytest
 
 from orchestration.home import Home
 from tests.conftest import refresh
-from tests.minimal.cluster import Cluster, at
+from tests.logs import Cluster, at
 from tests.published import compare, content_of
 
 pytestmark = pytest.mark.slow

@@ -33,9 +33,12 @@ def hard(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
 
 
 @pytest.mark.parametrize(("level", "share"), [pytest.param("default", 0.003, marks=pytest.mark.slow), ("hard", 0.01)])
-def test_so_many_completed_attempts_have_evidence(level: str, share: float, tmp_path: Path) -> None:
-    planted = simulate(harder(DEMO, level), tmp_path).clusters[0].planted
-    # About 18,000 attempts complete: the simulation's own error is a tenth, and a kernel line before a check adds some.
+def test_so_many_completed_attempts_have_evidence(
+    level: str, share: float, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    made = simulate(harder(DEMO, level), tmp_path).clusters[0] if level != "hard" else None
+    planted = (made or request.getfixturevalue("hard").summary).planted
+    # Of 13,000 attempts: the own error is a tenth, and a kernel line before a check adds some.
     assert planted["completed_share_with_evidence"] == pytest.approx(share, rel=0.3)
 
 

@@ -15,7 +15,8 @@ import zstandard
 
 from assets.sources.formats import READERS
 from assets.warehouse import create_raw_and_ops
-from tests.sources.folders import export, load_results
+from tests.logs import export
+from tests.sources.folders import load_results
 
 MEMORY_MB, SPARE_MB = 500, 1024
 """What DuckDB may take, and what the process may take beyond it."""
@@ -26,14 +27,14 @@ GOOD = export([{}])
 def _packed(line: bytes, count: int, end: bytes = b"") -> bytes:
     """Pack an export, some bytes many times, and a record behind them."""
     packer = zstandard.ZstdCompressor().compressobj()
-    last = export([{"JobID": "52", "JobIDRaw": "52"}]).splitlines()[1].encode()
+    last = export([{"JobID": "52"}]).splitlines()[1].encode()
     parts = [packer.compress(GOOD.encode()), *(packer.compress(line) for _ in range(count))]
     return b"".join([*parts, packer.compress(end + last + b"\n"), packer.flush()])
 
 
 def _jobs(count: int, **fields: str) -> str:
     records = [{name: text.format(n=n) for name, text in fields.items()} for n in range(count)]
-    return export([{"JobID": str(n), "JobIDRaw": str(n), **record} for n, record in enumerate(records)])
+    return export([{"JobID": str(n), **record} for n, record in enumerate(records)])
 
 
 def long_line() -> dict[str, str | bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,6 @@ CAPTURE = PROJECT / "data" / "sources"
 DIALECTS = PROJECT / "tests" / "fixtures" / "slurm-22.05"
 ONLY_SACCT: Mapping[str, Reader] = {"sacct": sacct}
 MODIFIED = datetime(2026, 11, 22, tzinfo=UTC)
-BASE = {
-    "JobID": "51", "JobIDRaw": "51", "JobName": "train", "User": "alice", "UID": "1001", "Account": "nlp",
-    "Partition": "train", "QOS": "normal", "Submit": "2024-05-01T09:00:00", "Eligible": "2024-05-01T09:00:00",
-    "Start": "2024-05-01T10:00:00", "End": "2024-05-01T11:00:00", "ElapsedRaw": "3600", "State": "COMPLETED",
-    "ExitCode": "0:0", "DerivedExitCode": "0:0", "NNodes": "1", "AllocTRES": "cpu=64,gres/gpu:a100=8,gres/gpu=8,node=1",
-    "ReqTRES": "cpu=64,gres/gpu=8,node=1", "NodeList": "node001", "SubmitLine": "sbatch train.sh", "Cluster": "c1",
-}  # fmt: skip
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -102,14 +95,6 @@ def attempts(con: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """Return what raw.sacct holds of each record, without where it came from, by job and submission."""
     places = "cluster_id, path, line_number, disposition"
     return rows(con, f"select * exclude ({places}) from raw.sacct order by job_id_raw, submitted_at")
-
-
-def export(records: Iterable[Mapping[str, str | None]], delimiter: str = "|", columns: list[str] | None = None) -> str:
-    """Write records as `sacct -P` does: each takes from `BASE` what it does not say; None leaves a field empty."""
-    full = [{**BASE, **record} for record in records]
-    names = columns or list(dict.fromkeys(name for record in full for name in record))
-    lines = [delimiter.join(names), *(delimiter.join(record.get(name) or "" for name in names) for record in full)]
-    return "".join(f"{line}\n" for line in lines)
 
 
 FACTS = (

@@ -20,9 +20,10 @@ from assets.sources.formats import READERS
 from assets.sources.other_forms import translations_of
 from assets.sources.reader import SAMPLE_CHARACTERS
 from assets.warehouse import create_raw_and_ops
+from tests.logs import export, numbered
 from tests.sources.batches import TESTBED, cluster_of
 from tests.sources.bombs import MEMORY_MB, peak_mib
-from tests.sources.folders import export, load_results, make
+from tests.sources.folders import load_results, make
 
 CASES = Path(__file__).parents[1] / "fixtures" / "cases"
 FORMS = Path(__file__).parents[1] / "fixtures" / "forms"
@@ -54,7 +55,7 @@ def dialects() -> dict[str, tuple[str, list[str]]]:
     files = [*sorted(TESTBED.glob("*/*")), *sorted(FORMS.glob("*/*"))]
     texts += [(path.parent.name, path.read_text("utf-8", "replace")) for path in files]
     for delimiter in ("|", "\x1f", ";", "\t", ","):
-        texts.append(("sacct", export([{"JobID": str(n), "JobIDRaw": str(n)} for n in range(20)], delimiter)))
+        texts.append(("sacct", export(numbered(range(20)), delimiter)))
     cluster = cluster_of()
     for kind, text in texts:
         try:

@@ -7,7 +7,6 @@ them once, into one file of each log.
 from __future__ import annotations
 
 import gzip
-import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -16,11 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from tests.sources.folders import export
+from tests.logs import XID, export, kernel_line, result_line, slurmctld_line, table
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
 NODES = [f"node{number:03d}" for number in range(12)]
-XID = "NVRM: Xid (PCI:0000:{bus}:00): {code}, pid='<unknown>', name=<unknown>, Ch 00000010"
 FAILED: Sequence[bytes] = (
     b"",
     b"ssh: connect to host login1 port 22: Connection refused\n",
@@ -40,11 +38,11 @@ def slurmctld(at: datetime, rng: Random) -> str:
             f"sched: Allocate JobId={rng.randrange(999)} NodeList={node}",
         )
     )
-    return f"[{at:%Y-%m-%dT%H:%M:%S}.{rng.randrange(1000):03d}] {said}"
+    return slurmctld_line(at.replace(microsecond=1000 * rng.randrange(1000)), said)
 
 
 def kernel(at: datetime, rng: Random) -> str:
-    return f"{at:%FT%T}+00:00 {rng.choice(NODES)} kernel: {_message(rng)}"
+    return kernel_line(rng.choice(NODES), at.replace(microsecond=0), _message(rng))
 
 
 def syslog(at: datetime, rng: Random) -> str:
@@ -57,15 +55,8 @@ def _message(rng: Random) -> str:
 
 
 def gcm(at: datetime, rng: Random) -> str:
-    end = at.timestamp()
-    return json.dumps(
-        {
-            "int": {"result": rng.choice((0, 2)), "job_id": 0},
-            "double": {"start_time": end - 1, "end_time": end},
-            # Checks have names of their own: results that stay the same are folded file by file.
-            "normal": {"node": rng.choice(NODES), "health_check": f"check {end:.0f}", "type": "nagios", "_msg": ""},
-        }
-    )
+    # Checks have names of their own: results that stay the same are folded file by file.
+    return result_line(rng.choice(NODES), at, f"check {at.timestamp():.0f}", rng.choice((0, 2)))
 
 
 def nhc(at: datetime, rng: Random) -> str:
@@ -149,16 +140,12 @@ def job(key: int, state: int, night: int) -> dict[str, str | None]:
     now = BEGIN + timedelta(days=night + 1)
     has_ended = end < now
     return {
-        "JobID": str(key), "JobIDRaw": str(key), "NodeList": NODES[key % len(NODES)],
+        "JobID": str(key), "NodeList": NODES[key % len(NODES)],
         **dict.fromkeys(("Submit", "Eligible", "Start"), f"{begin:%FT%T}"),
         "End": f"{end:%FT%T}" if has_ended else "Unknown",
         "State": ("FAILED" if key % 5 == 0 else "COMPLETED") if has_ended else "RUNNING",
         "ElapsedRaw": str(int((min(end, now) - begin).total_seconds())),
     }  # fmt: skip
-
-
-def jobs(records: Iterable[dict[str, str | None]]) -> str:
-    return export(records)
 
 
 def outage(key: int, state: int, night: int) -> dict[str, str | None]:
@@ -180,13 +167,10 @@ def ticket(key: int, state: int, night: int) -> dict[str, str | None]:
     }  # fmt: skip
 
 
-def table(delimiter: str) -> Callable[[Iterable[dict[str, str | None]]], str]:
+def rows(delimiter: str) -> Callable[[Iterable[dict[str, str | None]]], str]:
     def written(records: Iterable[dict[str, str | None]]) -> str:
-        rows = list(records)
-        lines = [delimiter.join(rows[0])] if rows else []
-        return "".join(
-            f"{line}\n" for line in [*lines, *(delimiter.join(str(text) for text in row.values()) for row in rows)]
-        )
+        found = [{name: str(text) for name, text in record.items()} for record in records]
+        return table(found[0], (record.values() for record in found), delimiter) if found else ""
 
     return written
 
@@ -202,9 +186,9 @@ class Form:
 
 
 EXPORTS = {
-    "sacct/sacct.psv": Form(job, jobs, 2),
-    "events/events.psv": Form(outage, table("|"), 1),
-    "tickets/tickets.csv": Form(ticket, table(","), 2),
+    "sacct/sacct.psv": Form(job, export, 2),
+    "events/events.psv": Form(outage, rows("|"), 1),
+    "tickets/tickets.csv": Form(ticket, rows(","), 2),
 }
 
 
@@ -395,7 +379,7 @@ def base() -> str:
     moments = dict.fromkeys(("Submit", "Eligible", "Start"), f"{BEGIN - timedelta(days=9):%FT%T}")
     end = f"{BEGIN - timedelta(days=8):%FT%T}"
     nodes = {"NodeList": f"node[000-{len(NODES) - 1:03d}]", "NNodes": str(len(NODES))}
-    return export([{"JobID": "900000", "JobIDRaw": "900000", **moments, "End": end, "ElapsedRaw": "86400", **nodes}])
+    return export([{"JobID": "900000", **moments, "End": end, "ElapsedRaw": "86400", **nodes}])
 
 
 def _put(path: Path, content: bytes, at: datetime) -> None:

@@ -15,10 +15,11 @@ from assets.sources.intake.read.clean_text import REPLACEMENT, Cleaner, Cleannes
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
 from assets.sources.slurmctld import reader as slurmctld
-from tests.sources.folders import export, load, make, rows
+from tests.logs import export, numbered
+from tests.sources.folders import load, make, rows
 
 READERS = {"sacct": sacct, "kernel": kernel, "slurmctld": slurmctld, "events": events}
-GOOD = export([{"JobID": str(number), "JobIDRaw": str(number)} for number in range(1, 9)])
+GOOD = export(numbered(range(1, 9)))
 WITH_NODES = export([{"NodeList": "gpu[000-039],n[0-39]", "NNodes": "80"}])
 MIDDLE = "\n4|4|train"
 XID = (
@@ -152,7 +153,7 @@ def test_nuls_of_a_power_loss_lose_no_xid(content, quarantined, suffix, tmp_path
 @pytest.mark.parametrize("odd", ["\ufeff", "\x1b[0m", "\x1b", "\x1b[1;32m\ufeff"])
 def test_what_nobody_sees_before_a_field_changes_nothing(odd, tmp_path):
     columns = ["Cluster", *(name for name in GOOD.splitlines()[0].split("|") if name != "Cluster")]
-    records = [{"JobID": str(number), "JobIDRaw": str(number)} for number in range(1, 9)]
+    records = numbered(range(1, 9))
     good = export([*records[:7], {**records[7], "Cluster": "other"}], columns=columns)
     within = good.replace("\nc1|3|3", f"\n{odd}c1|3|3").replace("|4|4|train", f"|{odd}4|{odd}4|{odd}train")
     files = {

@@ -19,7 +19,8 @@ from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
-from tests.sources.folders import connect, export, load_results, make, violations
+from tests.logs import export
+from tests.sources.folders import connect, load_results, make, violations
 
 XID = "Nov 21 07:34:{second:02d} {node} kernel: NVRM: Xid (PCI:0000:07:00): {code}, pid=1, name=python\n"
 OVERFLOW = "select cast(100 * code as tinyint) from raw.kernel_messages where code = 999"

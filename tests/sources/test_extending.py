@@ -16,7 +16,8 @@ import duckdb
 from assets.sources.text.pseudonyms import give_key
 from assets.warehouse import create_raw_and_ops
 from orchestration.home import PROJECT
-from tests.sources.folders import export, load, make
+from tests.logs import export
+from tests.sources.folders import load, make
 
 CHANGE = re.compile(r"^```diff\n(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 """A file, and lines of it: new ones begin with +, those that go with -, and those that show the place with a space."""
@@ -81,9 +82,7 @@ with duckdb.connect(home, config={"threads": 1}) as con:
 def test_a_new_column_of_sacct_touches_three_files(tmp_path):
     def records(first: int) -> list[dict[str, str | None]]:
         jobs = [str(first), str(first + 1)]
-        return [
-            {"JobID": job, "JobIDRaw": job, "Group": group} for job, group in zip(jobs, ("physics", None), strict=True)
-        ]
+        return [{"JobID": job, "Group": group} for job, group in zip(jobs, ("physics", None), strict=True)]
 
     def published(record: dict[str, str | None]) -> str:
         (names, texts) = (line.split("|") for line in export([record]).splitlines())

@@ -18,7 +18,8 @@ from assets.sources.intake.read import lines
 from assets.sources.intake.read.batch_lines import CUT_LINES
 from assets.sources.sacct import reader as sacct
 from assets.sources.settings import KINDS
-from tests.sources.folders import ONLY_SACCT, connect, export, facts, load, load_results, make, rows
+from tests.logs import export, numbered
+from tests.sources.folders import ONLY_SACCT, connect, facts, load, load_results, make, rows
 
 GOOD = export([{}])
 
@@ -294,7 +295,7 @@ TIMES = {"submission": 1714550400, "start": 1714550400, "end": 1714554000, "elap
 
 def many(first):
     numbers = range(first, first + 2000)
-    return export([{"JobID": str(number), "JobIDRaw": str(number)} for number in numbers]).encode()
+    return export(numbered(numbers)).encode()
 
 
 def document(first, indent=None):

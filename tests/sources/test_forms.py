@@ -8,8 +8,9 @@ import pytest
 
 from assets.sources.formats import READERS
 from assets.sources.other_forms import Translation, translations_of
+from tests.logs import export
 from tests.sources.batches import cluster_of
-from tests.sources.folders import PROJECT, export, load, make, rows
+from tests.sources.folders import PROJECT, load, make, rows
 from tests.sources.fuzzing import FORMS
 
 DECLARED = [form for kind in READERS for form in translations_of(kind).values()]

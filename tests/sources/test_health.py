@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from assets.sources.health import reader as health
 from assets.sources.text.check_subjects import SUBJECTS
+from tests.logs import result_line
 from tests.sources.batches import TESTBED, load, read
 from tests.sources.cases import Case, cases_of, check_case
 from tests.sources.folders import PROJECT
@@ -39,14 +39,7 @@ def test_the_genuine_capture_is_read_whole() -> None:
 
 def records(count: int) -> list[str]:
     return [
-        json.dumps(
-            {
-                "int": {"result": number % 3, "job_id": 0},
-                "double": {"start_time": 1795246000.0 + number, "end_time": 1795246000.5 + number},
-                "normal": {"node": f"n{number % 5}", "health_check": "check pci", "type": "nagios", "_msg": ""},
-                "tags": {},
-            }
-        )
+        result_line(f"n{number % 5}", 1795246000.5 + number, code=number % 3, started=1795246000.0 + number)
         for number in range(count)
     ]
 
@@ -78,15 +71,9 @@ def test_a_file_removed_from_the_table_gives_its_duplicates_back() -> None:
 
 
 def test_an_unchanged_stretch_keeps_its_ends_and_what_it_spans() -> None:
-    def record(minute: int, result: int, check: str = "check ibstat", message: str = "link up") -> str:
+    def record(minute: int, code: int, check: str = "check ibstat", message: str = "link up") -> str:
         at = 1795219200.0 + minute * 60
-        return json.dumps(
-            {
-                "int": {"result": result, "job_id": 0},
-                "double": {"start_time": at, "end_time": at},
-                "normal": {"node": "n1", "health_check": check, "type": "nagios", "_msg": message},
-            }
-        )
+        return result_line("n1", at, check, code, message, started=at)
 
     every_ten = [record(minute, 0) for minute in range(0, 300, 10)]
     sticky = [record(minute, 2, "nvidia smi row_remap_pending", "GPU 7: pending") for minute in range(0, 100, 10)]
@@ -113,20 +100,9 @@ def test_an_unchanged_stretch_keeps_its_ends_and_what_it_spans() -> None:
 
 
 def test_good_results_that_name_what_they_looked_at_are_not_taken_for_one_another() -> None:
+    said = ("Service slurmd is running", "Service sssd is running")
     lines = [
-        json.dumps(
-            {
-                "int": {"result": 0, "job_id": 0},
-                "double": {"start_time": 1795219200.0 + place, "end_time": 1795219200.0 + place},
-                "normal": {
-                    "node": "n1",
-                    "health_check": "service status",
-                    "type": "nagios",
-                    "_msg": f"Service {'slurmd' if place % 2 else 'sssd'} is running",
-                },
-            }
-        )
-        for place in range(0, 600, 5)
+        result_line("n1", 1795219200.0 + 5 * number, "service status", 0, said[number % 2]) for number in range(120)
     ]
     assert len(read(health, "\n".join(lines) + "\n").loaded) == len(lines)
 

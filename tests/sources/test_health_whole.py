@@ -21,6 +21,7 @@ from assets.sources.intake.read.lines import inspect
 from assets.sources.inventory import reader as inventory
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
+from tests.logs import result_line
 from tests.sources.batches import TESTBED
 from tests.sources.cases import cases_of
 from tests.sources.folders import MODIFIED, connect, load, load_results, make, rows
@@ -35,16 +36,9 @@ TABLES = {
 }
 
 
-def record(second: float, node: str = "n1", check: str = "check pci", result: Any = 0, **more: Any) -> str:
-    places = {"job_id": 0, "type": "nagios", "_msg": "All are as expected.", **more}
-    return json.dumps(
-        {
-            "int": {"result": result, "job_id": places["job_id"]},
-            "double": {"start_time": 1795219200.1 + second, "end_time": 1795219200.5 + second},
-            "normal": {"node": node, "health_check": check, "type": places["type"], "_msg": places["_msg"]},
-            "tags": {},
-        }
-    )
+def record(second: float, node: str = "n1", check: str = "check pci", code: Any = 0, **more: Any) -> str:
+    message = more.pop("message", "All are as expected.")
+    return result_line(node, 1795219200.5 + second, check, code, message, started=1795219200.1 + second, **more)
 
 
 def many(count: int, seed: int = 1) -> list[str]:
@@ -58,9 +52,9 @@ def many(count: int, seed: int = 1) -> list[str]:
             generator.choice(["n1", "n2"]),
             generator.choice(["check pci", "service status", "check ssd", "check_lbnl"]),
             0 if generator.random() < 0.995 else generator.choice([1, 2, 3.0]),
-            _msg=generator.choice(["up"] * 30 + ["GPU 1: XID error: 79", 'é "quoted" \\ \u0000', ""]),
-            type=generator.choice(["nagios"] * 40 + ["prolog", "strange"]),
-            job_id=generator.choice([0] * 40 + [7, 8.0, 9.5]),
+            message=generator.choice(["up"] * 30 + ["GPU 1: XID error: 79", 'é "quoted" \\ \u0000', ""]),
+            kind=generator.choice(["nagios"] * 40 + ["prolog", "strange"]),
+            job=generator.choice([0] * 40 + [7, 8.0, 9.5]),
         )
         for moment in moments
     ]
@@ -241,7 +235,7 @@ def test_what_json_allows_is_read_whole(tmp_path, monkeypatch):
 
 
 PACKED = gzip.compress(text(many(300)).encode())
-NOISE = text([record(number, _msg=random.Random(number).randbytes(40).hex()) for number in range(3000)])
+NOISE = text([record(number, message=random.Random(number).randbytes(40).hex()) for number in range(3000)])
 BAD_SUM = bytearray(gzip.compress(NOISE.encode()))
 BAD_SUM[-6] ^= 1
 DAMAGED = {
@@ -287,7 +281,7 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path, monkeyp
     padding = "x" * 900
     counts = {"d": 40_000, "a": 1, "c": 3, "e": 12_000, "b": 2}
     for name, count in counts.items():
-        lines = (record(number, check="check_a", _msg=padding, job_id=number + 1) for number in range(count))
+        lines = (record(number, check="check_a", message=padding, job=number + 1) for number in range(count))
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     found = {name: inspect(tmp_path / name, name).object_lines for name in counts}
     assert found == counts

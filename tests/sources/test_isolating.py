@@ -22,8 +22,9 @@ from assets.sources.sacct import reader as sacct
 from assets.sources.tickets import reader as tickets
 from assets.sources.tickets import records
 from assets.warehouse import is_interruption
+from tests.logs import export
 from tests.patience import PATIENCE_SECONDS
-from tests.sources.folders import connect, export, load_results, make, rows
+from tests.sources.folders import connect, load_results, make, rows
 
 XID = "Nov 21 07:34:{second:02d} node001 kernel: NVRM: Xid (PCI:0000:07:00): {code}, pid=1, name=python"
 
@@ -217,7 +218,7 @@ def test_a_file_read_whole_is_read_by_lines_when_that_fails(tmp_path, monkeypatc
         return replace(plan, prepare=[trip, *plan.prepare])
 
     monkeypatch.setattr(sacct, "plan_reading", plan_reading)
-    jobs = [{"JobID": str(n), "JobIDRaw": str(n), "User": "eve" if n == 7 else "bob"} for n in range(1, 10)]
+    jobs = [{"JobID": str(n), "User": "eve" if n == 7 else "bob"} for n in range(1, 10)]
     con = connect()
     load_results(make(tmp_path, {"c1/sacct/a.txt": export(jobs)}), con)
     assert outcome(con) == [("c1/sacct/a.txt", 10, 8, 1, 1)]

@@ -19,26 +19,52 @@ PROGRAMS = {"mmfs\\w*|mmsysmon": "mmfs"}
 BETWEEN = "usb 1-1: new high-speed USB device"
 
 
-def in_the_middle(lines: list[str], program: str = "kernel") -> str:
+OF_THREE_LINES = {
+    "NVRM: The NVIDIA GPU 0000:18:00.0": [
+        "NVRM: (PCI ID: 10de:2901) installed in this system has",
+        "NVRM: fallen off the bus and is not responding to commands.",
+    ]
+}
+"""What follows the first line of an example."""
+
+
+def in_the_middle(lines: list[str], program: str = "kernel", node: str = "n1") -> str:
     """Write a log in which nothing else is worth reading."""
     messages = [("kernel", BETWEEN)] * 3 + [(program, line) for line in lines] + [("kernel", BETWEEN)] * 3
     return "".join(
-        f"2026-03-02T10:00:{second:02}.100000+00:00 n1 {tag}: {message}\n"
+        f"2026-03-02T10:00:{second:02}.100000+00:00 {node} {tag}: {message}\n"
         for second, (tag, message) in enumerate(messages)
     )
 
 
-@pytest.mark.parametrize("rule", RULES, ids=[rule["rule"] for rule in RULES])
-def test_the_example_of_a_rule_is_read(rule: dict[str, str]) -> None:
-    lines = [rule["example"]]
-    if rule["example"] == "NVRM: The NVIDIA GPU 0000:18:00.0":
-        lines += [
-            "NVRM: (PCI ID: 10de:2901) installed in this system has",
-            "NVRM: fallen off the bus and is not responding to commands.",
+Events = dict[str, list[tuple[str, str, str]]]
+
+
+def found_by_node(logs: list[str]) -> Events:
+    """Read logs, each of a node of its own, one behind the other; give rule, kind and message of each node's events."""
+    found: Events = {}
+    for row in read(kernel, "".join(logs)).loaded:
+        found.setdefault(row["node_name"], []).append((row["rule"], row["kind"], row["message"]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def examples() -> Events:
+    return found_by_node(
+        [
+            in_the_middle(
+                [rule["example"], *OF_THREE_LINES.get(rule["example"], [])],
+                PROGRAMS.get(rule["programs"], "kernel"),
+                f"n{number}",
+            )
+            for number, rule in enumerate(RULES)
         ]
-    text = in_the_middle(lines, PROGRAMS.get(rule["programs"], "kernel"))
-    found = [(row["rule"], row["kind"], row["message"]) for row in read(kernel, text).loaded]
-    assert found == [(rule["rule"], rule["kind"], rule["example"])]
+    )
+
+
+@pytest.mark.parametrize(("number", "rule"), enumerate(RULES), ids=[rule["rule"] for rule in RULES])
+def test_the_example_of_a_rule_is_read(number: int, rule: dict[str, str], examples: Events) -> None:
+    assert examples[f"n{number}"] == [(rule["rule"], rule["kind"], rule["example"])]
 
 
 def test_patterns_are_found_in_a_whole_line_too() -> None:
@@ -127,9 +153,10 @@ OTHER_WORDINGS = {
 """What older and newer kernels print of the same faults, and the rule that knows it."""
 
 
-@pytest.mark.parametrize(("line", "rule"), OTHER_WORDINGS.items())
-def test_other_kernels_print_the_same_faults(line: str, rule: str) -> None:
-    assert [row["rule"] for row in read(kernel, in_the_middle([line])).loaded] == [rule]
+def test_other_kernels_print_the_same_faults() -> None:
+    found = found_by_node([in_the_middle([line], node=f"n{number}") for number, line in enumerate(OTHER_WORDINGS)])
+    rules = {line: [rule for rule, *_ in found.get(f"n{number}", [])] for number, line in enumerate(OTHER_WORDINGS)}
+    assert rules == {line: [rule] for line, rule in OTHER_WORDINGS.items()}
 
 
 SILENT = [
@@ -152,6 +179,5 @@ SILENT = [
 ]
 
 
-@pytest.mark.parametrize("line", SILENT)
-def test_a_line_that_tells_of_no_fault_gives_no_event(line: str) -> None:
-    assert read(kernel, in_the_middle([line])).loaded == []
+def test_lines_that_tell_of_no_fault_give_no_event() -> None:
+    assert found_by_node([in_the_middle([line], node=f"n{number}") for number, line in enumerate(SILENT)]) == {}

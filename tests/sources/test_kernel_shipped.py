@@ -17,8 +17,9 @@ from assets.sources.other_forms import SetAside, translations_of
 from assets.sources.reader import SourceFile
 from assets.sources.sacct import reader as sacct
 from assets.sources.translations.shipped_logs import moment
+from tests.logs import export
 from tests.sources.batches import cluster_of
-from tests.sources.folders import export, load, make
+from tests.sources.folders import load, make
 
 FILE = SourceFile("c1", "kernel", "c1/kernel/k.jsonl", Path("k.jsonl"), 0, datetime(2026, 3, 3))
 READERS = {"sacct": sacct, "kernel": kernel}
@@ -128,17 +129,28 @@ def read(tmp_path: Any, name: str, content: str | bytes, toml: str = "") -> duck
     return load(make(tmp_path, files), readers=READERS)
 
 
-def found(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+def found(con: duckdb.DuckDBPyConnection, path: str = "%") -> list[tuple[Any, ...]]:
     return con.execute(
-        "select node_id, date_trunc('second', occurred_at), code, message from raw.kernel_messages order by all"
+        "select node_id, date_trunc('second', occurred_at), code, message from raw.kernel_messages "
+        "where path like $1 order by all",
+        [path],
     ).fetchall()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_the_message_its_host_and_its_time(form: str, tmp_path: Any) -> None:
-    con = read(tmp_path, "kern.json", FORMS[form])
-    assert found(con) == [("gpu01", AT, 79, XID)]
-    assert con.execute("select status, quarantined from ops.files where kind = 'kernel'").fetchall() == [("read", 0)]
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """All forms as files of one folder, loaded at once."""
+    files = {f"c1/kernel/{number}.json": text for number, text in enumerate(FORMS.values())}
+    folder = make(tmp_path_factory.mktemp("forms"), {"c1/sacct/a.txt": ACCOUNTING, **files})
+    return load(folder, readers=READERS)
+
+
+@pytest.mark.parametrize(("number", "form"), enumerate(FORMS), ids=FORMS)
+def test_the_message_its_host_and_its_time(number: int, form: str, together: duckdb.DuckDBPyConnection) -> None:
+    path = f"c1/kernel/{number}.json"
+    assert found(together, path) == [("gpu01", AT, 79, XID)], form
+    account = together.execute("select status, quarantined from ops.files where path = $1", [path])
+    assert account.fetchall() == [("read", 0)]
 
 
 def test_fields_of_bytes_in_an_export(tmp_path: Any) -> None:

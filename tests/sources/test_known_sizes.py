@@ -11,7 +11,8 @@ from assets.sources.formats import READERS
 from assets.sources.intake.find import folder as folder_module
 from assets.sources.intake.find.folder import are_of_known_sizes
 from assets.sources.intake.find.known_files import known_files
-from tests.sources.folders import export, load, make
+from tests.logs import export
+from tests.sources.folders import load, make
 
 READ, REFUSED, NEW = "c1/sacct/a.psv", "c1/events/events.psv", "c1/sacct/c.psv"
 

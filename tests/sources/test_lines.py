@@ -8,7 +8,8 @@ import pytest
 from assets.sources.intake.read import lines
 from assets.sources.intake.read.copies import write_copy
 from assets.sources.intake.read.lines import inspect, read_lines
-from tests.sources.folders import export, load, make, rows
+from tests.logs import export, numbered
+from tests.sources.folders import load, make, rows
 
 
 def lines_of(paths):
@@ -88,7 +89,7 @@ def test_characters_that_are_cut_by_a_chunk_are_text(content, is_plain, tmp_path
 
 
 def test_a_block_of_nuls_after_a_crash_spoils_only_its_line(tmp_path):
-    good = export([{"JobID": str(n), "JobIDRaw": str(n)} for n in range(1, 9)]).encode()
+    good = export(numbered(range(1, 9))).encode()
     spoilt = good.replace(b"\n4|4|train", b"\n" + b"\0" * 50 + b"\n4|4|train")
     con = load(make(tmp_path, {"c1/sacct/a.txt": spoilt}))
     assert con.execute("select loaded, quarantined, warnings from ops.files").fetchone() == (8, 1, ["bad_encoding"])

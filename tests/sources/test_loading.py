@@ -17,12 +17,12 @@ from assets.sources.intake.find.known_files import forget_files, known_files, wi
 from assets.sources.intake.loading import load_kinds
 from assets.sources.intake.read import batch_lines
 from assets.sources.sacct import reader as sacct
+from tests.logs import export, numbered
 from tests.sources.folders import (
     MODIFIED,
     ONLY_SACCT,
     connect,
     counts,
-    export,
     facts,
     load,
     load_results,
@@ -30,10 +30,6 @@ from tests.sources.folders import (
     rows,
     violations,
 )
-
-
-def numbered(numbers, **fields):
-    return [{"JobID": str(number), "JobIDRaw": str(number), **fields} for number in numbers]
 
 
 def everything(con):
@@ -168,7 +164,7 @@ OF_ONE_NODE = {
     "c1/squeue/squeue.txt": "JOBID|EXC_NODES|STATE\n1|node001|RUNNING\n",
     "c1/inventory/nodes.txt": "NodeName=node001 CPUTot=64 Gres=gpu:a100:8 RealMemory=1 State=IDLE\n",
 }
-NO_ROTATION = {"c1/sacct/other.txt": export([{"JobID": "99", "JobIDRaw": "99"}])}
+NO_ROTATION = {"c1/sacct/other.txt": export([{"JobID": "99"}])}
 YEARS_LATER = MODIFIED.timestamp() + 3 * 365 * 86_400
 NAMES_WITH_A_DATE = {
     "kern.log": "kern.log-20261121", "squeue.txt": "squeue.2026-11-21.txt", "slurmctld.log": "slurmctld.log-20261121",

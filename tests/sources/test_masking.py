@@ -9,7 +9,8 @@ from assets.sources.errors import SourceError
 from assets.sources.kernel import reader as kernel
 from assets.sources.reader import ReadingPlan
 from assets.sources.text.masking import MAX_EXCERPT, excerpt, mask, masked
-from tests.sources.folders import export, load, make
+from tests.logs import export
+from tests.sources.folders import load, make
 
 SECRETS = {
     "sbatch --export=ALL,API=hunter2,B=x train.sh": ["hunter2"],

@@ -11,7 +11,8 @@ from assets.sources.intake.account.node_names import HostNames, NodeNames, basic
 from assets.sources.intake.find.known_files import forget_files
 from assets.sources.settings import Nodes
 from assets.sources.text.nodelists import MAXIMUM_HOSTS, NodeListError, expand
-from tests.sources.folders import connect, export, facts, load, make, rows
+from tests.logs import export
+from tests.sources.folders import connect, facts, load, make, rows
 
 NUMBERS = st.lists(st.integers(0, 999), min_size=1, max_size=40, unique=True)
 PREFIXES = st.from_regex(r"[a-z][a-z0-9_\-]{0,8}[a-z]", fullmatch=True)
@@ -224,7 +225,7 @@ def test_an_unknown_host_is_kept_and_counted_not_dropped(tmp_path):
 def test_accounting_that_comes_later_makes_the_host_known(tmp_path):
     files = {"c1/sacct/a.txt": export([{"NodeList": "gpu[001-002]"}]), "c1/events/e.psv": EVENTS}
     con = load(make(tmp_path, files), readers=READERS)
-    make(tmp_path, {"c1/sacct/b.txt": export([{"JobID": "52", "JobIDRaw": "52", "NodeList": "login1"}])})
+    make(tmp_path, {"c1/sacct/b.txt": export([{"JobID": "52", "NodeList": "login1"}])})
     load(tmp_path, con, readers=READERS)
     at_once = load(tmp_path, readers=READERS)
     for table in ("raw.node_events", "raw.node_names", "ops.quarantine", "ops.skips"):
@@ -245,12 +246,12 @@ def warnings(con):
 def test_an_excluded_node_that_nothing_names_is_counted_beside_its_file(tmp_path):
     of_one = [
         {"NodeList": "gpu[001-002]", "SubmitLine": "sbatch -x gpu001,gpu9 a.sh"},
-        {"JobID": "52", "JobIDRaw": "52", "NodeList": "gpu001", "SubmitLine": "sbatch -x gpu9 a.sh"},
+        {"JobID": "52", "NodeList": "gpu001", "SubmitLine": "sbatch -x gpu9 a.sh"},
     ]
-    of_many = [{"JobID": "53", "JobIDRaw": "53", "NodeList": "gpu001", "SubmitLine": "sbatch -x gpu9,old[1-7] a.sh"}]
+    of_many = [{"JobID": "53", "NodeList": "gpu001", "SubmitLine": "sbatch -x gpu9,old[1-7] a.sh"}]
     files = {
         "c1/sacct/many.txt": export(of_many),
-        "c1/sacct/none.txt": export([{"JobID": "54", "JobIDRaw": "54", "NodeList": "gpu001"}]),
+        "c1/sacct/none.txt": export([{"JobID": "54", "NodeList": "gpu001"}]),
         "c1/sacct/one.txt": export(of_one),
         "c2/sacct/nodeless.txt": export(
             [{"Cluster": "c2", "NodeList": "None assigned", "SubmitLine": "sbatch -x gpu9 a.sh"}]
@@ -282,7 +283,7 @@ def test_an_excluded_node_that_nothing_names_is_counted_beside_its_file(tmp_path
 
 def test_domains_in_accounting_are_dropped_once_the_short_name_is_known(tmp_path):
     long = [{"NodeList": "gpu[001-002].hpc", "FailedNode": "gpu001.hpc", "SubmitLine": "sbatch -x gpu002.hpc a.sh"}]
-    short = [{"JobID": "52", "JobIDRaw": "52", "NodeList": "gpu[001-002]"}]
+    short = [{"JobID": "52", "NodeList": "gpu[001-002]"}]
     con = connect()
     load(make(tmp_path, {"c1/sacct/a.txt": export(long)}), con)
     assert facts(con)[0][25] == ["gpu001.hpc", "gpu002.hpc"]

@@ -17,7 +17,8 @@ import pytest
 from assets.sources.formats import READERS
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
-from tests.sources.folders import connect, export, load_results, make, rows
+from tests.logs import export
+from tests.sources.folders import connect, load_results, make, rows
 
 CASES = [
     json.loads(line)

@@ -19,8 +19,9 @@ from assets.sources.intake import batch
 from assets.sources.intake.batch import carry_out
 from assets.sources.reader import Batch
 from assets.sources.temp_tables import TempTable
+from tests.logs import export
 from tests.sources.batches import begin, cluster_of, connect
-from tests.sources.folders import export, load, make
+from tests.sources.folders import load, make
 
 OF_THE_CORE = {"cluster_id", "path", "disposition", "node_id"}
 

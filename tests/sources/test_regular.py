@@ -15,7 +15,8 @@ from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
 from assets.sources.regular import NotRegularError, open_regular, pieces, read_small
 from assets.sources.settings import KINDS, read_settings
-from tests.sources.folders import ONLY_SACCT, connect, export, make
+from tests.logs import export
+from tests.sources.folders import ONLY_SACCT, connect, make
 
 GOOD = export([{}])
 KERNEL = "Nov 21 07:34:23 n1 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."

@@ -19,7 +19,8 @@ from assets.sources.intake.find.clusters import cluster_row
 from assets.sources.settings import ClusterSettings, Settings, read_settings
 from orchestration.home import DBT_PROJECT
 from orchestration.terminal import visible
-from tests.sources.folders import export, load, make, rows
+from tests.logs import export, result_line
+from tests.sources.folders import load, make, rows
 
 CHECK = "[[health.checks]]\ncategory = 'ib_link'\n"
 REASON = "[[node_reasons]]\ncategory = 'ib_link'\n"
@@ -111,15 +112,8 @@ def test_only_a_check_that_is_not_sticky_has_the_logs_read_again(tmp_path: Path)
 
 def test_bad_results_of_a_check_that_is_not_sticky_are_not_folded(tmp_path: Path) -> None:
     lines = [
-        json.dumps(
-            {
-                "int": {"result": result, "job_id": 0},
-                "double": {"start_time": 1714521600 + 300 * number, "end_time": 1714521600 + 300 * number},
-                "normal": {"node": "n1", "cluster": "c", "health_check": name, "type": "nagios", "_msg": "m"},
-                "tags": {},
-            }
-        )
-        for name, result in (("probe", 2), ("other", 2), ("fine", 0))
+        result_line("n1", 1714521600 + 300 * number, name, code, "m")
+        for name, code in (("probe", 2), ("other", 2), ("fine", 0))
         for number in range(12)
     ]
     text = "[[health.checks]]\nname = 'Probe'\ncategory = 'pcie'\nsticky = false\n"

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from assets.sources.errors import SourceErrors
-from tests.sources.folders import MODIFIED, export, load, make, rows
+from tests.logs import BASE, export
+from tests.sources.folders import MODIFIED, load, make, rows
 
 CASES = [
     json.loads(line)
@@ -24,8 +25,9 @@ def file_of(case):
 
 
 def content_of(case):
-    text = case["text"] if "text" in case else export(case["records"])
-    return text.encode(case.get("encoding", "utf-8"))
+    if "text" in case:
+        return case["text"].encode(case.get("encoding", "utf-8"))
+    return export({"JobIDRaw": BASE["JobIDRaw"], **record} for record in case["records"]).encode()
 
 
 def needs_a_folder(case):

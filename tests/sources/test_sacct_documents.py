@@ -12,8 +12,9 @@ import pytest
 from assets.sources.errors import SourceError
 from assets.sources.sacct import reader as sacct
 from assets.sources.translations.job_documents import job_texts
+from tests.logs import export
 from tests.sources.batches import cluster_of
-from tests.sources.folders import CAPTURE, DIALECTS, PROJECT, attempts, counts, export, load, make, rows
+from tests.sources.folders import CAPTURE, DIALECTS, PROJECT, attempts, counts, load, make, rows
 
 DOCUMENT = (DIALECTS / "sacct.json.gz").read_bytes()
 JOBS = json.loads(gzip.decompress(DOCUMENT))["jobs"]

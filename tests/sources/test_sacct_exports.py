@@ -9,8 +9,9 @@ import pytest
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct.detection import XDMOD
+from tests.logs import BASE, export
 from tests.sources.batches import cluster_of
-from tests.sources.folders import BASE, attempts, counts, export, load, make
+from tests.sources.folders import attempts, counts, load, make
 
 RECORD = {
     **BASE, "Group": "g", "GID": "1", "Elapsed": "01:00:00", "NCPUS": "64", "ReqCPUS": "64", "ReqMem": "1G",
@@ -19,7 +20,7 @@ RECORD = {
 
 
 def test_the_hint_of_a_known_layout_makes_it_readable(tmp_path: Any) -> None:
-    text = export([{**RECORD, "JobName": "a|b"}, {**RECORD, "JobID": "7", "JobIDRaw": "7"}], columns=XDMOD)
+    text = export([{**RECORD, "JobName": "a|b"}, {**RECORD, "JobID": "7"}], columns=XDMOD)
     headless = text.split("\n", 1)[1]
     with pytest.raises(SourceErrors) as refusal:
         load(make(tmp_path / "without", {"c1/sacct/a.log": headless}))
@@ -46,8 +47,7 @@ def exit_codes_read(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, 
     """The attempts of one export with a job for each exit code."""
     numbered = [(str(number), printed) for number, printed in enumerate(EXIT_CODES, 1)]
     jobs = [
-        {"JobID": number, "JobIDRaw": number, "JobName": printed, "State": "FAILED", "ExitCode": printed}
-        for number, printed in numbered
+        {"JobID": number, "JobName": printed, "State": "FAILED", "ExitCode": printed} for number, printed in numbered
     ]
     return attempts(load(make(tmp_path_factory.mktemp("exit_codes"), {"c1/sacct/a.psv": export(jobs)})))
 
@@ -61,7 +61,7 @@ def test_exit_codes_above_128_are_those_of_older_slurm(printed: str, exit_codes_
 def test_columns_and_states_of_the_newest_slurm(tmp_path: Any) -> None:
     new = {"SLUID": "s1", "OriginalSLUID": "s0", "Exclusive": "NODE", "OverSubscribe": "NO", "SegmentSize": "4"}
     records = [
-        {**new, "JobID": str(number), "JobIDRaw": str(number), "State": state}
+        {**new, "JobID": str(number), "State": state}
         for number, state in enumerate(["EXPEDITING", "REQUEUE_HOLD", "COMPLETED", "REQUEUE_FED", "SPECIAL_EXIT"], 1)
     ]
     con = load(make(tmp_path, {"c1/sacct/a.psv": export(records)}))

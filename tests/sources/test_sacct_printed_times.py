@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.sources.sacct.printed_times import month_of
-from tests.sources.folders import export, load, make
+from tests.logs import export
+from tests.sources.folders import load, make
 
 GERMAN = ["Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"]
 FRENCH = ["janv.", "févr.", "mars", "avril", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.", "déc."]
@@ -54,7 +55,7 @@ def records(form: Any, begin: datetime, count: int, step: timedelta, hours: floa
         submit, end = start - timedelta(minutes=9), start + timedelta(hours=hours)
         times = {"Submit": submit, "Eligible": start, "Start": start, "End": end}
         found.append({
-            "JobID": str(number), "JobIDRaw": str(number), "ElapsedRaw": str(int(hours * 3600)),
+            "JobID": str(number), "ElapsedRaw": str(int(hours * 3600)),
             **{name: shown(form, at) for name, at in times.items()},
         })  # fmt: skip
     return found
@@ -65,9 +66,10 @@ def read(tmp_path: Any, content: str, toml: str = "", **more: str) -> duckdb.Duc
     return load(make(tmp_path, files))
 
 
-def moments(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+def moments(con: duckdb.DuckDBPyConnection, file: str = "a") -> list[tuple[Any, ...]]:
     return con.execute(
-        "select job_id_raw, submitted_at, started_at, ended_at from raw.sacct where path like '%a.txt' order by 1"
+        "select job_id_raw % 1000, submitted_at, started_at, ended_at from raw.sacct where path = $1 order by 1",
+        [f"c1/sacct/{file}.txt"],
     ).fetchall()
 
 
@@ -84,11 +86,22 @@ def expected(begin: datetime, count: int, step: timedelta, hours: float = 2) -> 
 MARCH, STEP = datetime(2026, 3, 1, 0, 30), timedelta(hours=13)
 
 
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """Jobs of one time in every form, as files of one folder."""
+    files = {}
+    for place, (form, pattern) in enumerate(FORMS.items()):
+        jobs = records(pattern, MARCH, 70, STEP)
+        own = [{**job, "JobID": str(1000 * place + number)} for number, job in enumerate(jobs, 1)]
+        files[f"c1/sacct/{form}.txt"] = export(own)
+    return load(make(tmp_path_factory.mktemp("forms"), files))
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_one_reading_is_found(form: str, tmp_path: Any) -> None:
-    con = read(tmp_path, export(records(FORMS[form], MARCH, 70, STEP)))
-    assert moments(con) == expected(MARCH, 70, STEP)
-    assert con.execute("select quarantined, warnings from ops.files").fetchall() == [(0, [])]
+def test_one_reading_is_found(form: str, together: duckdb.DuckDBPyConnection) -> None:
+    assert moments(together, form) == expected(MARCH, 70, STEP)
+    account = together.execute("select quarantined, warnings from ops.files where path = $1", [f"c1/sacct/{form}.txt"])
+    assert account.fetchall() == [(0, [])]
 
 
 def test_a_form_beside_others_and_damaged_records(tmp_path: Any) -> None:

@@ -11,7 +11,8 @@ from assets.sources.sacct import odd_lines
 from assets.sources.sacct.columns import COLUMNS as COLUMNS_READ
 from assets.sources.sacct.layout import Layout, header_layout
 from assets.sources.sacct.odd_lines import OddLine, assemble, repair
-from tests.sources.folders import BASE, connect, counts, export, facts, load, make, rows
+from tests.logs import BASE, export
+from tests.sources.folders import connect, counts, facts, load, make, rows
 
 COLUMNS = list(BASE)
 FREE_TEXT = st.text(st.sampled_from("abc XYZ|=\"'<>;,[]()%0123456789-_./"), min_size=1, max_size=25)
@@ -81,7 +82,7 @@ def test_delimiters_in_free_text_are_repaired_or_refused_but_never_misread(name,
 
 def test_a_name_full_of_delimiters(tmp_path):
     record = {"JobName": "a|b||c", "SubmitLine": "sbatch --wrap env | grep GPU"}
-    con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52", "JobIDRaw": "52"}])}))
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52"}])}))
     assert rows(con, "select job_name, submit_line, state from raw.sacct where job_id_raw = 51") == [
         {"job_name": "a|b||c", "submit_line": "sbatch --wrap env | grep GPU", "state": "COMPLETED"}
     ]
@@ -113,7 +114,7 @@ def test_a_name_and_a_comment_of_nothing_but_delimiters():
 
 def test_a_script_of_many_lines_with_blank_ones(tmp_path):
     record = {"SubmitLine": "sbatch --wrap #!/bin/bash\n\nsrun a | tee log\n\n\nsrun b"}
-    con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52", "JobIDRaw": "52"}])}))
+    con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52"}])}))
     assert counts(con) == (8, 2, 6, 0)
     assert con.execute("select reason, line_count from ops.skips order by 1").fetchall() == [
         ("continuation", 5), ("header", 1),
@@ -125,7 +126,7 @@ def test_a_script_of_many_lines_with_blank_ones(tmp_path):
 
 def test_a_line_break_in_the_last_column(tmp_path):
     columns = [*[column for column in COLUMNS if column != "JobName"], "JobName"]
-    text = export([{"JobName": "one\ntwo"}, {"JobID": "52", "JobIDRaw": "52"}], columns=columns)
+    text = export([{"JobName": "one\ntwo"}, {"JobID": "52"}], columns=columns)
     con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
     assert counts(con) == (4, 2, 2, 0)
 
@@ -136,8 +137,8 @@ def test_line_breaks_in_a_name_and_in_the_submit_line_behind_it(tmp_path):
     script = "sbatch --wrap #!/bin/bash\nmodule load cuda\n\nsrun train\nsrun test"
     records = [
         {"SubmitLine": script},
-        {"JobID": "52", "JobIDRaw": "52", "JobName": "two\nlines", "SubmitLine": "sbatch -J two\nlines\na\nb"},
-        {"JobID": "53", "JobIDRaw": "53", "SubmitLine": "sbatch run.sh"},
+        {"JobID": "52", "JobName": "two\nlines", "SubmitLine": "sbatch -J two\nlines\na\nb"},
+        {"JobID": "53", "SubmitLine": "sbatch run.sh"},
     ]
     text = export(records, columns=columns, delimiter="\x1f")
     con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
@@ -150,8 +151,8 @@ def test_pipes_in_a_script_that_stands_last_where_pipes_set_columns_apart(tmp_pa
     """A record that was cut off begins as a record does, and is none of the script."""
     columns = [*[column for column in COLUMNS if column != "SubmitLine"], "SubmitLine"]
     script = "sbatch --wrap #!/bin/bash\ncd run\npython train.py | tee log\n\nls | sort | wc -l\necho done"
-    records = [{"SubmitLine": script}, {"JobID": "52", "JobIDRaw": "52", "SubmitLine": "sbatch run.sh"}]
-    cut = export([{"JobID": "53", "JobIDRaw": "53"}], columns=columns).splitlines()[1][:30]
+    records = [{"SubmitLine": script}, {"JobID": "52", "SubmitLine": "sbatch run.sh"}]
+    cut = export([{"JobID": "53"}], columns=columns).splitlines()[1][:30]
     con = load(make(tmp_path, {"c1/sacct/a.txt": export(records, columns=columns) + cut + "\n"}))
     assert counts(con) == (9, 2, 6, 1)
     assert con.execute("select reason, line_count from ops.skips order by 1").fetchall() == [
@@ -166,8 +167,8 @@ def test_pipes_in_a_script_before_the_last_column(tmp_path):
     script = "sbatch --wrap #!/bin/bash\ncd run\npython train.py | tee log\n\nls | sort | wc -l\necho done"
     records = [
         {"SubmitLine": script, "WorkDir": "/home/alice"},
-        {"JobID": "52", "JobIDRaw": "52", "SubmitLine": "sbatch run.sh", "WorkDir": "/home/bob"},
-        {"JobID": "53", "JobIDRaw": "53", "SubmitLine": script, "WorkDir": "/home/alice"},
+        {"JobID": "52", "SubmitLine": "sbatch run.sh", "WorkDir": "/home/bob"},
+        {"JobID": "53", "SubmitLine": script, "WorkDir": "/home/alice"},
     ]
     con = load(make(tmp_path, {"c1/sacct/a.txt": export(records, columns=columns) + "\n"}))
     assert counts(con) == (15, 3, 12, 0)
@@ -185,7 +186,7 @@ def test_lines_above_the_header_and_errors_between(tmp_path):
 
 
 def test_a_record_with_a_hole_is_not_glued_to_the_next(tmp_path):
-    first, second = export([{}, {"JobID": "52", "JobIDRaw": "52"}]).splitlines()[1:]
+    first, second = export([{}, {"JobID": "52"}]).splitlines()[1:]
     broken = "|".join(first.split("|")[:12])
     con = load(make(tmp_path, {"c1/sacct/a.txt": f"{'|'.join(COLUMNS)}\n{broken}\n{second}\n"}))
     assert con.execute("select job_id_raw from raw.sacct").fetchall() == [(52,)]
@@ -196,7 +197,7 @@ def test_a_record_with_a_hole_is_not_glued_to_the_next(tmp_path):
 
 def test_a_cut_record_is_not_glued_to_one_with_a_delimiter_in_its_name(tmp_path):
     """Together they have enough delimiters for one record, whose name would swallow most of the second."""
-    first, second = export([{}, {"JobID": "52", "JobIDRaw": "52", "JobName": "a|b|c"}]).splitlines()[1:]
+    first, second = export([{}, {"JobID": "52", "JobName": "a|b|c"}]).splitlines()[1:]
     con = load(make(tmp_path, {"c1/sacct/a.txt": f"{'|'.join(COLUMNS)}\n{first[:70]}\n{second}\n"}))
     assert con.execute("select job_id_raw, job_name from raw.sacct").fetchall() == [(52, "a|b|c")]
     assert con.execute("select line_number, reason from ops.quarantine").fetchall() == [(2, "field_count")]

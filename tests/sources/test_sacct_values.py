@@ -14,14 +14,15 @@ from assets.sources.sacct.values import (
     read_state,
     read_tres,
 )
-from tests.sources.folders import BASE, export, load, make, rows
+from tests.logs import BASE, export
+from tests.sources.folders import load, make, rows
 
 
 def test_durations_are_read_as_slurm_prints_them(tmp_path):
     """Of three jobs one tells its time as a number, one as a duration, and one was suspended."""
     printed = [{"ElapsedRaw": "3600"}, {"Elapsed": "00:59:00"}, {"Elapsed": "00:50:00", "Suspended": "00:10:00"}]
     records = [
-        {"JobID": str(n), "JobIDRaw": str(n), "ElapsedRaw": None, "Elapsed": None, "Suspended": None, **printed_values}
+        {"JobID": str(n), "ElapsedRaw": None, "Elapsed": None, "Suspended": None, **printed_values}
         for n, printed_values in enumerate(printed, 1)
     ]
     con = load(make(tmp_path, {"c1/sacct/a.psv": export(records)}))
@@ -51,7 +52,7 @@ def test_the_end_of_a_window_is_not_that_of_a_job_that_runs(tmp_path):
     records = [
         {**printed_values, "State": state, "ElapsedRaw": "50399"} for state in ("RUNNING", "SUSPENDED", "PENDING")
     ]
-    numbered = [{**record, "JobID": str(n), "JobIDRaw": str(n)} for n, record in enumerate(records, 1)]
+    numbered = [{**record, "JobID": str(n)} for n, record in enumerate(records, 1)]
     con = load(make(tmp_path, {"c1/sacct/a.txt": export(numbered)}))
     assert con.execute("select ended_at, elapsed_seconds from raw.sacct").fetchall() == [(None, 50399)] * 3
 
@@ -141,7 +142,7 @@ def test_a_job_within_the_doubled_hour_does_not_start_before_its_submission(tmp_
     for number, (submit, start, end, elapsed, *_) in enumerate(WITHIN_THE_DOUBLED_HOUR):
         moments = {"Submit": submit, "Eligible": submit, "Start": start, "End": end}
         record = {name: f"2023-11-05T{time}" for name, time in moments.items()}
-        records.append(record | {"JobID": f"{number}", "JobIDRaw": f"{number}", "ElapsedRaw": f"{elapsed}"})
+        records.append(record | {"JobID": f"{number}", "ElapsedRaw": f"{elapsed}"})
     files = {"c1/sacct/a.txt": export(records), "c1/cluster.toml": 'timezone = "America/Los_Angeles"\n'}
     found = rows(load(make(tmp_path, files)), "select started_at, ended_at from raw.sacct order by job_id_raw")
     assert [(f"{row['started_at']:%T}", f"{row['ended_at']:%T}") for row in found] == [

@@ -17,7 +17,8 @@ from assets.sources.intake.read import odd_lines
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct import whole_files as sacct_whole
 from assets.warehouse import create_raw_and_ops
-from tests.sources.folders import BASE, connect, load, make, rows
+from tests.logs import BASE
+from tests.sources.folders import connect, load, make, rows
 from tests.sources.test_sacct_cases import CASES, content_of, file_of
 
 TABLES = {

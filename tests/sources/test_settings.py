@@ -12,7 +12,8 @@ from assets.sources.intake.account.spans import write_spans
 from assets.sources.intake.find.clusters import cluster_row
 from assets.sources.intake.find.folder import survey
 from assets.sources.settings import MAX_ERRORS, ClusterSettings, FailureCategory, Settings, read_settings
-from tests.sources.folders import ONLY_SACCT, export, load, make, rows
+from tests.logs import export
+from tests.sources.folders import ONLY_SACCT, load, make, rows
 
 PROJECT = Path(__file__).parents[2]
 EVERYTHING = """

@@ -13,10 +13,11 @@ import pytest
 from assets.sources.formats import READERS
 from assets.sources.sacct import reader as sacct
 from assets.sources.sacct import whole_files
-from tests.sources.folders import BASE, connect, export, facts, load, load_results, make, rows
+from tests.logs import BASE, export
+from tests.sources.folders import connect, facts, load, load_results, make, rows
 
 Record = Mapping[str, str]
-OWN = [{"JobID": str(number), "JobIDRaw": str(number), "User": "alice"} for number in range(1, 21)]
+OWN = [{"JobID": str(number), "User": "alice"} for number in range(1, 21)]
 OTHERS = [{**record, "User": "bob", "Cluster": "far", "NodeList": "far001"} for record in OWN]
 
 
@@ -32,7 +33,7 @@ def as_json(records: Sequence[Record]) -> str:
         {
             "jobs": [
                 {
-                    "job_id": int(record["JobIDRaw"]), "user": record["User"], "cluster": record["Cluster"],
+                    "job_id": int(record["JobID"]), "user": record["User"], "cluster": record["Cluster"],
                     "association": {"cluster": record["Cluster"]}, "nodes": record["NodeList"],
                     "state": {"current": ["COMPLETED"]},
                     "time": {"submission": 1714550000, "start": 1714550100, "end": 1714553700, "elapsed": 3600},
@@ -128,7 +129,7 @@ def test_odd_records_and_steps_of_other_clusters(by_lines, tmp_path, monkeypatch
     odd = [
         {**OTHERS[0], "JobName": "two\nlines"},
         {**OTHERS[1], "JobName": "a|b"},
-        {**OTHERS[2], "JobID": "3.batch"},
+        {**OTHERS[2], "JobID": "3.batch", "JobIDRaw": "3"},
         {**OTHERS[3], "State": "STRANGE"},
         {**OWN[4], "JobName": "a|b"},
         {**OWN[5], "State": "STRANGE"},

@@ -10,8 +10,9 @@ from assets.sources.intake.read import batch_lines
 from assets.sources.intake.read.side_by_side import jobs_at_once, run_side_by_side
 from assets.sources.sacct import distinct_values
 from assets.warehouse import create_raw_and_ops
+from tests.logs import export, numbered
 from tests.patience import PATIENCE_SECONDS
-from tests.sources.folders import CAPTURE, export, load, load_results, make
+from tests.sources.folders import CAPTURE, load, load_results, make
 
 READERS_AT_ONCE = 4
 
@@ -31,7 +32,7 @@ def all_rows(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple]]:
 
 
 def accounting(jobs: range, **values: str) -> str:
-    return export({"JobID": str(number), "JobIDRaw": str(number), **values} for number in jobs)
+    return export(numbered(jobs, **values))
 
 
 def test_the_same_is_left_as_by_one_reader(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from assets.sources.formats import READERS
 from assets.sources.intake.account.sight import write_sight
 from assets.sources.intake.account.spans import write_spans
 from assets.sources.intake.find.folder import survey
+from tests.logs import result_line
 from tests.sources.folders import connect, load, make
 
 XID = "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU has fallen off the bus."
@@ -122,14 +123,8 @@ def test_lines_of_seconds_since_an_unknown_boot_are_not_understood(tmp_path):
 
 
 def check(node: str, day: int, ran: bool = True) -> str:
-    at = (datetime(2024, 5, day, 6) - datetime(1970, 1, 1)).total_seconds()
-    said = "" if ran else "FAILED to execute"
-    return (
-        f'{{"int": {{"result": {0 if ran else 3}, "job_id": 0}}, '
-        f'"double": {{"start_time": {at - 1}, "end_time": {at}}}, '
-        f'"normal": {{"node": "{node}", "cluster": "c1", "health_check": "check pci", "type": "nagios", '
-        f'"_msg": "{said}"}}, "tags": {{}}}}\n'
-    )
+    said = {} if ran else {"code": 3, "message": "FAILED to execute"}
+    return result_line(node, datetime(2024, 5, day, 6), **said) + "\n"
 
 
 def test_a_check_sees_its_node_if_it_ran(tmp_path):

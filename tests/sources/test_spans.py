@@ -16,7 +16,8 @@ from assets.sources.sacct import reader as sacct
 from assets.sources.settings import read_settings
 from assets.sources.slurmctld import reader as slurmctld
 from assets.sources.squeue import reader as squeue
-from tests.sources.folders import export, load, make, rows
+from tests.logs import export
+from tests.sources.folders import load, make, rows
 
 LOGS = {reader.KIND: reader for reader in (kernel, events, slurmctld, squeue, manifests)}
 READERS = {sacct.KIND: sacct, **LOGS}
@@ -201,7 +202,7 @@ def daily_exports(job_ids, missing=()):
         records = []
         for hour, number in enumerate(job_ids(day)):
             begin = MAY + timedelta(days=day, hours=hour)
-            record = {"JobID": str(number), "JobIDRaw": str(number), "End": f"{begin + timedelta(minutes=59):%FT%T}"}
+            record = {"JobID": str(number), "End": f"{begin + timedelta(minutes=59):%FT%T}"}
             records.append({**record, **dict.fromkeys(("Submit", "Start"), f"{begin:%FT%T}")})
         if day not in missing:
             shown[f"c1/sacct/{MAY + timedelta(days=day):%F}.psv"] = export(records)

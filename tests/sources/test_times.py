@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.text import times
-from tests.sources.folders import export, load, make, rows
+from tests.logs import export
+from tests.sources.folders import load, make, rows
 
 ZONES = ["UTC", "Asia/Tokyo", "Asia/Kolkata", "America/Los_Angeles", "Europe/Helsinki", "Australia/Lord_Howe"]
 
@@ -101,7 +102,7 @@ DOUBLED = [
 def test_a_doubled_hour(tmp_path):
     day = {"Submit": "2024-11-03T00:10:00", "Eligible": "2024-11-03T00:10:00"}
     records = [
-        {**day, "JobID": f"{number}", "JobIDRaw": f"{number}", "Start": start, "End": end, "ElapsedRaw": elapsed}
+        {**day, "JobID": f"{number}", "Start": start, "End": end, "ElapsedRaw": elapsed}
         for number, (start, end, elapsed, _) in enumerate(DOUBLED)
     ]
     files = {"c1/cluster.toml": 'timezone = "America/Los_Angeles"', "c1/sacct/a.txt": export(records)}

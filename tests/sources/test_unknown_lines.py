@@ -20,7 +20,8 @@ from assets.sources.text import unknown_lines
 from assets.sources.text.line_rules import scanning_pattern
 from assets.sources.text.pseudonyms import give_key
 from assets.sql import literal
-from tests.sources.folders import connect, export, load, load_results, make, rows
+from tests.logs import export
+from tests.sources.folders import connect, load, load_results, make, rows
 from tests.sources.test_nights import everything
 
 ACCOUNTING = export([{"NodeList": "n[1-3]", "NNodes": "3"}])
@@ -141,7 +142,7 @@ def test_the_scan_finds_every_line_that_a_rule_fits(pattern: str) -> None:
         assert is_found or not fits
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
 def test_what_is_kept_does_not_depend_on_how_a_file_grew(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

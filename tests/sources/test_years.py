@@ -13,7 +13,8 @@ from assets.sources.intake.account.spans import write_spans
 from assets.sources.intake.account.years import years_back
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.find.known_files import known_files
-from tests.sources.folders import export, load, make
+from tests.logs import export
+from tests.sources.folders import load, make
 from tests.sources.test_nights import everything
 
 COPIED = datetime(2026, 11, 22, tzinfo=UTC)
@@ -177,7 +178,7 @@ def test_a_log_of_a_time_without_accounting_is_told(tmp_path: Path) -> None:
 
 
 def test_a_log_of_hours_in_which_the_first_jobs_ran_overlaps_accounting(tmp_path: Path) -> None:
-    job = {"JobID": "1", "JobIDRaw": "1", "Submit": "2024-06-01T09:00:00", "Start": "2024-06-01T09:30:00"}
+    job = {"JobID": "1", "Submit": "2024-06-01T09:00:00", "Start": "2024-06-01T09:30:00"}
     files = {
         "sacct/a.psv": export([job | {"End": "2024-06-03T10:00:00"}]),
         "kernel/kern.log": f"2024-06-02T10:00:00+00:00 node001 kernel: {XID}\n",
