@@ -108,8 +108,9 @@ def test_every_record_is_an_attempt_of_the_truth(demo: Simulated) -> None:
     assert len(logged) == len(demo.attempts())
     for key, row in logged.items():
         planted = truth[key]
-        assert (row["state"], row["Start"], row["End"], row["nodes"]) == (
+        assert (row["state"], row["Start"], row["End"], row["nodes"], row["gpus"]) == (
             planted["state"], planted["started_epoch"], planted["ended_epoch"], planted["nodes"],
+            planted["gpu_count"] if planted["nodes"] else 0,
         )  # fmt: skip
 
 

@@ -154,13 +154,6 @@ def test_outages_are_the_planted_ones(demo: Simulated) -> None:
     assert logged == truth
 
 
-def test_shared_faults_are_one_incident_on_several_nodes(demo: Simulated) -> None:
-    shared = [fault for fault in demo.truth("faults") if fault["is_shared"]]
-    assert len({fault["incident_number"] for fault in shared}) == 1
-    assert len({fault["node"] for fault in shared}) >= 3
-    assert max(f["fault_epoch"] for f in shared) - min(f["fault_epoch"] for f in shared) <= 60
-
-
 def test_excluded_nodes_are_not_used(demo: Simulated) -> None:
     excluding = 0
     for row in demo.attempts():

@@ -104,18 +104,6 @@ def test_before_its_check_exists_a_lost_mount_leaves_nothing_to_see(ledgers: lis
     assert min(seen.values()) > 5
 
 
-def test_a_false_alarm_ends_no_job_and_takes_no_node_out(ledger: Ledger) -> None:
-    faults = ledger.faults
-    alarms = np.flatnonzero(faults["mechanism"] == ALARM)
-    assert len(alarms) > 5
-    assert not np.isin(alarms, ledger.failures["fault"]).any()
-    assert not np.isin(alarms, ledger.outages["fault"]).any()
-    over = faults["cleared"][alarms]
-    known = over >= 0
-    assert (over[known] - faults["at"][alarms][known] <= 3 * DEMO_LLM.check_seconds).all()
-    assert all(ledger.symptoms[row].checks and not ledger.symptoms[row].kernel for row in alarms)
-
-
 def test_lemons_fail_at_least_five_times_as_often_as_others(ledger: Ledger) -> None:
     lemons = [DEMO_LLM.node_at(lemon.position) for lemon in DEMO_LLM.lemons]
     faults = ledger.faults

@@ -143,13 +143,6 @@ def test_progress_covers_all_clusters(
     assert any(0.05 < share < 0.3 for share in shares) and any(0.7 < share < 0.95 for share in shares)
 
 
-def test_the_summary_says_simulated_and_where(demo: Simulated) -> None:
-    text = demo.summary.text()
-    assert "(simulated)" in text
-    assert str(demo.summary.sources) in text and str(demo.summary.truth) in text
-    assert demo.summary.planted == json.loads((demo.summary.truth / "planted.json").read_text(encoding="utf-8"))
-
-
 def test_a_larger_cluster_has_more_nodes_and_more_work(make: Callable[..., Simulated]) -> None:
     small, large = make(days=2, scale=0.5).summary.planted, make(days=2, scale=2.0).summary.planted
     assert (small["node_count"], large["node_count"]) == (32, 128)

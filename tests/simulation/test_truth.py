@@ -33,24 +33,6 @@ def tables(demo: Simulated) -> dict[str, list[Row]]:
     return {name: demo.truth(name) for name in TABLES}
 
 
-def key(row: Row) -> tuple[int, int]:
-    return row["job_id_raw"], row["submitted_epoch"]
-
-
-def test_attempts_are_those_of_the_accounting(demo: Simulated, tables: dict[str, list[Row]]) -> None:
-    # A job that still waits has no row of an attempt in the accounting, or one without a start.
-    logged = {
-        (int(r["JobIDRaw"]), r["Submit"]): (r["Start"], r["state"], r["nodes"], r["gpus"]) for r in demo.attempts()
-    }
-    truth = {
-        key(r): (r["started_epoch"], r["state"], r["nodes"], r["gpu_count"] if r["nodes"] else 0)
-        for r in tables["attempts"]
-    }
-    assert len(truth) == len(tables["attempts"]) > 1000
-    started = {k: v for k, v in truth.items() if v[0] is not None}
-    assert {k: v for k, v in logged.items() if v[0] is not None} == started
-
-
 def test_counts_agree_with_the_accounting(demo: Simulated, tables: dict[str, list[Row]]) -> None:
     states = Counter(row["state"] for row in demo.attempts())
     assert states["PREEMPTED"] == len(tables["preemptions"])

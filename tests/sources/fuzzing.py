@@ -23,15 +23,11 @@ from assets.warehouse import create_raw_and_ops
 from tests.logs import export, numbered
 from tests.sources.batches import TESTBED, cluster_of
 from tests.sources.bombs import MEMORY_MB, peak_mib
+from tests.sources.cases import CASES, files_of
 from tests.sources.folders import load_results, make
 
-CASES = Path(__file__).parents[1] / "fixtures" / "cases"
 FORMS = Path(__file__).parents[1] / "fixtures" / "forms"
 """Longer files of translated forms than their examples, hand-made but for those of Slurm and GCM."""
-KINDS = {
-    "gcm_health": "health", "nhc": "health", "kernel": "kernel", "sacctmgr_event": "events",
-    "scontrol_node": "inventory", "slurmctld": "slurmctld", "squeue": "squeue", "tickets": "tickets",
-}  # fmt: skip
 ODD = (
     "", "0", "-1", "9223372036854775807", "-9223372036854775808", "18446744073709551616", "9" * 400, "1e400", "-1e-400",
     "nan", "inf", "infinity", "NULL", "null", "\u0000", "\ufeff", "\u00b2", "\u0663", "\u202e", "\U0001f4a5", "\ud7ff",
@@ -45,12 +41,7 @@ DELIMITERS = ("|", ",", ";", "\t", "\x1f", " ", ":", "=", '"', "-", "T")
 def dialects() -> dict[str, tuple[str, list[str]]]:
     """Return good lines by kind and dialect."""
     found: dict[str, tuple[str, list[str]]] = {}
-    texts = [
-        (kind, json.loads(line)["input"])
-        for name, kind in KINDS.items()
-        for line in (CASES / f"{name}.jsonl").read_text("utf-8").splitlines()
-        if "format" not in json.loads(line)
-    ]
+    texts = [(kind, text) for kind, cases in CASES.items() for case in cases for text in files_of(case).values()]
     texts += [(kind, form.example) for kind in READERS for form in translations_of(kind).values()]
     files = [*sorted(TESTBED.glob("*/*")), *sorted(FORMS.glob("*/*"))]
     texts += [(path.parent.name, path.read_text("utf-8", "replace")) for path in files]

@@ -10,16 +10,10 @@ from assets.sources.events import reader as events
 from assets.sources.formats import READERS
 from tests.logs import export
 from tests.sources.batches import TESTBED, load, read
-from tests.sources.cases import Case, cases_of, check_case
 from tests.sources.folders import load as load_folder
 from tests.sources.folders import make, rows
 
 HEADER = "NodeName|TimeStart|TimeEnd|State|Reason|User\n"
-
-
-@pytest.mark.parametrize("case", cases_of("sacctmgr_event") + cases_of("nhc", other_formats=True))
-def test_case(case: Case) -> None:
-    check_case(events, case)
 
 
 def test_the_genuine_capture_is_read_whole() -> None:

@@ -6,19 +6,11 @@ import random
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from assets.sources.health import reader as health
 from assets.sources.text.check_subjects import SUBJECTS
 from tests.logs import result_line
 from tests.sources.batches import TESTBED, load, read
-from tests.sources.cases import Case, cases_of, check_case
 from tests.sources.folders import PROJECT
-
-
-@pytest.mark.parametrize("case", cases_of("gcm_health") + cases_of("nhc"))
-def test_case(case: Case) -> None:
-    check_case(health, case)
 
 
 def test_the_genuine_capture_is_read_whole() -> None:

@@ -23,7 +23,7 @@ from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from tests.logs import result_line
 from tests.sources.batches import TESTBED
-from tests.sources.cases import cases_of
+from tests.sources.cases import CASES
 from tests.sources.folders import MODIFIED, connect, load, load_results, make, rows
 
 READERS = {"inventory": inventory, "health": health}
@@ -108,11 +108,10 @@ def test_the_genuine_capture_is_read_whole(tmp_path, monkeypatch):
 
 def test_awkward_inputs_come_to_what_their_lines_do(tmp_path, monkeypatch):
     files = {}
-    for place, parameter in enumerate(cases_of("gcm_health")):
-        (case,) = parameter.values
-        if "refused" not in case:
-            files[f"{place} behind others.json"] = text(many(30)) + case["input"] + "\n"
-            files[f"{place} alone.json"] = case["input"]
+    for place, case in enumerate(CASES["health"]):
+        if case["path"] == "health/file.txt" and case["text"][:1] in "{[C" and "refused" not in case:
+            files[f"{place} behind others.json"] = text(many(30)) + case["text"]
+            files[f"{place} alone.json"] = case["text"].removesuffix("\n")
     assert len(files) > 20
     read(tmp_path, monkeypatch, files)
 

@@ -10,14 +10,8 @@ import pytest
 
 from assets.sources.inventory import reader as inventory
 from tests.sources.batches import TESTBED, cluster_of, load, read
-from tests.sources.cases import Case, cases_of, check_case
 from tests.sources.folders import load as load_folder
 from tests.sources.folders import make
-
-
-@pytest.mark.parametrize("case", cases_of("scontrol_node"))
-def test_case(case: Case) -> None:
-    check_case(inventory, case)
 
 
 def test_the_genuine_capture_is_read_whole_in_both_forms() -> None:

@@ -11,14 +11,8 @@ from assets.sources.errors import SourceError
 from assets.sources.kernel import reader as kernel
 from assets.sources.reader import FIRST_CHARACTERS, SAMPLE_CHARACTERS
 from tests.sources.batches import TESTBED, cluster_of, load, read
-from tests.sources.cases import Case, cases_of, check_case
 
 XID = "NVRM: Xid (PCI:0000:17:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
-
-
-@pytest.mark.parametrize("case", cases_of("kernel"))
-def test_case(case: Case) -> None:
-    check_case(kernel, case)
 
 
 def test_the_genuine_capture_is_read_whole() -> None:

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 from assets.sources.slurmctld import reader as slurmctld
 from tests.sources.batches import TESTBED, load, read
-from tests.sources.cases import Case, cases_of, check_case
-
-
-@pytest.mark.parametrize("case", cases_of("slurmctld"))
-def test_case(case: Case) -> None:
-    check_case(slurmctld, case)
 
 
 def test_the_genuine_capture_is_read_whole() -> None:

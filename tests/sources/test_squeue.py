@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assets.sources.squeue import reader as squeue
 from tests.sources.batches import TESTBED, load, read
-from tests.sources.cases import Case, cases_of, check_case
 
 HEADER = "JOBID|EXC_NODES|STATE\n"
-
-
-@pytest.mark.parametrize("case", cases_of("squeue"))
-def test_case(case: Case) -> None:
-    check_case(squeue, case)
 
 
 def test_the_genuine_capture_has_no_column_of_excluded_nodes() -> None:

@@ -12,14 +12,8 @@ from assets.sources.tickets import records
 from assets.sources.tickets import values as ticket_values
 from assets.sources.tickets.components import component_of
 from tests.sources.batches import cluster_of, load, read
-from tests.sources.cases import Case, cases_of, check_case
 
 HEADER = "ticket_id,node,opened,closed,component,action,status,summary\n"
-
-
-@pytest.mark.parametrize("case", cases_of("tickets"))
-def test_case(case: Case) -> None:
-    check_case(tickets, case)
 
 
 def test_a_ticket_seen_open_and_later_closed_is_the_closed_one() -> None:
