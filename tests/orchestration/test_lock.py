@@ -96,7 +96,7 @@ from orchestration.home import Home
 
 home, stay = Home.at(Path(sys.argv[1])), float(sys.argv[2])
 
-def work(home, console):
+def work(settings, console):
     (home.work / "inside").mkdir()
     time.sleep(stay)
     (home.work / "inside").rmdir()
