@@ -82,7 +82,7 @@ def test_impossible_inputs_are_refused(wrong):
 def test_exact_form_agrees_with_runs_simulated_event_by_event(per_day, write, queue):
     segments, checkpoint, restart, runs = 24, 60, 5, 3000
     wall = np.array(
-        [_wall_minutes(np.random.default_rng([11, i]), per_day, segments, write, queue) for i in range(runs)]
+        [wall_minutes(np.random.default_rng([11, i]), per_day, segments, write, queue) for i in range(runs)]
     )
     productive = segments * checkpoint
     standard_error = productive / wall.mean() ** 2 * wall.std(ddof=1) / np.sqrt(runs)
@@ -97,7 +97,7 @@ def test_exact_form_agrees_with_runs_simulated_event_by_event(per_day, write, qu
     assert abs(productive / wall.mean() - exact) < 3 * standard_error
 
 
-def _wall_minutes(rng, per_day, segments, write, queue, checkpoint=60, restart=5):
+def wall_minutes(rng, per_day, segments, write, queue, checkpoint=60, restart=5):
     """Live through one run: queue, restart, work and write until the next failure, again until all is written."""
     wall, written = 0.0, 0
     while written < segments:

@@ -6,7 +6,7 @@ from scipy import stats
 
 from assets.model.ettr import expected_ettr_exact
 from assets.model.ettr_simulation import simulate_runs
-from tests.model.test_ettr import _wall_minutes
+from tests.model.test_ettr import wall_minutes
 
 RSC1 = 0.0065  # failures per node-day
 SETTINGS = [(6.5, 30, 0, 1), (13.0, 60, 5, 0), (9.75, 38.43, 5, 0), (40.0, 60, 2, 15), (0.5, 120, 5, 30)]
@@ -37,7 +37,7 @@ def test_the_standard_error_is_what_seeds_scatter_by():
 
 def test_the_distribution_is_that_of_runs_lived_event_by_event():
     """Kolmogorov and Smirnov: 1,500 runs of 24 hours of work, attempt by attempt in a plain loop."""
-    lived = [_wall_minutes(np.random.default_rng([11, i]), 13.0, 24, 5, 2) / 1440 for i in range(1500)]
+    lived = [wall_minutes(np.random.default_rng([11, i]), 13.0, 24, 5, 2) / 1440 for i in range(1500)]
     runs = simulate_runs(
         13.0, 60, restart_minutes=5, write_minutes=5, queue_minutes=2, productive_days=1, run_count=1500,
         generator=generator(),

@@ -13,13 +13,7 @@ from orchestration.checks.asset_checks import (
     suites,
     warnings_of,
 )
-from tests.homes import ask
-
-
-def spoil(warehouse, *statements):
-    with warehouse.writing() as con:
-        for statement in statements:
-            con.execute(statement)
+from tests.homes import ask, change
 
 
 def materialize(warehouse, schema="estimates", table="est_mttf_by_size"):
@@ -57,7 +51,7 @@ TOO_HIGH = "update estimates.est_mttf_by_size set mttf_hours_low = 999"
 
 
 def test_what_fails_for_one_cluster_is_kept_for_it_and_stops_nothing(warehouse):
-    spoil(warehouse, f"{TOO_HIGH} where cluster_id = 'alpha'")
+    change(warehouse, f"{TOO_HIGH} where cluster_id = 'alpha'")
     result = materialize(warehouse)
     assert result.success
     assert is_published(result)
@@ -76,7 +70,7 @@ def test_what_fails_for_one_cluster_is_kept_for_it_and_stops_nothing(warehouse):
 
 
 def test_what_fails_for_every_cluster_stops_what_is_downstream(warehouse):
-    spoil(
+    change(
         warehouse,
         "insert into estimates.est_mttf_by_size by name "
         "select * replace ('beta' as cluster_id) from estimates.est_mttf_by_size where cluster_id = 'alpha'",
@@ -90,7 +84,7 @@ def test_what_fails_for_every_cluster_stops_what_is_downstream(warehouse):
 
 
 def test_what_concerns_no_cluster_stops_what_is_downstream(warehouse):
-    spoil(warehouse, "alter table estimates.est_mttf_by_size drop column mttf_hours_low")
+    change(warehouse, "alter table estimates.est_mttf_by_size drop column mttf_hours_low")
     result = materialize(warehouse)
     assert not result.success
     assert not is_published(result)
@@ -99,7 +93,7 @@ def test_what_concerns_no_cluster_stops_what_is_downstream(warehouse):
 
 
 def test_rows_of_a_cluster_that_failed_before_are_judged_no_more(warehouse):
-    spoil(warehouse, f"{TOO_HIGH} where cluster_id = 'alpha'")
+    change(warehouse, f"{TOO_HIGH} where cluster_id = 'alpha'")
     (found,) = judge(warehouse, [("estimates", "est_mttf_by_size")]).values()
     with warehouse.writing() as con:
         record_failures(con, "run", "sources", {"alpha": ["no accounting"]})
@@ -110,21 +104,21 @@ def test_rows_of_a_cluster_that_failed_before_are_judged_no_more(warehouse):
 
 def test_odd_rows_within_the_share_are_a_warning_and_beyond_it_the_cluster_fails(warehouse):
     odd = "update raw.sacct set elapsed_seconds = -5 where cluster_id = 'alpha' and job_id_raw"
-    spoil(warehouse, f"{odd} = 3")
+    change(warehouse, f"{odd} = 3")
     (found,) = judge(warehouse, [("raw", "sacct")]).values()
     assert {verdict.is_blocking for verdict in found if not verdict.passed} == {False}
-    spoil(warehouse, f"{odd} in (3, 4)")
+    change(warehouse, f"{odd} in (3, 4)")
     (found,) = judge(warehouse, [("raw", "sacct")]).values()
     assert [(check.cluster_id, check.check_name) for check in found if not check.passed and check.is_blocking] == [
         ("alpha", "elapsed_seconds_not_negative")
     ]
-    spoil(warehouse, "update raw.clusters set quarantine_max_share = 0.9")
+    change(warehouse, "update raw.clusters set quarantine_max_share = 0.9")
     (found,) = judge(warehouse, [("raw", "sacct")]).values()
     assert not [verdict for verdict in found if not verdict.passed and verdict.is_blocking]
 
 
 def test_a_warning_lets_the_flow_go_on(warehouse):
-    spoil(warehouse, "update raw.tickets set disposition = 'unknown_node'")
+    change(warehouse, "update raw.tickets set disposition = 'unknown_node'")
     result = materialize(warehouse, "raw", "tickets")
     assert result.success
     assert is_published(result)
@@ -136,7 +130,7 @@ def test_a_warning_lets_the_flow_go_on(warehouse):
 
 
 def test_the_accounts_of_the_files_are_judged_after_the_last_raw_asset(warehouse):
-    spoil(warehouse, "update ops.files set loaded = loaded + 1 where path = 'beta/sacct/all.psv'")
+    change(warehouse, "update ops.files set loaded = loaded + 1 where path = 'beta/sacct/all.psv'")
     result = materialize(warehouse, "ops", "files")
     assert result.success
     with warehouse.reading() as con:

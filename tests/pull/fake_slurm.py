@@ -63,7 +63,7 @@ class FakeSlurm:
     """
 
     def __init__(self, folder: Path, monkeypatch) -> None:
-        self._folder = folder
+        self.folder = folder
         programs = folder / "bin"
         programs.mkdir(parents=True)
         for name in ("sacct", "sacctmgr", "scontrol", "squeue"):
@@ -87,7 +87,7 @@ class FakeSlurm:
 
     def answer(self, command: str, day: str, text: str, *, stderr: str = "", status: int = 0) -> None:
         """Prepare the records of an answer."""
-        file = self._folder / command / day
+        file = self.folder / command / day
         file.write_text(text)
         for suffix, content in ((".stderr", stderr), (".status", str(status) if status else "")):
             target = file.with_name(f"{day}{suffix}")
@@ -95,11 +95,11 @@ class FakeSlurm:
 
     def whole_answer(self, command: str, day: str, text: str) -> None:
         """Prepare an answer from its first byte, header included."""
-        (self._folder / command / f"{day}.whole").write_text(text)
+        (self.folder / command / f"{day}.whole").write_text(text)
 
     def run_first(self, command: str, day: str, shell: str) -> None:
         """Let a command run shell code before it answers."""
-        (self._folder / command / f"{day}.run").write_text(shell)
+        (self.folder / command / f"{day}.run").write_text(shell)
 
     def jobs(self, day: str, *jobs: str) -> None:
         """Prepare the accounting of a day; jobs as `job` gives them."""
@@ -127,14 +127,14 @@ class FakeSlurm:
     @property
     def calls(self) -> list[list[str]]:
         """The commands that ran, in their order, each with its words."""
-        file = self._folder / "calls"
+        file = self.folder / "calls"
         if not file.exists():
             return []
         return [line.rstrip("\0").split("\0") for line in file.read_text().split("\n") if line]
 
     def forget_calls(self) -> None:
         """Begin a new list of calls."""
-        (self._folder / "calls").unlink(missing_ok=True)
+        (self.folder / "calls").unlink(missing_ok=True)
 
     def days(self, command: str = "sacct") -> list[date]:
         """Give the days that a command was asked for, in their order."""

@@ -116,8 +116,8 @@ def test_jobs_that_slurm_hides_from_the_user_are_told(slurm, pull, monkeypatch):
     configuration = "SlurmUser = slurm(64030)\nPrivateData            = jobs,usage\n"
     slurm.whole_answer("sacctmgr", "answer", "None\n")
     slurm.run_first("sacctmgr", "answer", f'[ "$2" = configuration ] && {{ printf "{configuration}"; exit 0; }}\n')
-    (slurm._folder / "bin" / "id").write_text("#!/bin/sh\necho mallory\n")
-    (slurm._folder / "bin" / "id").chmod(0o755)
+    (slurm.folder / "bin" / "id").write_text("#!/bin/sh\necho mallory\n")
+    (slurm.folder / "bin" / "id").chmod(0o755)
     result = pull()
     (problem,) = result.problems
     assert "hides the jobs of other users from mallory" in problem.what and result.status == "incomplete"

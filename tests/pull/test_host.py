@@ -32,7 +32,7 @@ def test_a_host_that_ssh_would_take_for_something_else_is_refused(host):
 
 def test_a_host_that_ssh_cannot_reach_ends_the_pull(slurm, pull):
     unreachable = "ssh: connect to host login1 port 22: No route to host"
-    (slurm._folder / "ssh.run").write_text(f"echo '{unreachable}' >&2; exit 255\n")
+    (slurm.folder / "ssh.run").write_text(f"echo '{unreachable}' >&2; exit 255\n")
     result = pull(ssh="login1")
     assert len(slurm.calls) == 1 and result.status == "failed"
     (problem,) = result.problems
@@ -57,7 +57,7 @@ def test_a_command_is_shown_as_it_is_typed_into_bash(slurm, tmp_path):
     (tmp_path / "typed.sh").write_text(f"{typed}\n")
     assert "\x1f" not in typed
     slurm.run_first("sacct", "answer", "exit 0\n")
-    (slurm._folder / "bin" / "sudo").write_text('#!/bin/bash\nshift; exec "$@"\n')
-    (slurm._folder / "bin" / "sudo").chmod(0o755)
+    (slurm.folder / "bin" / "sudo").write_text('#!/bin/bash\nshift; exec "$@"\n')
+    (slurm.folder / "bin" / "sudo").chmod(0o755)
     subprocess.run(["bash", str(tmp_path / "typed.sh")], check=True)
     assert slurm.calls[-1] == list(words)

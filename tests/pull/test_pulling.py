@@ -52,7 +52,7 @@ class TestQueries:
             f"format={','.join(EVENT_COLUMNS)}",
         ]  # fmt: skip
         assert filled.calls[-2:] == [["scontrol", "-o", "show", "node"], list(QUEUE)]
-        assert (filled._folder / "environment").read_text() == "UTC %s\n"
+        assert (filled.folder / "environment").read_text() == "UTC %s\n"
 
     def test_another_cluster_of_the_same_slurmdbd_is_named(self, filled, pull):
         pull(slurm_cluster="far")
@@ -237,7 +237,7 @@ def test_a_pull_that_was_killed_goes_on_where_it_was(filled, pull, files, folder
         "sacct/pulled-2026-03-03.psv",
     ]
     assert list((folder / "sacct").glob(".pulling-*"))
-    (filled._folder / "sacct" / "2026-03-04.run").unlink()
+    (filled.folder / "sacct" / "2026-03-04.run").unlink()
     filled.forget_calls()
     assert pull("2026-03-05T13:00").status == "pulled"
     assert filled.days("sacct") == march(4, 5)

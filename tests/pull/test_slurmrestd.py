@@ -141,7 +141,7 @@ def test_a_slurmrestd_that_does_not_run_ends_the_pull(pull, tmp_path):
 
 def environments(slurm):
     """Give the format of times that each call of sacct got."""
-    return (slurm._folder / "formats").read_text().split("\n")[:-1]
+    return (slurm.folder / "formats").read_text().split("\n")[:-1]
 
 
 class TestSacctJson:

@@ -40,8 +40,7 @@ MODULES = [module.name for module in pkgutil.walk_packages(assets.report.__path_
 @pytest.fixture
 def empty(tmp_path: Path) -> Warehouse:
     """A warehouse with all tables and no row."""
-    warehouse = filled(tmp_path)
-    return warehouse
+    return filled(tmp_path)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -14,6 +14,7 @@ import pytest
 from assets.report.changes import changes_since, compare, read_numbers
 from assets.report.earlier import earlier_reports
 from assets.report.summary import draw_summary, screens_of, write_summary
+from tests.homes import change
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.planting import MADE_AT
 
@@ -144,9 +145,7 @@ def numbers(planted):
 def copied(planted, tmp_path: Path, *statements: str) -> Path:
     copy = tmp_path / "earlier.duckdb"
     shutil.copy(planted.path, copy)
-    with duckdb.connect(str(copy)) as con:
-        for statement in statements:
-            con.execute(statement)
+    change(copy, *statements)
     return copy
 
 
