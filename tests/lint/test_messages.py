@@ -30,7 +30,8 @@ ENDINGS = {
 
 def reasons() -> set[str]:
     """Collect the reasons for which readers refuse a file or quarantine a line."""
-    texts = [file.read_text(encoding="utf-8") for file in (PROJECT / "assets" / "sources").rglob("*.py")]
+    files = [file for kind in ("*.py", "*.sql") for file in (PROJECT / "assets" / "sources").rglob(kind)]
+    texts = [file.read_text(encoding="utf-8") for file in files]
     return {found for text in texts for pattern in REASONS for found in re.findall(pattern, text)} - NO_REASONS
 
 
