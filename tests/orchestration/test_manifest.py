@@ -52,8 +52,8 @@ def test_others_read_the_old_manifest_until_the_new_one_is_whole(manifest, tmp_p
         dbt.prepare(HomeSettings(Home.at(tmp_path / "home")))
     assert seen == [{"parsed": "before"}]
     assert json.loads(manifest.read_text()) == {"parsed": "before" if is_cut_off else "now"}
-    beside = [] if is_cut_off else ["partial_parse.msgpack"]
-    assert sorted(path.name for path in manifest.parent.iterdir()) == ["manifest.json", *beside]
+    others = [] if is_cut_off else ["partial_parse.msgpack"]
+    assert sorted(path.name for path in manifest.parent.iterdir()) == ["manifest.json", *others]
 
 
 def test_one_parsed_project_serves_every_home(testbed_home, tmp_path):

@@ -69,8 +69,8 @@ def test_case(kind: str, number: int, together: dict[str, duckdb.DuckDBPyConnect
     quarantined = rows(con, f"select line_number, reason, detail from ops.quarantine {of_case}")
     if "quarantined" in case or "account" not in case:
         assert {str(row["line_number"]): row["reason"] for row in quarantined} == case.get("quarantined", {})
-    told = [row["detail"] or "" for row in quarantined], [row.get("message") or "" for row in found]
-    for wanted, texts in zip((case.get("details", []), case.get("messages", [])), told, strict=True):
+    texts_of = [row["detail"] or "" for row in quarantined], [row.get("message") or "" for row in found]
+    for wanted, texts in zip((case.get("details", []), case.get("messages", [])), texts_of, strict=True):
         assert [text for text in wanted if not any(text in given for given in texts)] == []
     account = [file[name] for name in ("lines_in", "loaded", "skipped", "quarantined")]
     assert account == case.get("account", account)
