@@ -142,7 +142,7 @@ def build(
             *(f"{each.cluster_id}: {each.stale}" for each in chapters if each.stale),
             *(
                 f"{printable(cluster['cluster_id'])} is not in this report, as it could not be built: "
-                f"{printable(cluster['reason'], MAX_REASON_CHARACTERS)}"
+                f"{printable('; '.join(cluster['reasons']), MAX_REASON_CHARACTERS)}"
                 for cluster in frames["clusters_without_numbers"]
             ),
         ),

@@ -18,6 +18,7 @@ from typing import Any
 
 import duckdb
 
+from assets.bad_clusters.ends import ENDS
 from assets.rows import rows_of
 from assets.site_rules import ORDER
 
@@ -82,6 +83,7 @@ PUBLISHED = {
     "ettr": "estimates.est_ettr_by_size order by gpu_size_bin",
     "ettr_by_qos": "estimates.est_ettr_by_qos qualify count(distinct qos) over (partition by cluster_id) > 1 "
     "order by qos, gpu_size_bin",
+    "clusters_without_numbers": f"({ENDS}) where cluster_end = 'no numbers' order by cluster_id",
     "evidence_reach": "estimates.est_evidence_reach where month_date is null",
     "files": "ops.files order by cluster_id, kind, path",
     "forecasts": "estimates.est_forecast_scores order by month_date",

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 
+from assets.bad_clusters.ends import ENDS
 from assets.rows import rows_of
 from orchestration.alerts.ledger import Event, Ledger
 from orchestration.home import Home
@@ -21,9 +22,6 @@ from orchestration.read_commands.published import published
 NEWS_DAYS = 92
 """Of a cluster that is seen for the first time, a change that is older than this at the end of its data is history."""
 
-CLUSTERS = """
-    select cluster_id, is_simulated, data_through_at from marts.dim_clusters where not is_stale order by cluster_id
-"""
 LEMONS = """
     select
         nodes.cluster_id,
@@ -62,35 +60,16 @@ CHANGES = """
     where changed_at is not null and has_enough_data
     order by cluster_id, changed_at, failure_category <> 'all', failure_category
 """
-FAILING = """
-    select
-        failures.cluster_id,
-        coalesce(clusters.is_simulated, false) as is_simulated,
-        clusters.built_at,
-        list(failures.reason order by failures.failed_at, failures.reason) as reasons
-    from ops.cluster_failures as failures
-    left join marts.dim_clusters as clusters using (cluster_id)
-    where run_id = (select run_id from ops.published order by rowid desc limit 1)
-    group by all
-    order by failures.cluster_id
-"""
-STALE = """
-    select cluster_id, is_simulated, if(data_through_at is not null, built_at, null) as built_at, stale_reason
-    from marts.dim_clusters
-    where is_stale
-    order by cluster_id
-"""
 
 
 def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list[Event]]:
     """Read what readers see now; return what is to be told, and what is only to be remembered as known."""
     with published(home.published_file) as con:
-        clusters = {row["cluster_id"]: row for row in rows_of(con, CLUSTERS)}
+        ends = rows_of(con, f"from ({ENDS}) order by cluster_id")
+        clusters = {row["cluster_id"]: row for row in ends if row["cluster_end"] == "built" and not row["is_stale"]}
         lemons, changes = (_of(rows_of(con, sql), clusters) for sql in (LEMONS, CHANGES))
-        failing, stale = rows_of(con, FAILING), rows_of(con, STALE)
-    events = [_failing_event(row) for row in failing]
-    not_built = {row["cluster_id"] for row in failing}
-    events += [_not_fetched_event(row) for row in stale if row["cluster_id"] not in not_built]
+    events = [_failing_event(row) for row in ends if row["cluster_end"] != "built"]
+    events += [_not_fetched_event(row) for row in ends if row["cluster_end"] == "built" and row["is_stale"]]
     known: list[Event] = []
     for cluster_id, cluster in clusters.items():
         through = cluster["data_through_at"]
@@ -156,20 +135,21 @@ def _failing_event(row: dict[str, Any]) -> Event:
     built = row["built_at"]
     stays = f"keeps its numbers of {built:%Y-%m-%d %H:%M} UTC" if built else "is published without numbers"
     line = f"it could not be built and {stays}: {'; '.join(row['reasons'])}"
-    return _cluster_event(row, "could not be built", line)
+    return _cluster_event(row, "could not be built", line, built, "reasons")
 
 
 def _not_fetched_event(row: dict[str, Any]) -> Event:
     """Make the event of a cluster that was built, but without the newest accounting."""
-    ends = row["built_at"]
+    ends = row["built_at"] if row["data_through_at"] else None
     known = f"its accounting ends {ends:%Y-%m-%d %H:%M} UTC" if ends else "none of its accounting is there yet"
     line = f"{row['stale_reason']}; {known}"
-    return _cluster_event(row, "could not be fetched from Slurm", line)
+    return _cluster_event(row, "could not be fetched from Slurm", line, ends, "stale_reason")
 
 
-def _cluster_event(row: dict[str, Any], subject: str, line: str) -> Event:
-    key = f"cluster:{row['cluster_id']}:{row['built_at'] or 'never'}"
-    return Event(key, "cluster", row["cluster_id"], subject, line, row["is_simulated"], row)
+def _cluster_event(row: dict[str, Any], subject: str, line: str, since: datetime | None, why: str) -> Event:
+    details = {"built_at": since} | {name: row[name] for name in ("cluster_id", "is_simulated", why)}
+    key = f"cluster:{row['cluster_id']}:{since or 'never'}"
+    return Event(key, "cluster", row["cluster_id"], subject, line, row["is_simulated"], details)
 
 
 def failure_event(message: str, run_id: str | None) -> Event:

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import duckdb
 
+from assets.bad_clusters.ends import ENDS
 from assets.log_kinds import LOG_KINDS, WARNINGS
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
@@ -29,12 +30,7 @@ MAX_SIGNALS = 50
 """How many signals that no rule knows are listed for a cluster."""
 MIN_COVERED_RATIO = 0.95
 """A log that covers less of the study period is reported: sacct exports one day by default, for instance."""
-STALE = """
-    select cluster_id, is_stale, stale_reason, built_at
-    from marts.dim_clusters
-    where is_stale
-    order by cluster_id
-"""
+STALE = f"from ({ENDS}) where is_stale order by cluster_id"
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assets.bad_clusters.ends import ENDS
+
 
 @dataclass(frozen=True)
 class Family:
@@ -71,13 +73,7 @@ PUBLISHED = (
         },
     ),
     Family(
-        """
-        select cluster_id as cluster, 1 as cluster_is_without_numbers
-        from ops.cluster_failures
-        anti join marts.dim_clusters using (cluster_id)
-        where run_id = (select run_id from ops.published order by rowid desc limit 1)
-        group by cluster_id
-        """,
+        f"select cluster_id as cluster, 1 as cluster_is_without_numbers from ({ENDS}) where cluster_end = 'no numbers'",
         ("cluster",),
         {"cluster_is_without_numbers": "1: the cluster was never built, and nothing is known of it."},
     ),

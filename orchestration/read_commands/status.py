@@ -16,6 +16,7 @@ from typing import Any
 
 import duckdb
 
+from assets.bad_clusters.ends import ENDS
 from assets.report.numbers import short
 from assets.report.queries import SQL
 from assets.rows import rows_of
@@ -89,12 +90,10 @@ NUMBERS = """
     where rates.is_reference
 """
 """What is expected of each cluster: its failure rate, and what its last 30 days cost."""
-WITHOUT_NUMBERS = """
-    select cluster_id, string_agg(reason, chr(10) order by failed_at, reason) as reason
-    from ops.cluster_failures
-    anti join marts.dim_clusters using (cluster_id)
-    where run_id = (select run_id from ops.published order by rowid desc limit 1)
-    group by cluster_id
+WITHOUT_NUMBERS = f"""
+    select cluster_id, array_to_string(reasons, chr(10)) as reason
+    from ({ENDS})
+    where cluster_end = 'no numbers'
     order by cluster_id
 """
 UNMAPPED = "select kind, count(*) as signal_count from marts.agg_unmapped_signals group by kind"

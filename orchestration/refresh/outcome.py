@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 from rich.console import Console
 
+from assets.bad_clusters.ends import ENDS
 from assets.report.wording import plural
 from assets.rows import rows_of
 from assets.sources.intake.account.file_warnings import OVERLAPS_NO_ACCOUNTING
@@ -55,17 +56,7 @@ LINES = """
         coalesce(sum(quarantined), 0)::bigint as quarantined
     from ops.files
 """
-FAILING = """
-    select
-        failures.cluster_id,
-        coalesce(bool_or(clusters.is_stale), false) as is_stale,
-        list(failures.reason order by failures.failed_at, failures.reason) as reasons
-    from ops.cluster_failures as failures
-    left join marts.dim_clusters as clusters using (cluster_id)
-    where run_id = (select run_id from ops.published order by rowid desc limit 1)
-    group by failures.cluster_id
-    order by cluster_id
-"""
+FAILING = f"select cluster_id, is_stale, reasons from ({ENDS}) where cluster_end <> 'built' order by cluster_id"
 WITHOUT_ACCOUNTING = f"""
     select path, split_part(warning, ': ', 2) as days
     from (select path, unnest(warnings) as warning from ops.files)

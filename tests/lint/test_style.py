@@ -11,8 +11,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 
 SQL = (
-    "dbt_project/models", "dbt_project/data_tests", "assets/estimates", "assets/raw", "assets/report/sql",
-    "assets/sources", "tests/expectations/rows", "tests/recovery", "tests/report",
+    "dbt_project/models", "dbt_project/data_tests", "assets/bad_clusters", "assets/estimates", "assets/raw",
+    "assets/report/sql", "assets/sources", "tests/expectations/rows", "tests/recovery", "tests/report",
 )  # fmt: skip
 """Folders of models, and of statements of code, of which less is asked (.sqlfluff in each room)."""
 MYPY = "import gc; gc.disable(); from mypy.__main__ import console_entry; console_entry()"

@@ -12,6 +12,7 @@ import sys
 import duckdb
 import pytest
 
+from assets.bad_clusters.ends import ENDS
 from orchestration.failures import RefreshFailed
 from orchestration.home import Home
 from tests.conftest import CAPTURE, refresh
@@ -95,9 +96,9 @@ def test_of_four_clusters_two_make_a_statement_fail_and_the_others_are_as_if_the
     assert [after[name] == before[name] for name in "abcd"] == [False, True, True, True]
     assert len(after["a"]["marts.fct_attempts"]) == 70
     with duckdb.connect(str(home.published_file), read_only=True) as con:
-        found = con.execute("select cluster_id, stage, reason from ops.cluster_failures order by 1").fetchall()
-        stale = con.execute("select cluster_id, is_stale from marts.dim_clusters order by 1").fetchall()
-    assert [row[:2] for row in found] == [("b", "build"), ("d", "build")]
-    assert all("could not be built: Runtime Error in model" in reason for *_, reason in found)
-    assert stale == [("a", False), ("b", True), ("c", False), ("d", True)]
+        columns = "cluster_id, cluster_end, is_stale, stage, array_to_string(reasons, '')"
+        found = con.execute(f"select {columns} from ({ENDS}) order by 1").fetchall()
+    built, last_good = ("built", False, None), ("last good", True, "build")
+    assert [row[:4] for row in found] == [("a", *built), ("b", *last_good), ("c", *built), ("d", *last_good)]
+    assert all("could not be built: Runtime Error in model" in found[place][4] for place in (1, 3))
     assert not [*home.work.glob("scratch-*")]
