@@ -44,7 +44,7 @@ def complete_tables(incomplete: str) -> list[str]:
 def complete_profiles(incomplete: str) -> list[str]:
     """List what can be simulated; the file of profiles is read without loading the simulator."""
     file = files("assets") / "simulation" / "clusters" / "profiles.toml"
-    return _beginning(tomllib.loads(file.read_text(encoding="utf-8"))["profiles"], incomplete)
+    return _beginning(tomllib.loads(file.read_text(encoding="utf-8")), incomplete)
 
 
 def _published_clusters(file: Path) -> list[str]:

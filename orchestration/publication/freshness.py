@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 import duckdb
 
 from assets.sources.errors import SourceErrors
-from assets.sources.formats import READERS
 from assets.sources.intake.find.folder import REFUSED, KnownFile, Survey, are_of_known_sizes, is_unchanged, survey
 from assets.sources.intake.find.known_files import known_files, with_accounting
+from assets.sources.reader import Reader
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
 from orchestration.pull.outcomes import last_outcome
@@ -36,6 +36,9 @@ def is_up_to_date(home: Home) -> bool:
 
     After a rollback only new logs count: those that the newest publication was not made from.
     """
+    # The readers need pyarrow, which a refresh that stops at its settings does without.
+    from assets.sources.formats import READERS
+
     if not (home.published_file.exists() and home.report.exists()) or problem_of_current(home):
         return False
     newest = newest_publication(home)
@@ -67,7 +70,7 @@ def is_up_to_date(home: Home) -> bool:
             name in configured and cluster.config_sha256 == configured[name] for name, cluster in found.clusters.items()
         )
         and _failed_pulls(home, found) == not_pulled
-        and _files_are_unchanged(found, known)
+        and _files_are_unchanged(found, known, READERS)
     )
 
 
@@ -89,7 +92,9 @@ def _failed_pulls(home: Home, found: Survey) -> set[str]:
     return {cluster_id for cluster_id, outcome in outcomes.items() if outcome is not None and outcome.is_failed}
 
 
-def _files_are_unchanged(found: Survey, known: Mapping[tuple[str, str], KnownFile]) -> bool:
+def _files_are_unchanged(
+    found: Survey, known: Mapping[tuple[str, str], KnownFile], readers: Mapping[str, Reader]
+) -> bool:
     """Tell whether the files of all clusters that can be built were read, or refused for the same reason, before."""
     files = {file.key: file for file in found.files}
     refused = {refusal.file.key: refusal.error.what for refusal in found.refused}
@@ -97,7 +102,7 @@ def _files_are_unchanged(found: Survey, known: Mapping[tuple[str, str], KnownFil
         files.keys() | refused.keys() == {key for key in known if key[0] in found.clusters and known[key].is_present}
         and all(known[key].reason == reason for key, reason in refused.items())
         and all(
-            known[key].status != REFUSED and is_unchanged(file, known[key], READERS[file.kind])
+            known[key].status != REFUSED and is_unchanged(file, known[key], readers[file.kind])
             for key, file in files.items()
         )
     )
