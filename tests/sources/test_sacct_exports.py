@@ -20,7 +20,7 @@ RECORD = {
 
 
 def test_the_hint_of_a_known_layout_makes_it_readable(tmp_path: Any) -> None:
-    text = export([{**RECORD, "JobName": "a|b"}, {**RECORD, "JobID": "7"}], columns=XDMOD)
+    text = export([{**RECORD, "JobName": "a|b"}, {**RECORD, "JobID": "7", "JobIDRaw": "7"}], columns=XDMOD)
     headless = text.split("\n", 1)[1]
     with pytest.raises(SourceErrors) as refusal:
         load(make(tmp_path / "without", {"c1/sacct/a.log": headless}))
