@@ -24,7 +24,7 @@ from assets.sources.intake.account.spans import write_spans
 from assets.sources.intake.account.superseding import version_warnings
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import SOURCES, failing_by_sources
-from assets.sources.intake.excluded_clusters import spare_clusters
+from assets.sources.intake.excluded_clusters import settle_good_clusters
 from assets.sources.intake.find.clusters import write_clusters
 from assets.sources.intake.find.folder import Survey
 from assets.sources.intake.loading import LoadResult, load_kinds
@@ -170,7 +170,7 @@ def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[s
         write_spans(con, clusters)
         write_sight(con)
 
-    failing = failing_by_sources(con, found, spare_clusters(con, found, settle_all))
+    failing = failing_by_sources(con, found, settle_good_clusters(con, found, settle_all))
     record_failures(con, run_id, SOURCES, failing)
     # Clusters that are pulled no more have left their rows.
     con.execute("delete from ops.pulls where run_id <> ?", [run_id])

@@ -45,8 +45,8 @@ FILE_WARNINGS = TempTable("file_warnings", {"file_id": "integer", "warning": "va
 """For the reader to add to: what is odd about a whole file (`ops.files.warnings`)."""
 
 SAMPLED_LINES = TempTable("sampled_lines", {**_PLACE, "line": "varchar", "weight": "integer"})
-"""Given to readers that look at few lines: the first and last lines of each file, and a sample of all.
-A line stands for `weight` lines, one that is there for its place alone for none."""
+"""Given to readers that look at few lines: a sample of each file, and its first and last two lines in any
+case. A line stands for `weight` lines; one that is there for its place alone has the weight 0."""
 
 STATED_TIMES = TempTable(
     "stated_times", {**_PLACE, "node_name": "varchar", "stated_at": "timestamp", "has_no_year": "boolean"}

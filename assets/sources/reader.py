@@ -139,7 +139,7 @@ class Reader(Protocol):
 
     @property
     def KIND(self) -> str:
-        """Folder name: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets."""
+        """Name of the folder, or `manifest`, as manifests lie beside any file."""
 
     @property
     def TABLE(self) -> str:

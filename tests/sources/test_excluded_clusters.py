@@ -13,7 +13,7 @@ import pytest
 
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import failing_by_sources
-from assets.sources.intake.excluded_clusters import spare_clusters
+from assets.sources.intake.excluded_clusters import settle_good_clusters
 from assets.sources.intake.find.clusters import write_clusters
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
@@ -50,7 +50,7 @@ def spared(folder: Path, con: duckdb.DuckDBPyConnection, *steps: str) -> dict[st
     found = survey(folder, readers)
     write_clusters(con, found)
     load_kinds(con, found, readers, "run")
-    errors = spare_clusters(con, found, partial(settle, readers=readers))
+    errors = settle_good_clusters(con, found, partial(settle, readers=readers))
     assert violations(con) == []
     return {name: str(error) for name, error in errors.items()}
 
@@ -115,7 +115,7 @@ def test_errors_of_the_machine_are_nobodys(tmp_path):
         raise OSError(28, "No space left on device", "/elsewhere/faultline.duckdb")
 
     with pytest.raises(OSError, match="No space"):
-        spare_clusters(con, survey(folder, {"sacct": sacct}), step)
+        settle_good_clusters(con, survey(folder, {"sacct": sacct}), step)
     assert tried == [["a", "b"]]
 
 
@@ -128,7 +128,7 @@ def test_a_log_that_cannot_be_opened_any_more_concerns_its_cluster(tmp_path):
             if file.cluster_id == "b":
                 raise PermissionError(13, "Permission denied", str(file.absolute))
 
-    errors = spare_clusters(connect(), found, step)
+    errors = settle_good_clusters(connect(), found, step)
     assert list(errors) == ["b"]
     assert "PermissionError" in str(errors["b"])
 
@@ -149,7 +149,7 @@ def test_a_log_that_is_rotated_away_while_it_is_settled_stops_nothing(name, left
         path.unlink()
     else:
         path.write_bytes(gzip.compress(left) if name.endswith(".gz") else left)
-    assert spare_clusters(con, found, partial(settle, readers=readers)) == {}
+    assert settle_good_clusters(con, found, partial(settle, readers=readers)) == {}
     assert violations(con) == []
     kept = con.execute("select line_number, raw from ops.quarantine order by 1").fetchall()
     assert [number for number, _ in kept] == [1, 2, 3, 4, 5]
@@ -161,7 +161,7 @@ def test_clusters_that_were_spared_are_failing_and_none_may_be_left(tmp_path):
     con = connect()
     load_results(folder, con, {"sacct": sacct})
     found = survey(folder, {"sacct": sacct})
-    errors = spare_clusters(con, found, partial(_fail, {"b"}))
+    errors = settle_good_clusters(con, found, partial(_fail, {"b"}))
     assert list(failing_by_sources(con, found, errors)) == ["b"]
 
 

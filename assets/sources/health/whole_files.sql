@@ -17,8 +17,8 @@ with results as materialized (
 case when {{ number }} >= 1e8 and {{ number }} < 1e11 then make_timestamp(({{ number }} * 1e6)::bigint) end
 {%- endmacro %}
 {% call health.typed("line_in_scan, file_index, is_complete", seconds("start_time"), seconds("end_time")) %}
-        -- Places that only other sinks fill do not count where these are filled. Numbers are taken as
-        -- the file writes them: DuckDB would make a number and a text again of each. Those in quotes are left.
+        -- Where the nested fields are set, the flat ones of the same names are ignored. Numbers stay JSON, as DuckDB
+        -- would turn each into a number and back into text. A job number in quotes is left to be read by lines.
         select
             row_number() over () as line_in_scan,
             file_index,

@@ -23,7 +23,7 @@ from assets.sources.reader import Reader
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
     """Bring node ids, dispositions and counts up to date, if any table changed.
 
-    Run when all kinds are loaded. The transaction is the caller's: `excluded_clusters.spare_clusters` opens one.
+    Run when all kinds are loaded. The transaction is the caller's: `excluded_clusters.settle_good_clusters` opens one.
 
     Returns
     -------

@@ -19,7 +19,13 @@ from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.account.line_accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.intake.account.sight import blind_files, mark_blind_files, note_sightings, sample_lines
 from assets.sources.intake.account.unknown_lines import keep_unknown_lines
-from assets.sources.intake.read.batch_lines import Aside, read_batch_lines, read_bytes, scratch_folder, set_lines_aside
+from assets.sources.intake.read.batch_lines import (
+    Aside,
+    estimated_text_bytes,
+    read_batch_lines,
+    scratch_folder,
+    set_lines_aside,
+)
 from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.intake.read.growing import (
     MustBeReadWhole,
@@ -109,7 +115,7 @@ def load_batch(
         copies = CopiesInFolder(Path(scratch))
         taken = take_whole_files(con, reader, files if aside is None else (), cluster, copies)
         by_lines = (file for number, file in enumerate(files) if number not in taken)
-        if max_bytes_by_lines is not None and sum(map(read_bytes, by_lines)) > max_bytes_by_lines:
+        if max_bytes_by_lines is not None and sum(map(estimated_text_bytes, by_lines)) > max_bytes_by_lines:
             raise MustBeReadAlone
         _load(con, cluster, reader, files, run_id=run_id, aside=aside, copies=copies, taken=taken)
     drop_temporary(con)
@@ -211,7 +217,7 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
         columns = con.execute(f"select column_name from (describe {plan.loaded})").fetchall()
         texts = [name for name in texts if (name,) in columns]
     replaced = ", ".join(f"{masked(name)} as {name}" for name in texts)
-    # Masked before the join: what stands behind one is set up once more for it.
+    # The mask stands before the join: DuckDB compiles an expression above a join once more for each join.
     rows = f"(select * replace ({replaced}) from ({plan.loaded}))" if texts else f"({plan.loaded})"
     if is_pseudonymous:
         columns = con.execute(f"select column_name from (describe {rows})").fetchall()

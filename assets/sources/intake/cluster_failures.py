@@ -16,7 +16,7 @@ SOURCES = "sources"
 
 
 def failing_by_sources(
-    con: duckdb.DuckDBPyConnection, survey: Survey, spared: Mapping[str, SourceError] | None = None
+    con: duckdb.DuckDBPyConnection, survey: Survey, left_out: Mapping[str, SourceError] | None = None
 ) -> dict[str, list[str]]:
     """Name the clusters that are left out or gone, and those whose accounting was refused or is cut off, with reasons.
 
@@ -28,7 +28,7 @@ def failing_by_sources(
         A connection to the working file.
     survey
         The folder.
-    spared
+    left_out
         What else is known of clusters: why their rows could not be settled.
 
     Raises
@@ -53,7 +53,7 @@ def failing_by_sources(
         if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
             next_step = f"Put it back, or run `faultline forget {shlex.quote(cluster_id)}`."
             errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
-    for cluster_id, error in (spared or {}).items():
+    for cluster_id, error in (left_out or {}).items():
         errors.setdefault(cluster_id, []).append(error)
     if not survey.clusters.keys() - errors.keys():
         raise SourceErrors([error for cluster_errors in errors.values() for error in cluster_errors])

@@ -32,7 +32,7 @@ _SUSPECTS = """
 """
 
 
-def spare_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep) -> dict[str, SourceError]:
+def settle_good_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep) -> dict[str, SourceError]:
     """Run a step for all clusters whose rows do not make it fail.
 
     Parameters
@@ -98,7 +98,10 @@ def _only(survey: Survey, clusters: Collection[str]) -> Survey:
 
 
 def _step_without(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep, bad: Collection[str]) -> None:
-    """Run the step for the other clusters; `ops.unsettled` still names the tables, for the ones that were spared."""
+    """Run the step for the other clusters, and put the marks of `ops.unsettled` back.
+
+    The next refresh then tries the clusters again that were left out.
+    """
     names = [
         name
         for name, (_, has_clusters) in relations(con).items()

@@ -15,10 +15,16 @@ from assets.sources.database_settings import one_thread
 from assets.sources.errors import SourceError
 from assets.sources.intake.batch import MustBeReadAlone, load_batch
 from assets.sources.intake.find.folder import RefusedFile
-from assets.sources.intake.find.known_files import Key, forget_files
+from assets.sources.intake.find.known_files import Key, forget_files, mark_unsettled
 from assets.sources.intake.find.versions import note_unsettled
 from assets.sources.intake.isolating import Findings, load_good_parts, named_files
-from assets.sources.intake.read.batch_lines import MAX_BATCH_BYTES, Aside, read_batch_lines, read_bytes, scratch_folder
+from assets.sources.intake.read.batch_lines import (
+    MAX_BATCH_BYTES,
+    Aside,
+    estimated_text_bytes,
+    read_batch_lines,
+    scratch_folder,
+)
 from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.intake.read.growing import MustBeReadWhole, as_whole, forget_lines_read_again, write_tail
 from assets.sources.reader import Reader, ResumePoint, SourceFile, WholeFileReader
@@ -64,7 +70,7 @@ class FileBatch:
         Pseudonyms are made by a function in Python, which is that of all connections and lets no other run.
         """
         most = MAX_BYTES_BESIDE_OTHERS if isinstance(self.reader, WholeFileReader) else MAX_BATCH_BYTES
-        return self.cluster.is_pseudonymous or sum(map(read_bytes, self.files)) > most
+        return self.cluster.is_pseudonymous or sum(map(estimated_text_bytes, self.files)) > most
 
     def read_beside_others(self, con: duckdb.DuckDBPyConnection) -> Outcome:
         """Read the batch, unless it needs the memory of the others: then it is read alone later."""
@@ -108,7 +114,7 @@ class FileBatch:
     def _read_on(self, con: duckdb.DuckDBPyConnection, file: SourceFile, resume: ResumePoint) -> None:
         """Read a file from where it grew."""
         with self._threads(con), transaction(con), scratch_folder(con) as scratch:
-            forget_files(con, self.reader, [])
+            mark_unsettled(con, self.reader)
             forget_lines_read_again(con, self.reader, file)
             note_unsettled(con, [file.key])
             tail = write_tail(file, resume, Path(scratch) / "tail.txt")

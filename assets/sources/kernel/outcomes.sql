@@ -14,7 +14,7 @@ with named as (
     from kernel_unwrapped
     inner join kernel_candidates using (file_id, line_number)
 )
--- Beside it, DuckDB would plan every pattern once more for each kind, which takes a second.
+-- `kind` is a step of its own: in the same select, DuckDB would repeat all patterns of `rule` in each branch.
 select
     * exclude (line),
     case rule

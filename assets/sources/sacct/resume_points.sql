@@ -1,6 +1,8 @@
-{# The last record on a line of its own: odd lines may be joined with those that follow. Of a job that runs and does not
-say for how long, the modification of the file decides whether it is taken for lost. Of rows that name several clusters,
-or of which some name none, all together tell which are read. So do all times of a file in the form of a locale. -#}
+{# A file is read on behind its last record on a line of its own, as odd lines may be joined with those that follow.
+These files are read whole:
+- with a running job without an elapsed time: the modification of the file decides whether it is taken for lost;
+- with rows of several clusters, or of which some name none: only all rows tell which are read;
+- with times in the form of a locale: only all times tell the order of day and month. -#}
 with headers as (
     select file_id, max(line_number) as lines_again
     from (

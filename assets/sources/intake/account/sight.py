@@ -31,7 +31,7 @@ CHANCE = 0.05
 
 
 def sample_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Fill `sampled_lines`: the first 64 lines of a file, every 16th up to line 1,024, every 128th behind it."""
+    """Fill `sampled_lines`: the first 64 lines of a file, of the others fewer the further down they stand."""
     if reader.KIND not in SAMPLED_KINDS:
         SAMPLED_LINES.create(con)
         return
@@ -85,10 +85,10 @@ def blind_files(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tuple[in
 def write_sight(con: duckdb.DuckDBPyConnection) -> int:
     """Replace `ops.sight`: the days on which the loaded files could have shown a fault. Return its number of rows.
 
-    A node is seen from its first to its last line in a file. Files follow each other, so it is seen from one to the
-    next, and to the ends of what its kind covers, where its kind covers that time and chance makes a node that speaks
-    as often silent for so long. A log of nothing but symptoms is a selection from the logs of all nodes. The
-    controller's log and node events tell of all nodes. The transaction is the caller's.
+    A node is seen from its first to its last line in a file. A gap between two files, or between a file and the end of
+    what its kind covers, counts as seen if its kind covers the gap and a node this talkative would be silent for so
+    long in more than `CHANCE` of all cases. A log of nothing but symptoms is a selection from the logs of all nodes.
+    The controller's log and node events tell of all nodes. The transaction is the caller's.
     """
     con.execute("delete from ops.sight")
     statement = fill("sources/intake/account/sight.sql", chance=CHANCE, read=READ, cut_off=CUT_OFF)

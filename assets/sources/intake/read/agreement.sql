@@ -7,7 +7,7 @@ select
             and line_number >= (select line_number from read_earlier)
             and not list_contains((select left_out from read_earlier), line_number)
     ) as earliest,
-    -- Times at the old end that no row holds are not those of the new end, unless later ones stand there.
+    -- The old last time may come from a skipped line. It is kept only if the new part reaches at least that time.
     coalesce(covered.last_at >= read_earlier.last_at, read_earlier.last_at is null)
     and not (exists (from stated_times) and coalesce(covered.first_at < read_earlier.first_at, false)) as times_follow
 from covered_times as covered cross join read_earlier

@@ -46,7 +46,7 @@ class Aside:
     """In a trial, the reader sees no line after this one either."""
 
 
-def read_bytes(file: SourceFile) -> int:
+def estimated_text_bytes(file: SourceFile) -> int:
     """Estimate how many bytes of text a file holds."""
     return file.size_bytes * (TYPICAL_COMPRESSION if is_compressed(file.absolute) else 1)
 
@@ -56,7 +56,7 @@ def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
     batch: list[SourceFile] = []
     total = 0
     for file in files:
-        size = read_bytes(file)
+        size = estimated_text_bytes(file)
         if batch and (total + size > MAX_BATCH_BYTES or len(batch) >= MAX_BATCH_FILES):
             yield batch
             batch, total = [], 0

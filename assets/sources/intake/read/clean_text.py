@@ -52,23 +52,23 @@ class Cleanness:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._tail, self._is_first = b"", True
-        self.is_lost = False
+        self.is_unclean = False
 
     def add(self, piece: bytes) -> None:
         """Look at the next bytes."""
-        if self.is_lost:
+        if self.is_unclean:
             return
         try:
             # Most logs are ASCII alone, which is found out five times as fast.
             is_ascii = piece.isascii() and not self._decoder.getstate()[0]
             text = "" if is_ascii else self._decoder.decode(piece)
         except UnicodeDecodeError:
-            self.is_lost = True
+            self.is_unclean = True
             return
-        self.is_lost = b"\0" in piece or b"\x1b" in piece or _holds(piece, _DELIMITER)
-        self.is_lost |= _DELIMITER in self._tail + piece[: len(_DELIMITER)]
+        self.is_unclean = b"\0" in piece or b"\x1b" in piece or _holds(piece, _DELIMITER)
+        self.is_unclean |= _DELIMITER in self._tail + piece[: len(_DELIMITER)]
         if text:
-            self.is_lost |= REPLACEMENT in text or "\ufeff" in (text[1:] if self._is_first else text)
+            self.is_unclean |= REPLACEMENT in text or "\ufeff" in (text[1:] if self._is_first else text)
             self._is_first = False
         elif is_ascii:
             self._is_first = False
@@ -76,7 +76,7 @@ class Cleanness:
 
     def end(self) -> bool:
         """Tell whether all of it was clean."""
-        return not self.is_lost and not self._decoder.getstate()[0]
+        return not self.is_unclean and not self._decoder.getstate()[0]
 
 
 def _is_clean(text: bytes) -> bool:

@@ -139,7 +139,7 @@ def _unpack_object_lines(text: Iterator[bytes], target: Path) -> int | None:
             for chunk in text:
                 objects.add(chunk)
                 cleanness.add(chunk)
-                if objects.is_odd or cleanness.is_lost:
+                if objects.is_odd or cleanness.is_unclean:
                     return None
                 out.write(chunk)
     except (EOFError, OSError):

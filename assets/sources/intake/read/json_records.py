@@ -75,7 +75,7 @@ class _Scanner:
         self._text, self._at, self._dropped, self._is_whole = "", 0, 0, False
         self._decode = json.JSONDecoder().raw_decode
         self._beginning: re.Pattern[str] | None = None
-        self._is_lost = False
+        self._is_at_end = False
         self._has_whole_value, self._is_within_document = False, False
 
     def records(self) -> Iterator[Record | Damaged]:
@@ -94,7 +94,7 @@ class _Scanner:
                 else:
                     yield self._line()
             except _CutError:
-                if not self._is_lost:
+                if not self._is_at_end:
                     yield self._rest()
             except _BadError as error:
                 yield self._damaged(str(error))
@@ -215,7 +215,7 @@ class _Scanner:
             self._at = max(self._at, len(self._text) - _OVERLAP)
             shown = (shown + self._text[begins : self._at])[:_SHOWN]
             if not self._read():
-                self._is_lost = True
+                self._is_at_end = True
                 rest = self._take(len(self._text))
                 has_end = (rest.strip() or shown.rstrip()).endswith(_ENDS_OF_DOCUMENTS)
                 lost = self._is_within_document and not has_end

@@ -232,7 +232,7 @@ def _scan(path: Path) -> tuple[bytes, Content]:
         if is_plain:
             cleanness.add(chunk)
             objects.add(chunk)
-            is_plain = not cleanness.is_lost and not _has_long_line(lengths, chunk)
+            is_plain = not cleanness.is_unclean and not _has_long_line(lengths, chunk)
         last = chunk[-1:]
     is_plain = is_plain and cleanness.end()
     lines = objects.count if is_plain else None
