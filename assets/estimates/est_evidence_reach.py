@@ -126,8 +126,8 @@ TABLE = TableSpec(
             "compared_count",
             "double",
             ATTEMPTS,
-            "Of counted_count, what kernel messages and health checks could both have seen, and one did. It is the "
-            "counted part where reach is by two sources.",
+            "The part of counted_count that kernel messages and health checks could both have seen, and one did. "
+            "It is the counted part where reach is by two sources.",
             COMPARED,
             is_required=True,
         ),
@@ -135,7 +135,7 @@ TABLE = TableSpec(
             "both_count",
             "double",
             ATTEMPTS,
-            "Of compared_count, what both saw.",
+            "The part of compared_count that both saw.",
             COMPARED,
             is_required=True,
         ),

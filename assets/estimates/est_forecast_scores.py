@@ -68,7 +68,7 @@ TABLE = TableSpec(
             is_required=True,
         ),
         Column("is_over", "boolean", "", "The study period reaches to the month's end.", PERIOD, is_required=True),
-        Column("node_days", "double", "node-days", "Of the month. NULL: it is not over.", NODE_DAYS),
+        Column("node_days", "double", "node-days", "Node-days of the month. NULL: it is not over.", NODE_DAYS),
         Column(
             "node_days_expected",
             "double",
@@ -76,7 +76,7 @@ TABLE = TableSpec(
             "By the months before: their node-days per day times the days of the month. NULL: see note.",
             NODE_DAYS,
         ),
-        Column("failure_count", "double", "failures", "What the month brought. NULL: it is not over.", FAILURES),
+        Column("failure_count", "double", "failures", "Failures of the month. NULL: it is not over.", FAILURES),
         Column(
             "failures_expected",
             "double",

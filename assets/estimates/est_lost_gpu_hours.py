@@ -99,7 +99,7 @@ TABLE = TableSpec(
             (*EXPECTED, *PRICE),
             "Upper limit. NULL: there is none.",
         ),
-        Column("currency", "varchar", "", "Of the cost. NULL: no price.", ("marts.dim_clusters.currency", *PRICE)),
+        Column("currency", "varchar", "", "Currency. NULL: no price.", ("marts.dim_clusters.currency", *PRICE)),
         *evidence(
             "weighted_poisson: limits of a weighted sum of Poisson counts of incidents (Fay and Feuer 1997); "
             "no_loss: nothing was lost, so no upper limit is known; not_observable: losses could not have been seen.",

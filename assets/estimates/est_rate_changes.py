@@ -127,7 +127,7 @@ TABLE = TableSpec(
             "trend_p_value",
             "double",
             "ratio 0 to 1",
-            "Of the hypothesis that there is no trend, by the statistic over the root of the scatter between days.",
+            "P-value of the hypothesis of no trend, by the statistic over the root of the scatter between days.",
             RATE,
         ),
         Column(

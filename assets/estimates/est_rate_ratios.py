@@ -102,8 +102,8 @@ TABLE = TableSpec(
             "counted_as",
             "varchar",
             "",
-            "attempts or incidents, as in est_failure_rates; months: incidents. Of periods, an incident with all its "
-            "attempts counts at its first failure.",
+            "attempts or incidents, as in est_failure_rates; months: incidents. Between periods, an incident with all "
+            "its attempts counts at its first failure.",
             (f"{RATES}.counted_as",),
             is_required=True,
         ),
@@ -124,24 +124,22 @@ TABLE = TableSpec(
             "The second side is simulated.",
             ("marts.dim_clusters.is_simulated",),
         ),
-        Column(
-            "failure_count", "double", "failures", "Of the first side, a sum of probabilities. NULL: unknown.", EVENTS
-        ),
-        Column("node_days", "double", "node-days", "Of the first side. NULL: unknown.", NODE_DAYS),
-        Column("rate", "double", UNIT, "Of the first side.", RATE),
+        Column("failure_count", "double", "failures", "Sum of probabilities of the first side. NULL: unknown.", EVENTS),
+        Column("node_days", "double", "node-days", "Node-days of the first side. NULL: unknown.", NODE_DAYS),
+        Column("rate", "double", UNIT, "Rate of the first side.", RATE),
         Column(
             "other_failure_count",
             "double",
             "failures",
-            "Of the second side, a sum of probabilities. NULL: unknown.",
+            "Sum of probabilities of the second side. NULL: unknown.",
             EVENTS,
         ),
-        Column("other_node_days", "double", "node-days", "Of the second side. NULL: unknown.", NODE_DAYS),
-        Column("other_rate", "double", UNIT, "Of the second side.", RATE),
+        Column("other_node_days", "double", "node-days", "Node-days of the second side. NULL: unknown.", NODE_DAYS),
+        Column("other_rate", "double", UNIT, "Rate of the second side.", RATE),
         *with_limits(
             "ratio", "none", "rate over other_rate. NULL: see note.", RATIO, "Upper limit. NULL: there is none."
         ),
-        Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that both rates are equal, two-sided.", RATIO),
+        Column("p_value", "double", "ratio 0 to 1", "P-value of equal rates, two-sided.", RATIO),
         Column(
             "verdict",
             "varchar",

@@ -49,7 +49,7 @@ TABLE = TableSpec(
         Column("beta", "double", "exponent", "Exponent of the number of nodes. NULL: see note.", ALL),
         Column("beta_low", "double", "exponent", "Lower limit. NULL: there is none.", ALL),
         Column("beta_high", "double", "exponent", "Upper limit. NULL: there is none.", ALL),
-        Column("p_value", "double", "ratio 0 to 1", "Of the hypothesis that beta is 0 (likelihood ratio).", ALL),
+        Column("p_value", "double", "ratio 0 to 1", "P-value of beta = 0 (likelihood ratio).", ALL),
         Column(
             "is_equivalent",
             "boolean",

@@ -61,7 +61,7 @@ TABLE = TableSpec(
             "p_value",
             "double",
             "ratio 0 to 1",
-            "Of the hypothesis that the shape is 1: Wald's test with errors clustered by incident.",
+            "P-value of the hypothesis that the shape is 1: Wald's test with errors clustered by incident.",
             ALL,
         ),
         Column(

@@ -6,8 +6,8 @@ create schema if not exists ops;
 
 create table if not exists ops.files (        -- one row per file that was read, is refused, or is an older version of one
     cluster_id varchar not null,              -- name of the cluster's folder under the sources folder
-    path varchar not null,                    -- of the file, relative to the sources folder
-    sha256 varchar not null,                  -- of its bytes
+    path varchar not null,                    -- path of the file, relative to the sources folder
+    sha256 varchar not null,                  -- hash of its bytes
     kind varchar not null,                    -- the folder: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets; manifest
     dialect varchar not null,                 -- the form that it was read as
     lines_in bigint not null,                 -- lines of the file: loaded, skipped and quarantined together
@@ -26,8 +26,8 @@ create table if not exists ops.files (        -- one row per file that was read,
     reason varchar,                           -- why it is not just read
     next_step varchar,                        -- what to do about it
     is_present boolean default true,          -- false: gone from the sources folder; its rows stay until they are forgotten
-    version_of varchar,                       -- of an older version: the path of the file that has other bytes now
-    text_sha256 varchar,                      -- of what an archive holds; NULL: no archive, or translated
+    version_of varchar,                       -- in an older version: the path of the file that has other bytes now
+    text_sha256 varchar,                      -- hash of the text in an archive; NULL: no archive, or translated
     text_bytes bigint,                        -- size of what an archive holds; NULL: no archive, or translated
     open_line bigint                          -- the last line, where it has no end: a running program may have been writing it
 );
@@ -81,9 +81,9 @@ create table if not exists ops.resume_points (    -- one row per large file that
     line_number bigint not null,              -- the first line to read again; rows of the lines before it stay
     byte_offset bigint not null,              -- where that line begins
     lines_again bigint not null,              -- lines at the top of the file without which the others cannot be read
-    not_before timestamp,                     -- what is read on must not tell of an earlier moment
+    not_before timestamp,                     -- lines that are read on must not tell of an earlier moment
     left_out bigint[] not null,               -- lines behind that one which are not read again either
-    skips map(varchar, bigint) not null       -- of the lines not read again: how many were skipped, by reason
+    skips map(varchar, bigint) not null       -- skipped lines among those not read again: their count by reason
 );
 
 create table if not exists ops.quarantine (   -- one row per line that was not understood
@@ -92,7 +92,7 @@ create table if not exists ops.quarantine (   -- one row per line that was not u
     line_number bigint not null,              -- line of the file, counted from 1
     reason varchar not null,                  -- why it was not understood
     detail varchar,                           -- what was found where it was not understood
-    raw varchar not null                      -- of the line what shows the problem, secrets masked
+    raw varchar not null                      -- the part of the line that shows the problem, secrets masked
 );
 
 create table if not exists ops.skips (        -- one row per file and reason for which lines were skipped
@@ -114,8 +114,8 @@ create table if not exists ops.runs (         -- one row per refresh
 create table if not exists ops.stages (       -- one row per run and stage: how long it took
     run_id varchar not null,                  -- the run
     stage varchar not null,                   -- sources (fetching from Slurm), raw, dbt (all models and their tests), estimates, checks, ops, report; published: in the working file only
-    started_at timestamp not null,            -- of its first step
-    ended_at timestamp not null,              -- of its last step; steps of other stages may lie between
+    started_at timestamp not null,            -- start of its first step
+    ended_at timestamp not null,              -- end of its last step; steps of other stages may lie between
     seconds double not null,                  -- that its steps took
     step_count integer not null               -- how many steps it had
 );
@@ -142,7 +142,7 @@ create table if not exists ops.checks (       -- one row per run, check and clus
     run_id varchar not null,                  -- the run
     table_name varchar not null,
     check_name varchar not null,              -- name of the check, unique in its table
-    passed boolean not null,                  -- what the check demands holds
+    passed boolean not null,                  -- whether the check holds
     is_blocking boolean not null,             -- where it does not hold, nothing of the cluster is published
     observed varchar,                         -- what was found
     expected varchar,                         -- what should hold
