@@ -1,7 +1,8 @@
-"""What surrounds a run: its row in ops.runs, and, for assets that somebody chose in the web UI, the lock of the home.
+"""The row of a run in ops.runs, and the lock of the home for assets that somebody chose in the web UI.
 
-A refresh holds the lock from before it looks at anything until after it has told people of it, so it opens the row
-alone (`orchestration/refresh/run.py`). A run of chosen assets is no refresh: it publishes nothing and leaves no row.
+A refresh takes the lock itself (`orchestration/refresh/run.py`) and uses only `recorded`. A run of chosen assets is no
+refresh: it publishes nothing, and its row is deleted at its end. The rows that it wrote to ops.checks and
+ops.cluster_failures stay, and after an interruption its row in ops.runs stays as failed.
 """
 
 from __future__ import annotations

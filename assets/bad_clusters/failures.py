@@ -1,6 +1,7 @@
 """Clusters that a run leaves out, with reasons, in `ops.cluster_failures`.
 
-Raw, dbt and the estimates read the list there; dbt's macro `source_table` does so as well.
+Raw, dbt, the estimates and the checks add to the list. Dbt's macro `source_table`, the search in a failed step, the
+checks and the step that puts last good rows in place read it.
 """
 
 from __future__ import annotations

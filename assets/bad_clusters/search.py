@@ -23,7 +23,7 @@ _RELATIONS = """
     group by database_name, schema_name, table_name
     order by database_name = current_database()
 """
-"""Of two with the same name the one of the working file is the last."""
+"""A relation of the working file comes after one of another file with the same name."""
 
 
 def find_bad_clusters(

@@ -1,1 +1,1 @@
-"""One refresh from the command line: run, progress, failures, outcome; and the forgetting of removed files."""
+"""A refresh, whoever starts it: `run` has its life in order. `forgetting` deletes the rows of removed files."""

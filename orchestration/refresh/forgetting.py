@@ -1,7 +1,7 @@
 """`faultline forget`: delete the rows of files that were removed from the sources folder, and of older versions.
 
 The rows of a removed file stay until this command deletes them, and so do those of older versions of a file that is
-there with other bytes. What is in the folder cannot be forgotten, because the next refresh would read it again.
+there with other bytes. A file in the folder cannot be forgotten, because the next refresh would read it again.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ CHECKS = """
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a refresh published, for people and for programs."""
+    """The result of a refresh, for people and for programs."""
 
     status: str
     seconds: float
@@ -102,7 +102,7 @@ class Outcome:
     """Clusters of which something else could not be fetched, and why."""
 
     versions: list[str] = field(default_factory=list)
-    """What stays of files that have other bytes since this refresh."""
+    """Rows that stay of files that have other bytes since this refresh."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -29,7 +29,7 @@ def attend(command: list[str]) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603 -- from serving.py
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603 -- from our code
     try:
         while process.poll() is None and not stopped:
             readable, _, _ = select.select([sys.stdin], [], [], SECONDS_BETWEEN_LOOKS)

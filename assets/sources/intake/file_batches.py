@@ -32,7 +32,7 @@ from assets.sources.settings import ClusterSettings
 from assets.warehouse import transaction
 
 MAX_BYTES_BESIDE_OTHERS = 2 * 1024**3
-"""Of a file that DuckDB's own reader may take whole. Two of 1.4 GB beside each other took 1.9 GB of memory."""
+"""Size of a file that DuckDB's own reader may take whole. Two of 1.4 GB beside each other took 1.9 GB of memory."""
 
 
 class _TrialOverError(Exception):
@@ -41,7 +41,7 @@ class _TrialOverError(Exception):
 
 @dataclass
 class Outcome:
-    """What became of a batch."""
+    """The outcome of a batch."""
 
     batch: FileBatch
     findings: Findings = field(default_factory=Findings)

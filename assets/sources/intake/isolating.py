@@ -35,7 +35,7 @@ class Load(Protocol):
 
 @dataclass
 class Findings:
-    """What was left out of a batch."""
+    """Files and lines that were left out of a batch."""
 
     refused: list[RefusedFile] = field(default_factory=list)
     set_aside: list[tuple[SourceFile, int, str]] = field(default_factory=list)

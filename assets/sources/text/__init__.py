@@ -1,1 +1,1 @@
-"""What stands in texts, whatever their format: times, node lists, delimited fields, secrets, names and patterns."""
+"""Parts of texts of any format: times, node lists, delimited fields, secrets, names and patterns."""

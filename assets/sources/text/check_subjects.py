@@ -13,4 +13,4 @@ SUBJECTS = (
 """Checks whose good results name what was looked at, and nothing else."""
 
 SUBJECT = r"(?:(?:Service|Directory|Volume|Process|Module|Host|GPU) |service status: |mounted directory )([^\s:,]+)"
-"""What stands before a subject, and the subject."""
+"""The text before a subject, and the subject."""

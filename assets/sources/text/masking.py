@@ -70,7 +70,7 @@ _HINT = (
     r"akia|asia|agpa|aida|aroa|gh[opusr]_|github_pat|glpat-|hf_|sk-|npm_|pypi-|xox|aiza|eyj|"
     r"[0-9a-f]{32}|[0-9a-z+]{40}|[0-9a-z+/]{64}|[0-9a-z+/_-]{22}=(?:=|\s|[|\"',;]|$)|(?-i:(?:[a-z]{1,3}/?[A-Z0-9+][A-Z0-9+/]*){7})"
 )
-"""What every text has that a rule changes. Most texts have none of it, and one look tells."""
+"""A pattern that fits every text that a rule changes. It fits few texts, so that most need no rule."""
 
 _HINTED = re.compile(_HINT, re.ASCII)
 _ENDLESS_WORD = re.compile(r"\S{1024,}")
@@ -120,7 +120,7 @@ def excerpt(line: str, detail: str) -> str:
         SQL of two texts; NULL is taken as empty.
     """
     whole = f"coalesce({line}, '')"
-    # What the limit cuts in two may be half a secret, which no rule knows.
+    # A word that the limit cuts in two may be half a secret, which no rule knows.
     bounded = (
         f"case when length({whole}) > {MAX_MASKED} then regexp_replace(left({whole}, {MAX_MASKED}), '\\S+$', '')"
         f" else {whole} end"

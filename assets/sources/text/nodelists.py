@@ -26,15 +26,15 @@ LARGE = 2048
 MAX_NODES = 131_072
 """Distinct names in the lists of a batch: twice as many as Slurm can manage."""
 MAX_LARGE_NAMES = 20_000_000
-"""What the large lists of a batch may name together, each as often as it is printed."""
+"""Nodes that the large lists of a batch may name together, each list as often as it is printed."""
 MAX_LARGE_ROWS = 1_000_000
 """The same of lists of which every name becomes a row."""
 MAX_NAMES = 50_000_000
-"""What the lists of a batch may name together, each once."""
+"""Nodes that the lists of a batch may name together, each list once."""
 SPARE_NAMES, SPARE_FACTOR = 100, 10
 """A list names far more nodes than a job has when it names more than that many and ten times as many."""
 NAMES_AT_ONCE = 1_000_000
-"""What is expanded together before it goes to DuckDB, which can put it on disk."""
+"""Nodes that are expanded together before they go to DuckDB, which can put them on disk."""
 NOTHING = frozenset({"", "none assigned", "(null)", "none", "n/a", "unknown"})
 _NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 _BALANCED = re.compile(r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*+")

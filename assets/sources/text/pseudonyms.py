@@ -2,7 +2,7 @@ r"""Names become keyed hashes, and free text is cut to words of a closed list, b
 
 It applies to clusters with `privacy = "pseudonymous"`. `PRIVACY` of each reader says what every text of its raw table
 holds; a test compares it with the schema. The words are those of Slurm, of the drivers and of the rules that classify
-texts, so what the rules find in a text stays to be found. Nothing else of a text stays but whether it equals another.
+texts, so what the rules find in a text stays to be found. Whether two texts are equal stays known, and nothing else.
 
 The key is a variable of the connection, so no statement, plan or view holds it.
 """

@@ -11,7 +11,7 @@ WORDS = "error|fail|fatal|panic|timeout|lost|corrupt|uncorrect"
 
 _LEVELS = "emerg|panic|alert|crit|err|error"
 _GRAVE = "|".join(str(number) for number in range(192) if number % 8 <= 3)
-"""Of a priority, the lowest three bits are the severity; 3 is err, 0 is emerg."""
+"""The lowest three bits of a priority are the severity; 3 is err, 0 is emerg."""
 _PRIORITY = (
     # syslog's own, as /dev/kmsg and RFC 5424 have it; `dmesg -x`; /dev/kmsg's records; the journal's JSON; in words
     r"^<(?:{number})>|^[a-z]+ *:(?:{level}) *: |^(?:{number}),\d+,\d+,|^\{{.*\"PRIORITY\"\s*:\s*\"?(?:{digit})\b"
@@ -24,7 +24,7 @@ SCAN = f"(?i:{WORDS})|{_IS_GRAVE}"
 """A pattern that finds every line with the weight of an error, and some others."""
 
 MAX_CHARACTERS = 300
-"""Of a shape and of its example."""
+"""Length of a shape and of its example."""
 
 _NAMES = (
     r'"[^"]*"'
@@ -55,6 +55,6 @@ def shape(text: str) -> str:
     """Write SQL for the shape of a text."""
     named = rf"regexp_replace(lower(trim({text})), '{_NAMES}', '\1\2\3#', 'g')"
     numbered = f"regexp_replace({named}, '{_NUMBERS}', '#', 'g')"
-    # What stands between two numbers of an address, a date or a version
+    # Characters between two numbers of an address, a date or a version
     joined = f"regexp_replace({numbered}, '#(?:[-.,:/+_]*#)+', '#', 'g')"
     return rf"left(regexp_replace({joined}, '\s+', ' ', 'g'), {MAX_CHARACTERS})"

@@ -37,7 +37,7 @@ _FIELDS = {
     "ExitCode": ("ExitCode", "exit_code"), "DerivedExitCode": ("DerivedExitCode", "derived_ec"),
     "FailedNode": ("", "failed_node"), "Restarts": ("", "restart_cnt"),
 }  # fmt: skip
-"""What a line and a document call the fields of sacct."""
+"""Names of the fields of sacct in a line and in a document."""
 _NOTHING = {"(null)", "N/A", "Unknown", "unknown", ""}
 
 

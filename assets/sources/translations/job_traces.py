@@ -34,7 +34,7 @@ KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "nodes": ("node_num", "num_nodes", "nodes"),
     "cpus": ("cpu_num", "num_cpus", "cpus"),
 }
-"""What the columns of known traces are called, by their meaning."""
+"""Names of the columns of known traces, by their meaning."""
 REQUIRED = ("job_id", "submit", "state")
 """A trace needs all of these, and at least one of `GPUS`."""
 GPUS = frozenset({"gpus", "gpus_per_node"})

@@ -21,7 +21,7 @@ _GRES_NOTHING = "(null)"
 
 @dataclass(frozen=True)
 class Node:
-    """What an inventory says of one node; None where it says nothing."""
+    """One node in an inventory; None where the inventory says nothing."""
 
     name: str
     state: str | None = None

@@ -126,7 +126,7 @@ class _Rows:
 
     def __init__(self) -> None:
         self.columns: _Columns | None = None
-        """Of the rows to come; None before the first of them."""
+        """Header of the rows to come; None before the first of them."""
 
     def whole(self, lines: Iterator[str]) -> Iterator[str]:
         """Yield rows; lines that make no row are yielded as they are."""

@@ -27,7 +27,7 @@ _CHECK = re.compile(r'"check_?name"\s*:', re.I)
 # The names of fields that hold what is false or empty may be missing, as JSON of protocol buffers leaves them out.
 _HEALTH = re.compile(r'"(?:is_?healthy|is_?fatal|component_?class|entities_?impacted)"\s*:', re.I)
 _ENVELOPES = ("healthevent", "data", "fulldocument")
-"""What holds a health event: a document of Mongo, a message of the event exporter, an entry of a change stream."""
+"""Fields of a health event: a document of Mongo, a message of the event exporter, an entry of a change stream."""
 _LOG_CHECK = "syslogs"
 """Names of checks of the kernel's log begin so. Such a check reports each line as an event of its own."""
 

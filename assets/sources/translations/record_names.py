@@ -1,7 +1,7 @@
 """Names that log shippers give to the message, the host, the time and the program of a record. Data alone.
 
-A name fits a field whose path ends with it: `message` is also that of `jsonPayload.message`. Of several the first name
-in the list counts, then the field nearest to the record itself. Case means nothing, and a slash is a dot.
+A name fits a field whose path ends with it: `message` is also that of `jsonPayload.message`. If several fit, the first
+name in the list counts, then the field nearest to the record itself. Case means nothing, and a slash is a dot.
 """
 
 MESSAGE = (

@@ -24,7 +24,7 @@ _XID = re.compile(
 
 @dataclass(frozen=True)
 class Result:
-    """What one check found on one node at one moment."""
+    """The result of one check on one node at one moment."""
 
     node: str | None
     check: str

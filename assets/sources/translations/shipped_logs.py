@@ -56,7 +56,7 @@ def _is_labelled(sample: str, _cluster: ClusterSettings) -> bool:
 
 @dataclass(frozen=True)
 class _Envelope:
-    """What a record says: its message, and what is known of the rest."""
+    """A record: its message, and what is known of the rest."""
 
     message: str
     host: str | None

@@ -1,8 +1,8 @@
 """Nodes as `slurm.conf` defines them: its NodeName lines with their defaults, and the partitions that name them.
 
-It says what nodes should have, and nothing about how they are. Files that it includes are not opened: each is told, to
-be put beside it. `gres.conf` and `topology.conf` often lie beside it. They do not say what nodes there are, so every
-line of them is skipped.
+It says what nodes should have, and nothing about how they are. Files that it includes are not opened: each include is
+quarantined, with the advice to put the file beside this one. `gres.conf` and `topology.conf` often lie beside it. They
+do not say what nodes there are, so every line of them is skipped.
 """
 
 from __future__ import annotations

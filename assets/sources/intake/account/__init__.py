@@ -1,1 +1,1 @@
-"""What became of every line, and what the lines say about time covered, gaps and nodes."""
+"""The account of every line, and what the lines say about time covered, gaps and nodes."""

@@ -9,8 +9,8 @@ then a file is missing. A gap of accounting takes exposure out of every rate, so
 * A day that no file's name holds, while there are files of the days around it, was not exported if job numbers given
   out on it have no record, and clearly more of them than on other days. No time is too short for this. An export of
   one partition leaves numbers out every day.
-* A stretch of more than a week was not exported if no file's name holds one of its days. Of a shorter stretch without
-  such numbers it is not known whether an empty export was deleted.
+* A stretch of more than a week was not exported if no file's name holds one of its days. In a shorter stretch without
+  such numbers an empty export may have been deleted: that is not known.
 
 References
 ----------
@@ -52,7 +52,7 @@ FALSE_GAPS = 0.05
 
 @dataclass(frozen=True)
 class CoveredFile:
-    """What a file covers by its own times, and its number of records that are in no other file.
+    """The interval that a file covers by its own times, and its number of records that are in no other file.
 
     Accounting has the day in the file's name too, and the latest moment at which one of its jobs was submitted or
     started: an export of one day has the jobs of that day even if they ended later.
@@ -89,7 +89,7 @@ class JobNumbers:
     given: int
     """These and those of records."""
     usual_share: float
-    """Of unused numbers on a usual day outside of the stretch."""
+    """Unused numbers on a usual day outside of the stretch."""
     usual_jobs: float
     """How many records are usual in so long a time."""
 

@@ -32,7 +32,7 @@ def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reade
     """Fail unless every line is in raw or in exactly one of the reader's other two tables.
 
     Equal counts and equal sums of 64-bit hashes mean the same lines, each once; only when they differ are lines
-    compared one by one. Of files with lines that the reader only counted, the numbers of lines have to be equal.
+    compared one by one. In files with lines that the reader only counted, the numbers of lines have to be equal.
     """
     con.execute(fill("sources/intake/account/line_outcomes.sql"))
     fingerprint = "select count(*), sum(hash(file_id, line_number)::hugeint)"

@@ -68,7 +68,7 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
         for spell in hosts[cluster_id].spells(basic_name(name, rules[cluster_id]))
     ]
     HOSTS.fill(con, spells)
-    # What unchanged tables use is not looked up again while no node has another host.
+    # Names in unchanged tables are not looked up again while no node has another host.
     if is_complete:
         con.execute("delete from raw.host_names where cluster_id in (from surveyed)")
     con.execute("insert into raw.host_names from host_names except from raw.host_names order by all")

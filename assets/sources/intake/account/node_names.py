@@ -1,9 +1,9 @@
 """Which node of the cluster a name in a log means: its own in another spelling, or that of its host, and when.
 
-Names differ by case, domain, interface suffix (`-ib0`) and alias. What cannot be resolved is not guessed.
+Names differ by case, domain, interface suffix (`-ib0`) and alias. A name that cannot be resolved is not guessed.
 
-Only the inventory states the hosts and addresses of nodes. A node of a cloud gets a new host each time it starts. What
-a snapshot says of a node therefore holds from its moment until a later one says otherwise; the first also holds before.
+Only the inventory states the hosts and addresses of nodes. A node of a cloud gets a new host each time it starts. A
+snapshot of a node therefore holds from its moment until a later one says otherwise; the first also holds before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the logs could have shown: on which days which nodes were seen by which kind, and which logs are blind.
+"""Days on which the logs could have shown a fault, by node and kind of log; and logs that are blind.
 
-A line is understood when its time and host were read, whether or not it matters. Of most lines of a log nothing else is
-looked at, so a sample stands for them. A log is blind where fewer than half of its lines are understood: it covers
+A line is understood when its time and host were read, whether or not it matters. Nothing else is looked at in most
+lines of a log, so a sample stands for them. A log is blind where fewer than half of its lines are understood: it covers
 nothing, and no node is seen in it.
 """
 

@@ -1,9 +1,9 @@
-"""What the logs of a cluster cover, by kind: as a site says, as manifests say, as the logs' own times tell.
+"""The times that the logs of a cluster cover, by kind: as a site says, as manifests say, as the logs' own times tell.
 
 In this order: `[[spans]]` of cluster.toml is all there is to know of the kinds it names; a manifest says what its file
-covers; of any other file its first and last times do (`covered_times.py`). A file's modification says nothing. What a
-refused or doubtful file would cover, as its manifest, its lines or its name tell, is covered by nothing: unknown must
-not turn into zero.
+covers; the first and last times of any other file do (`covered_times.py`). A file's modification says nothing. The time
+that a refused or doubtful file would cover, as its manifest, its lines or its name tell, is taken out: unknown must not
+turn into zero.
 """
 
 from __future__ import annotations

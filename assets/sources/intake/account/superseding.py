@@ -2,7 +2,7 @@
 
 A row of a version that another file states is deleted, and its line is skipped as `superseded`. A version without rows
 whose time others cover is forgotten. An export states all of its span: a newer one that covers an older one takes its
-place, and a record that both state is the newer one's. What no other file states stays.
+place, and a record that both state is the newer one's. A row that no other file states stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assets.sources.row_times import ROW_TIMES
 from assets.sql import fill, identifier
 
 COVERED_SHARE = 0.95
-"""Of the records of an older export, a newer one that covers it has so many at least."""
+"""A newer export that covers an older one has at least this share of its records."""
 
 OF_PLACE = {"cluster_id", "path", "line_number", "disposition", "node_id", "line_count", "dated_by_file_at"}
 """Columns that say where a row stands, by which date it was read, or what is worked out anew from all rows."""
@@ -33,7 +33,7 @@ class Export:
     key: tuple[str, ...]
     """Columns that are equal for records of the same thing."""
     is_same: str = "true"
-    """What else must hold of an `older` and a `newer` one."""
+    """A condition on an `older` and a `newer` one."""
     is_open: str = "false"
     """Whether a record is of something that had not ended."""
     logs: str = "''"

@@ -1,6 +1,6 @@
 """Count by shape, node and five minutes the lines of a batch that no rule knows, and keep the counts.
 
-Of each file the commonest shapes are kept. What is kept of a file does not depend on whether it was read at once or
+The commonest shapes of each file are kept. They do not depend on whether the file was read at once or
 from where it grew: a row has only lines before the file's resume point or only lines behind it, and a file with more
 shapes than are kept has no such point.
 """

@@ -67,7 +67,7 @@ class RefusedFile:
 
 @dataclass
 class Survey:
-    """What the folder holds."""
+    """The content of the folder."""
 
     clusters: dict[str, ClusterSettings] = field(default_factory=dict)
     files: list[SourceFile] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Survey:
     left_out: dict[str, list[SourceError]] = field(default_factory=dict)
     """Clusters whose files are not looked at, and why."""
     warnings: list[SourceError] = field(default_factory=list)
-    """What is not read and stops nothing."""
+    """Entries that are not read and stop nothing."""
     with_history: Collection[tuple[str, str]] = ()
     """Keys of the accounting files of which something was read before."""
 

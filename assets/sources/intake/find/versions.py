@@ -1,8 +1,8 @@
-"""Older versions of a file: what was read of bytes that are no longer under their name stays, as a version of it.
+"""Older versions of a file: rows of bytes that are no longer under their name stay, as a version of it.
 
 A version has the path of the file with `@` and the first digits of its hash behind it, and an account of its own. It is
 superseded where its text is the beginning of another file's of its cluster and kind: as a log grows, and as rotation
-gives the same bytes another name. `superseding` finds out what else needs no longer be kept, once all is read.
+gives the same bytes another name. `superseding` finds the other rows that need not be kept, once all is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Text = tuple[str, int]
 SNAPSHOTS = ("nodes", "squeue_exclusions")
 """Raw tables of what was so at a moment."""
 DIGITS = 12
-"""Of the hash, in the path of a version."""
+"""Digits of the hash in the path of a version."""
 RENAMED = TempTable("renamed_files", {"cluster_id": "varchar", "path": "varchar", "version": "varchar"})
 
 

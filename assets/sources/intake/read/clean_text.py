@@ -1,4 +1,4 @@
-"""Turn the bytes of a file into clean text: what is no text is removed or marked, other lines keep their places.
+"""Turn the bytes of a file into clean text: bytes that are no text are removed or marked, and other lines stay.
 
 A power loss leaves blocks of NULs in a log. Programs write byte order marks and the escape sequences of terminals,
 which nobody sees. All of these are taken out. Bytes that are not UTF-8 become `REPLACEMENT`. A line with too many
@@ -32,7 +32,7 @@ _INVISIBLE = re.compile(
 )
 _NULS = re.compile(r"\0+")
 _NULS_OF_A_LINE = re.compile(r"(?<![^\r\n])\0(?![^\r\n])")
-# What was being written is cut off by the NULs, and behind them the next record begins.
+# The NULs cut off the record that was being written, and behind them the next one begins.
 _NULS_BEFORE_A_RECORD = re.compile(
     r"(?<=[^\r\n\0])\0(?=(?:<\d{1,3}>)?"
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:|\[ *\d+[.-]\d|\[[A-Z][a-z]{2} |\{\s*\"))"
@@ -108,7 +108,7 @@ class Cleaner:
         try:
             for chunk in chunks:
                 text = self._held + chunk
-                # What the next chunk may turn into something else waits.
+                # Text that the next chunk may turn into something else waits.
                 ready = len(text) - _begun(text)
                 yield b"".join(self._clean(text[:ready]))
                 self._held = text[ready:]
@@ -144,7 +144,7 @@ class Cleaner:
         seen = _NULS.sub("\0", self._undecided + seen)
         undecided = -1 if is_last else seen.find("\0", max(0, len(seen) - _MAX_BEGINNING))
         seen, self._undecided = (seen, "") if undecided < 0 else (seen[:undecided], seen[undecided:])
-        # What a NUL means depends on what stands before it: the beginning of a line, or something.
+        # The meaning of a NUL depends on what stands before it: the beginning of a line, or something.
         before = "" if self._last in {"", "\n", "\r"} else "."
         marked = _NULS_BEFORE_A_RECORD.sub("\n", _NULS_OF_A_LINE.sub(REPLACEMENT, before + seen))
         return marked.replace("\0", "").removeprefix(before).encode()

@@ -25,7 +25,7 @@ class CopiesInFolder:
         self.folder = folder
         self.written: dict[int, Copy] = {}
         self.unpacked: dict[int, Unpacked] = {}
-        """What archives hold."""
+        """The content of archives."""
 
     def copy_of(self, file_id: int, file: Path) -> Copy:
         """Return the copy of a file, written again if it was removed."""

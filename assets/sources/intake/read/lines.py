@@ -34,7 +34,7 @@ MAX_LINE = 8 * 1024 * 1024
 WINDOW = 64 * 1024
 """A stretch of a file without the end of a line: DuckDB holds 2,048 lines at a time, and copies of them."""
 MAX_LONG = 16 * 1024 * 1024
-"""What the stretches without the end of a line may come to in one file."""
+"""Most bytes of all stretches without the end of a line in one file."""
 MARK = "\x01\x02\x03\x05"
 """Stands at the end of a line that is cut off."""
 MAX_BUFFER_BYTES = MAX_LINE + 1024 * 1024
@@ -44,7 +44,7 @@ _BEGINNING = 512
 
 @dataclass(frozen=True)
 class Content:
-    """What one streaming pass over a file found."""
+    """The findings of one streaming pass over a file."""
 
     sha256: str
     sample: str
@@ -63,7 +63,7 @@ def is_compressed(path: Path) -> bool:
 
 
 DAMAGED: tuple[type[Exception], ...] = (igzip_lib.IsalError, zstandard.ZstdError)  # type: ignore[assignment]
-"""What unpacking a damaged archive raises."""
+"""Errors of unpacking a damaged archive."""
 _ZSTD = type(zstandard.ZstdDecompressor().decompressobj())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 PIECE = 128 * 1024
-"""What is looked at together. The memory of larger pieces goes back to the system each time: thrice the time."""
+"""Bytes that are looked at together. The memory of larger pieces goes back to the system each time: thrice the time."""
 MAX_OBJECT_BYTES = 512 * 1024
 _NEWLINE, _BRACE, _LAST_BRACE = 10, 123, 125
 

@@ -90,7 +90,7 @@ class BlockOfLines:
 
 @dataclass(frozen=True)
 class ScannedLines:
-    """What one pass over the lines of a file found."""
+    """The findings of one pass over the lines of a file."""
 
     line_count: int
     odd: OddLines
