@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1
 
-.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof configuration sbom audit ui bench lock clean
+.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof configuration tables sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 

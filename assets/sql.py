@@ -44,7 +44,7 @@ def fill(template: str, **values: Hashable) -> str:
     Parameters
     ----------
     template
-        Path below `assets/`, such as `sources/sacct/records.sql`.
+        Path below `assets/`, such as `sources/sacct/typed_records.sql`.
     values
         What the template needs. A name or a text that comes from data passes a filter there: `{{ name | identifier }}`,
         `{{ text | literal }}`. What a statement can take as a parameter is no value of a template.

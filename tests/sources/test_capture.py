@@ -14,7 +14,6 @@ from tests.sources.folders import CAPTURE, DIALECTS, connect, counts, facts, loa
 
 ALL = (CAPTURE / "testbed" / "sacct" / "sacct_all.psv").read_text("utf-8")
 HEADER, *RECORDS = ALL.splitlines(keepends=True)
-NOT_IN_LEAN = {"uid", "suspended_seconds", "requested_memory_mib"}
 
 
 @pytest.fixture(scope="module")
