@@ -91,9 +91,9 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def remove(path: Path) -> None:
-    """Remove a file, a link or a folder, if it is there."""
+def remove(path: Path, *, is_required: bool = False) -> None:
+    """Remove a file, a link or a folder, if it is there; a folder may stay in part unless its removal is required."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=not is_required)
     else:
         path.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +14,11 @@ from uuid import uuid4
 
 import duckdb
 
+from assets.bad_clusters.errors import kind_of, said_by_the_machine
 from assets.sources.text.masking import mask
 from assets.sql import literal
 from orchestration.home import Home, code_version
+from orchestration.upkeep.healing import is_damage
 
 if TYPE_CHECKING:
     from dagster import DagsterEvent, ExecuteInProcessResult
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
 INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
 DUCKDB_INTERRUPTED = "Query interrupted"
+DBT_TELLS_NOTHING = "dbt could not be run"
 EXPLAIN_THEMSELVES = {
     "SourceError",
     "SourceErrors",
@@ -72,15 +75,28 @@ def was_interrupted(result: ExecuteInProcessResult) -> bool:
 
 def was_interrupted_by(events: Iterable[DagsterEvent]) -> bool:
     """Tell the same of the events of a run."""
+    return any(error.cls_name in INTERRUPTIONS or DUCKDB_INTERRUPTED in error.message for error in _errors_of(events))
+
+
+def may_be_of_damage(result: ExecuteInProcessResult) -> bool:
+    """Tell whether a run may have failed because a DuckDB file is damaged; dbt may end without telling why it does."""
+    if result.success or was_interrupted(result):
+        return False
+    for error in _errors_of(result.all_events):
+        kind = kind_of(error.message)
+        if kind == "fatal" or (kind and is_damage(error.message)) or DBT_TELLS_NOTHING in error.message:
+            return True
+    return False
+
+
+def _errors_of(events: Iterable[DagsterEvent]) -> Iterator[Any]:
+    """Yield the errors of a run; what fails while a step is being stopped has the interruption as its context."""
     errors = [_error_of(event) for event in events if event.is_step_failure or event.is_job_failure]
     while errors:
         error = errors.pop()
         if error is not None:
-            if error.cls_name in INTERRUPTIONS or DUCKDB_INTERRUPTED in error.message:
-                return True
-            # What fails while a step is being stopped has the interruption as its context.
+            yield error
             errors += [error.cause, error.context]
-    return False
 
 
 def _error_of(event: DagsterEvent) -> Any:
@@ -181,7 +197,8 @@ def explain(text: str, error_class: str, trace: str, home: Home) -> str:
     Both may quote a line of a log, so secrets are masked.
     """
     text, trace = mask(text), mask(trace)
-    if "no space left" in text.lower() or shutil.disk_usage(_existing(home.root)).free < FULL_DISK_BYTES:
+    of_machine = said_by_the_machine(text)
+    if "no space left" in of_machine or shutil.disk_usage(_existing(home.root)).free < FULL_DISK_BYTES:
         return (
             f"no space is left on the disk of {home.root}; nothing was published and nothing was lost; "
             "free space there or set FAULTLINE_HOME to a larger disk, then run `faultline refresh` again"
@@ -189,12 +206,12 @@ def explain(text: str, error_class: str, trace: str, home: Home) -> str:
     if error_class in EXPLAIN_THEMSELVES:
         return text
     first = text.splitlines()[0] if text else ""
-    if any(words in text.lower() for words in ("read-only file system", "permission denied")):
+    if any(words in of_machine for words in ("read-only file system", "permission denied")):
         return (
             f"{home.root} cannot be written ({first}); nothing was published; what is published can be read as"
             " before; make it writable for this user or name another with --home, then run `faultline refresh` again"
         )
-    if "input/output error" in text.lower():
+    if "input/output error" in of_machine:
         return (
             f"the disk of {home.root} does not work ({first}); nothing was published; check the disk, then run"
             " `faultline refresh` again"

@@ -29,7 +29,6 @@ __all__ = [
     "judge",
     "record_verdicts",
     "suites",
-    "warnings_of",
 ]
 
 SCHEMAS = ("raw", "ops", "marts", "estimates")
@@ -165,8 +164,3 @@ def is_any_cluster_left(con: duckdb.DuckDBPyConnection, run_id: str) -> bool:
     """Tell whether some cluster of the sources folder did not fail in a run."""
     clusters = {cluster_id for (cluster_id,) in con.execute("select cluster_id from raw.clusters").fetchall()}
     return bool(clusters - failing_clusters(con, run_id).keys())
-
-
-def warnings_of(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
-    """Read the failed checks of a run that did not stop it."""
-    return verdicts.read_failed(con, run_id, is_blocking=False)

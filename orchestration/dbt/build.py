@@ -28,6 +28,7 @@ from orchestration.dbt.results import record_dbt_results
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
 from orchestration.dbt.trials import ONE_THREAD, StatementsFailed, Trials, failed_statements, run_dbt
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
+from orchestration.failures import DBT_TELLS_NOTHING
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.upkeep.permissions import share_with_everybody
 from orchestration.upstream import fast_dbt_resource, without_dbt
@@ -261,7 +262,7 @@ class Build:
 
     def _why(self, failed: StatementsFailed) -> str:
         """Say what failed, and that leaving out a cluster does not help."""
-        what = "; ".join(failed.messages[:MAX_SHOWN]) or "dbt build failed"
+        what = "; ".join(failed.messages[:MAX_SHOWN]) or DBT_TELLS_NOTHING
         help_ = " (the rows of no single cluster cause it)" if failed.errors and may_be_of_rows(failed) else ""
         return (
             f"{what}{help_}; nothing was published, readers see the last publication as before; dbt's log: "

@@ -19,6 +19,7 @@ from orchestration.code_cache import cache_folder
 from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.dbt.processes import note_started
 from orchestration.environment import HomeSettings, given_to_dbt
+from orchestration.failures import DBT_TELLS_NOTHING
 from orchestration.home import Home
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def run_dbt(settings: HomeSettings, dbt: DbtCliResource, arguments: Sequence[str
     invocation.wait()
     if invocation.process.returncode:
         failed = failed_statements(target / "run_results.json")
-        raise failed if failed.errors else RuntimeError(f"dbt could not be run; its log: {target / 'dbt.log'}")
+        raise failed if failed.errors else RuntimeError(f"{DBT_TELLS_NOTHING}; its log: {target / 'dbt.log'}")
 
 
 @dataclass(frozen=True)

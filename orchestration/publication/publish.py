@@ -168,7 +168,9 @@ def published_asset(
     home = settings.home
 
     @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
-    def warehouse(context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse]) -> dg.MaterializeResult:
+    def published_warehouse(
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse]
+    ) -> dg.MaterializeResult:
         """Let readers see the new warehouse and the report made with it, in one step, after every blocking check.
 
         Only a refresh publishes. One file per home.
@@ -177,6 +179,7 @@ def published_asset(
             failed = failed_checks(con, context.run_id)
             if failed:
                 raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
+            # For readers: the publication holds the stages up to here.
             record_stages(con, context.instance, context.run_id)
             before(con)
         counts = publish_run(warehouse, home, context.run_id, settings.keep_publications, settings.publish_group)
@@ -190,4 +193,4 @@ def published_asset(
             }
         )
 
-    return warehouse
+    return published_warehouse

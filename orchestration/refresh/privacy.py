@@ -1,21 +1,20 @@
 """Bring a home in line with `privacy` in cluster.toml: hash what is stored, delete what holds plain names.
 
-It runs before anything else of a refresh. The working file is copied with pseudonyms and replaced in one step, then
+It runs before a refresh looks at the logs. The working file is copied with pseudonyms and replaced in one step, then
 everything else that a run has written is deleted, and only then the home's state is written: a refresh that was killed
 in between begins again. Nothing is published before.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import duckdb
 
+from orchestration.disk import remove
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
-from orchestration.upkeep.healing import MARK, Say, is_damage, set_aside_files
+from orchestration.upkeep.healing import MARK, Say, heal, is_damage, set_aside_files
 from orchestration.upkeep.privacy import Change, change_of, read_state, write_state
 
 KEPT_OF_DAGSTER = ("dagster.yaml",)
@@ -100,12 +99,10 @@ def _hash_working_file(home: Home, change: Change, key: str, say: Say) -> int:
             con.execute("insert into ops.privacy select unnest(?), ?", [change.to_hash, key_id(key)])
             con.execute("checkpoint")
     except duckdb.Error as error:
-        if isinstance(error, duckdb.IOException) and not is_damage(error):
-            raise
-        say(f"{file} could not be read ({type(error).__name__}) and is removed: all is read again from the logs")
         remove_file(unfinished)
-        remove_file(file)
-        return 0
+        if not (is_damage(error) and heal(home, say, deep=True)):
+            raise
+        return _hash_working_file(home, change, key, say)
     unfinished.replace(file)
     file.with_name(f"{file.name}.wal").unlink(missing_ok=True)
     return removed_count
@@ -127,7 +124,7 @@ def _delete_what_runs_wrote(home: Home) -> list[str]:
         *logs,
         *history,
     ):
-        _delete(path)
+        remove(path, is_required=True)
     return [
         *(
             [f"{count} publication{'s' if count > 1 else ''} with the report{'s' if count > 1 else ''}"]
@@ -155,10 +152,3 @@ def _wipe_other_storage(home: Home) -> None:
 
 def _children(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    elif os.path.lexists(path):
-        path.unlink()

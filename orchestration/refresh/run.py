@@ -1,6 +1,6 @@
 """The life of a refresh, in its order, whoever starts it.
 
-Fetch logs, lock the home, check settings, follow privacy, set damaged files aside, ask whether anything is new, build
+Fetch logs, lock the home, check settings, set damaged files aside, follow privacy, ask whether anything is new, build
 and publish by Dagster's job, tell people. The command runs it in its own process. The schedule, the sensor and the jobs
 of the web UI start the command (`orchestration/jobs.py`).
 """
@@ -29,6 +29,7 @@ from orchestration.failures import (
     RefreshInterrupted,
     explain_error,
     explain_result,
+    may_be_of_damage,
     note_failure,
     was_interrupted,
 )
@@ -135,8 +136,8 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     say = console.print
     stop_at_wrong_settings(home, to_stderr)
     wait_until_free(home.working_file)
-    follow_privacy(settings, say)
     has_damage = _heal(home, say)
+    follow_privacy(settings, say)
     is_asked = settings.is_full or settings.is_from_marts
     result = _build(settings, console) if has_damage or is_asked or not is_up_to_date(home) else None
     tell_of_publication(settings, to_stderr)
@@ -164,7 +165,7 @@ def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
     try:
         _prepare(home, console.print)
         result = _execute(settings, console)
-        if not result.success and not was_interrupted(result) and heal(home, console.print, deep=True):
+        if may_be_of_damage(result) and heal(home, console.print, deep=True):
             # Damage in the middle of a file is found only when that part is read.
             result = _execute(settings, console)
     except BaseException as error:
@@ -249,6 +250,7 @@ def _execute_job(
             asset_selection=list(chosen) if settings.is_from_marts else None,
         )
     with file.writing() as con:
+        # The stage of publication has ended only now.
         record_stages(con, instance, run_id)
     delete_old_runs(instance, settings.keep_runs_days, run_id)
     return result

@@ -18,7 +18,9 @@ from pathlib import Path
 
 import duckdb
 
+from assets.bad_clusters.errors import kind_of
 from assets.sql import identifier
+from orchestration.disk import remove
 from orchestration.home import Home
 
 Say = Callable[[str], None]
@@ -32,7 +34,9 @@ _WORDS_OF_DAMAGE = (
     "replaying WAL",
     "version number",
 )
-_CLASSES_OF_DAMAGE = (duckdb.SerializationException, duckdb.InternalException)
+_KINDS_OF_DAMAGE = ("serialization", "internal")
+_KINDS_WITH_ROWS = ("conversion", "invalid input", "out of range", "constraint", "csv", "mismatch type")
+"""Messages of these kinds quote rows, which may hold any words."""
 _WORDS_OF_OTHER_CAUSES = (
     "no space left",
     "input/output error",
@@ -108,21 +112,19 @@ def problem_of(file: Path, deep: bool = False) -> str | None:
     return None
 
 
-def is_damage(error: BaseException) -> bool:
-    """Tell whether an error of DuckDB means that the file is damaged."""
+def is_damage(error: BaseException | str) -> bool:
+    """Tell whether an error of DuckDB, or its message, means that the file is damaged."""
     text = str(error)
-    if any(words in text.lower() for words in _WORDS_OF_OTHER_CAUSES):
+    kind = kind_of(text)
+    if kind in _KINDS_WITH_ROWS or any(words in text.lower() for words in _WORDS_OF_OTHER_CAUSES):
         return False
-    return isinstance(error, _CLASSES_OF_DAMAGE) or any(words in text for words in _WORDS_OF_DAMAGE)
+    return kind in _KINDS_OF_DAMAGE or any(words in text for words in _WORDS_OF_DAMAGE)
 
 
 def set_aside(path: Path) -> Path:
     """Rename a file or folder, and DuckDB's journal beside it; remove what was set aside under this name before."""
     for earlier in path.parent.glob(f"{path.name}{MARK}*"):
-        if earlier.is_dir() and not earlier.is_symlink():
-            shutil.rmtree(earlier, ignore_errors=True)
-        else:
-            earlier.unlink()
+        remove(earlier)
     aside = path.with_name(f"{path.name}{MARK}{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     path.rename(aside)
     journal = _journal_of(path)
@@ -157,7 +159,7 @@ def _heal_working_file(home: Home, say: Say, deep: bool) -> bool:
             say(f"{journal} was damaged ({problem}): it is kept as {aside.name}, and what it held is read again")
             return True
         aside.rename(journal)
-    why = f"was damaged ({problem})" if problem is not None else _why_of_another_version(file)
+    why = f"was damaged ({problem})" if problem is not None else _complete_tables(file)
     if why is None:
         return False
     _read_all_again(home, why, say)
@@ -195,7 +197,7 @@ def _heal_publication(home: Home, say: Say, deep: bool) -> bool:
     return True
 
 
-def _why_of_another_version(file: Path) -> str | None:
+def _complete_tables(file: Path) -> str | None:
     """Add the tables and columns that the working file lacks; tell why it still is not that of a new home."""
     from assets.warehouse import Warehouse
 

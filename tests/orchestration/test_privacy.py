@@ -1,9 +1,12 @@
 """Switching pseudonyms on, off and to another key: what is deleted, what is said, and what an interruption leaves."""
 
+import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from assets.raw import pseudonymous_copy
 from assets.sources.text.privacy_key import WrongKey, key_id, make_key, read_key
 from assets.warehouse import Warehouse
 from orchestration.environment import HomeSettings
@@ -93,6 +96,45 @@ def test_what_was_interrupted_is_done_again(settings: HomeSettings, monkeypatch:
     assert reasons(settings.home) == once, "a pseudonym is not hashed again"
     assert files_with_the_name(settings.home) == []
     assert read_state(settings.home).keys() == {"c1"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        duckdb.OutOfMemoryException("Out of Memory Error: could not allocate"),
+        duckdb.InterruptException("INTERRUPT Error: Interrupted!"),
+        duckdb.ConversionException("Conversion Error: Could not convert string 'Corrupt database file'"),
+        duckdb.InternalException("INTERNAL Error: of the statement, not of the file"),
+        KeyboardInterrupt(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_without_damage_leaves_the_working_file(
+    settings: HomeSettings, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def stop(*_: object) -> int:
+        raise error
+
+    make_key(settings.privacy_key)
+    monkeypatch.setattr(pseudonymous_copy, "copy_with_pseudonyms", stop)
+    with pytest.raises(type(error)):
+        follow_privacy(settings, pytest.fail)
+    assert reasons(settings.home) == {cluster: f"gpu bad, {NAME}" for cluster in ("c1", "c2")}
+    assert read_state(settings.home) == {}
+
+
+def test_a_damaged_working_file_is_built_again_and_its_lost_files_are_counted(settings: HomeSettings) -> None:
+    home, said = settings.home, list[str]()
+    make_key(settings.privacy_key)
+    with Warehouse(path=str(home.working_file)).writing() as con:
+        con.execute("create or replace table ops.files as select 'c1/sacct/gone' as path, 1 as loaded")
+    home.published_file.parent.mkdir(parents=True)
+    shutil.copy(home.working_file, home.published_file)
+    home.working_file.write_bytes(b"no database")
+    follow_privacy(settings, said.append)
+    assert said[0].endswith("lost, because gone from the sources folder: 1 files")
+    assert not home.working_file.exists()
+    assert files_with_the_name(home) == []
 
 
 def test_a_lost_key_is_told_and_switching_off_too(settings: HomeSettings) -> None:

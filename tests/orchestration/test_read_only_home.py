@@ -115,6 +115,15 @@ def test_a_disk_that_fails_is_named(tmp_path, words):
     assert said.startswith(f"the disk of {tmp_path} does not work")
 
 
+@pytest.mark.parametrize("words", ["No space left on device", "Input/output error", "Permission denied"])
+def test_words_of_the_machine_that_a_row_holds_are_not_taken_for_its_own(tmp_path, words):
+    home = Home.at(tmp_path)
+    quoted = failures.explain(f"Conversion Error: could not convert '{words}'", "ConversionException", "", home)
+    assert quoted.startswith("unexpected ConversionException: Conversion Error")
+    assert failures.explain(f"nothing was read: '{words}'", "Failure", "", home) == f"nothing was read: '{words}'"
+    assert "unexpected" not in failures.explain(f"IO Error: Could not write: {words}", "IOException", "", home)
+
+
 def test_a_report_that_cannot_be_written_is_an_error_of_one_line(small_home, monkeypatch, tmp_path):
     def refuse(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

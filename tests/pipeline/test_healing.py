@@ -20,6 +20,7 @@ from orchestration.dbt import build as dbt
 from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.doctor.doctor import doctor
 from orchestration.environment import HomeSettings
+from orchestration.failures import DBT_TELLS_NOTHING
 from orchestration.home import Home
 from orchestration.publication.folders import current_publication, kept_publications, problem_of_current, publish
 from orchestration.read_commands.status import status
@@ -29,6 +30,7 @@ from orchestration.upkeep import healing
 from tests.published import facts_of
 
 GARBAGE = bytes(range(256)) * 400
+CORRUPT = "Corrupt database file: computed checksum 1 does not match stored checksum 2"
 
 
 def overwrite(path: Path, at: float, length: int = 3000) -> None:
@@ -118,11 +120,16 @@ def home(testbed_home, tmp_path):
 @pytest.fixture
 def start(home, monkeypatch):
     """Refresh up to where the run would start; tell what was said and how often a run was started."""
-    ends = [True]
+    ends = [""]
 
     def execute(*_):
-        is_success = ends.pop(0)
-        return SimpleNamespace(success=is_success, run_id="none", all_events=[], get_asset_check_evaluations=list)
+        error = ends.pop(0)
+        failure = SimpleNamespace(
+            error=SimpleNamespace(message=error, cls_name="Error", cause=None, context=None, to_string=lambda: error)
+        )
+        event = SimpleNamespace(is_step_failure=True, is_job_failure=False, step_failure_data=failure)
+        events = [event] if error else []
+        return SimpleNamespace(success=not error, run_id="none", all_events=events, get_asset_check_evaluations=list)
 
     def outcome_of(_home, status, _started):
         return SimpleNamespace(status=status, checks={"warned": 0})
@@ -130,7 +137,7 @@ def start(home, monkeypatch):
     monkeypatch.setattr(refreshing, "_execute", execute)
     monkeypatch.setattr(refreshing, "read_outcome", outcome_of)
 
-    def start(run_ends=(True,)):
+    def start(run_ends=("",)):
         ends[:] = run_ends
         text = io.StringIO()
         outcome = refreshing.run_refresh(HomeSettings(home), console(text))
@@ -195,7 +202,7 @@ def test_what_is_written_anew_anyway_stands_in_nobodys_way(kind, home, start):
 def test_damage_that_shows_while_the_run_reads_is_set_aside_and_the_run_starts_again(name, home, start):
     overwrite(getattr(home, name), 0.6)
     give_a_reason(home)
-    outcome, said, runs = start(run_ends=(False, True))
+    outcome, said, runs = start(run_ends=(f"duckdb.IOException: IO Error: {CORRUPT}", ""))
     assert (outcome, runs) == ("published", 2)
     assert any("Corrupt database file" in line for line in said)
 
@@ -203,8 +210,29 @@ def test_damage_that_shows_while_the_run_reads_is_set_aside_and_the_run_starts_a
 def test_a_run_that_fails_without_damage_is_not_started_again(home, start):
     give_a_reason(home)
     with pytest.raises(refreshing.RefreshFailed):
-        start(run_ends=(False, True))
+        start(run_ends=(f"IO Error: {CORRUPT}", ""))
     assert not list(home.work.glob("*.damaged-*"))
+
+
+@pytest.mark.parametrize(
+    ("error", "is_read"),
+    [
+        ("blocking checks failed:\n  raw.sacct: 'Corrupt database file'", False),
+        ("Conversion Error: Could not convert string 'version number'", False),
+        ("Out of Memory Error: could not allocate", False),
+        ("INTERNAL Error: odd", True),
+        (DBT_TELLS_NOTHING, True),
+    ],
+)
+def test_the_files_are_read_from_end_to_end_only_after_an_error_that_may_be_of_damage(
+    home, start, monkeypatch, error, is_read
+):
+    give_a_reason(home)
+    asked = []
+    monkeypatch.setattr(refreshing, "heal", lambda _home, _say, deep=False: asked.append(deep))
+    with pytest.raises(refreshing.RefreshFailed):
+        start(run_ends=(error,))
+    assert asked == [False, *([True] if is_read else [])]
 
 
 def test_a_file_that_another_process_holds_is_not_damaged(home):
@@ -225,6 +253,7 @@ def test_a_file_that_another_process_holds_is_not_damaged(home):
         "Cannot open file: Permission denied",
         "Could not read from file: Input/output error",
         "Failure while replaying WAL file: could not write: No space left on device",
+        "Conversion Error: Could not convert string 'version number' to INT64",
         "database has been invalidated because of a previous fatal error",
     ],
 )

@@ -162,6 +162,7 @@ def test_what_is_wrong_with_the_machine_is_not_the_files_fault(tmp_path):
     for text, is_machine in [
         ("IO Error: Could not write file x: No space left on device", True),
         ("Out of Memory Error: failed to offload data block of size 32.0 KiB", True),
+        ("Conversion Error: Could not convert string 'no space left on device, quota, read-only'", False),
         ("Out of Memory Error: could not allocate block of size 32.0 KiB (1.8 GiB/1.8 GiB used)", False),
     ]:
         assert is_machine_error(duckdb.Error(text)) is is_machine
