@@ -13,10 +13,10 @@ from pathlib import Path
 
 import duckdb
 
-from assets.sources.row_times import ROW_TIMES
+from assets.sources.formats import ROWS
 from assets.sql import literal
 
-DATED = {f"raw.{table}": time for table, time in ROW_TIMES.items() if table not in {"nodes", "squeue_exclusions"}}
+DATED = {f"raw.{table}": rows.time for table, rows in ROWS.items() if rows.time and not rows.are_of_moments}
 """Tables that grow day by day, and the time that dates a row; each is never NULL."""
 UNDATED = ("raw.node_names", "raw.node_lists", "raw.nodes", "raw.squeue_exclusions", "ops.files", "ops.spans")
 """Tables partitioned by cluster alone."""

@@ -10,7 +10,7 @@ from assets.sources.health import reader as health
 from assets.sources.intake.account import unknown_lines
 from assets.sources.inventory import reader as inventory
 from assets.sources.kernel import reader as kernel
-from assets.sources.reader import Reader
+from assets.sources.reader import Reader, Rows
 from assets.sources.sacct import reader as sacct
 from assets.sources.slurmctld import reader as slurmctld
 from assets.sources.squeue import reader as squeue
@@ -21,6 +21,11 @@ _READERS: tuple[Reader, ...] = (
 )  # fmt: skip
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in _READERS}
 """Reader by kind. Manifests lie beside any file."""
+ROWS: Mapping[str, Rows] = {
+    **{reader.TABLE: reader.ROWS for reader in READERS.values()},
+    unknown_lines.TABLE: unknown_lines.ROWS,
+}
+"""What the rows of each raw table are like that is read from files."""
 PRIVACY: Mapping[str, Mapping[str, str]] = {
     **{reader.TABLE: reader.PRIVACY for reader in READERS.values()},
     unknown_lines.TABLE: unknown_lines.PRIVACY,

@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
-from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.reader import Batch, ReadingPlan, Rows, Step
 from assets.sources.settings import ClusterSettings, in_utc
 from assets.sources.temp_tables import TempTable
 from assets.sources.text.pseudonyms import DROPPED, KEPT
@@ -29,6 +29,7 @@ TABLE = "manifests"
 DIALECTS = ("json",)
 VERSION = 2
 PRIVACY = {"kind": KEPT, "log_path": KEPT, "command": DROPPED}
+ROWS = Rows(time=None, free_texts=("command",))
 COVERS = ("min(from_at)", "max(to_at)")
 
 MANIFEST_SUFFIX = ".manifest.json"

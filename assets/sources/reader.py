@@ -134,6 +134,41 @@ class ReadingPlan:
     """Warnings that the reader works out from all rows of a file in raw, and so anew when the file is read on."""
 
 
+@dataclass(frozen=True)
+class Export:
+    """How records of exports are compared."""
+
+    key: tuple[str, ...]
+    """Columns that are equal for records of the same thing."""
+    is_same: str = "true"
+    """A condition on an `older` and a `newer` one."""
+    is_open: str = "false"
+    """Whether a record is of something that had not ended."""
+    logs: str = "''"
+    """Dialects that are no exports of a span, but logs."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the core has to know of the rows of a raw table."""
+
+    time: str | None
+    """Column of the time of what happened; None for rows that tell of no event."""
+    free_texts: tuple[str, ...]
+    """Columns that hold what people and programs wrote freely. The core masks secrets in them before they are stored,
+    so that nothing built of them needs to."""
+    are_of_moments: bool = False
+    """They tell how things were at the moment when the file was written."""
+    are_sampled: bool = False
+    """The reader looks at few lines of a log: whether a log is understood is judged by `sampled_lines`."""
+    come_from_nodes: bool = False
+    """They come from the nodes that they name. A controller also names nodes out of its reach."""
+    may_lack_years: bool = False
+    """The table has `dated_by_file_at`, from which the time of a row is settled."""
+    export: Export | None = None
+    """For files that are exports of a span of time."""
+
+
 class Reader(Protocol):
     """What a format module defines; the constants are properties here so that a module may narrow their types."""
 
@@ -156,6 +191,10 @@ class Reader(Protocol):
     @property
     def PRIVACY(self) -> Mapping[str, str]:
         """What every text of the raw table holds, in the words of `pseudonyms`, beside its `COMMON` columns."""
+
+    @property
+    def ROWS(self) -> Rows:
+        """What the rows of the raw table are like."""
 
     @property
     def COVERS(self) -> tuple[str, str]:

@@ -29,7 +29,7 @@ OVERFLOW = "select cast(100 * code as tinyint) from raw.kernel_messages where co
 
 def reader(*steps: str) -> SimpleNamespace:
     """Return the reader of kernel logs with steps before those that settle its table."""
-    names = ("KIND", "TABLE", "DIALECTS", "VERSION", "PRIVACY", "COVERS", "detect", "plan_reading")
+    names = ("KIND", "TABLE", "DIALECTS", "VERSION", "PRIVACY", "ROWS", "COVERS", "detect", "plan_reading")
     given = {name: getattr(kernel, name) for name in names}
     return SimpleNamespace(**given, dispositions=lambda: [*steps, *kernel.dispositions()])
 

@@ -406,7 +406,7 @@ def test_a_reader_that_fails_on_a_file_refuses_that_file_alone(tmp_path):
     folder = make(tmp_path, {f"c{number}/sacct/{name}.txt": GOOD for number in (1, 2) for name in "abcde"})
 
     class Fails:
-        KIND, TABLE, DIALECTS, VERSION, COVERS = "sacct", "sacct", sacct.DIALECTS, 1, sacct.COVERS
+        KIND, TABLE, DIALECTS, VERSION, COVERS, ROWS = "sacct", "sacct", sacct.DIALECTS, 1, sacct.COVERS, sacct.ROWS
         detect = staticmethod(sacct.detect)
         dispositions = staticmethod(sacct.dispositions)
         take = staticmethod(sacct.take)

@@ -35,7 +35,7 @@ def log(codes: list[int]) -> str:
 
 def reader_that(step: Callable[[duckdb.DuckDBPyConnection], None] | str, reader=kernel) -> SimpleNamespace:
     """Return a reader with a step before all others."""
-    names = ("KIND", "TABLE", "DIALECTS", "VERSION", "PRIVACY", "COVERS", "detect", "dispositions")
+    names = ("KIND", "TABLE", "DIALECTS", "VERSION", "PRIVACY", "ROWS", "COVERS", "detect", "dispositions")
 
     def plan_reading(given: Batch) -> ReadingPlan:
         plan = reader.plan_reading(given)

@@ -296,7 +296,7 @@ def test_a_crash_in_the_middle_of_a_batch_leaves_nothing_of_it(tmp_path, monkeyp
 
 def test_a_reader_that_loses_a_line_is_found_out(tmp_path):
     class Loses:
-        KIND, TABLE, DIALECTS, VERSION, COVERS = "sacct", "sacct", sacct.DIALECTS, 1, sacct.COVERS
+        KIND, TABLE, DIALECTS, VERSION, COVERS, ROWS = "sacct", "sacct", sacct.DIALECTS, 1, sacct.COVERS, sacct.ROWS
         detect = staticmethod(sacct.detect)
         dispositions = staticmethod(sacct.dispositions)
         take = staticmethod(sacct.take)

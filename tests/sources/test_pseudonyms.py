@@ -10,9 +10,15 @@ import pytest
 from assets.raw.pseudonymous_copy import copy_with_pseudonyms
 from assets.sources.formats import PRIVACY, READERS
 from assets.sources.intake.find.folder import survey
+from assets.sources.sacct.columns import COLUMNS
 from assets.sources.text.check_subjects import SUBJECT, SUBJECTS
 from assets.sources.text.pseudonyms import (
     COMMON,
+    KEPT,
+    STATE,
+    TICKET,
+    UID,
+    USER,
     WordCutter,
     give_key,
     pseudonym,
@@ -34,6 +40,8 @@ OTHER_PATTERNS = (
     "kill task failed|epilog|prolog|batch job|duplicate job", "reset|reboot", "critical interrupt",
 )  # fmt: skip
 """Those that stand in the models themselves."""
+NOT_FREE = {KEPT, USER, UID, TICKET, STATE, "account"}
+"""What a column may hold that no one writes freely."""
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +125,14 @@ def test_every_text_of_every_raw_table_is_classified() -> None:
     classified = {table: set(columns) - set(COMMON) for table, columns in found}
     assert classified == {table: set(PRIVACY.get(table, ())) for table in classified}
     assert set(PRIVACY) <= set(classified)
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_text_of_a_raw_table_is_masked_or_declared_to_hold_no_free_text(kind: str) -> None:
+    holds, masked = READERS[kind].PRIVACY, {*READERS[kind].ROWS.free_texts}
+    if kind == "sacct":
+        masked = {column.fills[0] for column in COLUMNS if column.is_free_text}
+    assert {name for name, held in holds.items() if held not in NOT_FREE} <= masked <= holds.keys()
 
 
 def test_subjects_are_those_of_the_models() -> None:

@@ -17,7 +17,7 @@ from assets.sources.batch_tables import (
 from assets.sources.formats import READERS
 from assets.sources.intake import batch
 from assets.sources.intake.batch import carry_out
-from assets.sources.reader import Batch
+from assets.sources.reader import Batch, Reader
 from assets.sources.temp_tables import TempTable
 from tests.logs import export
 from tests.sources.batches import begin, cluster_of, connect
@@ -54,6 +54,16 @@ def test_a_reader_leaves_the_columns_that_are_declared(kind: str) -> None:
         [reader.TABLE],
     ).fetchall()
     assert {name for (name,) in required} <= loaded.keys() | OF_THE_CORE | place.keys()
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_reader_has_all_that_is_asked_of_one_and_names_columns_that_are_there(kind: str) -> None:
+    reader = READERS[kind]
+    assert [name for name in vars(Reader) if name[0] != "_" and not hasattr(reader, name)] == []
+    rows, columns = reader.ROWS, types(connect(), f"raw.{reader.TABLE}")
+    key = rows.export.key if rows.export else ()
+    assert {*rows.free_texts, *key, *filter(None, [rows.time])} <= columns.keys()
+    assert rows.may_lack_years == ("dated_by_file_at" in columns)
 
 
 def test_the_core_gives_the_columns_that_are_declared(tmp_path, monkeypatch) -> None:

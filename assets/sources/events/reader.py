@@ -12,7 +12,7 @@ import duckdb
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.named_clusters import files_to_divide, names_another
-from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.reader import Batch, Export, ReadingPlan, Rows, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.text import delimited, times
@@ -30,6 +30,9 @@ PRIVACY = {
     "reason_user": USER,
     "reason_uid": UID,
 }
+ROWS = Rows(
+    time="started_at", free_texts=("reason",), export=Export(("node_name", "started_at"), is_open="ended_at is null")
+)
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
 """An export shows what was open at its start or later. That it shows no earlier interval proves nothing."""
 

@@ -18,7 +18,7 @@ from assets.sources.errors import SourceError
 from assets.sources.health.unchanged_results import MAX_LINES_BEHIND, counts_each
 from assets.sources.health.whole_files import take
 from assets.sources.other_forms import recognised, translation_of
-from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.reader import Batch, ReadingPlan, Rows, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.text import doubled_hours, times, undated
@@ -27,8 +27,8 @@ from assets.sources.text.pseudonyms import CHECK_TEXT, KEPT
 from assets.sql import fill
 
 __all__ = [
-    "COVERS", "DIALECTS", "KIND", "PRIVACY", "TABLE", "VERSION", "detect", "dispositions", "is_timed_by_modification",
-    "plan_reading", "take",
+    "COVERS", "DIALECTS", "KIND", "PRIVACY", "ROWS", "TABLE", "VERSION", "detect", "dispositions",
+    "is_timed_by_modification", "plan_reading", "take",
 ]  # fmt: skip
 
 KIND = "health"
@@ -39,6 +39,7 @@ PRIVACY = {
     **dict.fromkeys(("check_name", "check_type", "result", "result_quality"), KEPT),
     "message": CHECK_TEXT,
 }
+ROWS = Rows(time="observed_at", free_texts=("check_name", "message"), come_from_nodes=True, may_lack_years=True)
 COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import duckdb
 
+from assets.sources.intake.account import unknown_lines
 from assets.sources.intake.account.file_warnings import warn_of_files
 from assets.sources.intake.account.line_accounts import account_for_dispositions
 from assets.sources.intake.account.node_ids import resolve_nodes
@@ -36,14 +37,15 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
         return []
     unsettled = {table: has_lost_rows for table, has_lost_rows, _ in marks}
     by_table = {reader.TABLE: reader for reader in readers.values()}
+    tables = {**{table: reader.ROWS for table, reader in by_table.items()}, unknown_lines.TABLE: unknown_lines.ROWS}
     if any(table == "sacct" and batch_count > 1 for table, _, batch_count in marks):
         _keep_each_node_list_once(con)
-    moved = settle_years(con, survey, unsettled)
+    moved = settle_years(con, survey, unsettled, tables)
     for table in unsettled.keys() & by_table.keys():
         unsettled[table] |= supersede(con, by_table[table])
     if unsettled.get("sacct"):
         _forget_unused_node_lists(con)
-    settled = sorted((unsettled.keys() | moved | resolve_nodes(con, survey, unsettled)) & by_table.keys())
+    settled = sorted((unsettled.keys() | moved | resolve_nodes(con, survey, unsettled, tables)) & by_table.keys())
     for table in settled:
         try:
             run_steps(con, by_table[table].dispositions())

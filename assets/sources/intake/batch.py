@@ -41,18 +41,6 @@ from assets.sources.text.masking import masked
 from assets.sources.text.pseudonyms import create_cut_function, replaced_columns, require_key, words_of
 from assets.sql import identifier
 
-FREE_TEXTS = {
-    "health_checks": ("check_name", "message"),
-    "kernel_messages": ("process_name", "recovery_action", "message"),
-    "node_events": ("reason",),
-    "nodes": ("reason",),
-    "slurmctld_events": ("reason", "message"),
-    "tickets": ("component_raw", "action", "status", "summary"),
-    "manifests": ("command",),
-}
-"""Columns by raw table that hold what people and programs wrote freely: secrets in them are masked before they are
-stored, so that nothing built of them needs to. The reader of accounting masks its own."""
-
 
 class MustBeReadAlone(Exception):
     """Too much of a batch has to be read line by line for other batches to be read at the same time."""
@@ -212,7 +200,7 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
     """Move the loaded rows into raw, with secrets masked, and fill `loaded_lines`."""
     # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
     provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
-    texts: Sequence[str] = FREE_TEXTS.get(reader.TABLE, ())
+    texts: Sequence[str] = reader.ROWS.free_texts
     if texts:
         columns = con.execute(f"select column_name from (describe {plan.loaded})").fetchall()
         texts = [name for name in texts if (name,) in columns]

@@ -27,7 +27,6 @@ from assets.sources.intake.find.folder import (
 )
 from assets.sources.intake.find.known_files import Key, forget_files, known_files, note_modification
 from assets.sources.intake.find.versions import (
-    SNAPSHOTS,
     Text,
     become_versions,
     beginnings,
@@ -199,7 +198,7 @@ class _Loading:
         begun: dict[Key, list[Key]] = {}
         for file in pending:
             # A snapshot that another begins with is one of another moment.
-            of_same_log = () if self.reader.TABLE in SNAPSHOTS else own[file.key]
+            of_same_log = () if self.reader.ROWS.are_of_moments else own[file.key]
             sizes = [text[1] for key in of_same_log if (text := text_of(key, nameless[key]))]
             found = set() if file.resume else beginnings(file, sizes, with_whole=bool(nameless))
             alike = [texts[file.cluster_id, text] for text in found if (file.cluster_id, text) in texts]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
 from assets.sources.other_forms import begins_json, recognised
-from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.reader import Batch, ReadingPlan, Rows, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.text import times, undated
@@ -30,6 +30,7 @@ PRIVACY = {
     "reason": REASON,
     "reason_user": USER,
 }
+ROWS = Rows(time="captured_at", free_texts=("reason",), are_of_moments=True)
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 

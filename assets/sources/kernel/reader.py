@@ -16,7 +16,7 @@ from assets.sources.errors import SourceError
 from assets.sources.kernel import envelopes
 from assets.sources.kernel import rules as kernel_rules
 from assets.sources.other_forms import begins_json, recognised, translation_of
-from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
+from assets.sources.reader import Batch, ReadingPlan, Rows, Step, prevailing
 from assets.sources.settings import ClusterSettings
 from assets.sources.text import doubled_hours, line_rules, times, undated, unknown_lines
 from assets.sources.text.pseudonyms import KEPT, TEXT
@@ -35,6 +35,13 @@ PRIVACY = {
     "process_name": "process",
     **dict.fromkeys(("recovery_action", "message"), TEXT),
 }
+ROWS = Rows(
+    time="occurred_at",
+    free_texts=("process_name", "recovery_action", "message"),
+    are_sampled=True,
+    come_from_nodes=True,
+    may_lack_years=True,
+)
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 _DIALECT_HEADS = {

@@ -14,7 +14,7 @@ import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES
 from assets.sources.named_clusters import files_to_divide, names_another
-from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.reader import Batch, Export, ReadingPlan, Rows, Step
 from assets.sources.sacct.columns import COLUMNS, PRIVACY, TEXTS
 from assets.sources.sacct.detection import DIALECTS, detect
 from assets.sources.sacct.distinct_values import beginnings, collect_values, filled_lists, lookup_step, years_printed
@@ -29,7 +29,8 @@ from assets.sources.text import times
 from assets.sql import fill
 
 __all__ = [
-    "COVERS", "DIALECTS", "KIND", "PRIVACY", "TABLE", "VERSION", "detect", "dispositions", "plan_reading", "take",
+    "COVERS", "DIALECTS", "KIND", "PRIVACY", "ROWS", "TABLE", "VERSION", "detect", "dispositions", "plan_reading",
+    "take",
 ]  # fmt: skip
 
 PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
@@ -38,6 +39,17 @@ KIND = "sacct"
 TABLE = "sacct"
 VERSION = f"13.{hashlib.sha256(repr(COLUMNS).encode()).hexdigest()[:8]}"
 """It changes when the columns change."""
+ROWS = Rows(
+    time="submitted_at",
+    free_texts=(),
+    export=Export(
+        ("job_id_raw", "submitted_at"),
+        "coalesce(older.db_index = newer.db_index, (older.state = 'REQUEUED') = (newer.state = 'REQUEUED'))",
+        "ended_at is null",
+        "'gcm_sacct', 'jobcomp_text', 'jobcomp_json'",
+    ),
+)
+"""Secrets are masked where records are typed."""
 _RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"

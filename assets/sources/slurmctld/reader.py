@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.reader import Batch, ReadingPlan, Step, prevailing
+from assets.sources.reader import Batch, ReadingPlan, Rows, Step, prevailing
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.slurmctld.wordings import RELEVANT, WORDINGS, groups_of
@@ -27,6 +27,7 @@ PRIVACY = {
     "reason": REASON,
     "message": TEXT,
 }
+ROWS = Rows(time="logged_at", free_texts=("reason", "message"), are_sampled=True, may_lack_years=True)
 COVERS = ("min(logged_at)", "max(logged_at)")
 
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.reader import Batch, ReadingPlan, Rows, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.text import delimited, nodelists, undated
@@ -25,6 +25,7 @@ TABLE = "squeue_exclusions"
 DIALECTS = ("squeue_delimited", "squeue_unlabelled", "squeue_without_exclusions", "gcm_jobs")
 VERSION = 5
 PRIVACY: Mapping[str, str] = {}
+ROWS = Rows(time="seen_at", free_texts=(), are_of_moments=True)
 _STATED = "filter (where seen_at <> modified_at)"
 COVERS = (f"min(seen_at) {_STATED}", f"max(seen_at) {_STATED}")
 

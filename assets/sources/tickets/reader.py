@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from assets.sources.errors import SourceError
-from assets.sources.reader import Batch, ReadingPlan, Step
+from assets.sources.reader import Batch, Export, ReadingPlan, Rows, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.pseudonyms import KEPT, TEXT, TICKET
@@ -24,6 +24,11 @@ PRIVACY = {
     "component": KEPT,
     **dict.fromkeys(("component_raw", "action", "status", "summary"), TEXT),
 }
+ROWS = Rows(
+    time="opened_at",
+    free_texts=("component_raw", "action", "status", "summary"),
+    export=Export(("ticket_id", "node_name")),
+)
 COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
 
 _REQUIRED = ("ticket_id", "node", "opened")

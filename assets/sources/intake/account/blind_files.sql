@@ -7,7 +7,7 @@ with judged as (
         from sampled_lines
         left join (
             select file_id, line_number from stated_times
-            {% if kind != "slurmctld" %}
+            {% if come_from_nodes %}
             where node_name is not null
             {% endif %}
             union

@@ -12,7 +12,6 @@ from pathlib import Path
 import duckdb
 
 from assets.sources.database_settings import joins_as_written
-from assets.sources.intake.account.years import TABLES_WITHOUT_YEARS
 from assets.sources.intake.find.folder import CUT_OFF, READ, Survey
 from assets.sources.intake.read.batch_lines import batches, read_batch_lines, scratch_folder
 from assets.sources.intake.read.copies import CopiesInFolder
@@ -84,7 +83,7 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
             table=reader.TABLE,
             first=first,
             last=last,
-            has_no_year="dated_by_file_at is not null" if reader.TABLE in TABLES_WITHOUT_YEARS else "false",
+            has_no_year="dated_by_file_at is not null" if reader.ROWS.may_lack_years else "false",
             named_moment=undated.named_moment("batch_files.path"),
             named_end=undated.named_end("batch_files.path"),
         )

@@ -13,17 +13,18 @@ import duckdb
 
 from assets.sources.intake.account.node_names import HostNames, NodeNames, basic_name
 from assets.sources.intake.find.folder import Survey
-from assets.sources.row_times import ROW_TIMES
+from assets.sources.reader import Rows
 from assets.sources.temp_tables import TempTable
 from assets.sql import fill
 
-TABLES_WITH_NODES = tuple(table for table in ROW_TIMES if table != "sacct")
 NAMING_TABLES = {"sacct", "nodes"}
 NAMES = TempTable("node_names", {"cluster_id": "varchar", "name_as_seen": "varchar", "node_id": "varchar"})
 HOSTS = TempTable("host_names", {**NAMES.columns, "from_at": "timestamp", "to_at": "timestamp"})
 
 
-def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Mapping[str, bool]) -> set[str]:
+def resolve_nodes(
+    con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Mapping[str, bool], tables: Mapping[str, Rows]
+) -> set[str]:
     """Write `raw.node_names`, `raw.host_names` and every node_id that can have changed.
 
     Parameters
@@ -34,18 +35,21 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
         The folder, for the rules of every cluster.
     unsettled
         Tables with new rows, and whether they lost any.
+    tables
+        What the rows of each raw table are like.
 
     Returns
     -------
     The tables in which any row changed.
     """
+    times_of = {table: rows.time for table, rows in tables.items() if table != "sacct" and rows.time}
     declared = _declared_names(con)
     rules = {cluster_id: cluster.settings.nodes for cluster_id, cluster in survey.clusters.items()}
     nodes = {cluster_id: NodeNames(declared[cluster_id], rules[cluster_id]) for cluster_id in rules}
     names_may_change = bool(NAMING_TABLES & unsettled.keys())
     is_complete = names_may_change or any(unsettled.values())
     names = {
-        *_spelled_names(con, unsettled, is_complete=is_complete),
+        *_spelled_names(con, times_of if is_complete else times_of.keys() & unsettled.keys(), is_complete=is_complete),
         *((cluster_id, name) for cluster_id, listed in declared.items() for name in listed),
     }
     resolved = [
@@ -83,8 +87,8 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Map
     all_may_change = names_may_change and (changed_count > 0 or hosts_may_differ)
     changed = {
         table
-        for table in _filled(con, TABLES_WITH_NODES)
-        if (all_may_change or table in unsettled) and _set_node_ids(con, table)
+        for table in _filled(con, times_of)
+        if (all_may_change or table in unsettled) and _set_node_ids(con, table, times_of[table])
     }
     if names_may_change and (
         changed_count or any(node_id != basic_name(name, rules[cluster_id]) for cluster_id, name, node_id in resolved)
@@ -108,10 +112,9 @@ def _declared_names(con: duckdb.DuckDBPyConnection) -> defaultdict[str, list[str
 
 
 def _spelled_names(
-    con: duckdb.DuckDBPyConnection, unsettled: Iterable[str], *, is_complete: bool
+    con: duckdb.DuckDBPyConnection, tables: Iterable[str], *, is_complete: bool
 ) -> list[tuple[str, str]]:
-    tables = tuple(table for table in TABLES_WITH_NODES if is_complete or table in unsettled)
-    statement = fill("sources/intake/account/spelled_names.sql", tables=tables, is_complete=is_complete)
+    statement = fill("sources/intake/account/spelled_names.sql", tables=tuple(sorted(tables)), is_complete=is_complete)
     return con.execute(statement).fetchall()
 
 
@@ -134,18 +137,18 @@ def _hosts_of_clusters(con: duckdb.DuckDBPyConnection, names: Mapping[str, NodeN
     return {cluster_id: HostNames(snapshots) for cluster_id, snapshots in by_cluster.items()}
 
 
-def _filled(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> list[str]:
+def _filled(con: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> list[str]:
     """Return the tables that hold any rows; most sites keep only some kinds of logs."""
     columns = ", ".join(f"exists (from raw.{table})" for table in tables)
     ((*are_filled,),) = con.execute(f"select {columns}").fetchall()
     return [table for table, is_filled in zip(tables, are_filled, strict=True) if is_filled]
 
 
-def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str) -> bool:
+def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str, time: str) -> bool:
     """Set node_id, and move rows into and out of `unknown_node`; tell whether any row changed."""
     changed_count = 0
     if table != "nodes":
-        statement = fill("sources/intake/account/node_ids.sql", table=table, time=ROW_TIMES[table], by_hosts=True)
+        statement = fill("sources/intake/account/node_ids.sql", table=table, time=time, by_hosts=True)
         changed_count = _changed_rows(con, statement)
     # Names are few: whether any row has to change is seen sooner than by looking for rows to change.
     con.execute(fill("sources/intake/account/names_to_set.sql", table=table))

@@ -20,19 +20,13 @@ from assets.sql import fill
 BLIND = "blind"
 """What `ops.files.status` says of such a log."""
 
-SAMPLED_KINDS = ("kernel", "slurmctld")
-"""Kinds whose readers look at few of their lines."""
-
-SHOWS_NODES = {"health_checks": "observed_at", "kernel_messages": "occurred_at"}
-"""Tables whose rows come from the nodes they name, and their time. A controller also names nodes out of its reach."""
-
 CHANCE = 0.05
 """A node is silent for so long by chance no more often than this; then its log is missing."""
 
 
 def sample_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     """Fill `sampled_lines`: the first 64 lines of a file, of the others fewer the further down they stand."""
-    if reader.KIND not in SAMPLED_KINDS:
+    if not reader.ROWS.are_sampled:
         SAMPLED_LINES.create(con)
         return
     SAMPLED_LINES.create_from(con, fill("sources/intake/account/sampled_lines.sql"))
@@ -40,15 +34,15 @@ def sample_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 
 def note_sightings(con: duckdb.DuckDBPyConnection, reader: Reader, *, is_read_on: bool) -> None:
     """Record in `raw.sightings` which hosts a file shows on which days."""
-    if reader.TABLE not in SHOWS_NODES:
+    if not reader.ROWS.come_from_nodes:
         return
     con.execute(
         fill(
             "sources/intake/account/sightings.sql",
             table=reader.TABLE,
             kind=reader.KIND,
-            time=SHOWS_NODES[reader.TABLE],
-            is_sampled=reader.KIND in SAMPLED_KINDS,
+            time=reader.ROWS.time,
+            is_sampled=reader.ROWS.are_sampled,
             is_read_on=is_read_on,
         )
     )
@@ -75,10 +69,12 @@ def mark_blind_files(con: duckdb.DuckDBPyConnection, reader: Reader, blind: Sequ
 
 def blind_files(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tuple[int, str]]:
     """Return the files of a batch that are blind, with the reasons."""
-    is_sampled = reader.KIND in SAMPLED_KINDS
-    if not is_sampled and reader.TABLE not in SHOWS_NODES:
+    rows = reader.ROWS
+    if not (rows.are_sampled or rows.come_from_nodes):
         return []
-    statement = fill("sources/intake/account/blind_files.sql", kind=reader.KIND, is_sampled=is_sampled)
+    statement = fill(
+        "sources/intake/account/blind_files.sql", come_from_nodes=rows.come_from_nodes, is_sampled=rows.are_sampled
+    )
     return con.execute(statement).fetchall()
 
 

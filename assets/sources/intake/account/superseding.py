@@ -8,15 +8,12 @@ place, and a record that both state is the newer one's. A row that no other file
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 import duckdb
 
 from assets.sources.intake.find.folder import CUT_OFF, READ, REFUSED
 from assets.sources.intake.find.known_files import forget_files
-from assets.sources.reader import Reader
-from assets.sources.row_times import ROW_TIMES
+from assets.sources.reader import Export, Reader
 from assets.sql import fill, identifier
 
 COVERED_SHARE = 0.95
@@ -24,33 +21,6 @@ COVERED_SHARE = 0.95
 
 OF_PLACE = {"cluster_id", "path", "line_number", "disposition", "node_id", "line_count", "dated_by_file_at"}
 """Columns that say where a row stands, by which date it was read, or what is worked out anew from all rows."""
-
-
-@dataclass(frozen=True)
-class Export:
-    """How records of exports are compared."""
-
-    key: tuple[str, ...]
-    """Columns that are equal for records of the same thing."""
-    is_same: str = "true"
-    """A condition on an `older` and a `newer` one."""
-    is_open: str = "false"
-    """Whether a record is of something that had not ended."""
-    logs: str = "''"
-    """Dialects that are no exports of a span, but logs."""
-
-
-EXPORTS: Mapping[str, Export] = {
-    "sacct": Export(
-        ("job_id_raw", "submitted_at"),
-        "coalesce(older.db_index = newer.db_index, (older.state = 'REQUEUED') = (newer.state = 'REQUEUED'))",
-        "ended_at is null",
-        "'gcm_sacct', 'jobcomp_text', 'jobcomp_json'",
-    ),
-    "node_events": Export(("node_name", "started_at"), is_open="ended_at is null"),
-    "tickets": Export(("ticket_id", "node_name")),
-}
-"""By raw table."""
 
 
 def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
@@ -62,14 +32,13 @@ def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
     -------
     Whether rows were deleted.
     """
-    if reader.TABLE not in ROW_TIMES:
+    if reader.ROWS.time is None:
         return False
     con.execute(fill("sources/intake/account/versions_to_judge.sql", kind=reader.KIND, refused=REFUSED))
     if not con.execute("from versions limit 1").fetchall():
         return False
     con.execute("create or replace temp table superseded_rows (row_key bigint)")
-    export = EXPORTS.get(reader.TABLE)
-    covered = _forget_covered(con, reader, export) if export else False
+    covered = _forget_covered(con, reader, reader.ROWS.export) if reader.ROWS.export else False
     if reader.TABLE == "squeue_exclusions":
         con.execute(fill("sources/intake/account/rows_seen_before.sql"))
     _find_stated_rows(con, reader)
@@ -112,9 +81,7 @@ def _find_stated_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     described = con.execute(f"select column_name from (describe raw.{reader.TABLE})").fetchall()
     content = f"hash({', '.join(identifier(name) for (name,) in described if name not in OF_PLACE)})"
     con.execute(
-        fill(
-            "sources/intake/account/stated_rows.sql", table=reader.TABLE, time=ROW_TIMES[reader.TABLE], content=content
-        )
+        fill("sources/intake/account/stated_rows.sql", table=reader.TABLE, time=reader.ROWS.time, content=content)
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import duckdb
 
+from assets.sources.reader import Rows
 from assets.sources.text import unknown_lines
 from assets.sources.text.masking import MAX_MASKED, masked
 from assets.sources.text.pseudonyms import KEPT, TEXT, stored
@@ -16,6 +17,8 @@ from assets.sql import fill
 
 TABLE = "unknown_lines"
 PRIVACY = {"kind": KEPT, "shape": TEXT, "example": TEXT}
+ROWS = Rows(time="first_at", free_texts=(), may_lack_years=True)
+"""The lines are masked before they are counted."""
 MAX_SHAPES = 1000
 """How many shapes of a file are kept, the commonest first."""
 BIN_MINUTES = 5

@@ -18,13 +18,10 @@ from datetime import date, timedelta
 import duckdb
 
 from assets.sources.intake.find.folder import REFUSED, Survey
-from assets.sources.row_times import ROW_TIMES
+from assets.sources.reader import Rows
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
-from assets.sql import fill
-
-TABLES_WITHOUT_YEARS = ("health_checks", "kernel_messages", "slurmctld_events", "unknown_lines")
-"""Raw tables with `dated_by_file_at`, from which the time of a row is settled."""
+from assets.sql import fill, literal
 
 MONTH = timedelta(days=30)
 """A log may begin or end so long before or after accounting."""
@@ -74,12 +71,15 @@ def _earlier(day: date, years: int) -> date:
     return day.replace(year=day.year - years, day=28)
 
 
-def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Container[str]) -> set[str]:
-    """Set the years of all lines without a year, and return the raw tables whose rows changed.
+def settle_years(
+    con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Container[str], tables: Mapping[str, Rows]
+) -> set[str]:
+    """Set the years of all lines without a year, and return those of the raw tables whose rows changed.
 
     The transaction is the caller's.
     """
-    if not any(table in unsettled for table in ("sacct", *TABLES_WITHOUT_YEARS)):
+    times_of = {table: rows.time for table, rows in tables.items() if rows.may_lack_years and rows.time}
+    if not any(table in unsettled for table in ("sacct", *times_of)):
         return set()
     accounting = _accounting(con)
     changed = []
@@ -103,7 +103,7 @@ def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Cont
         """
     )
     zones = {zone for *_, zone in changed}
-    moved = {table for zone in zones for table in TABLES_WITHOUT_YEARS if _move_rows(con, table, zone)}
+    moved = {table for zone in zones for table, time in times_of.items() if _move_rows(con, table, time, zone)}
     for zone in zones:
         statement = fill(
             "sources/intake/account/years_of_files.sql",
@@ -121,7 +121,7 @@ def _accounting(con: duckdb.DuckDBPyConnection) -> dict[str, list[Days]]:
     rows = con.execute(
         f"""
         select cluster_id, first_at::date, last_at::date from ops.files
-        where kind = 'sacct' and status <> '{REFUSED}' and first_at is not null
+        where kind = 'sacct' and status <> {literal(REFUSED)} and first_at is not null
         order by all
         """
     ).fetchall()
@@ -134,11 +134,11 @@ def _accounting(con: duckdb.DuckDBPyConnection) -> dict[str, list[Days]]:
     return found
 
 
-def _move_rows(con: duckdb.DuckDBPyConnection, table: str, zone: str) -> bool:
+def _move_rows(con: duckdb.DuckDBPyConnection, table: str, time: str, zone: str) -> bool:
     statement = fill(
         "sources/intake/account/years_of_rows.sql",
         table=table,
-        time=ROW_TIMES[table],
+        time=time,
         zone=zone,
         utc=times.utc("local_time", zone),
         local=times.local("dated_by_file_at", zone),

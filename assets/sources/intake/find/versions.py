@@ -25,8 +25,6 @@ from assets.sql import fill
 
 Text = tuple[str, int]
 """The hash and the size of a text."""
-SNAPSHOTS = ("nodes", "squeue_exclusions")
-"""Raw tables of what was so at a moment."""
 DIGITS = 12
 """Digits of the hash in the path of a version."""
 RENAMED = TempTable("renamed_files", {"cluster_id": "varchar", "path": "varchar", "version": "varchar"})
@@ -37,7 +35,7 @@ def is_kept(con: duckdb.DuckDBPyConnection, reader: Reader, key: Key) -> bool:
 
     An inventory without states says how things are, as a configuration does; so does a manifest.
     """
-    if reader.TABLE == "manifests":
+    if reader.ROWS.time is None:
         return False
     if reader.TABLE != "nodes":
         return True
