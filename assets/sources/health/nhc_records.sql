@@ -10,9 +10,9 @@ with shapes as (
         lines.file_id,
         lines.line_number,
         line,
-        regexp_extract(line, '^(?P<stamp>{{ syslog_stamp }}) {{ behind_stamp }}', ['stamp', 'host', 'body']) as syslog,
-        regexp_extract(line, '^(?P<stamp>{{ iso_stamp }}) {{ behind_stamp }}', ['stamp', 'host', 'body']) as iso_syslog,
-        regexp_extract(line, '{{ helper }}', ['stamp', 'marked', 'host', 'body']) as helper,
+        regexp_extract(line, {{ ("^(?P<stamp>" ~ syslog_stamp ~ ") " ~ behind_stamp) | literal }}, ['stamp', 'host', 'body']) as syslog,
+        regexp_extract(line, {{ ("^(?P<stamp>" ~ iso_stamp ~ ") " ~ behind_stamp) | literal }}, ['stamp', 'host', 'body']) as iso_syslog,
+        regexp_extract(line, {{ helper | literal }}, ['stamp', 'marked', 'host', 'body']) as helper,
         regexp_extract(line, '^(?P<host>\S+) \| (?P<body>.*)$', ['host', 'body']) as pipe
     from lines
     join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'nhc'

@@ -24,7 +24,7 @@ from assets.sources.settings import ClusterSettings
 from assets.sources.text import doubled_hours, times, undated
 from assets.sources.text.check_subjects import SUBJECTS
 from assets.sources.text.pseudonyms import CHECK_TEXT, KEPT
-from assets.sql import fill
+from assets.sql import fill, literal
 
 __all__ = [
     "COVERS", "DIALECTS", "KIND", "PRIVACY", "ROWS", "TABLE", "VERSION", "detect", "dispositions",
@@ -194,7 +194,7 @@ def _nhc_steps(zone: str) -> list[str]:
         with_turns=doubled_hours.joined("nhc_lines", "nhc_turns"),
         is_unsettled=doubled_hours.is_unsettled(zone),
         end_is_implausible=times.is_implausible("results.observed_at", "batch_files.modified_at"),
-        quoted_xid_codes=_numbers_once(f"regexp_extract_all(body, '{_XID}', 1)"),
+        quoted_xid_codes=_numbers_once(f"regexp_extract_all(body, {literal(_XID)}, 1)"),
     )
     return [
         *undated.year_steps(stamps, "nhc_years"),

@@ -2,7 +2,7 @@
     coalesce({% for envelope in envelopes %}nullif({{ envelope }}.{{ part }}, ''){{ ", " if not loop.last }}{% endfor %})
 {%- endmacro %}
 {% macro seconds(uptime) %}try_cast(regexp_extract({{ uptime }}, '^\d+\.\d+$') as double){% endmacro %}
-{% macro without_envelope(part) %}regexp_extract(text, '{{ bare }}', ['host', 'tag', 'body']).{{ part }}{% endmacro %}
+{% macro without_envelope(part) %}regexp_extract(text, {{ bare | literal }}, ['host', 'tag', 'body']).{{ part }}{% endmacro %}
 {% macro candidates() %}
     {% if printed %}
     (
@@ -12,7 +12,7 @@
             nullif(nullif(printed.outer, ''), 'kernel') as outer_host,
             coalesce(nullif(printed.text, ''), line) as line
         from (
-            select *, regexp_extract(line, '{{ printed }}', ['outer', 'text']) as printed from kernel_candidates
+            select *, regexp_extract(line, {{ printed | literal }}, ['outer', 'text']) as printed from kernel_candidates
         )
     )
     {% else %}
@@ -25,12 +25,12 @@ with shapes as (
         *,
         {% for name, pattern, parts, first_character, after_last in shapes %}
         case
-            when text >= '{{ first_character }}' and text < '{{ after_last }}'
-                then regexp_extract(text, '{{ pattern }}', {{ parts | list }})
+            when text >= {{ first_character | literal }} and text < {{ after_last | literal }}
+                then regexp_extract(text, {{ pattern | literal }}, {{ parts | list }})
         end as {{ name }}{{ "," if not loop.last }}
         {% endfor %}
     from (
-        select file_id, line_number, outer_host, line, regexp_replace(line, '{{ priority }}', '') as text
+        select file_id, line_number, outer_host, line, regexp_replace(line, {{ priority | literal }}, '') as text
         from {{ candidates() }}
         where line[1] <> '{'
     )
@@ -171,7 +171,7 @@ messages as (
     from kernel_journal
 ),
 bracketed as (
-    select * exclude (body), regexp_extract(body, '{{ uptime }}', ['uptime', 'body']) as bracket, body from messages
+    select * exclude (body), regexp_extract(body, {{ uptime | literal }}, ['uptime', 'body']) as bracket, body from messages
 ),
 -- what is repeated has its own uptime inside the brackets
 unrepeated as (
@@ -179,7 +179,7 @@ unrepeated as (
         * exclude (body),
         coalesce(nullif(bracket.body, ''), body) as body,
         regexp_extract(
-            coalesce(nullif(bracket.body, ''), body), '{{ repeated }}', ['count', 'uptime', 'body']
+            coalesce(nullif(bracket.body, ''), body), {{ repeated | literal }}, ['count', 'uptime', 'body']
         ) as repeated
     from bracketed
 ),
@@ -194,13 +194,13 @@ files as (
             '\1\2'
         ) as below,
         regexp_replace(
-            regexp_replace(regexp_extract(below, '[^/]+$'), '(?:[.-](?:{{ file_name_endings }}))+$', ''),
-            '^(?:{{ file_names }})[._-]',
+            regexp_replace(regexp_extract(below, '[^/]+$'), {{ ("(?:[.-](?:" ~ file_name_endings ~ "))+$") | literal }}, ''),
+            {{ ("^(?:" ~ file_names ~ ")[._-]") | literal }},
             ''
         ) as bare_name,
         coalesce(
             nullif(regexp_extract(below, '([^/]+)/[^/]+$', 1), ''),
-            case when not regexp_full_match(lower(bare_name), '(?:{{ file_names }})?') then bare_name end
+            case when not regexp_full_match(lower(bare_name), {{ ("(?:" ~ file_names ~ ")?") | literal }}) then bare_name end
         ) as host_of_file
     from batch_files
 )

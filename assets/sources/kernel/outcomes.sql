@@ -127,7 +127,7 @@ symptoms as (
             case
                 when kind <> 'mce'
                     then regexp_extract(
-                        regexp_extract_all(message, '{{ any_device }}')[-1],
+                        regexp_extract_all(message, {{ any_device | literal }})[-1],
                         '([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})(?:\.\d)?$',
                         1
                     )

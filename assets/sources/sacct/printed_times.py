@@ -193,7 +193,7 @@ def _printed_dates(con: duckdb.DuckDBPyConnection) -> dict[int, tuple[str, list[
     found = con.execute(
         f"""
         with judged as (
-            select file_id, text, not regexp_matches(text, '{_OWN}') as is_odd
+            select file_id, text, not regexp_matches(text, {literal(_OWN)}) as is_odd
             from ({texts}) where text is not null
         ),
         dates as (
@@ -213,7 +213,7 @@ def _printed_dates(con: duckdb.DuckDBPyConnection) -> dict[int, tuple[str, list[
 
 
 def _date_of(text: str) -> str:
-    return f"regexp_replace({text}, '{_CLOCK}', '~')"
+    return f"regexp_replace({text}, {literal(_CLOCK)}, '~')"
 
 
 def _best_orders(printed: Sequence[_Printed]) -> list[str]:
@@ -265,7 +265,7 @@ def _agreeing_with_elapsed(
 
 def _seconds_of_day(text: str, half: str = "null") -> str:
     """Return SQL for the seconds since midnight of the time of day in a text; NULL where it has none."""
-    numbers = f"regexp_extract_all(regexp_extract({text}, '{_CLOCK}'), '[0-9]+')"
+    numbers = f"regexp_extract_all(regexp_extract({text}, {literal(_CLOCK)}), '[0-9]+')"
     hour = f"try_cast({numbers}[1] as integer)"
     minute = f"try_cast({numbers}[2] as integer)"
     second = f"try_cast({numbers}[3] as integer)"
@@ -282,7 +282,7 @@ def _view(con: duckdb.DuckDBPyConnection, time_format: str | None) -> None:
         text = TEXTS[name]
         found = [f"{name}_date.day + to_seconds({_seconds_of_day(f'texts.{text}', f'{name}_date.half')})"]
         if is_usable:
-            is_own = f"regexp_matches(texts.{text}, '{_OWN}')"
+            is_own = f"regexp_matches(texts.{text}, {literal(_OWN)})"
             found.append(f"case when not {is_own} then try_strptime(texts.{text}, {literal(time_format or '')}) end")
         moment = f"coalesce({', '.join(found)})"
         return f"coalesce(strftime({moment}, '%Y-%m-%dT%H:%M:%S'), texts.{text}) as {text}"

@@ -217,7 +217,7 @@ reasoned as (
                 then 'JobIDRaw=' || coalesce(text_jobidraw, '') || ' JobID=' || coalesce(text_jobid, '')
             when text_state is null or state_problem is not null then 'State=' || coalesce(left(text_state, 80), '')
             {% for name, text, is_dated, has_offset in moments %}
-            when {{ name }}_problem is not null then '{{ name | capitalize }}=' || left({{ text }}, 80)
+            when {{ name }}_problem is not null then {{ (name | capitalize ~ "=") | literal }} || left({{ text }}, 80)
             {% endfor %}
             when submitted_at is null then 'no Submit'
             when is_nonexistent then {{ ("skipped by a change to summer time in " ~ zone) | literal }}

@@ -207,7 +207,7 @@ def _numbered(exports: list[Export], options: str = STRICT) -> str:
     layout = exports[0].layout
     names = [f"c{place}" for place in range(1, len(layout.columns) + 1)]
     job = f"coalesce({field_expression(layout, 'JobID')}, {field_expression(layout, 'JobIDRaw')})"
-    columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     paths = ", ".join(literal(str(export.path)) for export in exports)
     before = accumulate((export.line_count for export in exports), initial=0)
     places = ", ".join(

@@ -4,7 +4,7 @@
         {% if column in parts %}
         when wording = {{ loop.index0 }} then nullif(w{{ loop.index0 }}.{{ column }}, '')
         {% elif column == "state" and state %}
-        when wording = {{ loop.index0 }} then '{{ state }}'
+        when wording = {{ loop.index0 }} then {{ state | literal }}
         {% endif %}
         {% endfor %}
     end
@@ -15,7 +15,7 @@ with matched as (
         *,
         -- Outside its own lines a pattern would be tried in vain.
         {% for kind, words, pattern, parts, state in wordings %}
-        case when wording = {{ loop.index0 }} then regexp_extract(message, '{{ pattern }}', {{ parts | list }}) end
+        case when wording = {{ loop.index0 }} then regexp_extract(message, {{ pattern | literal }}, {{ parts | list }}) end
             as w{{ loop.index0 }}{{ "," if not loop.last }}
         {% endfor %}
     from slurmctld_lines
@@ -28,7 +28,7 @@ select
     has_no_year,
     case
         {% for kind, words, pattern, parts, state in wordings %}
-        when wording = {{ loop.index0 }} then '{{ kind }}'
+        when wording = {{ loop.index0 }} then {{ kind | literal }}
         {% endfor %}
     end as kind,
     try_cast(coalesce({{ value("job") }}, {{ value("job_shown") }}) as bigint) as job_id_raw,

@@ -4,7 +4,7 @@ create or replace temp table slurmctld_candidates as
 with relevant as materialized (
     select file_id, line_number, line
     from lines
-    where regexp_matches(line, '{{ relevant }}')
+    where regexp_matches(line, {{ relevant | literal }})
         {% if site_pattern %}
         or regexp_matches(line, {{ site_pattern | literal }})
         {% endif %}
@@ -19,7 +19,7 @@ with shapes as (
     select
         file_id, line_number, line, is_relevant,
         {% for name, begins, pattern, parts in shapes %}
-        case when {{ begins }} then regexp_extract(line, '{{ pattern }}', {{ parts | list }}) end as {{ name }}
+        case when {{ begins }} then regexp_extract(line, {{ pattern | literal }}, {{ parts | list }}) end as {{ name }}
             {{- "," if not loop.last }}
         {% endfor %}
     from slurmctld_candidates
@@ -75,7 +75,7 @@ select
     -- Words are found in a tenth of the time that a pattern needs to fail.
     case when is_relevant then case
         {% for kind, words, pattern, parts, state in wordings %}
-        when contains(message, '{{ words }}') and regexp_matches(message, '{{ pattern }}') then {{ loop.index0 }}
+        when contains(message, {{ words | literal }}) and regexp_matches(message, {{ pattern | literal }}) then {{ loop.index0 }}
         {% endfor %}
     end end as wording,
     is_relevant and {{ has_weight }} as has_weight,

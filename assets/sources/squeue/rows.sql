@@ -44,7 +44,7 @@ unlabelled as (
     from lines
     join batch_files on batch_files.file_id = lines.file_id and batch_files.dialect = 'squeue_unlabelled'
     where lines.line is not null
-        and not regexp_matches(lines.line, '{{ header }}')
+        and not regexp_matches(lines.line, {{ header | literal }})
 )
 select * from labelled
 union all

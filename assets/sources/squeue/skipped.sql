@@ -3,7 +3,7 @@ select
     lines.line_number,
     case
         when lines.line is null then 'blank'
-        when regexp_matches(lines.line, '{{ header }}') then 'header'
+        when regexp_matches(lines.line, {{ header | literal }}) then 'header'
         when batch_files.dialect = 'squeue_without_exclusions' then 'no_excluded_nodes_column'
         when batch_files.dialect = 'gcm_jobs' and contains(lines.line, '"NODE_NAME"') then 'node_record'
         else 'no_excluded_nodes'

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from assets.sql import fill
+from assets.sql import fill, literal
 
 _JOINED = """list_reduce(
     list_slice(parts, place, place + len(parts) - len(names)), lambda one, next_one: one || delimiter || next_one
@@ -59,6 +59,6 @@ def field_steps(
 
 def named_field(*names: str) -> str:
     """Return SQL for a trimmed field by the first of several names its column may have; NULL when blank or absent."""
-    places = [f"fields[nullif(list_position(names, '{name}'), 0)]" for name in names]
+    places = [f"fields[nullif(list_position(names, {literal(name)}), 0)]" for name in names]
     chosen = places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
     return f"nullif(trim({chosen}), '')"

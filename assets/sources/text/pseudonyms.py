@@ -122,7 +122,7 @@ def give_key(con: duckdb.DuckDBPyConnection, key: str) -> None:
 
 def require_key(con: duckdb.DuckDBPyConnection) -> None:
     """Fail where a cluster wants pseudonyms and the connection has no key: nothing is to be stored as it came."""
-    ((has_key,),) = con.execute(f"select coalesce(length(getvariable('{KEY}')), 0) > 0").fetchall()
+    ((has_key,),) = con.execute(f"select coalesce(length(getvariable({literal(KEY)})), 0) > 0").fetchall()
     if not has_key:
         raise PermissionError("names are to be hashed, and the key for it was not given")
 
@@ -139,8 +139,8 @@ def keyed_hash(kind: str, text: str, digits: int) -> str:
     digits
         Hexadecimal digits that are kept.
     """
-    inner = f"sha256(getvariable('{KEY}') || {literal(f':{kind}:')} || {text})"
-    return f"left(sha256({inner} || getvariable('{KEY}')), {digits})"
+    inner = f"sha256(getvariable({literal(KEY)}) || {literal(f':{kind}:')} || {text})"
+    return f"left(sha256({inner} || getvariable({literal(KEY)})), {digits})"
 
 
 def pseudonym(kind: str, text: str) -> str:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from assets.sources.text import times
-from assets.sql import fill
+from assets.sql import fill, literal
 
 LEAP_YEAR = 2024
 
@@ -54,17 +54,17 @@ def named_end(path: str) -> str:
 
 
 def _named_epoch(path: str) -> str:
-    epoch = f"regexp_extract(regexp_extract({path}, '[^/]+$'), '{_EPOCH}', 1)"
+    epoch = f"regexp_extract(regexp_extract({path}, '[^/]+$'), {literal(_EPOCH)}, 1)"
     return f"make_timestamp(try_cast(nullif({epoch}, '') as bigint) * 1000000)"
 
 
 def _named_day(path: str) -> str:
-    day = f"regexp_extract(regexp_extract({path}, '[^/]+$'), '{_DAY}', 1)"
+    day = f"regexp_extract(regexp_extract({path}, '[^/]+$'), {literal(_DAY)}, 1)"
     return f"try_strptime(replace({day}, '-', ''), '%Y%m%d')"
 
 
 def _named_second(path: str, zone: str) -> str:
-    parts = [f"regexp_extract(regexp_extract({path}, '[^/]+$'), '{_SECOND}', {group})" for group in range(1, 8)]
+    parts = [f"regexp_extract(regexp_extract({path}, '[^/]+$'), {literal(_SECOND)}, {group})" for group in range(1, 8)]
     local = f"try_strptime(concat({', '.join(parts[:6])}), '%Y%m%d%H%M%S')"
     return f"case when {parts[6]} = 'Z' then {local} else {times.utc(local, zone)} end"
 

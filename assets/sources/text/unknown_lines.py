@@ -6,6 +6,8 @@ quoted texts and names behind a word such as `comm`. Nothing else is left out: t
 
 from __future__ import annotations
 
+from assets.sql import literal
+
 WORDS = "error|fail|fatal|panic|timeout|lost|corrupt|uncorrect"
 """A line without a priority has the weight of an error when one of these stands in it, in any case."""
 
@@ -29,7 +31,7 @@ MAX_CHARACTERS = 300
 _NAMES = (
     r'"[^"]*"'
     # no apostrophe, as in `can't`
-    r"|(^|\W)''[^'']*''"
+    r"|(^|\W)'[^']*'"
     r"|(\b(?:comm |comm=|name[=:] ?|user[=:] ?|task[=:] ?|exe[=:] ?))[^\s,;:)]+"
     r"|((?:^|[\s=(:])/)[^\s,;:)\]]+"
     # the program of `python3[4711]: segfault`, of at most 15 characters
@@ -46,15 +48,15 @@ _NUMBERS = (
 def has_weight(line: str, message: str) -> str:
     """Write SQL that tells whether a line has the weight of an error: by its priority, else by the words of it."""
     return (
-        f"case when regexp_matches({line}, '{_HAS_PRIORITY}') then regexp_matches({line}, '{_IS_GRAVE}') "
-        f"else regexp_matches({message}, '(?i){WORDS}') end"
+        f"case when regexp_matches({line}, {literal(_HAS_PRIORITY)}) then regexp_matches({line}, {literal(_IS_GRAVE)}) "
+        f"else regexp_matches({message}, {literal(f'(?i){WORDS}')}) end"
     )
 
 
 def shape(text: str) -> str:
     """Write SQL for the shape of a text."""
-    named = rf"regexp_replace(lower(trim({text})), '{_NAMES}', '\1\2\3#', 'g')"
-    numbered = f"regexp_replace({named}, '{_NUMBERS}', '#', 'g')"
+    named = rf"regexp_replace(lower(trim({text})), {literal(_NAMES)}, '\1\2\3#', 'g')"
+    numbered = f"regexp_replace({named}, {literal(_NUMBERS)}, '#', 'g')"
     # Characters between two numbers of an address, a date or a version
     joined = f"regexp_replace({numbered}, '#(?:[-.,:/+_]*#)+', '#', 'g')"
     return rf"left(regexp_replace({joined}, '\s+', ' ', 'g'), {MAX_CHARACTERS})"

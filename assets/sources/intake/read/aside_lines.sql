@@ -4,8 +4,8 @@
 {% endmacro %}
 {% macro is_odd() %}
 case
-    when regexp_matches(line, '[{{ odd }}]')
-    then length(line) - length(regexp_replace(line, '[{{ odd }}]', '', 'g')) > {{ max_odd_share }} * length(line)
+    when regexp_matches(line, {{ ("[" ~ odd ~ "]") | literal }})
+    then length(line) - length(regexp_replace(line, {{ ("[" ~ odd ~ "]") | literal }}, '', 'g')) > {{ max_odd_share }} * length(line)
     else false
 end
 {% endmacro %}
