@@ -10,11 +10,12 @@ or can be again: the publication says which clusters are stale.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import duckdb
 
 from assets.sources.errors import SourceErrors
+from assets.sources.intake.cluster_failures import failing_by_files
 from assets.sources.intake.find.folder import REFUSED, KnownFile, Survey, are_of_known_sizes, is_unchanged, survey
 from assets.sources.intake.find.known_files import known_files, with_accounting
 from assets.sources.reader import Reader
@@ -48,7 +49,7 @@ def is_up_to_date(home: Home) -> bool:
             last = con.execute("select code_version from ops.published order by rowid desc limit 1").fetchone()
             known = known_files(con)
             configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
-            failed = dict(con.execute(FAILED_BY_SOURCES).fetchall())
+            failed = {name: set(reasons) for name, reasons in con.execute(FAILED_BY_SOURCES).fetchall()}
             not_pulled = {cluster_id for (cluster_id,) in con.execute(NOT_PULLED).fetchall()}
     except duckdb.Error:
         # Damaged, or of another version.
@@ -65,20 +66,12 @@ def is_up_to_date(home: Home) -> bool:
         return False
     return (
         not home.forgotten.exists()
-        and _failed_as_before(found, failed, {cluster_id for cluster_id, _ in known})
+        and {name: {*map(str, errors)} for name, errors in failing_by_files(found, known).items()} == failed
         and all(
             name in configured and cluster.config_sha256 == configured[name] for name, cluster in found.clusters.items()
         )
         and _failed_pulls(home, found) == not_pulled
         and _files_are_unchanged(found, known, READERS)
-    )
-
-
-def _failed_as_before(found: Survey, failed: Mapping[str, Sequence[str]], known_clusters: set[str]) -> bool:
-    """Tell whether the clusters that cannot be built, and the reasons, are those of the publication."""
-    removed = known_clusters - found.clusters.keys() - found.left_out.keys()
-    return found.failing.keys() | removed == failed.keys() and all(
-        {str(error) for error in errors} == set(failed[name]) for name, errors in found.left_out.items()
     )
 
 

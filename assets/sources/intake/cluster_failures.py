@@ -8,19 +8,44 @@ from collections.abc import Mapping
 import duckdb
 
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.find.folder import CUT_OFF, REFUSED, Survey
+from assets.sources.intake.find.folder import CUT_OFF, REFUSED, KnownFile, Survey
+from assets.sources.intake.find.known_files import Key, is_of_kind, known_files
 
 FOLDER_GONE = "its folder is gone from the sources folder"
 SOURCES = "sources"
 """The stage of failures that show before anything is built."""
 
 
-def failing_by_sources(
-    con: duckdb.DuckDBPyConnection, survey: Survey, left_out: Mapping[str, SourceError] | None = None
-) -> dict[str, list[str]]:
+def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str, list[SourceError]]:
     """Name the clusters that are left out or gone, and those whose accounting was refused or is cut off, with reasons.
 
     A cluster is built all the same where an older version of such a file was read: its accounting ends with that.
+
+    Parameters
+    ----------
+    survey
+        The folder.
+    known
+        What `ops.files` says of its files, and of those that are gone from it.
+    """
+    bad = {
+        (cluster_id, path): SourceError(path, file.reason or "", file.next_step or "")
+        for (cluster_id, path), file in sorted(known.items())
+        if is_of_kind(path, "sacct") and file.status in (REFUSED, CUT_OFF) and file.is_present is not False
+    }
+    older = {(key[0], file.version_of) for key, file in known.items() if file.version_of and file.status != REFUSED}
+    errors = survey.failing_for(bad, {key for key in bad if key in older})
+    for cluster_id in sorted({cluster_id for cluster_id, _ in known}):
+        if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
+            next_step = f"Put it back, or run `faultline forget {shlex.quote(cluster_id)}`."
+            errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
+    return errors
+
+
+def failing_by_sources(
+    con: duckdb.DuckDBPyConnection, survey: Survey, left_out: Mapping[str, SourceError] | None = None
+) -> dict[str, list[str]]:
+    """Name the clusters that cannot be built, with reasons, after the folder was read.
 
     Parameters
     ----------
@@ -36,23 +61,7 @@ def failing_by_sources(
     SourceErrors
         It is all of them.
     """
-    errors = {cluster_id: list(cluster_errors) for cluster_id, cluster_errors in survey.left_out.items()}
-    rows = con.execute(
-        "select cluster_id, path, reason, next_step from ops.files "
-        "where kind = 'sacct' and status in ($refused, $cut_off) and coalesce(is_present, true) "
-        "and (cluster_id, path) not in ("
-        "    select cluster_id, version_of from ops.files where version_of is not null and status <> $refused"
-        ") order by all",
-        {"refused": REFUSED, "cut_off": CUT_OFF},
-    ).fetchall()
-    for cluster_id, *details in rows:
-        if cluster_id in survey.clusters:
-            errors.setdefault(cluster_id, []).append(SourceError(*details))
-    known_clusters = con.execute("select distinct cluster_id from ops.files order by 1").fetchall()
-    for (cluster_id,) in known_clusters:
-        if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
-            next_step = f"Put it back, or run `faultline forget {shlex.quote(cluster_id)}`."
-            errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
+    errors = failing_by_files(survey, known_files(con))
     for cluster_id, error in (left_out or {}).items():
         errors.setdefault(cluster_id, []).append(error)
     if not survey.clusters.keys() - errors.keys():

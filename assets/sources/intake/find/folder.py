@@ -89,14 +89,21 @@ class Survey:
 
     @property
     def failing(self) -> dict[str, list[SourceError]]:
-        """Clusters that cannot be built, and why: those left out, and those of which accounting was refused.
+        """Clusters that cannot be built, and why, for what the folder shows before any of it is read."""
+        refused = {found.file.key: found.error for found in self.refused_of_kind("sacct")}
+        return self.failing_for(refused, self.with_history)
 
-        A refused file of which something was read before stops nothing: that stays.
+    def failing_for(
+        self, bad_accounting: Mapping[tuple[str, str], SourceError], read_before: Collection[tuple[str, str]]
+    ) -> dict[str, list[SourceError]]:
+        """Name the clusters that cannot be built, with reasons: those left out, and those with bad accounting files.
+
+        A bad file of which something was read before stops nothing: that stays.
         """
         found = {cluster_id: list(errors) for cluster_id, errors in self.left_out.items()}
-        for refused in self.refused:
-            if refused.file.kind == "sacct" and refused.file.key not in self.with_history:
-                found.setdefault(refused.file.cluster_id, []).append(refused.error)
+        for key, error in bad_accounting.items():
+            if key[0] in self.clusters and key not in read_before:
+                found.setdefault(key[0], []).append(error)
         return found
 
 
