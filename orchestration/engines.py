@@ -43,7 +43,7 @@ def import_marts(home: Home, folder: Path, as_json: bool = False) -> None:
     """Replace the rows of every mart by those of a folder of Parquet files; either all marts or none."""
     from assets.warehouse import Warehouse
 
-    warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
+    warehouse = Warehouse(path=str(home.working_file), publication=str(home.build_file))
     with _alone(home, f"{folder} could not be read"), warehouse.writing() as con, interruptible(con):
         counts = replace_rows(con, folder.expanduser().resolve())
     if as_json:

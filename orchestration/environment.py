@@ -304,7 +304,7 @@ def _set_for_a_while(variables: Mapping[str, str]) -> Iterator[None]:
 def _variables_of_profile(settings: HomeSettings) -> dict[str, str]:
     return {
         WAREHOUSE: str(settings.home.working_file),
-        PUBLICATION: str(settings.home.publication),
+        PUBLICATION: str(settings.home.build_file),
         MEMORY: settings.memory_limit,
         THREADS: str(settings.threads),
         "DO_NOT_TRACK": "1",

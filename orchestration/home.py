@@ -42,7 +42,7 @@ class Home:
         return self.work / "faultline.duckdb"
 
     @property
-    def publication(self) -> Path:
+    def build_file(self) -> Path:
         """The DuckDB file in which marts and estimates are built; publishing copies it."""
         return self.work / "publication.duckdb"
 

@@ -52,7 +52,7 @@ def _warehouse_of(settings: HomeSettings) -> Iterator[OpenWarehouse]:
     """Name the files of a home, with the limits of the settings, and close them when the run ends."""
     warehouse = OpenWarehouse(
         path=str(settings.home.working_file),
-        publication=str(settings.home.publication),
+        publication=str(settings.home.build_file),
         memory_limit=settings.memory_limit,
         threads=settings.threads,
         version="" if settings.is_full else code_version(),

@@ -300,4 +300,4 @@ def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecuti
     context.log.info(f"all rows are built anew: {reason}")
     warehouse.close()
     # DuckDB never gives back the space of tables that were replaced: a new file is as small as it can be.
-    remove_file(home.publication)
+    remove_file(home.build_file)

@@ -109,14 +109,14 @@ def _with_views(failed: Collection[str], nodes: Nodes) -> tuple[set[str], set[st
 
 def _fill(home: Home, warehouse: Warehouse, clusters: Collection[str], names: Sequence[str]) -> None:
     """Create the files of a trial, with the rows of some clusters."""
-    with Warehouse(path=str(home.working_file), publication=str(home.publication)).writing():
+    with Warehouse(path=str(home.working_file), publication=str(home.build_file)).writing():
         pass
     with warehouse.writing() as con:
-        for file in (home.working_file, home.publication):
+        for file in (home.working_file, home.build_file):
             of_file = [
                 name
                 for name in relations(con).keys() & set(names)
-                if name.startswith(OF_READERS) == (file == home.publication)
+                if name.startswith(OF_READERS) == (file == home.build_file)
             ]
             with scratch_database(con, str(file)):
                 show_rows(con, clusters, of_file, is_copy=True)

@@ -76,7 +76,7 @@ def home_findings(home: Home) -> list[Finding]:
         return [Finding("error", what, str(existing), "set FAULTLINE_HOME to a folder of yours, or change its owner")]
     findings = []
     free = shutil.disk_usage(existing).free
-    size = sum(path.stat().st_size for path in (home.working_file, home.publication) if path.exists())
+    size = sum(path.stat().st_size for path in (home.working_file, home.build_file) if path.exists())
     needed = max(MIN_FREE_BYTES, SPACE_PER_WORKING_BYTE * size)
     if free < needed:
         what = f"{_gib(free)} are free; a refresh wants about {_gib(needed)}"

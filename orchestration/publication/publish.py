@@ -134,7 +134,7 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
         with warehouse.writing() as con:
             complete_publication(con)
         warehouse.close()
-        publish(home, run_id, code_version(), home.publication, home.working_reports / "latest", group=group)
+        publish(home, run_id, code_version(), home.build_file, home.working_reports / "latest", group=group)
     except (OSError, WrongGroup, duckdb.Error) as error:
         with warehouse.writing() as con:
             reopen_run(con, run_id, str(error))

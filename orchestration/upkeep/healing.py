@@ -187,7 +187,7 @@ def _count_lost_files(home: Home) -> int | None:
 
 
 def _heal_publication(home: Home, say: Say, deep: bool) -> bool:
-    file = home.publication
+    file = home.build_file
     make_accessible(file)
     problem = problem_of(file, deep) if file.exists() else None
     if problem is None:

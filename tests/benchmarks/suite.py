@@ -74,7 +74,7 @@ def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, runs:
     for _ in range(START_RUNS):
         found.add(results.NO_OP, measure(_refresh(home), work / "no-op.log"))
     page = work / "page.html"
-    command = [sys.executable, "-m", "tests.benchmarks.report", home.working_file, home.publication, page]
+    command = [sys.executable, "-m", "tests.benchmarks.report", home.working_file, home.build_file, page]
     found.add(results.REPORT, measure(command, work / "report.log"))
     found.disk_mb[results.REPORT] = page.stat().st_size / 1e6
     _run_questions(found, home, work)

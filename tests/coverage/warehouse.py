@@ -66,7 +66,7 @@ def _materialise(home: Home, package: object, leave_out: frozenset[str] = frozen
 
 def warehouse_of(home: Home) -> Warehouse:
     """Open the home's working files."""
-    return Warehouse(path=str(home.working_file), publication=str(home.publication))
+    return Warehouse(path=str(home.working_file), publication=str(home.build_file))
 
 
 def insert(home: Home, seen: Iterable[Seen]) -> None:

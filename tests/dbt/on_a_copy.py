@@ -18,7 +18,7 @@ def copy_of(refreshed: Home, folder: Path) -> Home:
     home.work.mkdir()
     shutil.copy(manifest_of(home).with_name("partial_parse.msgpack"), folder)
     shutil.copy(refreshed.working_file, home.working_file)
-    shutil.copy(refreshed.publication, home.publication)
+    shutil.copy(refreshed.build_file, home.build_file)
     return home
 
 
@@ -28,7 +28,7 @@ def dbt(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
     command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
     files = {
         "FAULTLINE_WAREHOUSE": str(home.working_file),
-        "FAULTLINE_PUBLICATION": str(home.publication),
+        "FAULTLINE_PUBLICATION": str(home.build_file),
         "DBT_TARGET_PATH": str(home.root),
     }
     return subprocess.run(command, env={**os.environ, **files}, capture_output=True, text=True, check=False)

@@ -88,7 +88,7 @@ def found_by(testbed_home, compiled, tmp_path_factory):
     home = copy_of(testbed_home, tmp_path_factory.mktemp("dbt"))
     texts = {test: compiled_in(compiled.root, test) for test in TESTS}
     with duckdb.connect(str(home.working_file)) as con:
-        con.execute(f"attach '{home.publication}' as publication; use publication")
+        con.execute(f"attach '{home.build_file}' as publication; use publication")
 
         def rows(planted, test):
             con.begin()

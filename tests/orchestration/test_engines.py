@@ -17,14 +17,14 @@ def home(testbed_home, tmp_path):
     home = Home.at(tmp_path / "home")
     home.work.mkdir(parents=True)
     shutil.copy(testbed_home.working_file, home.working_file)
-    shutil.copy(testbed_home.publication, home.publication)
+    shutil.copy(testbed_home.build_file, home.build_file)
     return home
 
 
 @pytest.fixture
 def built(testbed_home, tmp_path):
     """A folder of Parquet per mart, each with its first row twice and no other."""
-    with duckdb.connect(str(testbed_home.publication), read_only=True) as con:
+    with duckdb.connect(str(testbed_home.build_file), read_only=True) as con:
         for (mart,) in con.execute(engines.MARTS).fetchall():
             (tmp_path / "marts.db" / mart).mkdir(parents=True)
             rows = f"(from marts.{mart} limit 1)"
@@ -36,7 +36,7 @@ def built(testbed_home, tmp_path):
 
 
 def counts(home):
-    with duckdb.connect(str(home.publication), read_only=True) as con:
+    with duckdb.connect(str(home.build_file), read_only=True) as con:
         marts = [mart for (mart,) in con.execute(engines.MARTS).fetchall()]
         return {mart: con.execute(f"select count(*) from marts.{mart}").fetchone()[0] for mart in marts}
 
@@ -46,7 +46,7 @@ def test_rows_are_replaced_and_descriptions_stay(home, built, capsys):
     engines.import_marts(home, built)
     assert counts(home) == {mart: min(2, 2 * count) for mart, count in before.items()}
     assert "marts.fct_attempt_records" in capsys.readouterr().out
-    with duckdb.connect(str(home.publication), read_only=True) as con:
+    with duckdb.connect(str(home.build_file), read_only=True) as con:
         sql = "select comment from duckdb_columns() where table_name = 'fct_attempt_records' and column_name = 'run_id'"
         assert con.execute(sql).fetchone()[0]
 

@@ -25,7 +25,7 @@ def home(tmp_path):
     home = Home.at(tmp_path / "home")
     (home.working_reports / "latest").mkdir(parents=True)
     (home.working_reports / "latest" / "index.html").write_text("page")
-    duckdb.connect(str(home.publication)).close()
+    duckdb.connect(str(home.build_file)).close()
     with Warehouse(path=str(home.working_file)).writing() as con:
         con.execute("insert into ops.runs values ('run-1', '2026-01-01', '2026-01-01', 'failed', 'v', 'a full disk')")
     return home
@@ -35,7 +35,7 @@ def home(tmp_path):
 def test_whether_it_had_published_is_told(home, monkeypatch, is_published, words):
     def execute(*_):
         if is_published:
-            folders.publish(home, "run-2", "v", home.publication, home.working_reports / "latest")
+            folders.publish(home, "run-2", "v", home.build_file, home.working_reports / "latest")
         return SimpleNamespace(success=False, run_id="run-2")
 
     monkeypatch.setattr(refreshing, "_execute", execute)

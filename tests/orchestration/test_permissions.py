@@ -35,7 +35,7 @@ def build(home):
     page = home.working_reports / "latest" / "index.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("report")
-    change(home.publication, "create table if not exists t as select 1 as a")
+    change(home.build_file, "create table if not exists t as select 1 as a")
     (home.dagster / "history").mkdir(parents=True, exist_ok=True)
     (home.dagster / "history" / "runs.db").write_text("x")
 
@@ -43,7 +43,7 @@ def build(home):
 def publish_as(home, run_id, group):
     with private_files():
         build(home)
-        publish(home, run_id, "v", home.publication, home.working_reports / "latest", group=group)
+        publish(home, run_id, "v", home.build_file, home.working_reports / "latest", group=group)
 
 
 def modes(home):
@@ -88,7 +88,7 @@ def test_what_an_earlier_version_left_open_is_closed_but_not_the_home_itself_or_
     try:
         build(home)
         home.published_file.parent.mkdir()
-        home.published_file.write_bytes(home.publication.read_bytes())
+        home.published_file.write_bytes(home.build_file.read_bytes())
         home.report.parent.mkdir(parents=True)
         home.report.write_text("old report")
         (home.sources / "alpha").mkdir(parents=True)

@@ -107,7 +107,7 @@ def test_a_file_is_removed_with_the_log_beside_it(tmp_path):
 
 def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home")
-    warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
+    warehouse = Warehouse(path=str(home.working_file), publication=str(home.build_file))
 
     def full(con):
         raise duckdb.IOException("could not write: no space left on device")

@@ -21,15 +21,15 @@ def home(tmp_path):
 
 def build(home, run_id):
     """Make what a refresh has made before it publishes."""
-    home.publication.unlink(missing_ok=True)
-    change(home.publication, "create schema ops")
-    change(home.publication, "create table ops.published as select ? as run_id", values=[run_id])
+    home.build_file.unlink(missing_ok=True)
+    change(home.build_file, "create schema ops")
+    change(home.build_file, "create table ops.published as select ? as run_id", values=[run_id])
     (home.working_reports / "latest" / "index.html").write_text(run_id)
 
 
 def publish(home, run_id):
     build(home, run_id)
-    return folders.publish(home, run_id, "0.1.0+abc", home.publication, home.working_reports / "latest")
+    return folders.publish(home, run_id, "0.1.0+abc", home.build_file, home.working_reports / "latest")
 
 
 def run_of(path):
@@ -96,7 +96,7 @@ def test_a_copy_that_fails_changes_nothing(home, monkeypatch, step):
 
     monkeypatch.setattr(folders.shutil, step, full)
     with pytest.raises(OSError, match="No space left"):
-        folders.publish(home, "run-2", "v", home.publication, home.working_reports / "latest")
+        folders.publish(home, "run-2", "v", home.build_file, home.working_reports / "latest")
     assert seen(home) == ("run-1", "run-1")
     assert names(home.publications) == ["current", "run-1"]
 

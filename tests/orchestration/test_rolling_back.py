@@ -20,7 +20,7 @@ from tests.homes import copy_of, faultline, held_lock
 def home(testbed_home, tmp_path):
     """The capture's home with a second publication of the same data."""
     home = copy_of(testbed_home, tmp_path)
-    publish(home, "second", code_version(), home.publication, home.working_reports / "latest")
+    publish(home, "second", code_version(), home.build_file, home.working_reports / "latest")
     return home
 
 

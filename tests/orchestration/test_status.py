@@ -137,13 +137,13 @@ class TestPublications:
         page = home.working_reports / "latest" / "index.html"
         page.parent.mkdir(parents=True)
         page.write_text("report")
-        old = home.published_file.rename(home.publication)
+        old = home.published_file.rename(home.build_file)
         publish(home, "run-1", "0.1.0+abc", old, page.parent)
         build(home.working_file)
-        with duckdb.connect(str(home.publication)) as con:
+        with duckdb.connect(str(home.build_file)) as con:
             con.execute("insert into ops.published values ('run-2', '2025-11-20', 'h', '0.1.0+abc', '{}')")
             con.execute("insert into ops.runs values ('run-2', '2025-11-20', '2025-11-20', 'succeeded', 'v', null)")
-        publish(home, "run-2", "0.1.0+abc", home.publication, page.parent)
+        publish(home, "run-2", "0.1.0+abc", home.build_file, page.parent)
         return home
 
     def test_all_that_are_kept_are_listed(self, published_twice):

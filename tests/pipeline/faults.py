@@ -84,7 +84,7 @@ def prepare(home: Home) -> None:
 
 def run(home: Home, run_id: str, points: Points | None = None) -> None:
     """Do what the session and the last step of a refresh do."""
-    warehouse = Warehouse(path=str(home.working_file), publication=str(home.publication))
+    warehouse = Warehouse(path=str(home.working_file), publication=str(home.build_file))
     with warehouse.writing() as con:
         mark_unpublished_run_as_failed(con, home)
         con.execute("insert into ops.runs values (?, now()::timestamp, null, 'running', 'v', null)", [run_id])

@@ -67,11 +67,11 @@ def story(testbed_home, tmp_path_factory):
     facts["after"] = facts_of(home.published_file)
     facts["duplicates"] = duplicates(home)
 
-    file = home.publication.stat().st_ino
+    file = home.build_file.stat().st_ino
     again.unlink()
     forget(home, "testbed", [], is_confirmed=True)
     facts["last_output"] = refresh(home)
-    facts["is_same_file"] = home.publication.stat().st_ino == file
+    facts["is_same_file"] = home.build_file.stat().st_ino == file
     facts["at_last"] = facts_of(home.published_file)
     return facts
 

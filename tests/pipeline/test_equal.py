@@ -68,9 +68,9 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
             undo()
             forget_what_is_gone(home)
         if night in REFRESHED:
-            file = home.publication.stat().st_ino if night else None
+            file = home.build_file.stat().st_ino if night else None
             refresh(home)
-            if home.publication.stat().st_ino == file:
+            if home.build_file.stat().st_ino == file:
                 stayed.add(night)
         else:
             with warehouse.writing() as con:
@@ -80,9 +80,9 @@ def test_thirty_nights_publish_what_one_load_does(logs: Path, at_once: dict[str,
             compare(content_of(home.published_file), content_of(seen.published_file))
     assert {26, 28, 30} <= stayed
     compare(content_of(home.published_file), at_once)
-    file = home.publication.stat().st_ino
+    file = home.build_file.stat().st_ino
     refresh(home, full=True)
-    assert home.publication.stat().st_ino != file
+    assert home.build_file.stat().st_ino != file
     assert kept_rows(home) == set()
     compare(content_of(home.published_file), at_once)
 

@@ -82,8 +82,8 @@ DAMAGE = {
     "working file is a folder": (lambda home: make_a_folder_of(home.working_file), WORKING),
     "working file is of another version": (drop_column, WORKING),
     "journal is damaged": (leave_a_journal, f"{WORKING}.wal"),
-    "working publication is garbage": (lambda home: home.publication.write_bytes(GARBAGE), PUBLICATION),
-    "working publication is cut in half": (lambda home: cut(home.publication, 0.5), PUBLICATION),
+    "working publication is garbage": (lambda home: home.build_file.write_bytes(GARBAGE), PUBLICATION),
+    "working publication is cut in half": (lambda home: cut(home.build_file, 0.5), PUBLICATION),
     "run history is garbage": (lambda home: database_of(home, "runs.db").write_bytes(GARBAGE), HISTORY),
     "settings of Dagster are garbage": (lambda home: (home.root / SETTINGS).write_bytes(GARBAGE), SETTINGS),
     "run history is cut in half": (lambda home: cut(database_of(home, "index.db"), 0.5), HISTORY),
@@ -198,7 +198,7 @@ def test_what_is_written_anew_anyway_stands_in_nobodys_way(kind, home, start):
     assert [line for line in start()[1] if "made by Faultline" not in line] == []
 
 
-@pytest.mark.parametrize("name", ["working_file", "publication"])
+@pytest.mark.parametrize("name", ["working_file", "build_file"])
 def test_damage_that_shows_while_the_run_reads_is_set_aside_and_the_run_starts_again(name, home, start):
     overwrite(getattr(home, name), 0.6)
     give_a_reason(home)
@@ -293,7 +293,7 @@ def test_a_damaged_publication_is_set_aside_when_the_next_one_is_seen_and_doctor
     for name in ("next", "last"):
         home.published_file.write_bytes(GARBAGE)
         damaged = current_publication(home)
-        publish(home, name, "v", home.publication, home.working_reports / "latest")
+        publish(home, name, "v", home.build_file, home.working_reports / "latest")
         assert problem_of_current(home) is None
         assert [publication.run_id for publication in kept_publications(home)] == [name]
         (aside,) = home.publications.glob("*.damaged-*")

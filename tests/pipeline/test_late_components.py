@@ -49,13 +49,13 @@ def test_a_component_that_comes_later_renews_its_siblings(tmp_path: Path) -> Non
     first_component().write(folder)
     refresh(home)
     assert sizes_of(home) == [(96, 128), (96, 128), (96, None)]
-    file = home.publication.stat().st_ino
+    file = home.build_file.stat().st_ino
     # A night later its records are there; another night later they tell of other nodes.
     for night, nodes, gpus, size in ((1, "n[13-20]", 160, 256), (2, "n[13-16]", 128, 128)):
         second_component(nodes).write(tmp_path / "late")
         shutil.copy(tmp_path / "late" / "sacct" / "sacct.psv", folder / "sacct" / "late.psv")
         refresh(home)
-        assert home.publication.stat().st_ino == file, "everything was built anew"
+        assert home.build_file.stat().st_ino == file, "everything was built anew"
         assert sizes_of(home) == [(gpus, size), (gpus, size), (gpus, None)]
         fresh = Home.at(tmp_path / f"fresh-{night}")
         shutil.copytree(home.sources, fresh.sources)

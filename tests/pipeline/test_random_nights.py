@@ -54,11 +54,11 @@ def test_what_is_published_depends_on_what_was_seen_alone(seed: int, original: P
             editor.edit()
         if night % 2:
             kill_a_refresh(home, rng)
-        file = home.publication.stat().st_ino if home.publication.exists() else None
+        file = home.build_file.stat().st_ino if home.build_file.exists() else None
         kept = kept_rows(home)
         refresh(home)
         used_again |= kept & kept_rows(home)
-        stayed += home.publication.stat().st_ino == file
+        stayed += home.build_file.stat().st_ino == file
         see(home.sources, calm)
         fresh = Home.at(shutil.copytree(calm.root, tmp_path / f"fresh-{night}"))
         refresh(fresh, full=True)

@@ -38,7 +38,7 @@ def test_what_another_version_published_is_not_up_to_date_and_the_refresh_says_s
     page = home.working_reports / "latest" / "index.html"
     page.parent.mkdir(parents=True)
     page.write_text("report")
-    publish(home, "run-1", "0.2.0.dev0+6740f459e885", home.publication, page.parent)
+    publish(home, "run-1", "0.2.0.dev0+6740f459e885", home.build_file, page.parent)
     assert not is_up_to_date(home)
     said = []
     refreshing._prepare(home, said.append)

@@ -18,12 +18,12 @@ def home(tmp_path: Path, planted) -> Home:
     home = Home.at(tmp_path / "home")
     (home.working_reports / "latest").mkdir(parents=True)
     (home.working_reports / "latest" / "index.html").write_text("a report")
-    shutil.copy(planted.path, home.publication)
+    shutil.copy(planted.path, home.build_file)
     return home
 
 
 def test_every_page_is_a_file_and_an_address_leads_from_one_to_another(home, page, tmp_path):
-    folders.publish(home, "run-1", "v", home.publication, home.working_reports / "latest")
+    folders.publish(home, "run-1", "v", home.build_file, home.working_reports / "latest")
     out = tmp_path / "out"
     done = faultline(home, "report", "--out", out)
     assert (done.exit_code, done.stdout.strip()) == (0, str(out / "index.html"))
@@ -43,6 +43,6 @@ def test_every_page_is_a_file_and_an_address_leads_from_one_to_another(home, pag
 def test_the_reports_that_are_kept_are_listed(home):
     assert faultline(home, "report").exit_code == 1
     for number in ("run-1", "run-2"):
-        folders.publish(home, number, "v", home.publication, home.working_reports / "latest")
+        folders.publish(home, number, "v", home.build_file, home.working_reports / "latest")
     listed = faultline(home, "report").stdout.splitlines()
     assert [Path(line.split()[-1]).parts[-3] for line in listed] == ["run-2", "run-1"]

@@ -73,7 +73,7 @@ def con(home, spark, marts):
     """DuckDB with its own marts as schema `marts` and Spark's as `on_spark`."""
     con = duckdb.connect()
     con.execute("set timezone = 'UTC'")
-    con.execute(f"attach '{home.publication}' as built (read_only)")
+    con.execute(f"attach '{home.build_file}' as built (read_only)")
     con.execute("create schema marts")
     for mart in marts:
         con.execute(f"create view marts.{mart} as from built.marts.{mart}")
