@@ -243,8 +243,8 @@ class Copies(Protocol):
     def folder(self) -> Path:
         """Where they are, and where a reader may write more; it is gone when the batch is read."""
 
-    def copy_of(self, file_id: int, file: Path) -> Copy:
-        """Return the copy of a file, written again if it was removed."""
+    def readable(self, file_id: int, file: SourceFile) -> Path | None:
+        """Return where DuckDB can read a whole file: where it is, or its copy; None if anything of it is cut off."""
 
     def object_lines_of(self, file_id: int, file: Path, target: Path) -> int | None:
         """Write the text of an archive of JSON objects, and count its lines; None when it is anything else."""

@@ -113,14 +113,10 @@ def _look_at(file_id: int, file: SourceFile, copies: Copies) -> _Log | None:
         count = copies.object_lines_of(file_id, file.absolute, objects)
         if count:
             return _Log(objects, count)
-    path = file.absolute
-    if not file.is_plain:
-        copy = copies.copy_of(file_id, path)
-        if copy.is_cut or copy.has_cut_lines:
-            objects.unlink(missing_ok=True)
-            return None
-        path = copy.path
     objects.unlink(missing_ok=True)
+    path = copies.readable(file_id, file)
+    if path is None:
+        return None
     log = _objects_alone(path, objects)
     if log is not None and log.path != path and not file.is_plain:
         path.unlink()

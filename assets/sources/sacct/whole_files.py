@@ -119,12 +119,9 @@ def take(
 
 def _examine_readable(file_id: int, file: SourceFile, copies: Copies) -> Export | None:
     """Examine a file if DuckDB can read it as it is, else its clean copy."""
-    path = file.absolute
-    if not file.is_plain:
-        copy = copies.copy_of(file_id, path)
-        if copy.is_cut or copy.has_cut_lines:
-            return None
-        path = copy.path
+    path = copies.readable(file_id, file)
+    if path is None:
+        return None
     regular = _copy_without_odd_lines(copies, file_id)
     export = examine(file_id, path, regular)
     if export is None:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from assets.sources.intake.read.clean_text import Cleaner, Cleanness
 from assets.sources.intake.read.lines import MARK, LineLengths, chunks, is_compressed, windows
 from assets.sources.intake.read.object_lines import ObjectLines
-from assets.sources.reader import Copy
+from assets.sources.reader import Copy, SourceFile
 
 MAX_UNPACKED, MAX_UNPACKED_RATIO = 4 * 1024**3, 500
 """An archive that holds more than both is read so far, and as one that is cut off: logs are packed to a tenth."""
@@ -33,6 +33,13 @@ class CopiesInFolder:
         if copy is None or not copy.path.exists():
             copy = self.written[file_id] = write_copy(file, self.folder / f"{file_id}.txt", self._text(file_id, file))
         return copy
+
+    def readable(self, file_id: int, file: SourceFile) -> Path | None:
+        """Return where DuckDB can read a whole file: where it is, or its copy; None if anything of it is cut off."""
+        if file.is_plain:
+            return file.absolute
+        copy = self.copy_of(file_id, file.absolute)
+        return None if copy.is_cut or copy.has_cut_lines else copy.path
 
     def object_lines_of(self, file_id: int, file: Path, target: Path) -> int | None:
         """Write the text of an archive of JSON objects, and return its number of lines; None if it is anything else."""
