@@ -165,7 +165,7 @@ def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
     try:
         _prepare(home, console.print)
         result = _execute(settings, console)
-        if may_be_of_damage(result) and heal(home, console.print, deep=True):
+        if not was_interrupted(result) and may_be_of_damage(result) and heal(home, console.print, deep=True):
             # Damage in the middle of a file is found only when that part is read.
             result = _execute(settings, console)
     except BaseException as error:
