@@ -226,7 +226,6 @@ def test_a_file_read_whole_is_read_by_lines_when_that_fails(tmp_path, monkeypatc
     assert rows(con, "select line_number, reason from ops.quarantine") == [{"line_number": 8, "reason": "reader_error"}]
 
 
-@pytest.mark.slow
 def test_what_was_set_aside_is_the_same_in_a_second_load_and_in_a_changed_file(tmp_path):
     folder = make(tmp_path, {"c1/kernel/a.log": log([79, 999, 48])})
     reader = raising_at(999)
@@ -236,8 +235,9 @@ def test_what_was_set_aside_is_the_same_in_a_second_load_and_in_a_changed_file(t
     assert con.execute("from ops.quarantine").fetchall() == first
     make(folder, {"c1/kernel/a.log": log([79, 48])})
     loaded(folder, reader, con)
-    assert con.execute("from ops.quarantine").fetchall() == []
-    assert outcome(con) == [("c1/kernel/a.log", 2, 2, 0, 0)]
+    quarantined = con.execute("select path from ops.quarantine").fetchall()
+    assert [path.startswith("c1/kernel/a.log@") for (path,) in quarantined] == [True], "the earlier version keeps it"
+    assert outcome(con)[0] == ("c1/kernel/a.log", 2, 2, 0, 0)
 
 
 def test_without_errors_nothing_is_loaded_twice(tmp_path, monkeypatch):
