@@ -140,8 +140,8 @@ def dbt_resource(home: Home) -> DbtCliResource:
 def build_arguments(*, is_whole: bool = True) -> list[str]:
     """Arguments of one `dbt build`.
 
-    What judges the code and not the data runs with the other tests: unit tests, and the tests of seeds. Where only some
-    models are built, those of them that are incremental are built whole.
+    Unit tests and the tests of seeds judge the code, so they run with the other tests, not here. Where only some models
+    are built, those of them that are incremental are built whole.
     """
     arguments = ["build", RESULTS_ONLY, *ONE_THREAD, "--exclude-resource-type", "unit_test"]
     arguments += ["--exclude", TESTS_OF_SEEDS]

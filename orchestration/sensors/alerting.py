@@ -1,7 +1,7 @@
 """Dagster's sensors that alert: on a run that failed, and on a night without publication.
 
 Both are on as soon as the daemon runs. `faultline refresh` tells of its own failures itself, also where a job runs it.
-What is left to tell is that it, or the process that ran it, was killed, and that chosen assets could not be made.
+The sensor tells of a refresh that was killed, and of chosen assets that could not be made.
 """
 
 from __future__ import annotations

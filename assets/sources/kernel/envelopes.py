@@ -61,7 +61,7 @@ _FIRST_CHARACTERS = {
     "protocol": _ONE, "dmesg_iso": _DIGIT, "iso": _DIGIT, "month": _CAPITAL, "dated": ("0", "["), "unix": _ONE,
     "ctime": _BRACKET, "plain": _BRACKET, "kmsg": _DIGIT,
 }  # fmt: skip
-"""Of the lines of a shape: the lowest first character, and the one behind the highest. Others skip the pattern."""
+"""The lowest first character of the lines of a shape, and the one after the highest. Other lines skip the pattern."""
 _BEGINNING = (
     r"(?:<[\w.]+> ?)?(?:1 )?(?:\d{4}[-/ ]|1\d{9}[. ]|\d{1,2} [A-Z][a-z]{2} \d|[A-Z][a-z]{2},? (?:[A-Z][a-z]{2}| ?\d)|"
     r"\[ *[-+]?\d+\.\d+\]|\[[A-Z][a-z]{2} |\d+,\d+,\d+,|[a-z]+ *:[a-z]+ *: |\{ ?\")"

@@ -49,8 +49,7 @@ class Column:
     is_free_text: bool = False
     """Users may write anything, the delimiter and line breaks included. Secrets in it are masked."""
     holds: str = TEXT
-    """Of a plain text: what it says of people, in the words of `pseudonyms`. It decides what pseudonymous clusters
-    keep of it."""
+    """What a plain text says of people, in the words of `pseudonyms`: it decides what pseudonymous clusters keep."""
 
 
 _JOB = ("job_id", "job_id_raw")

@@ -100,7 +100,7 @@ def _record_lines(lines: Iterator[str]) -> Iterator[str]:
 def line_texts(line: str) -> dict[str, Any]:
     """Return the fields of a line; values may hold spaces, so only known names begin one.
 
-    Of a field that occurs twice, as when a job's name looks like one, the first counts.
+    The first of two equal fields counts; the second may be part of a job's name.
     """
     found = list(_FACT.finditer(line))
     facts: dict[str, str] = {}

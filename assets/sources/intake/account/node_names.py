@@ -145,7 +145,7 @@ class HostNames:
 def _without_conflicts(stated: Sequence[Spell], before: Sequence[Spell]) -> list[Spell]:
     """Leave out the intervals in which a name would mean two nodes.
 
-    What a snapshot says comes before what is inferred of the time before one; of two of these, the nearer comes first.
+    A snapshot outranks what is inferred of the time before it. The nearer of two inferences counts.
     """
     turns = sorted({moment for spell in (*stated, *before) for moment in (spell.from_at, spell.to_at)})
     found: list[Spell] = []

@@ -171,8 +171,8 @@ def _files(
 def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[datetime, datetime]]]]:
     """Return the intervals of refused and doubtful files, by cluster and kind, as far as they are known.
 
-    What older versions of them state is covered. If the end of such a file is not known, and no other file goes on,
-    nothing is covered after its beginning.
+    The times that older versions of the files state are covered. If the end of a file is not known and no other file
+    goes on, nothing is covered after its beginning.
     """
     found: dict[str, dict[str, list[tuple[datetime, datetime]]]] = defaultdict(lambda: defaultdict(list))
     statement = fill(
