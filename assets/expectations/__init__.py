@@ -1,5 +1,5 @@
-"""What must hold at the borders, as Great Expectations suites: a module per schema, a function per table.
+"""What must hold at the borders, as Great Expectations suites: one or two modules per schema, a function per table.
 
-`raw` and `ops` judge what came in, `marts` and `estimates` what goes out.
+`raw` and `ops` judge what came in, `marts`, `estimates` and `answers` what goes out.
 Keys, relationships and accepted values inside the warehouse belong to dbt's tests and are not repeated here.
 """

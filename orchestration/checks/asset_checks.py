@@ -9,6 +9,7 @@ Expectations.
 
 import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -31,25 +32,40 @@ __all__ = [
     "suites",
 ]
 
-SCHEMAS = ("raw", "ops", "marts", "estimates")
+SUITES = (
+    ("raw", "raw"),
+    ("ops", "ops"),
+    ("marts", "marts"),
+    ("estimates", "estimates"),
+    ("estimates", "answers"),
+)
+"""Schemas and the modules of `assets.expectations` with the suites of their tables."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What a suite demands, the first sentence of its function, and the module that holds it."""
+
+    demand: str
+    module: str
 
 
 def suites() -> list[tuple[str, str]]:
-    """List (schema, table) of every suite: the public functions of a schema's module."""
+    """List (schema, table) of every suite: the public functions of the modules of a schema."""
     return list(describe_suites())
 
 
 @cache
-def describe_suites() -> dict[tuple[str, str], str]:
-    """Give what each suite demands, the first sentence of its function, by schema and table."""
+def describe_suites() -> dict[tuple[str, str], Suite]:
+    """Give the suite of each table, by schema and table."""
     found = {}
-    for schema in SCHEMAS:
-        path = Path(assets.expectations.__path__[0]) / f"{schema}.py"
+    for schema, module in SUITES:
+        path = Path(assets.expectations.__path__[0]) / f"{module}.py"
         functions = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)]
         for function in functions:
             if not function.name.startswith("_"):
                 paragraph = (ast.get_docstring(function) or "").partition("\n\n")[0]
-                found[schema, function.name] = " ".join(paragraph.split())
+                found[schema, function.name] = Suite(" ".join(paragraph.split()), module)
     return found
 
 
@@ -62,7 +78,8 @@ def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str
         for schema, table in tables:
             name = f"{schema}.{table}"
             if (schema, table) in validator.tables:
-                rules = getattr(import_module(f"assets.expectations.{schema}"), table)()
+                module = describe_suites()[schema, table].module
+                rules = getattr(import_module(f"assets.expectations.{module}"), table)()
                 results = validator.validate(schema, table, rules)
                 found[schema, table] = verdicts.verdicts_of(name, rules, results)
             else:
@@ -95,7 +112,7 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
     """Build a check per table, all in one step; what is downstream stops when no cluster can be published."""
     by_key = {dg.AssetCheckKey(dg.AssetKey([*table]), check_name(*table)): table for table in tables}
     specs = [
-        dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=describe_suites()[table])
+        dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=describe_suites()[table].demand)
         for key, table in by_key.items()
     ]
 

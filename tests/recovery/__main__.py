@@ -9,6 +9,7 @@ from orchestration.home import Home
 from orchestration.pages import page_options, put_page
 from tests.recovery.month import Levels, Month, recover, recover_levels
 from tests.recovery.page import page
+from tests.recovery.planted import planted_part, questions, recover_planted
 
 
 def main() -> None:
@@ -28,7 +29,10 @@ def main() -> None:
     levels = Levels(options.levels_days, options.levels_scale, options.seed)
     with tempfile.TemporaryDirectory(prefix="faultline-recovery-") as folder:
         by_level = recover_levels(levels, Home.at(Path(folder) / "levels"))
-        text = page(month, recover(month, Home.at(Path(folder) / "month")), levels, by_level)
+        asked = questions()
+        lines = recover_planted(asked, Home.at(Path(folder) / "planted"))
+        by_month = recover(month, Home.at(Path(folder) / "month"))
+        text = page(month, by_month, levels, by_level, planted_part(asked, lines))
     put_page(text, page_file)
 
 

@@ -120,7 +120,13 @@ def command(month: Month, levels: Levels) -> str:
     return f"python -m tests.recovery --write docs/recovery.md{''.join(options)}"
 
 
-def page(month: Month, comparisons: Iterable[Comparison], levels: Levels, by_level: list[Comparison]) -> str:
-    """Write the whole page."""
+def page(
+    month: Month,
+    comparisons: Iterable[Comparison],
+    levels: Levels,
+    by_level: list[Comparison],
+    planted: Iterable[str],
+) -> str:
+    """Write the whole page; `planted` are the parts of the questions of `tests/recovery/planted`."""
     head = HEAD.format(command=command(month, levels), month=month)
-    return "\n".join((head, *levels_part(levels, by_level), *map(_cluster, comparisons), NOTES))
+    return "\n".join((head, *levels_part(levels, by_level), *planted, *map(_cluster, comparisons), NOTES))
