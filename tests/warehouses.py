@@ -41,6 +41,21 @@ READ_BY_ESTIMATES: dict[str, Columns] = {
         "draw": "bigint",
         "probability": "double",
     },
+    "intermediate.int_attribution_episodes": {
+        "cluster_id": "varchar",
+        "attempt_id": "varchar",
+        "node_id": "varchar",
+        "event_id": "varchar",
+        "episode_number": "bigint",
+    },
+    "intermediate.int_posteriors_fitted": {
+        "cluster_id": "varchar",
+        "attempt_id": "varchar",
+        "node_id": "varchar",
+        "episode_number": "bigint",
+        "draw": "bigint",
+        "probability": "double",
+    },
     "intermediate.int_covered_node_days": {"cluster_id": "varchar", "day_date": "date", "node_days": "double"},
     "staging.stg_config__rules": {"cluster_id": "varchar", "kind": "varchar", "failure_category": "varchar"},
     "seeds.kernel_rules": {

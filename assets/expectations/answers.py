@@ -4,3 +4,37 @@ The questions: where in the machine, did the repair work, did the change help, w
 """
 
 from __future__ import annotations
+
+from assets.expectations.fitted import evidenced, fitted
+from assets.expectations.rules import Rule, no_row, not_negative, ratio
+
+
+def est_check_scores() -> list[Rule]:
+    """Demand shares inside their limits, no more judged than seen, and a verdict that follows the limits."""
+    row = ("cluster_id", "check_name")
+    return [
+        *(ratio(name, *row) for name in ("true_share", "low", "high")),
+        no_row(
+            "true_share_inside_limits",
+            "true_share < low - 1e-9 or true_share > high + 1e-9",
+            (*row, "true_share", "low", "high"),
+            "low <= true_share <= high",
+        ),
+        *fitted("false_per_node_month", *row),
+        *fitted("lost_count", *row),
+        *(not_negative(name, *row) for name in ("drained_node_hours", "alone_count")),
+        no_row(
+            "judged_of_seen",
+            "judged_count > event_count or lost_count > alone_count + 1e-6",
+            (*row, "judged_count", "event_count", "lost_count", "alone_count"),
+            "no more onsets are judged than were seen, and no more failures lost than the check showed alone",
+        ),
+        no_row(
+            "verdict_follows_limits",
+            "(true_share is null and verdict <> 'cannot tell') or (verdict in ('drop', 'tune') and high >= 0.5) "
+            "or (verdict = 'keep' and low < 0.5)",
+            (*row, "verdict", "low", "high"),
+            "what is dropped or tuned is surely false more often than true, and what is kept surely true more often",
+        ),
+        *evidenced(*row),
+    ]

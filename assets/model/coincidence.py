@@ -62,13 +62,13 @@ class ChanceResult:
 UNKNOWN = Share(np.nan, np.nan, np.nan)
 
 
-def binomial_share(event_count: float, trial_count: int, confidence_level: float = CONFIDENCE_LEVEL) -> Share:
+def binomial_share(event_count: float, trial_count: float, confidence_level: float = CONFIDENCE_LEVEL) -> Share:
     """Put exact limits on a share of attempts.
 
     Parameters
     ----------
     event_count, trial_count
-        k of n attempts; 0 <= k <= n. A sum of probabilities will do for k.
+        k of n attempts; 0 <= k <= n. They need not be whole: k may be a sum of probabilities.
     confidence_level
         1 - a, between 0 and 1.
 

@@ -27,6 +27,7 @@ from assets.report.names import hide_names
 from assets.report.numbers import moment, printable
 from assets.report.queries import Frames, Own, Row
 from assets.report.sections.causes import causes, taxonomy, trust
+from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison, since_last_report
 from assets.report.sections.constant import constant, forecasts
@@ -63,7 +64,7 @@ def what_to_expect(own: Own) -> Section:
 
 PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
-    ("failures", "Failures", (drawn, failures, causes, over_time, forecasts)),
+    ("failures", "Failures", (drawn, failures, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),

@@ -69,6 +69,8 @@ PUBLISHED = {
     "where counted_as = 'attempts' and rates.failure_count > 0) order by failure_count desc, failure_category",
     "checks": "ops.checks where run_id = (select run_id from ops.runs order by rowid desc limit 1) "
     "order by passed, table_name, check_name",
+    "check_scores": "estimates.est_check_scores where event_count > 0 order by "
+    "list_position(['drop', 'tune', 'keep', 'cannot tell'], verdict), event_count desc, check_name",
     "check_introductions": "marts.agg_check_introductions where source = 'health_check' "
     "and coalesce(is_introduction, true) order by first_reported_at, check_name",
     "checkpoint_plans": "estimates.est_checkpoint_plans order by gpu_count",

@@ -427,6 +427,18 @@ ANOMALIES = [
         ("estimates", "est_cause_rates"), "incidents_bounded", ["incident_count 2.0", "failure_count 1.0"],
     ),
     (
+        ["update estimates.est_check_scores set true_share = 0.5 where check_name = 'link flaps'"],
+        ("estimates", "est_check_scores"), "true_share_inside_limits", ["true_share 0.5", "high 0.1"],
+    ),
+    (
+        ["update estimates.est_check_scores set judged_count = 41 where check_name = 'check pci'"],
+        ("estimates", "est_check_scores"), "judged_of_seen", ["judged_count 41", "event_count 40"],
+    ),
+    (
+        ["update estimates.est_check_scores set verdict = 'keep' where check_name = 'link flaps'"],
+        ("estimates", "est_check_scores"), "verdict_follows_limits", ["verdict keep", "low 0.0"],
+    ),
+    (
         ["update estimates.est_evidence_reach set reach = 0.95 where month_date is null"],
         ("estimates", "est_evidence_reach"), "reach_inside_limits", ["reach 0.95", "high 0.9"],
     ),

@@ -111,6 +111,18 @@ select
     1.0::double as dispersion
 from (values ('gpu_unavailable', 1.0::double), ('pcie', 0.0)) causes (category, k);
 
+insert into estimates.est_check_scores by name
+select
+    'alpha' as cluster_id, check_name, onsets as event_count, onsets as judged_count, share as true_share, low, high,
+    60.0::double as lead_seconds, 1.0::double as false_per_node_month, 0.5::double as false_per_node_month_low,
+    2.0::double as false_per_node_month_high, 3.0::double as drained_node_hours, 2.0::double as alone_count,
+    1.0::double as lost_count, 0.1::double as lost_count_low, 5.0::double as lost_count_high, verdict,
+    'node-days' as exposure_unit, 'posterior_weighted' as method, 0.9::double as confidence_level, '2' as method_version,
+    30.0::double as exposure
+from (values
+    ('check pci', 40, 0.9::double, 0.7::double, 1.0::double, 'keep'), ('link flaps', 40, 0.0, 0.0, 0.1, 'drop')
+) as checks (check_name, onsets, share, low, high, verdict);
+
 insert into estimates.est_evidence_reach by name
 select
     'alpha' as cluster_id, month_date, 0.8::double as reach, 0.6::double as low, 0.9::double as high,

@@ -1,0 +1,240 @@
+"""estimates.est_check_scores: which health check to trust, by what its onsets turned out to be.
+
+Read from marts.fct_health_events with what became of the node and its jobs, and from the probabilities of attribution.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
+from assets.model.check_scores import DROP_BELOW, KEEP_ABOVE, Alarms, lead_quantiles, true_share, verdict
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.incident_counts import weighted_interval
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+
+ONSETS = (
+    "marts.fct_health_events.check_name",
+    "marts.fct_health_events.observed_at",
+    "marts.fct_health_events.severity",
+    "marts.dim_clusters.study_from_at",
+    "marts.dim_clusters.study_to_at",
+)
+IN_FAILURES = (
+    "marts.fct_health_events.duplicate_of_event_id",
+    "marts.fct_failure_evidence.event_id",
+    "marts.fct_failures.posterior_probability",
+    "intermediate.int_attribution_episodes.episode_number",
+    "intermediate.int_posteriors_fitted.probability",
+)
+JUDGED = (
+    *ONSETS,
+    *IN_FAILURES,
+    "marts.fct_health_events.cleared_at",
+    "marts.fct_health_events.failure_category",
+    "marts.fct_attempts.ended_at",
+    "marts.fct_attempts.state",
+    "marts.fct_attempt_nodes.node_id",
+    "marts.fct_node_outages.started_at",
+    "marts.fct_tickets.opened_at",
+    "staging.stg_config__clusters.attribution_before_seconds",
+)
+SIGHT = ("marts.agg_check_introductions.first_reported_at", "ops.sight.kind", "ops.sight.day_date")
+DRAINED = ("marts.fct_node_outages.ended_at", "marts.fct_node_outages.requested_at", "marts.fct_node_outages.reason")
+NAMED = ("marts.fct_failures.state", "marts.fct_failures.is_culprit_named", "marts.fct_failures.incident_id")
+LOST = (*IN_FAILURES, *NAMED)
+NODE_MONTH_DAYS = 30.0
+
+TABLE = TableSpec(
+    table="est_check_scores",
+    description=(
+        "Which health check to trust: what its onsets of high or low severity in the study period turned out to be. An "
+        "onset is true where a ticket or an administrator's outage of the same component follows within a day; else "
+        "with its probability of having ended an attempt. Else one of high severity is false where a job on the node "
+        "went on for an hour or COMPLETED, the next job too if nothing interrupted the node, and one of low severity "
+        "where it cleared without an outage or a boot; a kernel message of the component within 5 minutes makes it "
+        "true, before that in low severity. Every other onset is unknown, never false. One row per cluster and "
+        "check_name that reported."
+    ),
+    key=("cluster_id", "check_name"),
+    columns=(
+        CLUSTER,
+        Column("check_name", "varchar", "", "Name as its source prints it.", (SIGHT[0], ONSETS[0]), is_required=True),
+        Column(
+            "judged_count",
+            "bigint",
+            "onsets",
+            "The part of event_count that something proves or refutes; the rest is unknown.",
+            JUDGED,
+            is_required=True,
+        ),
+        Column(
+            "true_share",
+            "double",
+            "ratio 0 to 1",
+            "Share of the onsets judged that were true, each by its probability. NULL: none could be judged.",
+            JUDGED,
+        ),
+        Column(
+            "low",
+            "double",
+            "ratio 0 to 1",
+            "Lower limit of true_share, if every unknown onset is false. Onsets in bursts count for less.",
+            JUDGED,
+        ),
+        Column("high", "double", "ratio 0 to 1", "Upper limit, if every unknown onset is true.", JUDGED),
+        Column(
+            "lead_seconds",
+            "double",
+            "seconds",
+            "Median time from the check's first onset to the end of the attempt that failed; negative after the end. "
+            "The window of attribution bounds it. NULL: it showed no failure.",
+            (*IN_FAILURES, ONSETS[1], "marts.fct_failures.failed_at"),
+        ),
+        Column("lead_seconds_p10", "double", "seconds", "A tenth of the failures had less.", IN_FAILURES),
+        Column("lead_seconds_p90", "double", "seconds", "A tenth of the failures had more.", IN_FAILURES),
+        *with_limits(
+            "false_per_node_month",
+            "onsets per 30 node-days",
+            "Onsets judged that were false, by the rest of their probability.",
+            (*JUDGED, *SIGHT),
+            "Upper limit, if every unknown onset is false.",
+        ),
+        Column(
+            "drained_node_hours",
+            "double",
+            "node-hours",
+            "Time out of service after onsets with a probability below 0.2: unplanned outages requested within half an "
+            "hour, or within a day with the check's name as the reason.",
+            (*JUDGED, *DRAINED),
+            is_required=True,
+        ),
+        Column(
+            "alone_count",
+            "double",
+            "failures",
+            "Failures that no other check or log showed, a sum of probabilities.",
+            LOST,
+            is_required=True,
+        ),
+        *with_limits(
+            "lost_count",
+            "failures",
+            "The part of alone_count that would count as users' errors without the check, as Slurm names no node.",
+            LOST,
+        ),
+        Column(
+            "verdict",
+            "varchar",
+            "",
+            f"keep: low is above {KEEP_ABOVE:g}; drop: high is below {DROP_BELOW:g} and lost_count at most 1, or 2% of "
+            f"the cluster's failures; tune: high is below {KEEP_ABOVE:g}; else cannot tell.",
+            (*JUDGED, *NAMED),
+            is_required=True,
+        ),
+        *evidence(
+            "posterior_weighted: onsets by their probability; cannot_be_judged: no onset could be judged; no_events: "
+            "the check never failed.",
+            "Onsets of high or low severity.",
+            ONSETS,
+            "Node-days on which checks reported, from the check's first day on.",
+            SIGHT,
+        ),
+    ),
+)
+
+
+def with_scores(checks: pd.DataFrame) -> pd.DataFrame:
+    """Judge each check of each cluster."""
+    import pandas as pd
+
+    return pd.DataFrame([_row(check) for check in checks.to_dict("records")], columns=TABLE.column_names)
+
+
+def _row(check: dict[Hashable, Any]) -> dict[str, Any]:
+    names = ("onset_count", "judged_count", "true_count", "squared_count", "hours")
+    alarms = Alarms(*(float(check[name]) for name in names))
+    share = true_share(alarms)
+    lost_count, failure_count = float(check["lost_count"]), float(check["failure_count"])
+    lost = weighted_interval(lost_count, float(check["lost_variance"]), 1.0)
+    false = alarms.judged_count - alarms.true_count
+    variance = float(check["false_variance"])
+    seen, most = (
+        weighted_interval(
+            max(false, 0.0) + unknown,
+            (max(variance, false, 0.0) + unknown) * alarms.dispersion,
+            check["node_days"] / NODE_MONTH_DAYS,
+        )
+        for unknown in (0.0, alarms.unknown_count)
+    )
+    lead, lead_low, lead_high = lead_quantiles(check["lead_seconds"], check["lead_weights"])
+    return {
+        "cluster_id": check["cluster_id"],
+        "check_name": check["check_name"],
+        "judged_count": alarms.judged_count,
+        "true_share": share.value,
+        "low": share.low,
+        "high": share.high,
+        "lead_seconds": lead,
+        "lead_seconds_p10": lead_low,
+        "lead_seconds_p90": lead_high,
+        "false_per_node_month": seen.value if alarms.judged_count or not alarms.count else None,
+        "false_per_node_month_low": seen.low,
+        "false_per_node_month_high": most.high,
+        "drained_node_hours": check["drained_node_hours"],
+        "alone_count": check["alone_count"],
+        "lost_count": lost_count,
+        "lost_count_low": lost.low,
+        "lost_count_high": lost.high,
+        "verdict": verdict(share, lost_count, failure_count),
+        "confidence_level": CONFIDENCE_LEVEL,
+        "method": _method(alarms),
+        "event_count": alarms.count,
+        "exposure": check["node_days"],
+        "exposure_unit": "node-days",
+        "note": _note(alarms),
+    }
+
+
+def _method(alarms: Alarms) -> str:
+    if not alarms.count:
+        return "no_events"
+    return "posterior_weighted" if alarms.judged_count else "cannot_be_judged"
+
+
+def _note(alarms: Alarms) -> str | None:
+    if not alarms.count:
+        return "it never failed"
+    unknown = (
+        f"{alarms.unknown_count:.0f} of {alarms.count:.0f} onsets are unknown: no job, repair or other log tells"
+        if alarms.unknown_count
+        else ""
+    )
+    bursts = (
+        f"onsets came in bursts: they tell as much as {alarms.count / alarms.dispersion:.2g} single ones"
+        if alarms.dispersion > 2
+        else ""
+    )
+    return "; ".join(filter(None, (unknown, bursts))) or None
+
+
+def headline(scores: pd.DataFrame) -> str:
+    """Return a sentence: how many checks to keep, tune and drop."""
+    counts = scores["verdict"].value_counts()
+    return ", ".join(f"{counts.get(word, 0)} checks: {word}" for word in ("keep", "tune", "drop", "cannot tell"))
+
+
+@estimate(TABLE)
+def est_check_scores(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Judge the onsets of each health check by what became of them."""
+    with warehouse.writing() as con:
+        scores = with_scores(con.execute(TABLE.query).df())
+        return write(con, TABLE, scores, headline(scores))

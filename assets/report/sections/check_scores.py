@@ -1,0 +1,75 @@
+"""Which health check to trust: how often its alarms are true, how early they are, what they cost, and what to do."""
+
+from __future__ import annotations
+
+from assets.model.check_scores import CANNOT_TELL, DROP, KEEP, TUNE
+from assets.report.blocks import Section, note, section
+from assets.report.numbers import UNKNOWN, duration, printable, share, short, whole
+from assets.report.queries import Own, Row, grouped
+from assets.report.tables import Col, table
+from assets.report.wording import plural, span
+
+ADVICE = {DROP: "Drop", TUNE: "Tune", KEEP: "Keep"}
+
+
+def _lead(seconds: float | None) -> str:
+    """Write a time before the end of a job, or after it."""
+    if seconds is None:
+        return UNKNOWN
+    return f"{duration(abs(seconds) / 3600)} {'after' if seconds < 0 else 'before'}"
+
+
+def _leads(row: Row) -> str:
+    """Write the range of most leads, where they differ."""
+    ends = [_lead(row[f"lead_seconds_{end}"]) for end in ("p10", "p90")]
+    return "" if row["lead_seconds"] is None or ends[0] == ends[1] else " to ".join(ends)
+
+
+SCORES = (
+    Col("Check", "check_name"),
+    Col("Verdict", "verdict"),
+    Col("#Alarms", "event_count", whole, detail=lambda row: f"{whole(row['judged_count'])} could be judged"),
+    Col("#True ({level})", "true_share", share,
+        detail=lambda row: "" if row["true_share"] is None else span(row["low"], row["high"], share)),
+    Col("#False alarms per node-month", "false_per_node_month", short, limits="false_per_node_month"),
+    Col("#Alarm to end of job", lambda row: _lead(row["lead_seconds"]), detail=_leads),
+    Col("#Drained for nothing, node-hours", "drained_node_hours", short),
+    Col("#Failures it alone showed", "alone_count", short),
+    Col("#Unseen without it", "lost_count", short, limits="lost_count"),
+)  # fmt: skip
+
+
+def check_scores(own: Own) -> Section:
+    """Build the section on the worth of each health check."""
+    rows = own.rows("check_scores")
+    if not rows:
+        said = (
+            "No health check failed in the study period."
+            if own.cluster["has_health_checks"]
+            else "Logs of health checks would tell which of them to trust (docs/logs.md)."
+        )
+        return section("checks", "Which checks to trust", note(said))
+    by_verdict = grouped(rows, "verdict")
+    parts = [
+        f"{ADVICE[verdict]} {', '.join(printable(row['check_name']) for row in by_verdict[verdict])}."
+        for verdict in ADVICE
+        if verdict in by_verdict
+    ]
+    unsure = len(by_verdict.get(CANNOT_TELL, []))
+    parts += [f"Of {plural(unsure, 'check')} the alarms were too few, or too few could be judged."] if unsure else []
+    return section(
+        "checks",
+        "Which checks to trust",
+        " ".join(parts),
+        table(
+            "What the alarms of each check turned out to be",
+            rows,
+            SCORES,
+            "True: by the probability that the fault ended a job, or a repair of the same component within a day. "
+            "False: the job went on, or the finding cleared with nothing done. The rest is unknown and makes the "
+            "{level} limits wider. Drop: surely fewer than a fifth are true, and at most one failure, or one in fifty, "
+            "is seen by it alone. Tune: surely fewer than half. Keep: surely more than half. Drained for nothing: time "
+            "out of service after alarms that were true with less than 20%. Unseen without it: failures that would "
+            "pass for users' errors.",
+        ),
+    )

@@ -1,0 +1,169 @@
+"""Which check to trust, worked out by hand: how each onset is judged, and what a check is worth."""
+
+import pytest
+
+from assets.estimates.est_check_scores import est_check_scores
+from tests.estimates.five_clusters import read
+from tests.warehouses import filled
+
+# Onsets are hours apart, each on a node of its own. `jobs` says what ran there: one that failed 240 seconds later, one
+# that ran on for two hours, one that COMPLETED in time, one that followed at once, or none.
+MARTS = """
+insert into marts.dim_clusters by name
+select 'c' as cluster_id, timestamp '2026-01-01' as study_from_at, timestamp '2026-01-31' as study_to_at;
+insert into staging.stg_config__clusters (cluster_id) values ('c');
+insert into ops.sight by name
+select 'c' as cluster_id, 'n' || node as node_id, 'health' as kind, date '2026-01-01' + cast(day as integer) as day_date
+from range(10) as nodes (node), range(30) as days (day);
+
+create temp table onsets as
+select
+    check_name, severity, jobs, number, 'n-' || check_name || number as node_id, check_name || number as event_id,
+    timestamp '2026-01-02' + to_hours(5 * number) as observed_at, 1.0 as probability
+from (values
+    ('noise', 'high', 'went on', 20), ('good', 'high', 'failed', 10), ('idle', 'high', 'none', 20),
+    ('done', 'high', 'completed', 1), ('early', 'high', 'completed early', 1), ('next', 'high', 'next', 3),
+    ('mended', 'high', 'went on', 3), ('low', 'low', 'went on', 3), ('xid errors', 'high', 'none', 2),
+    ('storm', 'high', 'went on', 20), ('unsure', 'high', 'failed', 1), ('silent', 'info', 'went on', 1)
+) as checks (check_name, severity, jobs, onset_count), range(20) as numbers (number)
+where number < onset_count;
+update onsets set observed_at = timestamp '2026-01-20' + to_seconds(number) where check_name = 'storm';
+insert into marts.agg_check_introductions by name
+select distinct 'c' as cluster_id, check_name, timestamp '2026-01-01' as first_reported_at from onsets
+union all
+select 'c', 'never', timestamp '2026-01-16';
+insert into marts.fct_health_events by name
+select
+    'c' as cluster_id, event_id, node_id, observed_at, 'health_check' as source, upper(check_name) as check_name,
+    severity, 'gpu_memory' as failure_category,
+    if(check_name = 'low', observed_at + interval 2 hour, null) as cleared_at,
+    if(check_name = 'xid errors', 'kernel' || number, null) as duplicate_of_event_id,
+    check_name = 'xid errors' as is_repeat
+from onsets
+union all by name
+select
+    'c' as cluster_id, 'kernel' || number as event_id, node_id, observed_at - interval 1 minute as observed_at,
+    'kernel' as source, 'xid' as check_name, 'high' as severity, 'gpu_driver' as failure_category, false as is_repeat
+from onsets
+where check_name = 'xid errors' and number = 0 or check_name = 'noise' and number = 19
+union all by name
+select
+    'c' as cluster_id, 'boot' as event_id, node_id, observed_at + interval 1 minute as observed_at,
+    'kernel' as source, 'boot' as check_name, 'info' as severity, 'system' as failure_category, false as is_repeat
+from onsets
+where event_id = 'next2';
+
+insert into marts.fct_attempts by name
+select
+    'c' as cluster_id, event_id as attempt_id,
+    case jobs when 'failed' then 'FAILED' when 'went on' then 'CANCELLED' else 'COMPLETED' end as state,
+    observed_at + if(jobs = 'next', interval 10 minute, interval '-1 hour') as started_at,
+    observed_at + case jobs
+        when 'failed' then interval 240 second when 'went on' then interval 2 hour
+        when 'completed' then interval 10 minute when 'completed early' then interval 9 minute
+        else interval 1 hour
+    end as ended_at
+from onsets
+where jobs <> 'none';
+insert into marts.fct_attempt_nodes by name select 'c' as cluster_id, event_id as attempt_id, node_id from onsets;
+
+-- One failure of `good` has a kernel message beside it, of one Slurm names the node, and two are one incident.
+insert into marts.fct_failures by name
+select
+    'c' as cluster_id, event_id as attempt_id, observed_at + interval 240 second as failed_at,
+    if(number = 1, 'NODE_FAIL', 'FAILED') as state, number = 1 as is_culprit_named,
+    if(number = 3, 'good2', event_id) as incident_id, if(check_name = 'unsure', 0.1, 1.0) as posterior_probability
+from onsets
+where jobs = 'failed';
+insert into marts.fct_failure_evidence by name
+select 'c' as cluster_id, event_id as attempt_id, event_id, node_id from onsets where jobs = 'failed'
+union all
+select 'c', 'good0', 'kernel0', 'n-good0';
+insert into intermediate.int_attribution_episodes by name
+select 'c' as cluster_id, event_id as attempt_id, event_id, node_id, 1 as episode_number from onsets
+where event_id = 'unsure0';
+insert into intermediate.int_posteriors_fitted values ('c', 'unsure0', 'n-unsure0', 1, 0, 0.1);
+
+insert into marts.fct_tickets by name
+select 'c' as cluster_id, node_id, observed_at + interval 5 hour as opened_at, 'gpu_unavailable' as failure_category
+from onsets where event_id = 'mended0'
+union all
+select 'c', node_id, observed_at + interval 5 hour, 'ib_link' from onsets where event_id = 'mended1';
+insert into marts.fct_node_outages by name
+select
+    'c' as cluster_id, event_id as outage_id, node_id, false as is_planned, 'gpu_memory' as failure_category,
+    if(event_id = 'mended2', 'administrator', 'health_check') as origin, 'HC: ' || check_name as reason,
+    observed_at + interval 2 minute as requested_at,
+    observed_at + if(event_id = 'noise0', interval 2 hour, interval 5 minute) as started_at,
+    observed_at + interval 6 hour as ended_at
+from onsets
+where event_id in ('mended2', 'noise0', 'next1', 'low1', 'idle0');
+"""
+
+
+@pytest.fixture(scope="module")
+def checks(tmp_path_factory):
+    house = filled(tmp_path_factory.mktemp("checks"), MARTS)
+    est_check_scores(warehouse=house)
+    return {row["check_name"]: row for row in read(house, "est_check_scores")}
+
+
+@pytest.mark.parametrize(
+    ("check", "onsets", "judged", "true_share"),
+    [
+        ("noise", 20, 20, 0.0),  # a job ran on, even beside a kernel message of another component
+        ("good", 10, 10, 1.0),
+        ("idle", 20, 0, None),  # no job, no repair: unknown
+        ("done", 1, 1, 0.0),  # COMPLETED ten minutes later
+        ("early", 1, 0, None),  # COMPLETED within the window of attribution: that proves nothing
+        ("next", 3, 1, 0.0),  # the next job went on, but after an outage or a boot that tells nothing
+        ("mended", 3, 3, pytest.approx(2 / 3)),  # a ticket of the component, an administrator's outage, neither
+        ("low", 3, 2, 0.0),  # cleared by itself; after an outage, who knows
+        ("xid errors", 2, 1, 1.0),  # the kernel's own message
+        ("unsure", 1, 1, pytest.approx(0.1)),
+        ("silent", 0, 0, None),  # severity info asks for nothing
+        ("never", 0, 0, None),
+    ],
+)
+def test_each_onset_is_judged_by_what_became_of_it(checks, check, onsets, judged, true_share):
+    row = checks[check]
+    assert (row["event_count"], row["judged_count"], row["true_share"]) == (onsets, judged, true_share)
+
+
+def test_verdicts_follow_limits_and_losses(checks):
+    verdicts = {name: row["verdict"] for name, row in checks.items()}
+    assert (verdicts["noise"], verdicts["good"]) == ("drop", "keep")
+    assert {verdicts[name] for name in ("idle", "done", "early", "next", "mended", "never")} == {"cannot tell"}
+
+
+def test_unknown_onsets_widen_the_limits_and_are_never_false(checks):
+    idle, following = checks["idle"], checks["next"]
+    assert (idle["false_per_node_month"], idle["low"], idle["method"]) == (None, None, "cannot_be_judged")
+    assert following["false_per_node_month"] == pytest.approx(1 / 10)
+    assert following["high"] > 0.9
+    assert following["note"] == "2 of 3 onsets are unknown: no job, repair or other log tells"
+
+
+def test_a_storm_counts_as_little_more_than_one_onset(checks):
+    storm = checks["storm"]
+    assert storm["true_share"] == 0
+    assert storm["verdict"] == "cannot tell"
+    assert storm["note"] == "onsets came in bursts: they tell as much as 1 single ones"
+    assert storm["false_per_node_month_low"] < checks["noise"]["false_per_node_month_low"]
+
+
+def test_lead_drains_and_what_is_lost(checks):
+    good, noise = checks["good"], checks["noise"]
+    assert (good["lead_seconds"], good["lead_seconds_p10"], good["lead_seconds_p90"]) == (240, 240, 240)
+    # Nine were shown by nothing else, of which Slurm names one.
+    assert (good["alone_count"], good["lost_count"]) == (9, 8)
+    assert good["lost_count_low"] < 8 < good["lost_count_high"]
+    # From the start of the outage, hours after its request; the drain of an unknown onset is not for nothing.
+    assert (noise["drained_node_hours"], checks["idle"]["drained_node_hours"]) == (4, 0)
+    assert (noise["lead_seconds"], noise["exposure"], checks["never"]["exposure"]) == (None, 300, 150)
+
+
+def test_without_checks_there_is_no_row(tmp_path):
+    house = filled(tmp_path, "insert into marts.dim_clusters (cluster_id) values ('bare')")
+    est_check_scores(warehouse=house)
+    assert read(house, "est_check_scores") == []
