@@ -15,6 +15,7 @@ import pandas as pd
 
 from assets.estimates.coincidence import row_of
 from assets.estimates.est_attribution_windows import unseen
+from assets.estimates.est_check_scores import with_scores
 from assets.estimates.est_forecast_scores import with_forecasts
 from assets.estimates.est_rate_changes import with_changes
 from assets.estimates.est_rate_ratios import with_ratios
@@ -70,6 +71,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
         "estimates.est_time_to_failure": fitted(_ages()),
         "estimates.est_rate_ratios": with_ratios(_sides().assign(has_enough_data=True)),
         "estimates.est_forecast_scores": with_forecasts(_months()),
+        "estimates.est_check_scores": with_scores(_onsets()),
     }
     check = {"cluster_id": "demo", "source": "health_check", "failure_category": "unmapped"}
     return {table: frame.to_dict("records") for table, frame in frames.items()} | {
@@ -123,6 +125,37 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
 def _control(failed_hits: int, failed: int, control_hits: int, control: int) -> pd.DataFrame:
     counts = {"failed_hit_count": failed_hits, "failed_count": failed}
     return pd.DataFrame([counts | {"control_hit_count": control_hits, "control_count": control}])
+
+
+def _onsets() -> pd.DataFrame:
+    """A check that is noise, one that leads, one that is both, one of which nothing can be judged."""
+    rows = [
+        {"check_name": "link flaps", "onset_count": 40, "judged_count": 40, "true_count": 0.1, "drained": 6.5},
+        {"check_name": "check pci", "onset_count": 30, "judged_count": 30, "true_count": 29.9, "leads": [240, 250, 0]},
+        {"check_name": "service status", "onset_count": 40, "judged_count": 40, "true_count": 2.0, "lost": 2.0},
+        {"check_name": "disk <usage>", "onset_count": 9, "judged_count": 0, "true_count": 0.0},
+    ]
+    return pd.DataFrame(
+        {
+            "cluster_id": "demo",
+            "check_name": row["check_name"],
+            "node_days": 300.0,
+            "hours": 720,
+            "onset_count": row["onset_count"],
+            "judged_count": row["judged_count"],
+            "true_count": row["true_count"],
+            "false_variance": row["judged_count"] - row["true_count"],
+            "squared_count": row["onset_count"],
+            "drained_node_hours": row.get("drained", 0.0),
+            "lead_seconds": row.get("leads", []),
+            "lead_weights": [1.0 for _ in row.get("leads", [])],
+            "alone_count": row.get("lost", 0.0),
+            "lost_count": row.get("lost", 0.0),
+            "lost_variance": row.get("lost", 0.0),
+            "failure_count": 20.0,
+        }
+        for row in rows
+    )
 
 
 def _months() -> pd.DataFrame:

@@ -116,6 +116,19 @@ def test_chance_is_taken_off(root, frames):
     assert rows["PCIe error"][3:] == ["unknown", "unknown"]
 
 
+def test_checks_to_drop_come_first_with_what_they_cost(sections):
+    part = sections("demo", "checks")
+    assert "Drop link flaps. Tune service status. Keep check pci. Of 1 check the alarms were too few" in part.text
+    rows = {row[0]: row[1:] for row in table(part, "What the alarms of each check").rows()}
+    assert list(rows) == ["link flaps", "service status", "check pci", "disk <usage>"]
+    assert rows["link flaps"][:3] == ["drop", "40 40 could be judged", "0.25% 0% to 7.70%"]
+    assert rows["link flaps"][5] == "6.50"
+    assert rows["check pci"][4] == "4.00 min before at the end to 4.17 min before"
+    assert rows["service status"][7].startswith("2.00 ")
+    assert rows["disk <usage>"][:5] == ["cannot tell", "9 0 could be judged", "unknown", "unknown", "unknown"]
+    assert "Logs of health checks would tell" in sections("hall-b", "checks").text
+
+
 def test_every_window_is_held_against_chance(root):
     rows = table(root.all("section", id="trust-demo")[0], "Attribution with other windows").rows()
     assert [row[:3] for row in rows] == [

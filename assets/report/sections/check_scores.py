@@ -10,12 +10,15 @@ from assets.report.tables import Col, table
 from assets.report.wording import plural, span
 
 ADVICE = {DROP: "Drop", TUNE: "Tune", KEEP: "Keep"}
+AT_THE_END_SECONDS = 5.0
 
 
 def _lead(seconds: float | None) -> str:
-    """Write a time before the end of a job, or after it."""
+    """Write a time before the end of a job, at it, or after it."""
     if seconds is None:
         return UNKNOWN
+    if abs(seconds) < AT_THE_END_SECONDS:
+        return "at the end"
     return f"{duration(abs(seconds) / 3600)} {'after' if seconds < 0 else 'before'}"
 
 
@@ -25,12 +28,17 @@ def _leads(row: Row) -> str:
     return "" if row["lead_seconds"] is None or ends[0] == ends[1] else " to ".join(ends)
 
 
+def _percent(ratio: float) -> str:
+    """Write a limit to a tenth of a percent: the lower one of a handful of doubtful alarms may be next to nothing."""
+    return share(round(ratio, 3))
+
+
 SCORES = (
     Col("Check", "check_name"),
     Col("Verdict", "verdict"),
     Col("#Alarms", "event_count", whole, detail=lambda row: f"{whole(row['judged_count'])} could be judged"),
     Col("#True ({level})", "true_share", share,
-        detail=lambda row: "" if row["true_share"] is None else span(row["low"], row["high"], share)),
+        detail=lambda row: "" if row["true_share"] is None else span(row["low"], row["high"], _percent)),
     Col("#False alarms per node-month", "false_per_node_month", short, limits="false_per_node_month"),
     Col("#Alarm to end of job", lambda row: _lead(row["lead_seconds"]), detail=_leads),
     Col("#Drained for nothing, node-hours", "drained_node_hours", short),
