@@ -6,7 +6,7 @@ The questions: where in the machine, did the repair work, did the change help, w
 from __future__ import annotations
 
 from assets.expectations.fitted import evidenced, fitted
-from assets.expectations.rules import Rule, no_row, not_negative, ratio
+from assets.expectations.rules import Rule, finite, no_row, not_negative, ratio
 
 
 def est_check_scores() -> list[Rule]:
@@ -35,6 +35,29 @@ def est_check_scores() -> list[Rule]:
             "or (verdict = 'keep' and low < 0.5)",
             (*row, "verdict", "low", "high"),
             "what is dropped or tuned is surely false more often than true, and what is kept surely true more often",
+        ),
+        *evidenced(*row),
+    ]
+
+
+def est_hidden_failures() -> list[Rule]:
+    """Demand odds ratios inside their limits, and suspects that stand out."""
+    row = ("cluster_id", "kind", "node_id")
+    return [
+        *(not_negative(name, *row) for name in ("odds_ratio", "low", "expected_count", "attempt_count")),
+        finite(("odds_ratio", "low", "high"), *row),
+        no_row(
+            "odds_ratio_inside_limits",
+            "odds_ratio < low * (1 - 1e-9) or odds_ratio > high * (1 + 1e-9)",
+            (*row, "odds_ratio", "low", "high"),
+            "low <= odds_ratio <= high",
+        ),
+        ratio("q_value", *row),
+        no_row(
+            "suspects_stand_out",
+            "is_suspect and not coalesce(q_value <= 0.05 and event_count > expected_count, false)",
+            (*row, "q_value", "event_count", "expected_count"),
+            "a suspect has more such ends than expected, and few such findings are false",
         ),
         *evidenced(*row),
     ]

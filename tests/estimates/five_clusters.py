@@ -21,6 +21,7 @@ from assets.estimates.est_evidence_reach import est_evidence_reach
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_failure_rates_monthly import est_failure_rates_monthly
 from assets.estimates.est_forecast_scores import est_forecast_scores
+from assets.estimates.est_hidden_failures import est_hidden_failures
 from assets.estimates.est_lemon_effects import est_lemon_effects
 from assets.estimates.est_lemon_evaluations import est_lemon_evaluations
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
@@ -51,6 +52,7 @@ ASSETS = (
     est_attribution_chance,
     est_attribution_windows,
     est_check_scores,
+    est_hidden_failures,
     est_scale_tests,
     est_rate_changes,
     est_rate_ratios,

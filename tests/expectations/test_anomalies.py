@@ -439,6 +439,14 @@ ANOMALIES = [
         ("estimates", "est_check_scores"), "verdict_follows_limits", ["verdict keep", "low 0.0"],
     ),
     (
+        ["update estimates.est_hidden_failures set odds_ratio = 9 where node_id = 'n2'"],
+        ("estimates", "est_hidden_failures"), "odds_ratio_inside_limits", ["odds_ratio 9.0", "high 8.0"],
+    ),
+    (
+        ["update estimates.est_hidden_failures set is_suspect = true"],
+        ("estimates", "est_hidden_failures"), "suspects_stand_out", ["node_id n1", "q_value 0.1"],
+    ),
+    (
         ["update estimates.est_evidence_reach set reach = 0.95 where month_date is null"],
         ("estimates", "est_evidence_reach"), "reach_inside_limits", ["reach 0.95", "high 0.9"],
     ),

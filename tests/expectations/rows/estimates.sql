@@ -123,6 +123,14 @@ from (values
     ('check pci', 40, 0.9::double, 0.7::double, 1.0::double, 'keep'), ('link flaps', 40, 0.0, 0.0, 0.1, 'drop')
 ) as checks (check_name, onsets, share, low, high, verdict);
 
+insert into estimates.est_hidden_failures by name
+select
+    'alpha' as cluster_id, 'failed_early' as kind, node_id, odds_ratio, 0.5 * odds_ratio as low, 2 * odds_ratio as high,
+    0.1 / odds_ratio as q_value, odds_ratio > 2 as is_suspect, 3.0::double as expected_count, 9 as attempt_count,
+    2 as user_count, 'mantel_haenszel' as method, 'jobs' as exposure_unit, 0.9::double as confidence_level,
+    '2' as method_version, 3 * odds_ratio as event_count, 30.0::double as exposure
+from (values ('n1', 1.0::double), ('n2', 4.0)) as nodes (node_id, odds_ratio);
+
 insert into estimates.est_evidence_reach by name
 select
     'alpha' as cluster_id, month_date, 0.8::double as reach, 0.6::double as low, 0.9::double as high,

@@ -1,0 +1,193 @@
+"""estimates.est_hidden_failures: nodes and events after which jobs end badly more often, though Slurm blames no node.
+
+Read from marts.fct_attempts and marts.fct_attempt_nodes, without what is attributed to infrastructure already.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, write
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.stratified_odds import NOT_COMPARED, Floats, stratified_odds
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FALSE_DISCOVERIES = 0.05
+MIN_USERS = 2
+SUSPICIONS = {
+    "failed_early": "a black hole: jobs fail as soon as they start",
+    "failed_late": "silent corruption, or a fault that only the jobs see",
+    "timeout": "jobs hang until their time limit",
+    "cancelled": "users cancel what does not go on",
+}
+"""The kinds of ends on nodes, and what an excess of them may be."""
+ENDS = (
+    *(
+        f"marts.fct_attempts.{column}"
+        for column in (
+            *("user_name", "partition", "gpu_size_bin", "node_count", "job_name", "run_id", "state", "is_terminal"),
+            *("runtime_seconds", "ended_at", "is_infrastructure_failure", "end_reason"),
+        )
+    ),
+    "marts.dim_clusters.study_from_at",
+    "marts.dim_clusters.study_to_at",
+    "marts.fct_attempt_nodes.node_id",
+)
+COMPARED = (
+    *ENDS,
+    *(f"marts.fct_health_events.{column}" for column in ("observed_at", "is_evidence", "failure_category")),
+)
+JOBS = "jobs"
+
+TABLE = TableSpec(
+    table="est_hidden_failures",
+    description=(
+        "Failures that Slurm does not call so: how often jobs end FAILED, TIMEOUT or CANCELLED on a node, or after "
+        "critical evidence of a fault, against the same users' jobs of the same size elsewhere or without. Attempts "
+        "that are attributed to infrastructure are left out. One row per cluster, kind of end and node; for ends after "
+        "evidence, per cluster and kind."
+    ),
+    key=("cluster_id", "kind", "node_id"),
+    columns=(
+        CLUSTER,
+        Column(
+            "kind",
+            "varchar",
+            "",
+            "failed_early: FAILED within 5 minutes; failed_late: FAILED later; timeout; cancelled; after_ and a "
+            "category: any of these after the first critical evidence of that category on a node of the attempt.",
+            COMPARED,
+            is_required=True,
+        ),
+        Column("node_id", "varchar", "", "Node. NULL: all nodes of the cluster.", ENDS[-1:]),
+        Column(
+            "odds_ratio",
+            "double",
+            "ratio",
+            "Odds of such an end on the node, or after the evidence, over the odds in the same strata elsewhere or at "
+            "the same age without it (Mantel-Haenszel). NULL: nothing to compare, or no upper limit.",
+            COMPARED,
+        ),
+        Column("low", "double", "ratio", "Lower limit of odds_ratio. NULL: nothing to compare.", COMPARED),
+        Column("high", "double", "ratio", "Upper limit of odds_ratio. NULL: none.", COMPARED),
+        Column(
+            "q_value",
+            "double",
+            "ratio 0 to 1",
+            "Share of false discoveries among the rows of the cluster with this q_value or a lower one, by Benjamini "
+            "and Hochberg over all its kinds and nodes. NULL: nothing to compare.",
+            COMPARED,
+        ),
+        Column(
+            "is_suspect",
+            "boolean",
+            "",
+            f"q_value is {FALSE_DISCOVERIES:g} at most, and the ends are of {MIN_USERS} users or more.",
+            COMPARED,
+            is_required=True,
+        ),
+        Column(
+            "expected_count",
+            "double",
+            "jobs",
+            "event_count to expect at the odds elsewhere.",
+            COMPARED,
+            is_required=True,
+        ),
+        Column(
+            "attempt_count", "bigint", "attempts", "Attempts that ended so, each counted.", COMPARED, is_required=True
+        ),
+        Column("user_count", "bigint", "users", "Users of attempts that ended so.", COMPARED, is_required=True),
+        *evidence(
+            "mantel_haenszel; one_sided_limit: no job ended so, or none elsewhere; not_compared: no job of the same "
+            "user and size ended otherwise or elsewhere.",
+            "Jobs with such an end, where they can be compared: attempts under one name on one node are one job.",
+            COMPARED,
+            "Jobs on the node, or with the evidence.",
+            COMPARED,
+        ),
+    ),
+)
+
+
+def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
+    """Compare every node and every category of events, and control false discoveries within each cluster."""
+    found = []
+    for cluster_id, own in strata.groupby("cluster_id"):
+        compared = pd.concat(_comparisons(own), ignore_index=True)
+        compared["q_value"] = stats.false_discovery_control(compared.pop("p_value"))
+        is_compared = compared["method"] != NOT_COMPARED
+        compared["is_suspect"] = (
+            is_compared & (compared["q_value"] <= FALSE_DISCOVERIES) & (compared["user_count"] >= MIN_USERS)
+        )
+        compared["q_value"] = compared["q_value"].where(is_compared)
+        found.append(compared.assign(cluster_id=cluster_id))
+    columns = [name for name in TABLE.column_names if name not in WRITTEN]
+    rows = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["kind", "is_suspect"])
+    note = rows["kind"].map(SUSPICIONS).fillna("jobs do not survive the fault, or users give them up")
+    return rows.assign(
+        note=note.where(rows["is_suspect"].astype(bool)), confidence_level=CONFIDENCE_LEVEL, exposure_unit=JOBS
+    ).reindex(columns=columns)
+
+
+def _comparisons(own: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Compare the nodes of a cluster by each kind of ends, and what follows each category of events."""
+    on_nodes = own[own["node_id"].notna()]
+    stratum, node_count = pd.factorize(on_nodes["stratum"])[0], numbers(on_nodes, "node_count")
+    for kind in SUSPICIONS:
+        # The sum over nodes holds an attempt on several of them once for each; it is elsewhere for none of them.
+        weights = (numbers(on_nodes, name) for name in ("weight", f"weight_is_{kind}"))
+        others, bad = ((np.bincount(stratum, x)[stratum] / node_count - x).clip(0) for x in weights)
+        yield _compared(on_nodes, f"is_{kind}", others, bad).assign(kind=kind)
+    for category, after in own[own["failure_category"].notna()].groupby("failure_category"):
+        others, bad = numbers(after, "weight"), numbers(after, "weight_is_after")
+        yield _compared(after, "is_after", others, bad).assign(kind=f"after_{category}")
+
+
+def _compared(strata: pd.DataFrame, name: str, others: Floats, others_bad: Floats) -> pd.DataFrame:
+    """Make a row of each node of the strata, or one of all; sums of two runs differ in digits that are rounded."""
+    number, nodes = pd.factorize(strata["node_id"].astype(object), sort=True, use_na_sentinel=False)
+    ends, bad = numbers(strata, "end_count"), numbers(strata, name).round(9)
+    odds = stratified_odds(number, bad, ends, others_bad.round(9), others.round(9), len(nodes))
+    user, users = pd.factorize(strata["user_number"])
+    of_users = np.unique(number[bad > 0] * len(users) + user[bad > 0]) // len(users)
+    attempts = np.bincount(number, numbers(strata, f"attempts_{name}"), len(nodes))
+    return pd.DataFrame(
+        {
+            "node_id": nodes,
+            "odds_ratio": odds.value,
+            "low": odds.low,
+            "high": bounded(odds.high),
+            "p_value": odds.p_value,
+            "expected_count": odds.expected_count,
+            "attempt_count": attempts.astype(int),
+            "user_count": np.bincount(of_users, minlength=len(nodes)),
+            "method": odds.method,
+            "event_count": odds.event_count,
+            "exposure": np.bincount(number, ends, len(nodes)),
+        }
+    )
+
+
+def headline(rows: pd.DataFrame) -> str:
+    """Return a sentence: the suspects by cluster."""
+    suspects = rows[rows["is_suspect"].astype(bool)]
+    found = zip(suspects["cluster_id"], suspects["kind"], suspects["node_id"], strict=True)
+    return "; ".join(f"{cluster_id}: {kind} {node_id or ''}".rstrip() for cluster_id, kind, node_id in found) or "none"
+
+
+@estimate(TABLE)
+def est_hidden_failures(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Compare how jobs end on each node, and after critical evidence, with the same users' jobs elsewhere."""
+    with warehouse.writing() as con:
+        rows = with_suspects(con.execute(TABLE.query).df())
+        return write(con, TABLE, rows, headline(rows))

@@ -1,0 +1,235 @@
+"""The odds of an event on one node against the odds elsewhere, within strata, with a test that knows scattered counts.
+
+Counts in, odds ratios with limits and p-values out, for many nodes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special, stats
+
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+
+Floats = NDArray[np.float64]
+MANTEL_HAENSZEL = "mantel_haenszel"
+ONE_SIDED = "one_sided_limit"
+NOT_COMPARED = "not_compared"
+FEWEST_GROUPS = 10
+"""With fewer groups, nothing is known of how much good ones scatter."""
+LARGEST_SQUARE = 9.0
+"""A group's squared deviation counts no more than this, so that a few bad groups do not hide themselves."""
+MAX_DISPERSION = 100.0
+_FARTHEST, _HALVINGS = 30.0, 50
+"""Log ratios are searched between -30 and 30."""
+_FAR = 0.15
+"""Above this p-value the normal distribution is near enough."""
+_NEARLY_0, _ROUNDED = 1e-9, 1e-6
+
+
+@dataclass(frozen=True)
+class StratifiedOdds:
+    """Odds ratios of groups; all arrays have shape (groups,).
+
+    Attributes
+    ----------
+    event_count, expected_count
+        Events of the strata that can be compared, and how many there would be at the odds elsewhere.
+    value
+        Odds ratio; `nan` where nothing can be compared, or there is no upper limit.
+    low, high
+        Limits; 0 and `inf` where there is none, `nan` where nothing can be compared.
+    p_value
+        One-sided: of so many events or more, if the odds are those elsewhere; 1 where nothing can be compared.
+    dispersion
+        Variance of the counts over the one that independent ends would have, 1 or more; one for all groups.
+    confidence_level
+        Nominal probability that [low, high] covers the true ratio.
+    method
+        `mantel_haenszel`, `one_sided_limit` or `not_compared`, element by element.
+    """
+
+    event_count: Floats
+    expected_count: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+    dispersion: float
+    confidence_level: float
+    method: NDArray[np.str_]
+
+
+def stratified_odds(  # noqa: PLR0917
+    group: ArrayLike,
+    event_count: ArrayLike,
+    count: ArrayLike,
+    other_event_count: ArrayLike,
+    other_count: ArrayLike,
+    group_count: int,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> StratifiedOdds:
+    """Compare each group with what is elsewhere in the same strata.
+
+    Parameters
+    ----------
+    group
+        Number of the group of each row, shape (rows,), from 0. A row is a group within a stratum.
+    event_count, count
+        Of the group within the stratum: a with the event, of n1; shape (rows,). They need not be whole.
+    other_event_count, other_count
+        Of the same stratum elsewhere: c with the event, of n2.
+    group_count
+        Number of groups.
+    confidence_level
+        1 - alpha, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        Events beyond their counts, or below 0.
+
+    Notes
+    -----
+    With ``n = n1 + n2``, ``R = a (n2 - c) / n``, ``S = (n1 - a) c / n``, ``P = (a + n2 - c) / n`` and ``Q = 1 - P`` the
+    ratio is ``sum(R) / sum(S)``, and the variance of its logarithm ``sum(PR) / (2 sum(R)^2) + sum(PS + QR) / (2 sum(R)
+    sum(S)) + sum(QS) / (2 sum(S)^2)``. A stratum counts if it has both kinds of ends, and ends elsewhere.
+
+    Where ``sum(S)`` is 0, the lower limit is the ratio r at which the strata are so with probability alpha: each event
+    falls on the group with odds ``r n1 / n2`` where none is elsewhere, and each end of the group has the event with
+    odds ``r p / (1 - p)``, ``p = (a + c) / n``, where all have it. Where ``sum(R)`` is 0, the upper limit is found in
+    the same way from the strata in which the group has no event.
+
+    The p-value is the upper tail of a sum of draws with p, by its saddlepoint.
+
+    Ends of one user or one day come together, so that counts of good groups scatter more than draws do: the squared
+    deviations of the groups over their variances, each at most 9, have the mean that a chi-squared variable times the
+    dispersion has, cut alike. All counts are divided by it, which widens limits and raises p-values.
+
+    Assumptions: most groups are good; within a stratum, work is not sent to a group because it will fail. A group that
+    holds most of a stratum is compared with little.
+
+    References
+    ----------
+    N. Mantel and W. Haenszel, J. National Cancer Institute 22 (1959) 719-748. J. Robins, N. Breslow and S. Greenland,
+    "Estimators of the Mantel-Haenszel variance consistent in both sparse data and large-strata limiting models",
+    Biometrics 42 (1986) 311-323. H. Daniels, "Tail probability approximations", International Statistical Review 55
+    (1987) 37-48. B. Devlin and K. Roeder, "Genomic control for association studies", Biometrics 55 (1999) 997-1004.
+
+    Examples
+    --------
+    >>> odds = stratified_odds([0, 0], [4, 3], [10, 8], [10, 5], [60, 40], 1, confidence_level=0.95)
+    >>> print(f"{odds.value[0]:.3f} [{odds.low[0]:.3f}, {odds.high[0]:.3f}], p = {odds.p_value[0]:.4f}")
+    3.661 [1.220, 10.988], p = 0.0352
+    """
+    of = np.asarray(group, dtype=np.int64)
+    a, n1, c, n2 = (np.asarray(x, dtype=float) for x in (event_count, count, other_event_count, other_count))
+    if np.any(a < 0) or np.any(c < 0) or np.any(a > n1 + _ROUNDED) or np.any(c > n2 + _ROUNDED):
+        raise ValueError("event counts lie between 0 and their counts")
+    n, m = n1 + n2, a + c
+    is_compared = (n1 > 0) & (n2 > _NEARLY_0) & (m > _NEARLY_0) & (m < n - _NEARLY_0)
+    a, n1, c, n2, n = (x[is_compared] for x in (a, n1, c, n2, n))
+    strata = _Strata(of[is_compared], a, n1, c, n2, (a + c) / n, group_count)
+    events, expected = strata.total(a), strata.total(n1 * strata.share)
+    variance = strata.total(n1 * strata.share * (1 - strata.share) * np.minimum(1.0, n2 / np.maximum(n - 1, n2)))
+    is_known = variance > 0
+    phi = _dispersion((events - expected)[is_known], variance[is_known])
+    value, low, high = (np.where(is_known, x, np.nan) for x in strata.mantel_haenszel(phi, confidence_level))
+    log_alpha = phi * np.log(1 - confidence_level)
+    is_open, is_empty = is_known & np.isnan(value), is_known & (value == 0)
+    low[is_open] = np.exp(strata.of(is_open).least_log_ratio(log_alpha))
+    found = strata.of(is_empty).largest_log_ratio(log_alpha)
+    high[is_empty] = np.where(found < _FARTHEST - 1, np.exp(found), np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_value = np.where(is_known, stats.norm.sf((events - expected) / np.sqrt(phi * variance)), 1.0)
+    is_far = p_value < _FAR
+    p_value[is_far] = strata.of(is_far).upper_tail(events[is_far], phi)
+    method = np.select([~is_known, is_open | is_empty], [NOT_COMPARED, ONE_SIDED], default=MANTEL_HAENSZEL)
+    return StratifiedOdds(events, expected, value, low, high, p_value, phi, confidence_level, method)
+
+
+@dataclass(frozen=True)
+class _Strata:
+    """Rows of groups within strata, with the share of the stratum's ends that have the event."""
+
+    group: NDArray[np.int64]
+    a: Floats
+    n1: Floats
+    c: Floats
+    n2: Floats
+    share: Floats
+    group_count: int
+
+    def total(self, values: Floats) -> Floats:
+        """Sum values of rows by group."""
+        return np.bincount(self.group, values, self.group_count).astype(float)
+
+    def of(self, groups: NDArray[np.bool_]) -> _Strata:
+        """Keep some groups, numbered anew."""
+        rows, number = groups[self.group], np.cumsum(groups) - 1
+        a, n1, c, n2, share = (x[rows] for x in (self.a, self.n1, self.c, self.n2, self.share))
+        return _Strata(number[self.group[rows]], a, n1, c, n2, share, int(groups.sum()))
+
+    def mantel_haenszel(self, phi: float, confidence_level: float) -> tuple[Floats, Floats, Floats]:
+        """Return the ratio with its limits."""
+        b, d, n = self.n1 - self.a, self.n2 - self.c, self.n1 + self.n2
+        r, s, p = self.a * d / n, b * self.c / n, (self.a + d) / n
+        sum_r, sum_s = self.total(r), self.total(s)
+        has_r, has_s = sum_r > _NEARLY_0, sum_s > _NEARLY_0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where(has_s, sum_r / sum_s, np.nan)
+            variance = self.total(p * r) / sum_r**2 + self.total((1 - p) * s) / sum_s**2
+            variance += self.total(p * s + (1 - p) * r) / (sum_r * sum_s)
+            factor = np.exp(stats.norm.isf((1 - confidence_level) / 2) * np.sqrt(phi * variance / 2))
+            return value, np.where(has_r & has_s, value / factor, 0.0), np.where(has_r & has_s, value * factor, np.inf)
+
+    def least_log_ratio(self, log_probability: float) -> Floats:
+        """Solve for the log ratio at which all events are the group's, or all its ends have the event."""
+        is_alone = self.c < _NEARLY_0
+        weight = np.where(is_alone, self.a, self.n1 * (self.n1 - self.a < _NEARLY_0))
+        log_odds = np.where(is_alone, np.log(self.n1 / self.n2), special.logit(self.share))
+        return self._solve(lambda t: weight * special.log_expit(log_odds + t), log_probability)
+
+    def largest_log_ratio(self, log_probability: float) -> Floats:
+        """Solve for the log ratio at which none of the group's ends has the event."""
+        weight, log_odds = self.n1 * (self.a < _NEARLY_0), special.logit(self.share)
+        return -self._solve(lambda t: weight * special.log_expit(t - log_odds), log_probability)
+
+    def upper_tail(self, event_count: Floats, phi: float) -> Floats:
+        """Give the probability of as many events or more at ratio 1, each count above its mean."""
+        log_odds = special.logit(self.share)
+        t = self._solve(lambda t: self.n1 * special.expit(log_odds + t), event_count)
+        q = special.expit(log_odds + t[self.group])
+        grown = self.total(self.n1 * (np.log1p(-self.share) - special.log_expit(-log_odds - t[self.group]))) / phi
+        w = np.sqrt(2 * np.maximum(t * event_count / phi - grown, _NEARLY_0))
+        u = -np.expm1(-t) * np.sqrt(self.total(self.n1 * q * (1 - q)) / phi)
+        tail = stats.norm.sf(w) + stats.norm.pdf(w) * (1 / np.maximum(u, _NEARLY_0) - 1 / w)
+        has_all = event_count > self.total(self.n1) - _NEARLY_0
+        return np.clip(np.where(has_all, np.exp(self.total(self.n1 * np.log(self.share)) / phi), tail), 0.0, 1.0)
+
+    def _solve(self, value: Callable[[Floats], Floats], target: Floats | float) -> Floats:
+        """Find where a value that rises with the log ratio sums to a target, by group."""
+        low, high = np.full(self.group_count, -_FARTHEST), np.full(self.group_count, _FARTHEST)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            is_below = self.total(value(middle[self.group])) < target
+            low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+        return (low + high) / 2
+
+
+def _dispersion(deviation: Floats, variance: Floats) -> float:
+    """Return the factor, 1 or more, on chi-squared at which its mean, cut alike, is that of the squared deviations."""
+    if variance.size < FEWEST_GROUPS:
+        return 1.0
+    seen = float(np.minimum(deviation**2 / variance, LARGEST_SQUARE).mean())
+
+    def excess(phi: float) -> float:
+        cut = LARGEST_SQUARE / phi
+        return float(phi * stats.chi2.cdf(cut, 3) + LARGEST_SQUARE * stats.chi2.sf(cut, 1)) - seen
+
+    if excess(1.0) >= 0:
+        return 1.0
+    return MAX_DISPERSION if excess(MAX_DISPERSION) < 0 else float(optimize.brentq(excess, 1.0, MAX_DISPERSION))
