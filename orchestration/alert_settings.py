@@ -20,8 +20,8 @@ SMTP = "FAULTLINE_SMTP"
 SMTP_PASSWORD = "FAULTLINE_SMTP_PASSWORD"  # noqa: S105 -- the name of a variable
 SMTP_PASSWORD_FILE = "FAULTLINE_SMTP_PASSWORD_FILE"  # noqa: S105 -- the name of a variable
 SMTP_FROM = "FAULTLINE_SMTP_FROM"
-ALERT_KINDS = ("failure", "stale", "cluster", "change_point", "lemon")
-"""A failed refresh, a night without publication, a cluster without new numbers, a changed rate, a lemon."""
+ALERT_KINDS = ("failure", "stale", "cluster", "change_point", "lemon", "error_budget")
+"""A failed refresh, a night without publication, a cluster without new numbers, a changed rate, a lemon, a budget."""
 SMTP_PORTS = {"smtp": 25, "smtps": 465}
 
 

@@ -8,6 +8,7 @@ from assets.expectations.rules import (
     believable_time,
     finite,
     in_order,
+    interval,
     no_finding,
     no_row,
     not_negative,
@@ -61,6 +62,31 @@ WIDER_SEES_MORE = """
         and narrow.hit_count > wide.hit_count
     order by finding
 """
+
+
+def agg_availability_monthly() -> list[Rule]:
+    """Demand hours of five kinds that add up, and an availability and a budget between their limits."""
+    row = ("cluster_id", "month_date")
+    kinds = ("allocated", "idle", "planned_out", "failed", "unknown")
+    return [
+        *(not_negative(f"{kind}_node_hours", *row) for kind in kinds),
+        no_row(
+            "kinds_add_up",
+            f"abs({' + '.join(f'{kind}_node_hours' for kind in kinds)} - total_node_hours) > 1e-6",
+            (*row, "total_node_hours"),
+            "the hours of all kinds add up to the total",
+        ),
+        ratio("availability", *row),
+        interval("availability", *row),
+        interval("error_budget_left", *row),
+        no_row(
+            "budget_needs_objective",
+            "objective is null and (error_budget_left_high is not null or burn_pace is not null)",
+            (*row, "error_budget_left_high", "burn_pace"),
+            "without an objective there is no budget",
+        ),
+        finite(("availability", "error_budget_left", "burn_rate_1d", "burn_rate_28d"), *row),
+    ]
 
 
 def agg_check_introductions() -> list[Rule]:

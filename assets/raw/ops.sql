@@ -152,7 +152,7 @@ create table if not exists ops.checks (       -- one row per run, check and clus
 
 create table if not exists ops.alerts (       -- one row per event and channel: what was told before this run
     event_key varchar not null,               -- events with one key are one event, which is told once
-    kind varchar not null,                    -- failure, stale, cluster, change_point, lemon
+    kind varchar not null,                    -- failure, stale, cluster, change_point, lemon, error_budget
     cluster_id varchar,                       -- NULL: the home
     told varchar not null,                    -- the line about the event
     channel varchar not null,                 -- webhook, email, command; of a cluster's own: cluster/webhook ...

@@ -36,8 +36,10 @@ create table if not exists raw.clusters (
     health_check_rules json,                  -- [{"rule_order": 1, "check_name": "...", ...}]: the site's own, in order
     kernel_rules json,                        -- [{"rule_order": 1, "pattern": "...", ...}]
     node_reason_rules json,                   -- the same
-    xid_rules json                            -- [{"code": 999, ...}]
+    xid_rules json,                           -- [{"code": 999, ...}]
+    availability_objective double             -- NULL: none
 );
+alter table raw.clusters add column if not exists availability_objective double;
 
 create table if not exists raw.node_names (   -- every spelling seen -> the node it means
     cluster_id varchar not null,

@@ -39,7 +39,7 @@ class Message:
     Attributes
     ----------
     kind
-        failure, stale, cluster, change_point, lemon, or test.
+        failure, stale, cluster, change_point, lemon, error_budget, or test.
     cluster_id
         The cluster that it is about; None: the home.
     title, text

@@ -21,6 +21,8 @@ from orchestration.read_commands.published import published
 
 NEWS_DAYS = 92
 """Of a cluster that is seen for the first time, a change that is older than this at the end of its data is history."""
+BURN_DAYS = (1, 3, 7, 28)
+"""The windows of `marts.agg_availability_monthly`."""
 
 LEMONS = """
     select
@@ -61,6 +63,11 @@ CHANGES = """
     order by cluster_id, changed_at, failure_category <> 'all', failure_category
 """
 
+BURNS = """
+    select * from marts.agg_availability_monthly
+    qualify row_number() over (partition by cluster_id order by month_date desc) = 1 and burn_pace is not null
+"""
+
 
 def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list[Event]]:
     """Read what readers see now; return what is to be told, and what is only to be remembered as known."""
@@ -68,6 +75,10 @@ def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list
         ends = rows_of(con, f"from ({ENDS}) order by cluster_id")
         clusters = {row["cluster_id"]: row for row in ends if row["cluster_end"] == "built" and not row["is_stale"]}
         lemons, changes = (_of(rows_of(con, sql), clusters) for sql in (LEMONS, CHANGES))
+        try:
+            burns = _of(rows_of(con, BURNS), clusters)
+        except duckdb.CatalogException:  # a publication of an earlier version, to which a rollback leads
+            burns = {}
     events = [_failing_event(row) for row in ends if row["cluster_end"] != "built"]
     events += [_not_fetched_event(row) for row in ends if row["cluster_end"] == "built" and row["is_stale"]]
     known: list[Event] = []
@@ -76,6 +87,7 @@ def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list
         if through is None:
             continue
         events += _lemon_events(ledger, cluster, lemons.get(cluster_id, []))
+        events += [_burn_event(cluster, burn) for burn in burns.get(cluster_id, [])]
         is_new = ledger.is_new_cluster(cluster_id)
         for change in changes.get(cluster_id, []):
             is_history = is_new and through - change["changed_at"] > timedelta(days=NEWS_DAYS)
@@ -128,6 +140,24 @@ def _change_event(cluster: dict[str, Any], change: dict[str, Any]) -> Event:
         f" node-days, before {_interval(change, 'rate_before')}{by}{near}",
         cluster["is_simulated"],
         change,
+    )
+
+
+def _burn_event(cluster: dict[str, Any], burn: dict[str, Any]) -> Event:
+    cluster_id, month, pace = cluster["cluster_id"], f"{burn['month_date']:%Y-%m}", burn["burn_pace"]
+    rates = ", ".join(
+        f"{_number(burn[f'burn_rate_{days}d'])} over {'1 day' if days == 1 else f'{days} days'}" for days in BURN_DAYS
+    )
+    used = f"{_number(100 * (1 - burn['error_budget_left_high']))}%"
+    return Event(
+        f"error_budget:{cluster_id}:{month}:{pace}",
+        "error_budget",
+        cluster_id,
+        f"error budget of {month}",
+        f"{pace} burn, in failed node-hours against those that the objective of {100 * burn['objective']:g}% allows:"
+        f" {rates}; {used} of the budget of {month} is used so far",
+        cluster["is_simulated"],
+        burn,
     )
 
 

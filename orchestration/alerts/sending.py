@@ -32,6 +32,7 @@ TITLES = {
     "cluster": "no new numbers",
     "change_point": "the failure rate changed",
     "lemon": "new lemon",
+    "error_budget": "the error budget burns",
     "test": "this is a test",
 }
 MAX_LINES = 20

@@ -125,6 +125,23 @@ PUBLISHED = (
     Family(
         f"""
         select
+            {_CLUSTER}, availability as availability_ratio, availability_low as availability_ratio_low,
+            availability_high as availability_ratio_high, error_budget_left as error_budget_left_ratio,
+            error_budget_left_low as error_budget_left_ratio_low, error_budget_left_high as error_budget_left_ratio_high
+        {_CLUSTERS}
+        inner join marts.agg_availability_monthly as months using (cluster_id)
+        qualify row_number() over (partition by months.cluster_id order by months.month_date desc) = 1
+        """,
+        ("cluster", "simulated"),
+        {
+            "availability_ratio": "Share of node-hours without planned work that nodes were in service, this month.",
+            "error_budget_left_ratio": "Share of this month's error budget that is left; negative: overspent.",
+        },
+        ("availability_ratio", "error_budget_left_ratio"),
+    ),
+    Family(
+        f"""
+        select
             {_CLUSTER}, job, projections.gpu_count::varchar as job_gpus, confidence_level::varchar as confidence,
             mttf_hours, mttf_hours_low, mttf_hours_high
         {_CLUSTERS}

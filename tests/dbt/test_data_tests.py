@@ -8,6 +8,7 @@ import pytest
 from tests.dbt.conftest import (
     FAILURES,
     LOSSES,
+    NODE_HOURS,
     PREEMPTED,
     ROWS_OF_NODE_DAYS,
     ROWS_OF_NODES,
@@ -39,6 +40,8 @@ ANOMALIES = [
     ("update marts.fct_attempt_records set state = 'NODE_FAIL' where state = 'COMPLETED'", FAILURES),
     ("delete from marts.fct_preemptions", PREEMPTED),
     ("update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = true", PREEMPTED),
+    ("update marts.agg_availability_monthly set idle_node_hours = idle_node_hours + 1", NODE_HOURS),
+    ("update marts.agg_availability_monthly set unmapped_node_hours = failed_node_hours + 1", NODE_HOURS),
 ]
 A_PREEMPTION = "where attempt_id = (select min(attempt_id) from marts.fct_preemptions)"
 # (what is planted, the test that must find it, how many rows break which rule)

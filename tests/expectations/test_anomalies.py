@@ -372,6 +372,18 @@ ANOMALIES = [
         ("marts", "agg_lost_hours_by_account_monthly"), "orders_add_up", ["month_date 2026-01-01", "ada"],
     ),
     (
+        ["update marts.agg_availability_monthly set idle_node_hours = 31"],
+        ("marts", "agg_availability_monthly"), "kinds_add_up", ["month_date 2026-01-01", "total_node_hours 100.0"],
+    ),
+    (
+        ["update marts.agg_availability_monthly set availability = 0.5"],
+        ("marts", "agg_availability_monthly"), "availability_inside_interval", ["availability 0.5"],
+    ),
+    (
+        ["update marts.agg_availability_monthly set objective = null"],
+        ("marts", "agg_availability_monthly"), "budget_needs_objective", ["burn_pace fast"],
+    ),
+    (
         ["update marts.agg_crash_loops set consecutive_failure_count = 2"],
         ("marts", "agg_crash_loops"), "three_in_a_row", ["alpha:0:1", "consecutive_failure_count 2"],
     ),

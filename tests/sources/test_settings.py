@@ -58,6 +58,8 @@ to = 2026-02-01T12:00:00+01:00
 [[spans]]
 kind = "sacct"
 from = 2026-01-01T06:00:00
+[availability]
+objective = 0.99
 [quarantine]
 max_share = 0.5
 [report]
@@ -93,7 +95,7 @@ def test_every_key(tmp_path):
         "runs_chain_gap_seconds": 60, "checkpoint_minutes": 30.0, "restart_minutes": 2.5, "write_minutes": 1.0,
         "lemon_window_days": 14, "lemon_rate_days": 60, "quarantine_max_share": 0.5, "config_path": "c1/cluster.toml",
         "report_names": "hidden", "health_check_rules": "[]", "kernel_rules": "[]",
-        "node_reason_rules": "[]", "xid_rules": "[]",
+        "node_reason_rules": "[]", "xid_rules": "[]", "availability_objective": 0.99,
     }  # fmt: skip
 
 
@@ -107,6 +109,7 @@ def test_every_key(tmp_path):
         ("[lemons.thresholds]\nxids = 3", ["lemons.thresholds.xids", "'excl_jobid_count', 'xid_cnt', 'tickets'"]),
         ("gpus_per_node = -1", ["key 'gpus_per_node' has the bad value -1", "greater than or equal to 0"]),
         ("[quarantine]\nmax_share = 2", ["key 'quarantine.max_share'", "less than or equal to 1"]),
+        ("[availability]\nobjective = 1.0", ["key 'availability.objective'", "less than 1"]),
         ("[tickets]\ntimezone = 'here'", ["key 'tickets.timezone'", "IANA"]),
         ("[tickets.components]\n'(' = 'GPU'", ["key 'tickets.components'", "is not a regular expression"]),
         ("[tickets.components]\n'(a)\\1' = 'GPU'", ["key 'tickets.components'", "syntax of RE2, without references"]),

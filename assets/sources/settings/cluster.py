@@ -18,6 +18,7 @@ from assets.sources.settings.sections import (
     Alerts,
     Annotation,
     Attribution,
+    Availability,
     Ettr,
     Inventory,
     Lemons,
@@ -67,6 +68,7 @@ class Settings(Section):
     runs: Runs = Runs()
     nodes: Nodes = Nodes()
     ettr: Ettr = Ettr()
+    availability: Availability = Availability()
     lemons: Lemons = Lemons()
     sacct: Sacct = Sacct()
     accounting: Accounting = Accounting()

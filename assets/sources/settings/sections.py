@@ -75,6 +75,14 @@ class Nodes(Section):
     """Endings of host names that do not belong to the node's name, such as that of an interface."""
 
 
+class Availability(Section):
+    """What the site has promised its users."""
+
+    objective: Annotated[Share, Field(gt=0, lt=1)] | None = None
+    """Share of the node-hours that shall be in service, such as 0.99; planned work is not counted. The rest is the
+    error budget. Without an objective there is no budget, and no alert when it burns."""
+
+
 class Ettr(Section):
     """What a checkpoint and a restart cost. Slurm's logs do not show checkpoints, so measured ETTR assumes these."""
 
@@ -179,7 +187,7 @@ class Accounting(Section):
     number is the day."""
 
 
-ClusterAlert = Literal["cluster", "change_point", "lemon"]
+ClusterAlert = Literal["cluster", "change_point", "lemon", "error_budget"]
 """What an alert about a cluster may be about: it has no new numbers, its rate changed, a node became a lemon."""
 
 
@@ -191,7 +199,7 @@ class Alerts(Section):
 
     on: list[ClusterAlert] = list(get_args(ClusterAlert))
     """What to tell: that the cluster could not be fetched or built, that its failure rate changed, that a node became a
-    lemon."""
+    lemon, that its error budget burns too fast."""
     webhook: Annotated[Text, AfterValidator(web_address)] | None = None
     """Address to which {"text": ...} is posted, as Slack, Mattermost and Rocket.Chat take it. It is a secret."""
     webhook_file: Text | None = None

@@ -133,6 +133,16 @@ from marts.agg_lost_goodput;
 insert into marts.agg_lost_hours_by_account_monthly by name
 select *, date '2026-01-01' as month_date from marts.agg_lost_hours_by_account;
 
+insert into marts.agg_availability_monthly by name
+select
+    'alpha' as cluster_id, date '2026-01-01' as month_date, 60.0::double as allocated_node_hours,
+    30.0::double as idle_node_hours, 4.0::double as planned_out_node_hours, 5.0::double as failed_node_hours,
+    1.0::double as unknown_node_hours, 100.0::double as total_node_hours, 0.0::double as unmapped_node_hours,
+    90 / 95::double as availability, 90 / 96::double as availability_low, 91 / 96::double as availability_high,
+    0.99::double as objective, 1 - 5 / 0.95 as error_budget_left, 1 - 6 / 0.96 as error_budget_left_low,
+    1 - 5 / 0.96 as error_budget_left_high, 5.0::double as burn_rate_1d, 5.0::double as burn_rate_3d,
+    'fast' as burn_pace;
+
 insert into marts.agg_crash_loops by name
 select
     'alpha' as cluster_id, 'alpha:0:1' as run_id, timestamp '2026-01-01' as started_at,

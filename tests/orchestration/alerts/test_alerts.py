@@ -41,7 +41,7 @@ def test_lemons_and_changes_of_a_first_publication_are_told_once(settings, web, 
         "all failures: since 2026-02-10 4 [2, 8] incidents per 1,000 node-days, before 2 [1, 4], "
         "2 [1.1, unknown] times",
     ]
-    assert len(web.texts) == len(by_title) == 3
+    assert len(web.texts) == len(by_title) == 4
     assert any("(simulated)" in title for title in by_title)
 
 
@@ -86,6 +86,35 @@ def test_a_lemon_that_stays_on_the_list_is_not_told_again(settings, home, web):
         write(home, "update marts.dim_clusters set data_through_at = ?", [END + timedelta(days=night)])
         tell(settings)
     assert sum("new lemon" in text for text in web.texts) == 1
+
+
+def test_a_budget_that_burns_is_told_once_a_month_and_pace(settings, home, web):
+    tell(settings)
+    (text,) = [text for text in web.texts if "error budget" in text]
+    assert text.splitlines() == [
+        "alpha: the error budget burns",
+        "fast burn, in failed node-hours against those that the objective of 99% allows: 5 over 1 day, 5 over 3 days, "
+        "unknown over 7 days, unknown over 28 days; 521% of the budget of 2026-01 is used so far",
+    ]
+    web.bodies.clear()
+    tell(settings)
+    assert web.texts == []
+    write(home, "update marts.agg_availability_monthly set burn_pace = 'medium'")
+    tell(settings)
+    assert [text.splitlines()[0] for text in web.texts] == ["alpha: the error budget burns"]
+    # A month later nothing burns any more, and the month before is history.
+    write(home, "insert into marts.agg_availability_monthly by name select 'alpha' as cluster_id, "
+                "date '2026-02-01' as month_date, 0.99 as objective")  # fmt: skip
+    write(home, "update marts.agg_availability_monthly set burn_pace = 'slow' where month_date = '2026-01-01'")
+    web.bodies.clear()
+    tell(settings)
+    assert web.texts == []
+
+
+def test_a_publication_of_a_version_without_the_table_still_tells_the_rest(settings, home, web):
+    write(home, "drop table marts.agg_availability_monthly")
+    tell(settings)
+    assert any("new lemon" in text for text in web.texts)
 
 
 def test_a_cluster_that_cannot_be_built_is_told_once_until_it_was_built_again(settings, home, web):

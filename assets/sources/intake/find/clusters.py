@@ -35,6 +35,7 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "checkpoint_minutes": settings.ettr.checkpoint_minutes,
         "restart_minutes": settings.ettr.restart_minutes,
         "write_minutes": settings.ettr.write_minutes,
+        "availability_objective": settings.availability.objective,
         "lemon_window_days": settings.lemons.window_days,
         "lemon_rate_days": settings.lemons.rate_days,
         "lemon_thresholds": json.dumps(settings.lemons.thresholds),

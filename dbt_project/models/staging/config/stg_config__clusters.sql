@@ -22,6 +22,7 @@ select
     checkpoint_minutes,
     restart_minutes,
     write_minutes,
+    availability_objective,
     lemon_window_days,
     lemon_rate_days,
     lemon_thresholds,

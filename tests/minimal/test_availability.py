@@ -1,0 +1,89 @@
+"""What the nodes delivered, and whether the error budget burns."""
+
+import pytest
+
+from tests.logs import Cluster, at
+
+SPAN = '[[spans]]\nkind = "{kind}"\nfrom = 2024-05-01\nto = {to}\n'
+JOBS = [(1, "n[1-2]", 0, 6), (2, "n1", 20, 24), (3, "n1", 22, 26), (4, "n[1-2]", 46, 48)]
+
+
+def two_days(settings=""):
+    """Two nodes for two days: 22 node-hours of jobs, as two hours are shared."""
+    cluster = Cluster(settings + SPAN.format(kind="sacct", to="2024-05-03"))
+    for number, nodes, start, end in JOBS:
+        cluster.job(number, nodes, at(start), at(end))
+    return cluster
+
+
+def out_daily(minutes, days):
+    """Two nodes for 29 days, of which one is down on some days: 48 node-hours a day, of which 0.48 may fail."""
+    settings = "".join(SPAN.format(kind=kind, to="2024-05-30") for kind in ("sacct", "events"))
+    cluster = Cluster(f"[availability]\nobjective = 0.99\n{settings}")
+    for day in range(29):
+        cluster.job(day + 1, "n[1-2]", at(1, days=day), at(7, days=day))
+    for day in days:
+        cluster.event("n1", at(8, days=day), at(8, days=day, minutes=minutes), "DOWN", "PSU failure")
+    return cluster
+
+
+CLUSTERS = {
+    # n1: planned 8 to 12, of which a fault takes two hours, and two hours more; 25 to 28, an hour of it with a job.
+    "hours-of-every-kind": two_days("[availability]\nobjective = 0.9\n")
+    .event("n1", at(8), at(12), "DRAIN", "maint: replace cable")
+    .event("n1", at(10), at(14), "DOWN", "PSU failure")
+    .event("n1", at(25), at(28), "DOWN", "PSU failure")
+    .event("n2", at(30), at(33), "DRAIN", "looks odd"),
+    "states-of-nodes-unknown": two_days(),
+    "burns-fast": out_daily(180, range(26, 29)),
+    "burns-medium": out_daily(60, range(29)),
+    "burns-slowly": out_daily(36, range(29)),
+    "burned-and-stopped": out_daily(600, range(2, 5)),
+}
+
+
+def month(minimal, cluster, columns):
+    (row,) = minimal.execute(
+        f"select {columns} from marts.agg_availability_monthly where cluster_id = $cluster", {"cluster": cluster}
+    ).fetchall()
+    return row
+
+
+HOURS = (
+    "allocated_node_hours, idle_node_hours, planned_out_node_hours, failed_node_hours, unknown_node_hours, "
+    "total_node_hours, unmapped_node_hours"
+)
+AVAILABILITY = "availability, availability_low, availability_high"
+
+
+def test_each_hour_is_of_one_kind(minimal):
+    """Failed: 12 to 14 and 26 to 28 of n1, as a job has it until 26, and three hours of n2 for no known reason."""
+    assert month(minimal, "hours-of-every-kind", HOURS) == (22, 63, 4, 7, 0, 96, 3)
+
+
+def test_planned_hours_are_in_no_share_and_failed_ones_take_from_the_budget(minimal):
+    """7 of 92 hours failed, and 9.2 may fail; on the second day 5 of 48, and 4.8 may."""
+    found = month(minimal, "hours-of-every-kind", f"{AVAILABILITY}, error_budget_left, burn_rate_1d, burn_rate_3d")
+    assert found == pytest.approx((*[85 / 92] * 3, 1 - 7 / 9.2, 5 / 4.8, None))
+
+
+def test_without_the_states_of_nodes_what_no_job_held_is_unknown(minimal):
+    assert month(minimal, "states-of-nodes-unknown", HOURS) == (22, 0, 0, 0, 74, 96, 0)
+    assert month(minimal, "states-of-nodes-unknown", f"{AVAILABILITY}, error_budget_left, burn_pace") == (
+        None, pytest.approx(22 / 96), 1, None, None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cluster", "rates", "pace"),
+    [
+        ("burns-fast", (6.25, 6.25, 9 / 3.36, 9 / 13.44), "fast"),
+        ("burns-medium", [1 / 0.48] * 4, "medium"),
+        ("burns-slowly", [0.6 / 0.48] * 4, "slow"),
+        ("burned-and-stopped", (0, 0, 0, 30 / 13.44), None),
+    ],
+)
+def test_a_budget_burns_too_fast_where_a_long_and_a_short_window_say_so(minimal, cluster, rates, pace):
+    found = month(minimal, cluster, "burn_rate_1d, burn_rate_3d, burn_rate_7d, burn_rate_28d, burn_pace")
+    assert found[:4] == pytest.approx(tuple(rates))
+    assert found[4] == pace
