@@ -306,7 +306,7 @@ def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web
             copy_alerts(con, home)
         rows = con.execute("select event_key, channel, status, attempt_count, error from ops.alerts").fetchall()
     assert ("failure:run-1", "webhook", "delivered", 2, None) in rows
-    assert len(rows) == 6
+    assert len(rows) == 7
     assert send_test(replace(settings, alerts=AlertSettings())) == []
     assert "hunter2" not in str(rows)
 
