@@ -141,6 +141,11 @@ LOG_KINDS = {
                 "A field was printed narrower than its value: names or node lists may be incomplete.",
                 _SACCT,
             ),
+            "unreadable_summary": Gap(
+                "Summaries of jobstats that cannot be read",
+                "The GPU utilisation of these jobs is unknown.",
+                "export AdminComment in its full width, with sacct -P",
+            ),
             "dup_column_conflict": Gap(
                 "One column twice, with different values",
                 "The first of the two is taken.",

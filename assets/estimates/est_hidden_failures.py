@@ -1,4 +1,4 @@
-"""estimates.est_hidden_failures: nodes and events after which jobs end badly more often, though Slurm blames no node.
+"""estimates.est_hidden_failures: nodes and events with more bad ends than others, though Slurm blames no node.
 
 Read from marts.fct_attempts and marts.fct_attempt_nodes, without what is attributed to infrastructure already.
 """
@@ -46,15 +46,18 @@ COMPARED = (
     *ENDS,
     *(f"marts.fct_health_events.{column}" for column in ("observed_at", "is_evidence", "failure_category")),
 )
-JOBS = "jobs"
+HELD = (*ENDS[-3:-1], *(f"marts.fct_attempts.{column}" for column in ("gpu_utilisation", "gpu_hours", "user_name")))
+EITHER = tuple(dict.fromkeys((*COMPARED, *HELD)))
+IDLE, JOBS = "idle_gpus", "jobs"
 
 TABLE = TableSpec(
     table="est_hidden_failures",
     description=(
         "Failures that Slurm does not call so: how often jobs end FAILED, TIMEOUT or CANCELLED on a node, or after "
         "critical evidence of a fault, against the same users' jobs of the same size elsewhere or without. Attempts "
-        "that are attributed to infrastructure are left out. One row per cluster, kind of end and node; for ends after "
-        "evidence, per cluster and kind."
+        "that are attributed to infrastructure are left out. And GPUs that jobs held without use, where accounting "
+        "carries jobstats' summaries. One row per cluster, kind and node; of ends after evidence and of GPUs without "
+        "use, per cluster and kind."
     ),
     key=("cluster_id", "kind", "node_id"),
     columns=(
@@ -64,8 +67,9 @@ TABLE = TableSpec(
             "varchar",
             "",
             "failed_early: FAILED within 5 minutes; failed_late: FAILED later; timeout; cancelled; after_ and a "
-            "category: any of these after the first critical evidence of that category on a node of the attempt.",
-            COMPARED,
+            "category: any of these after the first critical evidence of that category on a node of the attempt; "
+            f"{IDLE}: attempts whose GPUs were used for less than 5% of their time.",
+            EITHER,
             is_required=True,
         ),
         Column("node_id", "varchar", "", "Node. NULL: all nodes of the cluster.", ENDS[-1:]),
@@ -99,21 +103,29 @@ TABLE = TableSpec(
             "expected_count",
             "double",
             "jobs",
-            "event_count to expect at the odds elsewhere.",
+            f"event_count to expect at the odds elsewhere. NULL: {IDLE}.",
             COMPARED,
-            is_required=True,
         ),
         Column(
-            "attempt_count", "bigint", "attempts", "Attempts that ended so, each counted.", COMPARED, is_required=True
+            "attempt_count",
+            "bigint",
+            "attempts",
+            "Attempts of this kind, each counted.",
+            EITHER,
+            is_required=True,
         ),
-        Column("user_count", "bigint", "users", "Users of attempts that ended so.", COMPARED, is_required=True),
+        Column("user_count", "bigint", "users", "Users of these attempts.", EITHER, is_required=True),
+        Column(
+            "held_gpu_hours", "double", "GPU-hours", f"Of {IDLE}: GPU-hours of these attempts. NULL: other kinds.", HELD
+        ),
         *evidence(
             "mantel_haenszel; one_sided_limit: no job ended so, or none elsewhere; not_compared: no job of the same "
-            "user and size ended otherwise or elsewhere.",
-            "Jobs with such an end, where they can be compared: attempts under one name on one node are one job.",
-            COMPARED,
-            "Jobs on the node, or with the evidence.",
-            COMPARED,
+            f"user and size ended otherwise or elsewhere; measured: {IDLE}.",
+            "Jobs with such an end, where they can be compared: attempts under one name on one node are one job. Of "
+            f"{IDLE}: attempts.",
+            EITHER,
+            f"Jobs on the node, or with the evidence. Of {IDLE}: GPU-hours of which the use is known.",
+            EITHER,
         ),
     ),
 )
@@ -121,8 +133,9 @@ TABLE = TableSpec(
 
 def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
     """Compare every node and every category of events, and control false discoveries within each cluster."""
-    found = []
-    for cluster_id, own in strata.groupby("cluster_id"):
+    is_idle = strata["stratum"].isna()
+    found = [_idle(strata[is_idle])] if is_idle.any() else []
+    for cluster_id, own in strata[~is_idle].groupby("cluster_id"):
         compared = pd.concat(_comparisons(own), ignore_index=True)
         compared["q_value"] = stats.false_discovery_control(compared.pop("p_value"))
         is_compared = compared["method"] != NOT_COMPARED
@@ -135,8 +148,28 @@ def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
     rows = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["kind", "is_suspect"])
     note = rows["kind"].map(SUSPICIONS).fillna("jobs do not survive the fault, or users give them up")
     return rows.assign(
-        note=note.where(rows["is_suspect"].astype(bool)), confidence_level=CONFIDENCE_LEVEL, exposure_unit=JOBS
+        note=note.where(rows["is_suspect"].astype(bool)),
+        confidence_level=CONFIDENCE_LEVEL,
+        exposure_unit=np.where(rows["kind"] == IDLE, "GPU-hours", JOBS),
     ).reindex(columns=columns)
+
+
+def _idle(clusters: pd.DataFrame) -> pd.DataFrame:
+    """Make the rows of GPUs that were held without use."""
+    count = clusters["attempts_is_idle"].astype(int)
+    return pd.DataFrame(
+        {
+            "cluster_id": clusters["cluster_id"],
+            "kind": IDLE,
+            "is_suspect": False,
+            "attempt_count": count,
+            "user_count": clusters["user_number"],
+            "held_gpu_hours": clusters["held_gpu_hours"],
+            "method": "measured",
+            "event_count": count.astype(float),
+            "exposure": clusters["end_count"],
+        }
+    )
 
 
 def _comparisons(own: pd.DataFrame) -> Iterator[pd.DataFrame]:

@@ -1,5 +1,6 @@
 -- Ends that Slurm does not blame on a node, by user and size: on each node against elsewhere, and after critical events
--- against attempts of the same age without one. One row per stratum and node; one per stratum, category and age.
+-- against attempts of the same age without one; and GPUs that were held without use. One row per stratum and node; one
+-- per stratum, category and age; one per cluster whose accounting carries the utilisation of GPUs.
 with clusters as (
     select
         cluster_id,
@@ -170,6 +171,24 @@ after_events as (
         coalesce(sum(weight order by attempt_id) filter (where has_ended_badly), 0) as weight_is_after
     from spared
     group by stratum, failure_category, age_class, end_count, is_after, attempts_is_after
+),
+
+-- A job that computes uses its GPUs for more than a twentieth of its time.
+idle_gpus as (
+    select
+        attempts.cluster_id,
+        sum(attempts.gpu_hours) as end_count,
+        coalesce(sum(attempts.gpu_hours) filter (where attempts.gpu_utilisation < 0.05), 0) as held_gpu_hours,
+        count(*) filter (where attempts.gpu_utilisation < 0.05) as attempts_is_idle,
+        count(distinct attempts.user_name) filter (where attempts.gpu_utilisation < 0.05) as user_number
+    from marts.fct_attempts as attempts
+    inner join clusters using (cluster_id)
+    where
+        attempts.gpu_utilisation is not null
+        and attempts.gpu_hours > 0
+        and attempts.ended_at > clusters.study_from_at
+        and attempts.ended_at <= clusters.study_to_at
+    group by attempts.cluster_id
 )
 
 select
@@ -183,4 +202,6 @@ from (
     select * from after_events
 ) as compared
 inner join strata using (stratum)
-order by compared.stratum, compared.node_id, compared.failure_category, compared.end_count, compared.weight
+union all by name
+select * from idle_gpus
+order by stratum, node_id, failure_category, end_count, weight

@@ -45,6 +45,12 @@ def est_hidden_failures() -> list[Rule]:
     row = ("cluster_id", "kind", "node_id")
     return [
         *(not_negative(name, *row) for name in ("odds_ratio", "low", "expected_count", "attempt_count")),
+        no_row(
+            "held_of_known",
+            "held_gpu_hours < 0 or held_gpu_hours > exposure * (1 + 1e-9)",
+            (*row, "held_gpu_hours", "exposure"),
+            "no more GPU-hours are held without use than are known",
+        ),
         finite(("odds_ratio", "low", "high"), *row),
         no_row(
             "odds_ratio_inside_limits",

@@ -118,8 +118,10 @@ create table if not exists raw.sacct (        -- one row per allocation record o
     flags varchar,
     submit_line varchar,
     excluded_node_ids varchar[] not null,     -- --exclude / -x of the submit line, expanded; names of no node too
-    warnings varchar[] not null
+    warnings varchar[] not null,
+    gpu_utilisation double                    -- 0 to 1, from jobstats' summary in AdminComment
 );
+alter table raw.sacct add column if not exists gpu_utilisation double;
 
 create table if not exists raw.health_checks (  -- one row per check result; of an unchanged stretch its two ends
     cluster_id varchar not null,

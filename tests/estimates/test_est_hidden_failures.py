@@ -48,6 +48,9 @@ select
     * exclude (nodes), started_at + to_seconds(runtime_seconds) as ended_at, len(nodes) as node_count,
     8 as gpu_size_bin, true as is_terminal, 'train' as partition
 from ends;
+update marts.fct_attempts set
+    gpu_hours = 10, gpu_utilisation = case job_name when 'job1' then 0.02 when 'job2' then 0.05 when 'job3' then 0.9 end
+where cluster_id = 'struck';
 insert into marts.fct_attempt_nodes by name select cluster_id, attempt_id, unnest(nodes) as node_id from ends;
 insert into marts.fct_health_events by name
 select
@@ -95,6 +98,15 @@ def test_an_attempt_on_several_nodes_is_elsewhere_for_none_of_them(rows):
     (row,) = rows(cluster_id="planted", kind="failed_late", node_id="n10")
     assert (row["attempt_count"], row["exposure"], row["event_count"]) == (10, 70, 0)
     assert (row["method"], row["odds_ratio"], row["q_value"]) == ("not_compared", None, None)
+
+
+def test_gpus_held_without_use_are_counted_where_the_use_is_known(rows):
+    """Of ten users 30 jobs of 10 GPU-hours have a summary; ten of these used less than a twentieth."""
+    (row,) = rows(kind="idle_gpus")
+    assert (row["cluster_id"], row["node_id"], row["odds_ratio"], row["q_value"]) == ("struck", None, None, None)
+    assert (row["attempt_count"], row["user_count"], row["held_gpu_hours"]) == (10, 10, 100)
+    assert (row["event_count"], row["exposure"], row["exposure_unit"]) == (10, 300, "GPU-hours")
+    assert (row["method"], row["is_suspect"], row["note"]) == ("measured", False, None)
 
 
 def test_hangs_after_an_event_are_found(rows):

@@ -455,7 +455,11 @@ ANOMALIES = [
         ("estimates", "est_hidden_failures"), "odds_ratio_inside_limits", ["odds_ratio 9.0", "high 8.0"],
     ),
     (
-        ["update estimates.est_hidden_failures set is_suspect = true"],
+        ["update estimates.est_hidden_failures set held_gpu_hours = 41 where kind = 'idle_gpus'"],
+        ("estimates", "est_hidden_failures"), "held_of_known", ["held_gpu_hours 41.0", "exposure 40.0"],
+    ),
+    (
+        ["update estimates.est_hidden_failures set is_suspect = true where node_id is not null"],
         ("estimates", "est_hidden_failures"), "suspects_stand_out", ["node_id n1", "q_value 0.1"],
     ),
     (

@@ -17,7 +17,7 @@ REASONS = (
     r"then '((?:truncated|unknown)_[a-z_]+)'",
 )
 """How the readers write a reason."""
-NO_REASONS = {"end_missing", "truncated_value", "truncated_window", "bad_encoding"}
+NO_REASONS = {"end_missing", "truncated_value", "truncated_window", "bad_encoding", "unreadable_summary"}
 """Warnings, which stop nothing."""
 ENDINGS = {
     "CannotForget", "HostUnreachable", "NoSuchPublication", "NotDelivered", "PrivacyChanged", "PullFailed",

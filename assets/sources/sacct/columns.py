@@ -97,14 +97,16 @@ COLUMNS = (
     Column("FailedNode", "lookup", ("failed_node_id",), since="23.02"),
     Column("DBIndex", "bits", ("db_index",), since="20.02"),
     Column("SLUID", "text", ("sluid",), since="24.11", holds=KEPT),
+    # Kept of it is what jobstats' summary of the job says of its GPUs, and nothing of another comment.
+    Column("AdminComment", "lookup", ("gpu_utilisation", "warnings")),
 )
 FIELDS = tuple(column.field for column in COLUMNS)
 REQUIRED = tuple(column.field for column in COLUMNS if column.is_required)
-_FREE_BUT_NOT_READ = (
+_FREE_BUT_NOT_KEPT = (
     *("Comment", "AdminComment", "SystemComment", "WorkDir", "WCKey", "Extra", "Constraints", "Container"),
     *("StdIn", "StdOut", "StdErr", "Reservation"),
 )
-FREE_TEXT = frozenset({*_FREE_BUT_NOT_READ, *(column.field for column in COLUMNS if column.is_free_text)})
+FREE_TEXT = frozenset({*_FREE_BUT_NOT_KEPT, *(column.field for column in COLUMNS if column.is_free_text)})
 """Columns in which a delimiter may be part of the value."""
 TEXTS = {field: f"text_{field.lower()}" for field in FIELDS}
 """The SQL names of what was printed, NULL when empty or not exported."""
@@ -112,7 +114,7 @@ PRIVACY = {
     **dict.fromkeys(
         (
             "job_id", "time_quality", "state", "node_list", "node_ids", "gpu_count_source", "gpu_type",
-            "failed_node_id", "excluded_node_ids", "warnings",
+            "failed_node_id", "excluded_node_ids", "warnings", "gpu_utilisation",
         ),
         KEPT,
     ),

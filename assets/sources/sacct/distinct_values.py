@@ -16,10 +16,12 @@ from assets.sources.intake.account.node_names import basic_name
 from assets.sources.reader import Step
 from assets.sources.sacct.columns import TEXTS
 from assets.sources.sacct.values import (
+    JOB_SUMMARY,
     OPEN_STATES,
     ValueProblem,
     read_duration,
     read_exclusions,
+    read_gpu_utilisation,
     read_memory,
     read_state,
     read_tres,
@@ -45,6 +47,7 @@ _TEXTS = {
     "time_limits": ("Timelimit", f"{TEXTS['TimelimitRaw']} is null"),
     "node_lists": ("NodeList", "true"),
     "failed_nodes": ("FailedNode", "true"),
+    "summaries": ("AdminComment", f"starts_with({TEXTS['AdminComment']}, {literal(JOB_SUMMARY)})"),
 }
 """Lists of distinct texts: of which field, in which records."""
 FILE_VALUES = TempTable(
@@ -82,7 +85,8 @@ TRES = TempTable(
 DURATIONS = TempTable("sacct_durations", {"text": "varchar", "seconds": "bigint"})
 MEMORY = TempTable("sacct_memory", {"text": "varchar", "mib": "double", "per": "varchar"})
 EXCLUSIONS = TempTable("sacct_exclusions", {"text": "varchar", "node_ids": "varchar[]"})
-LOOKUPS = ("suspended", "elapsed", "time_limits", "memory", "failed_nodes", "exclusions")
+SUMMARIES = TempTable("sacct_summaries", {"text": "varchar", "gpu_utilisation": "double", "is_unreadable": "boolean"})
+LOOKUPS = ("suspended", "elapsed", "time_limits", "memory", "failed_nodes", "exclusions", "summaries")
 """Lists that are often empty: many exports lack these fields, or leave them empty."""
 EXPANDED = TempTable("expanded_node_lists", {**EXPANSION, "node_ids": "varchar[]"})
 
@@ -174,6 +178,7 @@ def lookup_step(cluster: ClusterSettings) -> Step:
         DURATIONS.fill(con, [(text, read_duration(text)) for text in durations])
         memory = [(text, read_memory(text)) for text in _distinct(con, "memory")]
         MEMORY.fill(con, [(text, asked.mib, asked.per) for text, asked in memory])
+        SUMMARIES.fill(con, [_summary_row(text) for text in _distinct(con, "summaries")])
         _expand_node_lists(con, cluster)
         _read_exclusions(con, cluster)
 
@@ -186,6 +191,13 @@ def _state_row(text: str) -> tuple[Any, ...]:
     except ValueProblem as problem:
         return text, None, None, None, False, problem.reason
     return text, state.name, state.name in OPEN_STATES, state.cancelled_by_uid, state.was_cut, None
+
+
+def _summary_row(text: str) -> tuple[Any, ...]:
+    try:
+        return text, read_gpu_utilisation(text), False
+    except ValueProblem:
+        return text, None, True
 
 
 def _tres_row(text: str, accelerators: Collection[str]) -> tuple[Any, ...]:

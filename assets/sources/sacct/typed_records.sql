@@ -175,7 +175,9 @@ resolved as (
         requested.gpu_count as requested_gpu_count, requested.cpu_count as requested_cpu_count,
         memory.mib, memory.per,
         coalesce(exclusions.node_ids, []::varchar[]) as excluded_node_ids,
-        failed.node_id as failed_node_id
+        failed.node_id as failed_node_id,
+        summaries.gpu_utilisation,
+        summaries.is_unreadable as has_unreadable_summary
     from judged
     left join sacct_states as states on states.text = text_state
     left join node_lists as lists on lists.node_list = text_nodelist
@@ -184,6 +186,7 @@ resolved as (
     {{ m.join_lookup("memory" in empty, "sacct_memory", "memory", "text_reqmem", "null::double as mib, null as per") }}
     {{ m.join_lookup("exclusions" in empty, "sacct_exclusions", "exclusions", "exclusion_text", "null::varchar[] as node_ids") }}
     {{ m.join_lookup("failed_nodes" in empty, "single_nodes", "failed", "text_failednode", "null::varchar as node_id") }}
+    {{ m.join_lookup("summaries" in empty, "sacct_summaries", "summaries", "text_admincomment", "null::double as gpu_utilisation, false as is_unreadable") }}
 ),
 
 {% set is_too_large = "len(node_ids) > " ~ spare_names ~ " + " ~ spare_factor ~ " * "
@@ -309,6 +312,7 @@ select
     end as requested_memory_mib,
     time_limit_seconds,
     failed_node_id,
+    gpu_utilisation,
     {% for value, name in plain_columns %}
     {{ value }} as {{ name }},
     {% endfor %}
@@ -317,6 +321,7 @@ select
         case when was_cut then 'truncated_value' end,
         case when has_conflict then 'dup_column_conflict' end,
         case when has_bad_bytes then 'bad_encoding' end,
+        case when has_unreadable_summary then 'unreadable_summary' end,
         case when ended_at is null and not is_open then 'end_missing' end,
         -- The elapsed time of a running job ends when it was exported, which a copied file no longer tells.
         case when state = 'RUNNING' and coalesce(time_limit_seconds, 31536000) + 86400

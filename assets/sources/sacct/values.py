@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import shlex
+import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
+from statistics import fmean
 
 MAX_SECONDS = 100 * 366 * 86400
 """Longer than anything runs or was suspended."""
@@ -189,6 +193,37 @@ def read_memory(text: str) -> Memory:
         number, per = number - _PER_CPU_FLAG, "c"
     mib = number * _MIB[unit]
     return Memory(mib if 0 < mib < MAX_MIB else None, {"": "job", "n": "node", "c": "cpu"}[per])
+
+
+JOB_SUMMARY = "JS1:"
+"""How jobstats begins its summary of a job in AdminComment."""
+_NO_SUMMARY = frozenset({"JS1:Short", "JS1:None"})
+_MAX_SUMMARY_BYTES = 2**22
+"""Of a job of 512 nodes it has 150,000."""
+
+
+def read_gpu_utilisation(comment: str) -> float | None:
+    """Read the mean utilisation of a job's GPUs, 0 to 1, from jobstats' summary: base64 of gzip of JSON.
+
+    None where the job was too short for one, or had no GPU.
+
+    >>> read_gpu_utilisation(
+    ...     "JS1:H4sIAAAAAAACA6tWystPSS1WsqpWyjMEkekFpfGlJZk5mVWJJZn5eSAhAyUrAz0DHSWgvIW5nmEtEAAAMyWIVTcAAAA="
+    ... )
+    0.4355
+    """
+    if comment in _NO_SUMMARY:
+        return None
+    try:
+        unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        packed = base64.b64decode(comment.removeprefix(JOB_SUMMARY), validate=True)
+        nodes = json.loads(unpacking.decompress(packed, _MAX_SUMMARY_BYTES))["nodes"]
+        shares = [float(share) for node in nodes.values() for share in node.get("gpu_utilization", {}).values()]
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error) as error:
+        raise ValueProblem("unreadable_summary", f"{comment[:80]!r} is no summary of jobstats") from error
+    if not all(0 <= share <= 100 for share in shares):
+        raise ValueProblem("unreadable_summary", f"a utilisation in {comment[:80]!r} is no percentage")
+    return fmean(shares) / 100 if shares else None
 
 
 _FLAGS = (

@@ -80,6 +80,7 @@ def job_texts(job: Mapping[str, Any]) -> dict[str, Any]:
         "Restarts": number(job.get("restart_cnt")),
         "FailedNode": job.get("failed_node"),
         "SLUID": job.get("sluid"),
+        "AdminComment": _part(job, "comment").get("administrator"),
     }
 
 

@@ -71,6 +71,7 @@ select
     attempts.cancelled_by_uid,
     attempts.restart_count,
     attempts.pending_reason,
+    attempts.gpu_utilisation,
     attempts.warnings,
     attempts.source_path,
     attempts.source_line_number

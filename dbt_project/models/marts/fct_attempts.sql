@@ -76,6 +76,7 @@ select
     records.cancelled_by_uid,
     records.restart_count,
     records.pending_reason,
+    records.gpu_utilisation,
     failures.attempt_id is not null as is_infrastructure_failure,
     failures.failure_category,
     failures.incident_id,

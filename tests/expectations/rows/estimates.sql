@@ -131,6 +131,12 @@ select
     '2' as method_version, 3 * odds_ratio as event_count, 30.0::double as exposure
 from (values ('n1', 1.0::double), ('n2', 4.0)) as nodes (node_id, odds_ratio);
 
+insert into estimates.est_hidden_failures by name
+select
+    'alpha' as cluster_id, 'idle_gpus' as kind, false as is_suspect, 3 as attempt_count, 1 as user_count,
+    12.0::double as held_gpu_hours, 'measured' as method, 'GPU-hours' as exposure_unit, 0.9::double as confidence_level,
+    '2' as method_version, 3.0::double as event_count, 40.0::double as exposure;
+
 insert into estimates.est_evidence_reach by name
 select
     'alpha' as cluster_id, month_date, 0.8::double as reach, 0.6::double as low, 0.9::double as high,

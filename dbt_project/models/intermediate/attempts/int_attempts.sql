@@ -173,6 +173,7 @@ select
     restart_count,
     failed_node_id,
     pending_reason,
+    gpu_utilisation,
     warnings,
     told_gpu_count * exposure_seconds / 3600 as gpu_hours,
     node_count * exposure_seconds / 86400 as node_days

@@ -54,5 +54,6 @@ select
     flags,
     submit_line,
     excluded_node_ids,
-    warnings
+    warnings,
+    gpu_utilisation
 from records
