@@ -9,6 +9,7 @@ import numpy as np
 from assets.simulation.clock import Clock
 from assets.simulation.false_alarms import AlarmSource
 from assets.simulation.faults import Faults
+from assets.simulation.hidden_faults import HiddenFaults
 from assets.simulation.jobs import Jobs
 from assets.simulation.ledger import Ledger
 from assets.simulation.months import Months
@@ -33,7 +34,7 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     progress
         Called with the share of simulated time that has passed.
     """
-    workload_rng, events_rng, months_rng, alarms_rng = rng.spawn(4)
+    workload_rng, events_rng, months_rng, alarms_rng, hidden_rng = rng.spawn(5)
     world = World(profile, Clock(), NodePool(profile.node_count, profile.gpus_per_node), Ledger(), events_rng)
     jobs = Jobs(world)
     scheduler = Scheduler(world, jobs)
@@ -44,6 +45,7 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     world.ledger.month_factors = months.factors
     alarms = AlarmSource(profile, workload, alarms_rng) if profile.false_alarms else None
     Strikes(world, jobs, Faults(world, jobs, service), service, months, alarms)
+    HiddenFaults(world, jobs, hidden_rng)
     jobs.book(workload)
     world.clock.run(profile.horizon, progress)
     for job in scheduler.waiting():

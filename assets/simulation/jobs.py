@@ -249,6 +249,12 @@ class Jobs:
         ):
             self.kept(job, nodes)
 
+    def fail_unnoticed(self, attempt: int, state: int) -> None:
+        """End an attempt because of a fault that nobody takes for one. Its user may submit the job again."""
+        job = self.running[attempt].job
+        self._stop(attempt, state, 1)
+        self._comes_back(job, attempt, state)
+
     def end_planned(self, attempt: int, state: int, node: int) -> None:
         """End an attempt because planned work takes one of its nodes. As after a fault, its job may come back."""
         job = self.running[attempt].job

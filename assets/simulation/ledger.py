@@ -47,6 +47,8 @@ class Ledger:
         One row per attempt that a fault ended.
     planned_ends
         One row per attempt that planned maintenance ended.
+    hidden_ends
+        One row per attempt that a hidden fault of a node ends, unless something else ends it first.
     month_factors
         When each calendar month begins, and the factor on the rate of faults in it; empty if months do not differ.
     outages
@@ -80,6 +82,7 @@ class Ledger:
         self.symptoms: list[Symptoms] = []
         self.failures = Columns("attempt fault at node")
         self.planned_ends = Columns("attempt at node")
+        self.hidden_ends = Columns("attempt fault")
         self.month_factors: list[tuple[int, float]] = []
         self.preemptions = Columns("victim instigator at", flags="is_named is_second_order")
         self.outages = Columns("requested start end fault ticket node", flags="is_down is_silent by_slurm is_planned")

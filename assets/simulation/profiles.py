@@ -120,6 +120,21 @@ class FalseAlarms:
 
 
 @dataclass(frozen=True)
+class HiddenFault:
+    """A fault of a node that no log shows, and the share of the attempts starting there that it ends.
+
+    `kind` is `black_hole` (they fail at once), `hang` (they hang until their time limit) or `wrong_results` (they fail
+    part of the way).
+    """
+
+    position: float
+    kind: str
+    share: float
+    first_day: float = 0.0
+    last_day: float = 1e6
+
+
+@dataclass(frozen=True)
 class Repairs:
     """How long repairs take. Times are lognormal around medians in hours; in a permanent repair a part is changed.
 
@@ -166,6 +181,8 @@ class LogHabits:
     charges_whole_nodes
         Whether the accounting charges a job with all processors and all memory of its nodes, even if it shares them
         with other jobs.
+    has_job_summaries
+        Whether the accounting keeps jobstats' summaries of what jobs used.
     """
 
     step_share: float = 0.35
@@ -181,6 +198,7 @@ class LogHabits:
     accounting_skips_days: float = 0.0
     accounting_lacks_hours: float = 0.0
     charges_whole_nodes: bool = False
+    has_job_summaries: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,6 +219,8 @@ class Profile:
     month_variation
         How much the rate of faults differs between calendar months: the coefficient of variation of a gamma
         distribution, from which each month's factor is drawn. Bursts and shared faults do not follow it.
+    idle_users
+        Numbers of users whose jobs hold their GPUs without using them.
     """
 
     cluster_id: str
@@ -237,6 +257,8 @@ class Profile:
     annotations: tuple[tuple[int, str], ...] = ()
     false_alarms: FalseAlarms | None = None
     month_variation: float = 0.0
+    hidden_faults: tuple[HiddenFault, ...] = ()
+    idle_users: tuple[int, ...] = ()
 
     @property
     def horizon(self) -> int:

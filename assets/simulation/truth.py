@@ -72,6 +72,9 @@ def _attempts(record: Record) -> Table:
         "has_false_evidence": has_false_evidence(ledger),
         "is_exported": is_exported,
         "exported_state": named(accounting.column("state"), STATES),
+        "gpu_utilisation": (
+            record.utilisation if record.profile.logs.has_job_summaries else pa.nulls(len(attempts), pa.float64())
+        ),
     }
 
 
@@ -83,6 +86,16 @@ def _planned_ends(record: Record) -> Table:
         "ended_epoch": epochs(record.epoch, ended["at"]),
         "state": named(record.ledger.attempts["state"][ended["attempt"]], STATES),
         "node": named(ended["node"], record.node_names),
+    }
+
+
+def _hidden_faults(record: Record) -> Table:
+    """One row per node with a hidden fault: its kind, and how many attempts it ended."""
+    profile, ended = record.profile, record.ledger.hidden_ends
+    return {
+        "node": pa.array([record.node_names[profile.node_at(f.position)] for f in profile.hidden_faults], pa.string()),
+        "kind": pa.array([fault.kind for fault in profile.hidden_faults], pa.string()),
+        "attempt_count": whole(np.bincount(ended["fault"], minlength=len(profile.hidden_faults))),
     }
 
 
@@ -374,6 +387,7 @@ TABLES = {
     "attempts": _attempts,
     "failures": _failures,
     "planned_ends": _planned_ends,
+    "hidden_faults": _hidden_faults,
     "faults": _faults,
     "incidents": _incidents,
     "preemptions": _preemptions,

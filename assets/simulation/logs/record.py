@@ -111,6 +111,15 @@ class Record:
         return texts
 
     @cached_property
+    def utilisation(self) -> NDArray[np.float64]:
+        """Mean utilisation of the GPUs of every attempt, 0 to 1, as jobstats measured it."""
+        jobs = self.ledger.jobs
+        rng, job = self.rng("utilisation"), self.ledger.attempts["job"]
+        is_idle = np.isin(jobs["user"], self.profile.idle_users)
+        of_jobs = np.where(is_idle, rng.uniform(0, 0.03, len(jobs)), rng.beta(6, 2, len(jobs)).clip(0.1))
+        return of_jobs[job].round(4)
+
+    @cached_property
     def users(self) -> list[str]:
         """Login names of the users, by number."""
         count = int(self.ledger.jobs["user"].max(initial=-1)) + 1

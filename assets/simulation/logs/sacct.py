@@ -5,6 +5,9 @@ A day is written at a time, with its columns as plain lists, because there are m
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +30,8 @@ HEADER = (
 STEP_STATES = {COMPLETED: "COMPLETED", FAILED: "FAILED", OUT_OF_MEMORY: "OUT_OF_MEMORY", RUNNING: "RUNNING"}
 REASONS = ("None", "Priority", "Resources", "BeginTime")
 """Last reason for waiting: a requeued job waits for its begin time, others for their turn or for nodes."""
+SHORTEST_SUMMARY = 60
+"""jobstats measures no job that ran for less, in seconds."""
 UNNOTICED_WAIT = 60
 """A job that starts within so many seconds never gets a reason."""
 
@@ -124,6 +129,26 @@ class Day:
                 lines[row] += f" --exclude={','.join(node_names[node] for node in excludes[job])}"
         return [f"|{line} run.sh" for line in lines]
 
+    def summaries(self) -> list[str]:
+        """Return jobstats' summaries, as its epilog writes them into AdminComment once a job has ended."""
+        per_node, ran = self.record.profile.gpus_per_node, self.attempts("end") >= 0
+        shares = (100 * self.record.utilisation[self.rows]).round(2).tolist()
+        columns = zip(shares, self.jobs("gpus").tolist(), self.elapsed(), ran.tolist(), strict=True)
+        names = self.record.node_lists(self.rows)
+        return [
+            "|" if not has_ended or not name
+            else "|JS1:Short" if seconds < SHORTEST_SUMMARY
+            else f"|{_summary(share, gpus, per_node, seconds)}"
+            for name, (share, gpus, seconds, has_ended) in zip(names, columns, strict=True)
+        ]  # fmt: skip
+
+
+def _summary(share: float, gpus: int, per_node: int, seconds: int) -> str:
+    of_node = {"gpu_utilization": {str(gpu): share for gpu in range(min(gpus, per_node))}}
+    nodes = {f"n{number}": of_node for number in range(max(1, gpus // per_node))}
+    text = json.dumps({"gpus": gpus, "nodes": nodes, "total_time": seconds}, separators=(",", ":"))
+    return f"JS1:{base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()}"
+
 
 def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
     """Return the rows of some attempts. The row of a batch step follows the row of its job."""
@@ -135,24 +160,26 @@ def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
     )
     lines: list[str] = []
     names, has_submit_lines = day.names(), record.profile.logs.has_submit_lines
-    submit_lines = day.submit_lines(names) if has_submit_lines else [""] * len(rows)
+    tails = day.submit_lines(names) if has_submit_lines else [""] * len(rows)
+    step_end = "|||||" if has_submit_lines else "||||"
+    if record.profile.logs.has_job_summaries:
+        tails, step_end = list(map("".join, zip(tails, day.summaries(), strict=True))), f"{step_end}|"
     # A job that still waits has no nodes yet, even if it got some later.
     where = [
         nodes if start >= 0 else ""
         for nodes, start in zip(record.node_lists(rows), day.attempts("start").tolist(), strict=True)
     ]
     charges_whole_nodes = record.profile.logs.charges_whole_nodes
-    step_end = "|||||" if has_submit_lines else "||||"
     columns = zip(
         record.shown_job_ids(day.attempts("job")), day.jobs("job_id").tolist(), day.jobs("user").tolist(), day.jobs("qos").tolist(),
         names, day.attempts("state").tolist(), day.states(), day.attempts("exit_code").tolist(), day.attempts("exit_signal").tolist(),
         day.times("submit", "Unknown"), day.times("eligible", "Unknown"), day.started(), day.times("end", "Unknown"), day.elapsed(),
         day.jobs("gpus").tolist(), where, (day.jobs("limit") // 60).tolist(), day.reasons(),
-        day.attempts("backfilled").tolist(), submit_lines, has_step[day.attempts("job")].tolist(), strict=True,
+        day.attempts("backfilled").tolist(), tails, has_step[day.attempts("job")].tolist(), strict=True,
     )  # fmt: skip
     for (
         shown, raw, user, qos, name, state, state_text, exit_code, exit_signal, submitted, eligible, started, ended, elapsed,
-        gpus, nodes, minutes, reason, is_backfilled, submit_line, is_step_kept,
+        gpus, nodes, minutes, reason, is_backfilled, tail, is_step_kept,
     ) in columns:  # fmt: skip
         account, node_count = ACCOUNTS[user % len(ACCOUNTS)], gpus // per_node or 1
         requested = tres(gpus, node_count)
@@ -163,7 +190,7 @@ def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
             placed, scheduler = "None assigned|", ""
         lines.append(
             f"{shown}|{raw}|{cluster}|{users[user]}|{account}|train|{QOS[qos]}|{name}|{state_text}|{exit_code}:{exit_signal}|0:0|{submitted}|{eligible}|"
-            f"{started}|{ended}|{elapsed}|00:00:00|{node_count}|{placed}|{requested}|{minutes}|{reason}|{scheduler}StartRecieved{submit_line}"
+            f"{started}|{ended}|{elapsed}|00:00:00|{node_count}|{placed}|{requested}|{minutes}|{reason}|{scheduler}StartRecieved{tail}"
         )
         if is_step_kept and nodes:
             first = nodes if node_count == 1 else nodes.replace("[", "").partition("-")[0].partition(",")[0]
@@ -190,6 +217,7 @@ def write_sacct(record: Record, folder: Path) -> None:
     habits = record.profile.logs
     has_step = record.rng("sacct").random(len(record.ledger.jobs)) < habits.step_share
     header = f"{HEADER}|SubmitLine" if habits.has_submit_lines else HEADER
+    header += "|AdminComment" if habits.has_job_summaries else ""
     accounting = Accounting(record.profile, record.ledger)
     for day, rows in _days(record, accounting):
         lines = lines_of(Day(record, rows, accounting), has_step)
