@@ -7,12 +7,12 @@ from typing import Any
 import duckdb
 
 
-def rows_of(con: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
-    """Run one query and return its rows, each by column name.
+def rows_of(con: duckdb.DuckDBPyConnection, sql: str, values: Any = None) -> list[dict[str, Any]]:
+    """Run one query, with values for its parameters, and return its rows, each by column name.
 
     >>> rows_of(duckdb.connect(), "select 1 as a, 'b' as c")
     [{'a': 1, 'c': 'b'}]
     """
-    result = con.execute(sql)
+    result = con.execute(sql, values)
     names = [column[0] for column in result.description or ()]
     return [dict(zip(names, values, strict=True)) for values in result.fetchall()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import itemgetter
@@ -21,6 +21,7 @@ import duckdb
 from assets.bad_clusters.ends import ENDS
 from assets.rows import rows_of
 from assets.site_rules import ORDER
+from assets.sql import fill
 
 Row = dict[str, Any]
 
@@ -115,6 +116,19 @@ PUBLISHED = {
     "unmapped_signals": f"marts.agg_unmapped_signals order by {ORDER}",
 }
 """Published tables by the name that sections call them, with the rows wanted and their order."""
+EXPLAINED = {
+    "around": fill(
+        "report/explained/around.sql",
+        attempts="select cluster_id, attempt_id, failed_at as ended_at, culprit_node_id from marts.fct_failures "
+        "where not is_attributed",
+    ),
+    "timelines": fill(
+        "report/explained/timeline.sql",
+        nodes="select distinct cluster_id, node_id from marts.fct_incident_suspects where is_known",
+        limit=10,
+    ),
+}
+"""What panels of the page show: what was seen around failures without evidence, the latest of nodes that failed."""
 LABELS = {
     "failure_category": "label",
     "loss": "label",
@@ -149,7 +163,7 @@ class Own:
 def texts() -> dict[str, str]:
     """List the queries by the names of their frames."""
     files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SQL.glob("*.sql"))}
-    return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | files
+    return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | EXPLAINED | files
 
 
 def known_of(row: Row) -> Row:
@@ -181,11 +195,16 @@ def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
     )
     labels = {row["failure_category"]: row["label"] for row in frames["categories"]}
     for rows in frames.values():
-        for category, label in LABELS.items():
-            if rows and category in rows[0]:
-                for row in rows:
-                    row[label] = labels.get(row[category]) or row[category]
+        add_labels(rows, labels)
     return frames
+
+
+def add_labels(rows: list[Row], labels: Mapping[str, str]) -> None:
+    """Put the label of each category beside it, in rows of one query."""
+    for category, label in LABELS.items():
+        if rows and category in rows[0]:
+            for row in rows:
+                row[label] = labels.get(row[category]) or row[category]
 
 
 def tables_read() -> list[str]:

@@ -158,7 +158,7 @@ def hostile_cluster() -> Tables:
         attempts.append(attempt | {"is_infrastructure_failure": state in ("FAILED", "NODE_FAIL")})
     failures = [
         failure_row(attempts[2], "gpu_memory", "node2", HOSTILE),
-        failure_row(attempts[3], "node_fail_unattributed", None, "node_fail"),
+        failure_row(attempts[3], "node_fail_unattributed", None, "node_fail_no_node_named"),
     ]
     running = attempt_row(name, 9, "RUNNING", START, 0, 8, ["node1"])
     running |= {"is_terminal": False, "ended_at": None, "runtime_seconds": None, "gpu_hours": None, "node_days": None}

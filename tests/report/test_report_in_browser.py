@@ -179,6 +179,18 @@ def test_the_evidence_of_a_failure(reader):
     detail = reader.read(".detail")
     assert re.search(r"demo/kernel/node\d+\.log, line \d+", detail)
     assert "Attempts of the job" in detail
+    assert "Also considered" in detail
+
+
+def test_the_history_of_a_node(opened):
+    opened.go("demo/failures/node=sim007")
+    detail = "document.querySelector('article:not([hidden]) .detail')"
+    opened.wait(f"!!{detail}.innerText")
+    said = opened.run(f"{detail}.innerText")
+    assert "Node sim007" in said
+    assert re.search(r"failed job\s.*demo/sacct/", said)
+    opened.go("demo/failures/node=no-such-node")
+    assert opened.run(f"{detail}.hidden")
 
 
 def test_a_table_is_sorted_searched_and_turned(opened):
@@ -236,7 +248,7 @@ def test_hostile_names_stay_text_in_filters_details_and_files(opened):
     assert opened.run(f"{link}.innerText").strip() == HOSTILE
     opened.run(f"{link}.click()")
     opened.wait("location.hash.includes('node=')")
-    chip = opened.run("document.querySelector('article:not([hidden]) .chip:not([hidden])').innerText")
+    chip = opened.run("document.querySelector('article:not([hidden]) [data-filtered] .chip').innerText")
     assert HOSTILE in chip
     opened.go("hall-b/failures/failure=hall-b%3A2%3A0")
     assert HOSTILE in opened.run("document.querySelector('article:not([hidden]) .detail').innerText")

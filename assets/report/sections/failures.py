@@ -11,7 +11,9 @@ from typing import Any
 
 from assets.report.addresses import of_failure
 from assets.report.blocks import Section, section
-from assets.report.numbers import UNKNOWN, chance, gpus, moment, nodes, printable, share, short, whole, words
+from assets.report.explained.failures import line_of, parts_of_failure
+from assets.report.explained.nodes import TIMELINE, parts_of_node
+from assets.report.numbers import chance, gpus, moment, printable, share, short, whole, words
 from assets.report.queries import Own, Row, grouped, summed
 from assets.report.tables import Col, cause, second, table
 from assets.report.wording import number, plural
@@ -19,13 +21,6 @@ from assets.report.wording import number, plural
 NO_EVIDENCE = "no log tells of anything around the end of this attempt."
 MIN_SHARED = 16
 """Texts from so many characters on stand once in a page, and rows have their places."""
-
-
-def line_of(row: Row) -> str:
-    """Name the line of a file that tells of a row."""
-    if not row["source_path"]:
-        return UNKNOWN
-    return f"{printable(row['source_path'], 120)}, line {whole(row['source_line_number'])}"
 
 
 def job_name(row: Row, stem: str = "") -> str:
@@ -57,6 +52,7 @@ EVIDENCE = (
     Col("#Seconds from the end", "lag_seconds", short),
     Col("Source", "source", words),
     Col("Check", "check_name"),
+    Col("#Probability", "probability", chance, unknown="node named by Slurm"),
     Col("Message", "message", partial(printable, limit=160)),
     Col("File and line", line_of),
 )
@@ -69,17 +65,6 @@ ATTEMPTS = (
     Col("#Size", "gpu_count", gpus, unknown=gpus(None)),
     Col("#GPU-hours", "gpu_hours", short),
     Col("File and line", line_of),
-)
-FACTS = (
-    Col("Cause", lambda row: f"{printable(row['label'])}, probability {chance(row['posterior_probability'])}"),
-    Col("Node", "culprit_node_name", unknown="not known"),
-    Col("How it was found", "attribution_rule", words),
-    Col("State", "state"),
-    Col("Size", lambda row: f"{gpus(row['gpu_count'])} on {nodes(row['node_count'])}"),
-    Col("User, account", lambda row: f"{printable(row['user_name'], 32)}, {printable(row['account'], 32)}"),
-    Col("Job name", "job_name"),
-    Col("Lost", lambda row: f"{short(row['lost_gpu_hours'])} GPU-hours"),
-    Col("Accounting", line_of),
 )
 
 
@@ -122,7 +107,7 @@ def weighted(row: Row) -> Row:
 
 
 def failure_details(own: Own) -> dict[str, Any]:
-    """Give what the page's script shows of one failure: facts, evidence and the attempts of its job.
+    """Give what the page's script shows of one failure (its explanation, evidence, the attempts of its job) or node.
 
     Long texts (files, checks, messages) repeat: they stand once in a list, and the rows have their places in it.
     """
@@ -132,26 +117,40 @@ def failure_details(own: Own) -> dict[str, Any]:
         cells = [column.text(row) for column in columns]
         return [text if len(text) < MIN_SHARED else texts.setdefault(text, len(texts)) for text in cells]
 
-    evidence, attempts = grouped(own.rows("evidence"), "attempt_id"), grouped(own.rows("failed_runs"), "run_id")
-    seen = {attempt_id: [packed(event, EVIDENCE) for event in events] for attempt_id, events in evidence.items()}
-    runs = {run_id: [packed(attempt, ATTEMPTS) for attempt in of_run] for run_id, of_run in attempts.items()}
+    evidence, around = (grouped(own.rows(name), "attempt_id") for name in ("evidence", "around"))
+    nodes_by_id = {node["node_id"]: node for node in own.rows("nodes")}
+    runs = grouped(own.rows("failed_runs"), "run_id")
     details = {}
     for failure in own.rows("failures"):
-        events = seen.get(failure["attempt_id"], [])
-        hidden = (failure["evidence_count"] or 0) - len(events)
+        events = evidence.get(failure["attempt_id"], [])
         details[failure["attempt_id"]] = {
             "title": f"Failure of job {job_name(failure)} at {second(failure['failed_at'])} UTC",
-            "facts": [column.text(failure) for column in FACTS],
-            "evidence": events,
+            "facts": parts_of_failure(
+                failure,
+                events,
+                around.get(failure["attempt_id"], []),
+                nodes_by_id.get(failure["culprit_node_id"]),
+                own.cluster,
+            ),
+            "evidence": [packed(event, EVIDENCE) for event in events],
             "run": failure["run_id"] or "",
-            "more": f"{plural(hidden, 'more event')} in marts.fct_failure_evidence." if events and hidden > 0 else "",
         }
+    histories = grouped(own.rows("timelines"), "node_id")
     return {
         "evidence": [column.head() for column in EVIDENCE],
         "attempts": [column.head() for column in ATTEMPTS],
-        "facts": [column.heading for column in FACTS],
+        "timeline": [column.head() for column in TIMELINE],
         "failures": details,
-        "runs": runs,
+        "nodes": {
+            printable(node["node_name"]): {
+                "title": f"Node {printable(node['node_name'])}",
+                "facts": parts_of_node(node),
+                "timeline": [packed(entry, TIMELINE) for entry in histories.get(node_id, [])],
+            }
+            for node_id, node in nodes_by_id.items()
+            if node_id in histories
+        },
+        "runs": {run_id: [packed(attempt, ATTEMPTS) for attempt in of_run] for run_id, of_run in runs.items()},
         "texts": list(texts),
         "without": NO_EVIDENCE,
     }

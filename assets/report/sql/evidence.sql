@@ -1,6 +1,6 @@
 -- What was seen around each failure, the likeliest first, four events at most. One row per failure and event.
 select
-    cluster_id, evidence.attempt_id, evidence.lag_seconds, evidence.failure_category,
+    cluster_id, evidence.attempt_id, evidence.lag_seconds, evidence.failure_category, evidence.probability,
     events.observed_at, events.source, events.check_name, events.source_path, events.source_line_number,
     left(events.message, 200) as message,
     coalesce(nodes.node_name, evidence.node_id) as node_name

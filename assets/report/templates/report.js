@@ -375,7 +375,7 @@
     };
   }
 
-  // ---- one failure: its evidence and its job ----
+  // ---- one failure with its evidence and its job, or one node with its history ----
   const unzipped = new Map();
   let asked = null;
   function unzip(script) {
@@ -391,29 +391,31 @@
     const detail = page.querySelector(".detail");
     asked = at;
     if (!detail) return;
-    detail.hidden = at.filter !== "failure";
+    const kind = { failure: "failures", node: "nodes" }[at.filter];
+    detail.hidden = !kind;
     if (detail.hidden) return;
     detail.replaceChildren(make("a", { class: "chip", href: "#" + at.page }, "All failures ✕"));
     detail.dataset.drawing = "yes";
-    const data = await unzip(document.getElementById(detail.dataset.source)), found = data.failures[at.value];
+    const data = await unzip(document.getElementById(detail.dataset.source)), found = data[kind][at.value];
     delete detail.dataset.drawing;
     // The reader may have chosen another failure while this one was unpacked.
     if (asked !== at) return;
+    // Of a node that failed nothing there is no history here: its row says it all.
+    detail.hidden = !found && kind === "nodes";
     if (!found) {
-      detail.append(make("p", { class: "note" }, "This report has no failure of that name."));
+      detail.append(make("p", { class: "note" }, "This report has no " + at.filter + " of that name."));
       return;
     }
     const facts = make("dl", { class: "facts" });
-    found.facts.forEach((value, row) => facts.append(make("dt", {}, data.facts[row]), make("dd", {}, make("bdi", {}, value))));
+    for (const [heading, text] of found.facts) facts.append(make("dt", {}, heading), make("dd", {}, make("bdi", {}, text)));
     detail.append(make("h3", {}, found.title), facts);
-    const tables = [["Evidence", data.evidence, found.evidence, data.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
+    const tables = found.timeline ? [["The latest of its history", data.timeline, found.timeline, "no log tells of it."]] : [["Evidence", data.evidence, found.evidence, data.without], ["Attempts of the job", data.attempts, data.runs[found.run] || [], "The other attempts of this job are not known."]];
     for (const [caption, columns, rows, without] of tables) {
       if (!rows.length) { detail.append(make("p", { class: "note" }, caption + ": " + without)); continue; }
       const holder = make("div", { class: "table" });
       detail.append(holder);
       buildTable(holder, { caption: caption, columns: columns, rows: rows.map((row) => row.map((cell) => typeof cell === "number" ? data.texts[cell] : cell)) });
     }
-    if (found.more) detail.append(make("p", { class: "small" }, found.more));
     keepDates(detail);
   }
 

@@ -15,5 +15,6 @@ select
     failure_category,
     lag_seconds,
     cast(evidence_rank as integer) as evidence_rank,
-    evidence_rank = 1 as is_primary
+    evidence_rank = 1 as is_primary,
+    event_probability as probability
 from evidence

@@ -123,6 +123,7 @@ select
     ranked.event_id,
     coalesce(ranked.evidence_rank, 1) as evidence_rank,
     ranked.lag_seconds,
+    ranked.probability as event_probability,
     -- Slurm itself says that a node failed, or names the node: then infrastructure it was.
     cast(case
         when failures.state in ('NODE_FAIL', 'BOOT_FAIL') or failures.is_culprit_named then 1

@@ -1,0 +1,45 @@
+"""What is known of a node: what it is, what the lemon list says of it, what it cost, what to do, and its history."""
+
+from __future__ import annotations
+
+from assets.report.actions import lemon_words, saving_of
+from assets.report.advice import advise
+from assets.report.explained.failures import Part, line_of
+from assets.report.numbers import duration, gpus, printable, short
+from assets.report.queries import Row
+from assets.report.tables import Col, second
+from assets.report.wording import plural
+
+PLACES = ("rack", "switch", "nvlink_domain", "position")
+OUTAGES = {"fault": ("outage by a fault", "outages by faults"), "planned": ("planned outage",)}
+TIMELINE = (
+    Col("Seen at (UTC)", "observed_at", second),
+    Col("Until (UTC)", "until_at", second, unknown=""),
+    Col("What", "kind"),
+    Col("Cause", "label", unknown=""),
+    Col("Text", "message", lambda text: printable(text, 160)),
+    Col("File and line", line_of),
+)
+
+
+def parts_of_node(node: Row) -> list[Part]:
+    """Explain one node, a row of the query `nodes`."""
+    places = [f"{place.replace('_', ' ')} {printable(node[place])}" for place in PLACES if node.get(place)]
+    blamed = ", ".join(f"{cause['label']} ({cause['count']})" for cause in node["causes"] or [])
+    losses = f", {short(node['lost_gpu_hours'])} GPU-hours lost" if node["lost_gpu_hours"] else ""
+    out = [
+        f"{plural(node[f'{kind}_outage_count'], *name)} ({duration(node[f'{kind}_outage_hours'])})"
+        for kind, name in OUTAGES.items()
+        if node[f"{kind}_outage_count"]
+    ]
+    verdict = "nothing is known of its use" if node["verdict"] is None else lemon_words(node)
+    parts = [
+        ("Node", ", ".join([f"{printable(node['node_name'])} with {gpus(node['gpu_count'])}", *places])),
+        ("Verdict", f"{verdict}. {printable(node['reasons'], 500)}." if node["reasons"] else f"{verdict}."),
+        ("Failures", f"{plural(node['incident_count'], 'incident')}: {blamed}{losses}." if blamed else "none known"),
+        ("Outages", ", ".join(out) or "none known"),
+        ("What to do", advise(node)),
+    ]
+    if node["verdict"] in {"lemon", "watch"}:
+        parts.append(("Taken out it saves", str(saving_of(node))))
+    return parts

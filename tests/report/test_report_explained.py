@@ -1,0 +1,146 @@
+"""What the panels say of a failure and of a node, in words."""
+
+import datetime as dt
+
+import pytest
+import yaml
+
+from assets.report.actions import saving_of
+from assets.report.advice import advise
+from assets.report.explained.failures import NOT_SEEN, RULES, parts_of_failure
+from assets.report.explained.nodes import parts_of_node
+from orchestration.home import DBT_PROJECT
+
+END = dt.datetime(2026, 1, 2, 10)
+FAILURE = {
+    "attempt_id": "c:7:0", "attempt_number": 2, "job_id": "7", "job_name": "train", "user_name": "ann", "account": None,
+    "runtime_seconds": 7200, "node_count": 2, "gpu_count": 16, "state": "FAILED", "failed_at": END,
+    "label": "PCIe error", "failure_category": "pcie", "attribution_rule": "evidence_on_attempt_node",
+    "is_attributed": True, "posterior_probability": 0.93, "has_coverage": True, "culprit_node_name": "n1",
+    "is_culprit_named": False, "evidence_count": 1, "lost_gpu_hours": 8.0, "incident_other_count": 0,
+    "source_path": "c/sacct/a.psv", "source_line_number": 5,
+}  # fmt: skip
+LOST = FAILURE | {
+    "state": "NODE_FAIL", "label": "Node heartbeat loss", "failure_category": "node_fail_unattributed",
+    "attribution_rule": "node_fail_named_node", "is_attributed": False, "posterior_probability": 1.0,
+    "is_culprit_named": True, "evidence_count": 0,
+}  # fmt: skip
+EVENT = {
+    "source": "kernel", "check_name": "xid", "node_name": "n1", "lag_seconds": -54.0, "message": "Xid 79",
+    "label": "PCIe error", "failure_category": "pcie", "probability": 0.9, "source_path": "c/kernel/n1.log",
+    "source_line_number": 1234,
+}  # fmt: skip
+ENTRY = EVENT | {
+    "kind": "event", "observed_at": END, "until_at": None, "has_kernel_log": True, "failure_category": None
+}  # fmt: skip
+OUTAGE = ENTRY | {
+    "kind": "outage", "check_name": "DOWN", "message": "Not responding", "lag_seconds": 0.0, "source": "slurm",
+    "until_at": END + dt.timedelta(hours=3),
+}  # fmt: skip
+BOOT = ENTRY | {"check_name": "boot", "message": "Linux version 6"}
+NODE = {
+    "node_name": "n1", "gpu_count": 8, "rack": "r7", "verdict": "ok", "posterior_probability": 0.98, "rate": 90.0,
+    "rate_low": 40.0, "rate_high": 150.0, "confidence_level": 0.9, "reasons": "4 failures", "open_since": None,
+    "open_is_planned": None, "causes": [{"category": "pcie", "label": "PCIe error", "count": 4}], "incident_count": 4,
+    "days_since_last_incident": 3, "relapsed_at": None, "lost_gpu_hours": 32.0, "fault_outage_count": 2,
+    "fault_outage_hours": 5.0, "planned_outage_count": 0, "planned_outage_hours": None, "saving_note": None,
+    "saved_gpu_hours_per_month": 12.0, "saved_gpu_hours_per_month_low": 4.5, "saved_gpu_hours_per_month_high": 21.0,
+    "given_up_gpu_hours_per_month": 2880.0, "break_even_days": 0.125,
+}  # fmt: skip
+CLUSTER = {
+    "checkpoint_minutes": 60.0, "has_kernel_messages": True, "has_health_checks": True, "has_node_events": True
+}  # fmt: skip
+
+
+def explained(failure=FAILURE, evidence=(EVENT,), around=(), node=None, **cluster):
+    return dict(parts_of_failure(failure, list(evidence), list(around), node, CLUSTER | cluster))
+
+
+def test_every_rule_has_its_sentence():
+    spec = yaml.safe_load((DBT_PROJECT / "models/marts/fct_failures.yml").read_text(encoding="utf-8"))
+    (test,) = [each["rows_are_valid"] for each in spec["models"][0]["data_tests"] if "rows_are_valid" in each]
+    assert set(RULES) == set(test["arguments"]["accepted_values"]["attribution_rule"])
+
+
+def test_a_failure_is_told_with_its_evidence_its_line_and_its_probability():
+    said = explained(FAILURE | {"incident_other_count": 2})
+    assert said["What happened"] == (
+        "Attempt 2 of job 7 (train, user ann) ran 2.00 h on 2 nodes with 16 GPUs. It ended FAILED at 2026-01-02 "
+        "10:00:00 UTC. Cause: PCIe error, on n1. The same incident ended 2 other attempts."
+    )
+    assert 'The kernel of n1 logged "Xid 79" 54 s before the end (c/kernel/n1.log, line 1,234).' in said["Why"]
+    assert "The probability that infrastructure ended the attempt is 93.0%" in said["Why"]
+    assert said["Also considered"] == "No other critical sign of a fault lies in the window around the end."
+    assert said["What was lost"].startswith("8.00 GPU-hours: half the 60 minutes between checkpoints")
+    assert said["Accounting"] == "c/sacct/a.psv, line 5"
+
+
+def test_what_slurm_names_is_certain():
+    said = explained(FAILURE | {"attribution_rule": "evidence_on_named_node", "is_culprit_named": True})
+    assert said["Why"].startswith("Slurm names n1 as the node that failed.")
+    assert "certain" in said["Why"]
+    assert "coincidence" not in said["Why"]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({}, "n1 shows further signs, taken for the same fault: PCIe error (xid, 54 s before the end)."),
+        ({"failure_category": "oom", "label": "Out of memory"},
+         "n1 shows further signs, taken for the same fault: Out of memory (xid, 54 s before the end). PCIe error "
+         "stands for it, because it comes first in the order of causes."),
+        ({"node_name": "n2", "probability": 0.02},
+         "PCIe error (xid, 54 s before the end) on n2, probability 2.00%: less likely to have ended the attempt."),
+        ({"node_name": "n2", "probability": 0.95},
+         "PCIe error (xid, 54 s before the end) on n2, probability 95.0%: cluster.toml puts the other cause first."),
+    ],
+)  # fmt: skip
+def test_what_else_was_considered_and_why_not(other, said):
+    assert explained(FAILURE | {"evidence_count": 3}, [EVENT, EVENT | other])["Also considered"] == (
+        f"{said} 1 more event in marts.fct_failure_evidence."
+    )
+
+
+@pytest.mark.parametrize(
+    ("around", "said"),
+    [
+        ([OUTAGE, BOOT | {"lag_seconds": -77.0}], "crashed, was reset or lost power"),
+        ([OUTAGE | {"message": "Node unexpectedly rebooted"}], "crashed, was reset or lost power"),
+        ([OUTAGE, BOOT | {"lag_seconds": 2400.0}], "until a boot brought it back"),
+        ([OUTAGE], "speaks for its network or slurmd"),
+    ],
+)
+def test_a_lost_node_without_evidence_has_the_reason_that_other_tables_know(around, said):
+    why = explained(LOST, (), around)["Why"]
+    assert said in why
+    assert "Slurm set n1 DOWN at the end, for 3.00 h" in why
+    assert NOT_SEEN not in why
+
+
+@pytest.mark.parametrize(
+    "around", [[], [OUTAGE | {"until_at": None}], [OUTAGE | {"has_kernel_log": False}]],
+    ids=["nothing is known", "it is still out", "its kernel log is not there"],
+)  # fmt: skip
+def test_nothing_is_concluded_from_what_is_not_known(around):
+    why = explained(LOST | {"has_coverage": None}, (), around, has_health_checks=False)["Why"]
+    assert (NOT_SEEN in why) == (not around)
+    assert not any(said in why for said in ("So the node", "speaks for"))
+    assert why.endswith("Health checks could tell more (docs/logs.md).")
+
+
+def test_a_job_keeps_off_a_lemon_and_not_off_a_good_node():
+    lemon = explained(node=NODE | {"verdict": "lemon"})
+    assert "It is a lemon: --exclude=n1 keeps a job off it." in lemon["What to do"]
+    assert "--exclude" not in explained(node=NODE)["What to do"]
+    assert explained()["What to do"].startswith("Reseat the card")
+
+
+def test_a_node_is_told_by_place_verdict_failures_and_outages():
+    assert parts_of_node(NODE | {"verdict": "lemon"}) == [
+        ("Node", "n1 with 8 GPUs, rack r7"),
+        ("Verdict", "lemon, probability 98.0%; 90.0 failures per 1,000 node-days [40.0, 150], 90%. 4 failures."),
+        ("Failures", "4 incidents: PCIe error (4), 32.0 GPU-hours lost."),
+        ("Outages", "2 outages by faults (5.00 h)"),
+        ("What to do", advise(NODE | {"verdict": "lemon"})),
+        ("Taken out it saves", str(saving_of(NODE | {"verdict": "lemon"}))),
+    ]
