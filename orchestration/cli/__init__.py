@@ -17,6 +17,7 @@ from orchestration.cli import (
     docs,
     doctor,
     engines,
+    explain,
     export,
     forget,
     init,
@@ -81,6 +82,7 @@ app.command(epilog=tables.TABLES_EXAMPLE)(tables.tables)
 app.command(epilog=tables.WHERE_EXAMPLE)(tables.where)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=lineage.EXAMPLES)(lineage.lineage)
+app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(epilog=status.EXAMPLES)(status.status)
 app.command(epilog=alerts.EXAMPLES)(alerts.alerts)
 app.command(epilog=metrics.EXAMPLES)(metrics.metrics)

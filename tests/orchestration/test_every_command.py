@@ -11,6 +11,7 @@ from tests.homes import faultline
     [
         ("status",), ("query", "select 1"), ("tables",), ("lemons",), ("plan", "--gpus", 64), ("export", "out"),
         ("report",), ("report", "--out", "out"), ("forget", "a", "--yes"), ("lineage", "fct_attempts"), ("rollback",),
+        ("explain", "node1"),
     ],
     ids=lambda arguments: " ".join(map(str, arguments)),
 )  # fmt: skip

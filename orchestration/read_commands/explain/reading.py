@@ -1,0 +1,88 @@
+"""What is read of the published file to explain something: rows of one cluster, and the report's queries on them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import duckdb
+
+from assets.report.explained.failures import Part
+from assets.report.numbers import duration, printable, share
+from assets.report.queries import Row, add_labels, known_of, texts
+from assets.report.wording import span
+from assets.rows import rows_of
+from assets.sql import fill, identifier
+
+AROUND = fill(
+    "report/explained/around.sql",
+    attempts="select attempts.cluster_id, attempts.attempt_id, attempts.ended_at, failures.culprit_node_id "
+    "from marts.fct_attempts as attempts left join marts.fct_failures as failures using (cluster_id, attempt_id) "
+    "where cluster_id = $cluster and attempt_id = $attempt and attempts.ended_at is not null",
+)
+REPAIRS = """
+    select * from estimates.est_repairs
+    where cluster_id = $cluster and failure_category = $category and verdict = 'try first'
+"""
+CHECKS = "from estimates.est_check_scores where cluster_id = $cluster and check_name = $check"
+
+
+class Reader:
+    """Rows of one cluster."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, cluster_id: str) -> None:
+        self.con = con
+        self.cluster_id = cluster_id
+
+    def rows(self, statement: str, **values: Any) -> list[Row]:
+        """Run a statement with `$cluster` and other values; categories get their labels."""
+        found = [known_of(row) for row in rows_of(self.con, statement, {"cluster": self.cluster_id, **values})]
+        add_labels(found, self._labels)
+        return found
+
+    def rows_if_there(self, statement: str, table: str, **values: Any) -> list[Row]:
+        """Run a statement on an estimate that an older publication may lack."""
+        return self.rows(statement, **values) if table in self._estimates else []
+
+    def report_rows(self, name: str, **wanted: Any) -> list[Row]:
+        """Give the rows of a query of the report that have the values wanted."""
+        conditions = " and ".join(f"{identifier(column)} = ${column}" for column in wanted)
+        return self.rows(f"select * from ({texts()[name]}) where cluster_id = $cluster and {conditions}", **wanted)
+
+    def around(self, attempt_id: str) -> list[Row]:
+        """Give what tables tell of the nodes of an attempt around its end, beside evidence."""
+        return self.rows(AROUND, attempt=attempt_id)
+
+    def node(self, node_id: str) -> Row:
+        """Give what the report knows of a node, with all columns of `dim_nodes`."""
+        (known,) = self.rows("from marts.dim_nodes where cluster_id = $cluster and node_id = $node", node=node_id)
+        return known | self.report_rows("nodes", node_id=node_id)[0]
+
+    def answers_about(self, failure: Row, evidence: list[Row]) -> list[Part]:
+        """Say what is known of repairs of such failures, and of the check that found this one."""
+        parts = []
+        for best in self.rows_if_there(REPAIRS, "est_repairs", category=failure["failure_category"]):
+            limits = span(best["relapse_30d_ratio_low"], best["relapse_30d_ratio_high"], share)
+            said = (
+                f"{printable(best['repair_action'])}: after it {share(best['relapse_30d_ratio'])} ({limits}) come back"
+            )
+            parts.append(("Repair to try first", f"{said} within 30 days. It takes {duration(best['repair_hours'])}."))
+        checks = [event["check_name"] for event in evidence[:1]]
+        for score in self.rows_if_there(CHECKS, "est_check_scores", check=checks[0]) if checks else []:
+            limits = f"{share(score['true_share'])}, {span(score['low'], score['high'], share)}"
+            parts.append(("Is the check right?", f"True share of its onsets: {limits}; verdict: {score['verdict']}."))
+        return parts
+
+    @cached_property
+    def cluster(self) -> Row:
+        """The cluster itself."""
+        return self.rows("from marts.dim_clusters where cluster_id = $cluster")[0]
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        return dict(self.con.execute("select failure_category, label from marts.dim_failure_categories").fetchall())
+
+    @cached_property
+    def _estimates(self) -> set[str]:
+        found = self.con.execute("select table_name from duckdb_tables() where schema_name = 'estimates'").fetchall()
+        return {name for (name,) in found}

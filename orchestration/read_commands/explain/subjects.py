@@ -1,0 +1,122 @@
+"""What a name means: a column of a table, a failure, a node or a job, in this order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import duckdb
+
+from assets.report.numbers import moment, printable
+from assets.report.queries import Row
+from assets.rows import rows_of
+from orchestration.read_commands.catalogue import definitions
+from orchestration.read_commands.published import ReadingError
+
+Kind = Literal["column", "failure", "node", "job"]
+
+FAILURES = """
+    select cluster_id, attempt_id as key, failed_at as seen_at, attempt_id as name from marts.fct_failures
+    where attempt_id = $name and cluster_id = coalesce($cluster, cluster_id)
+"""
+NODES = """
+    select cluster_id, node_id as key, last_seen_at as seen_at, node_name as name from marts.dim_nodes
+    where (node_id = lower($name) or node_name = $name) and cluster_id = coalesce($cluster, cluster_id)
+    order by cluster_id
+"""
+JOBS = """
+    with found as (
+        select
+            cluster_id, job_id, run_id, submitted_at, attempt_id,
+            attempt_id = $name or job_id = $name or job_id_raw = try_cast($name as bigint) as is_named
+        from marts.fct_attempts
+        where
+            cluster_id = coalesce($cluster, cluster_id)
+            and (
+                attempt_id = $name or job_id = $name
+                or try_cast($name as bigint) in (job_id_raw, array_job_id, het_job_id)
+            )
+    )
+
+    select
+        cluster_id, min_by(attempt_id, submitted_at) as key, min(submitted_at) as seen_at, 'job ' || job_id as name
+    from found
+    where is_named or not (select coalesce(bool_or(is_named), false) from found)
+    group by cluster_id, job_id, run_id
+    order by cluster_id, seen_at, key
+"""
+LOOK_UPS: tuple[tuple[Kind, str], ...] = (("failure", FAILURES), ("node", NODES), ("job", JOBS))
+MAX_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is to be explained: a column by `schema.table.column`, else a key of its kind within a cluster.
+
+    The key of a job is its first attempt.
+    """
+
+    kind: Kind
+    key: str
+    cluster_id: str = ""
+
+
+def resolve(con: duckdb.DuckDBPyConnection, name: str, cluster_id: str | None = None) -> Subject:
+    """Find what a name means.
+
+    Raises
+    ------
+    ReadingError
+        Nothing has that name, or several things have it; the text lists them.
+    """
+    if (column := _column(con, name)) is not None:
+        return Subject("column", column)
+    # Steps of a job are written 123.batch and 123.0.
+    plain = re.sub(r"^(\d[\d_+]*)\.\w+$", r"\1", name.strip())
+    for kind, statement in LOOK_UPS:
+        found = rows_of(con, statement, {"name": plain, "cluster": cluster_id})
+        if len(found) == 1:
+            return Subject(kind, found[0]["key"], found[0]["cluster_id"])
+        if found:
+            raise ReadingError(f"'{printable(plain)}' is the name of several things: {_listed(found)}")
+    where = f" of {printable(cluster_id)}" if cluster_id else ""
+    raise ReadingError(
+        f"nothing{where} has the name '{printable(plain)}': it is no column, failure, node or job; "
+        "`faultline tables` lists the tables"
+    )
+
+
+def _column(con: duckdb.DuckDBPyConnection, name: str) -> str | None:
+    parts = name.strip().lower().split(".")
+    for length in (2, 1):
+        named = ".".join(parts[:length])
+        tables = [table for table in definitions() if named in (table, table.split(".")[1])]
+        if len(tables) != 1:
+            continue
+        known = [column for (column,) in con.execute(COLUMNS, [tables[0]]).fetchall()]
+        column = ".".join(parts[length:])
+        if column in known:
+            return f"{tables[0]}.{column}"
+        said = ", ".join(known) or "none in the published file"
+        raise ReadingError(f"{tables[0]} has no column '{printable(column)}'; it has {said}")
+    return None
+
+
+COLUMNS = """
+    select column_name from duckdb_columns() where schema_name || '.' || table_name = ? order by column_index
+"""
+
+
+def _listed(found: list[Row]) -> str:
+    """List what has the name; where each is of another cluster, that is enough to choose."""
+    shown = found[:MAX_LISTED]
+    names = [f"{printable(row['name'])} of {printable(row['cluster_id'])}" for row in shown]
+    more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
+    if len({row["cluster_id"] for row in found}) == len(found):
+        return f"{', '.join(names)}{more}; choose with --cluster"
+    ways = [
+        f"{name}, {moment(row['seen_at'])}: `faultline explain {printable(row['key'])}`"
+        for name, row in zip(names, shown, strict=True)
+    ]
+    return f"{'; '.join(ways)}{more}"

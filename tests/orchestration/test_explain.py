@@ -1,0 +1,201 @@
+"""`faultline explain`: why a job ended, what a node went through, where a number comes from."""
+
+import json
+
+import duckdb
+import pytest
+
+from assets.report.explained.failures import NOT_SEEN
+from orchestration.read_commands.explain.answering import explained
+from orchestration.read_commands.published import ReadingError
+from tests.homes import ask, change, copy_of, faultline
+
+KNOWN_TO_A_TABLE = """
+    select failures.attempt_id
+    from marts.fct_failures as failures
+    where
+        failures.is_attributed
+        or exists (
+            select 1 from marts.fct_node_outages as outages
+            where
+                outages.cluster_id = failures.cluster_id and outages.node_id = failures.culprit_node_id
+                and outages.started_at - failures.failed_at between interval '-5 minutes' and interval '1 hour'
+        )
+        or exists (
+            select 1 from marts.fct_health_events as events
+            where
+                events.cluster_id = failures.cluster_id and events.node_id = failures.culprit_node_id
+                and not events.is_repeat
+                and events.observed_at - failures.failed_at between interval '-1 hour' and interval '1 hour'
+        )
+"""
+
+
+@pytest.fixture
+def explain(testbed_home):
+    return lambda name, *cluster: explained(testbed_home.published_file, name, *cluster)
+
+
+def texts(answer):
+    return dict(answer.parts)
+
+
+def test_every_failure_whose_reason_a_table_knows_has_a_reason(testbed_home, explain):
+    failures = [key for (key,) in ask(testbed_home, "select attempt_id from marts.fct_failures")]
+    known = {key for (key,) in ask(testbed_home, KNOWN_TO_A_TABLE)}
+    assert len(known) >= 8
+    for key in failures:
+        why = texts(explain(key))["Why"]
+        assert (NOT_SEEN in why) == (key not in known), key
+        assert "line" in why or key not in known
+
+
+def test_a_failure_quotes_its_evidence_with_file_and_line(explain):
+    answer = explain("testbed:58:1795248229")
+    assert answer.kind == "failure"
+    said = texts(answer)
+    assert "GPU memory error, on node001" in said["What happened"]
+    assert '48, pid=4242, name=python, Double Bit ECC Error" at the end (testbed/kernel/' in said["Why"]
+    assert "The probability that infrastructure ended the attempt is 99.4%" in said["Why"]
+    assert "Slurm set node001 DOWN 57 s before the end" in said["Seen around the end"]
+    assert "--exclude=node001" in said["What to do"]
+    (event,) = answer.rows["evidence"]
+    assert event["probability"] == pytest.approx(0.994, abs=0.001)
+
+
+def test_a_job_has_each_attempt_and_the_nodes_to_keep_off(explain):
+    answer = explain("58")
+    assert [(each.kind, each.title) for each in answer.attempts] == [
+        ("failure", "Attempt 1 of job 58: REQUEUED"), ("attempt", "Attempt 2 of job 58: COMPLETED")
+    ]  # fmt: skip
+    assert "Of these infrastructure ended 1." in texts(answer)["In short"]
+    assert texts(answer)["What to do"] == "Submit it with --exclude=node001: node001 is out of service."
+    assert texts(answer.attempts[1])["Why"] == "It ended by itself."
+
+
+def test_who_made_room_is_told_on_both_sides(explain):
+    (victim, _) = explain("59").attempts
+    assert texts(victim)["Why"].startswith(
+        "It had to make room for job 63 of user erin, which slurmctld.log names. It lost 0.0356 GPU-hours."
+    )
+    assert (
+        "3 attempts of other jobs, preempted for it: 59, 60, 61. They lost"
+        in texts(explain("63"))["Who made room for it"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        ("39", "Its batch script ended with exit code"),
+        ("39", "so it counts as a failure of the program"),
+        ("21", "It reached its time limit of"),
+        ("24", "used more memory than it had asked for"),
+        ("55", "before its deadline"),
+        ("22", "It was put back into the queue."),
+    ],
+)
+def test_an_end_that_is_no_failure_is_explained_by_its_state(explain, job, why):
+    assert why in texts(explain(job).attempts[0])["Why"]
+
+
+def test_a_node_has_one_timeline_of_all_that_logs_tell(explain, testbed_home):
+    answer = explain("node002")
+    assert texts(answer)["Failures"] == "1 incident: GPU unavailable (1)."
+    history = answer.rows["history"]
+    assert {entry["kind"] for entry in history} >= {"boot", "failed job", "outage", "health check", "kernel"}
+    assert history == sorted(history, key=lambda entry: entry["observed_at"], reverse=True)
+    shown = faultline(testbed_home, "explain", "node002", "--limit", 2).stdout
+    assert f"{len(history) - 2} earlier entries: raise --limit" in shown
+    assert "56 FAILED with 16 GPUs, probability 100%" in shown
+
+
+def test_a_number_has_its_meaning_formula_tables_and_files(explain):
+    said = texts(explain("est_failure_rates.failures_per_1000_node_days"))
+    assert said["Unit"] == "failures per 1,000 node-days"
+    assert said["One row"] == "cluster, population and way of counting"
+    assert "garwood: exact two-sided limits" in said["Method"]
+    assert "weighted_interval (assets/model/incident_counts.py)" in said["Formula"]
+    assert "Source: W. Feller" in said["Formula"]
+    assert said["Made in"] == "assets/estimates/est_failure_rates.py"
+    assert "marts.fct_attempt_exposures.failure_probability" in said["Computed from"]
+    assert "raw: " in said["Tables"]
+    assert "raw.sacct: 1 file, such as testbed/sacct/" in said["Files"]
+    assert "Formula" not in texts(explain("marts.fct_failures.lost_gpu_hours"))
+
+
+def test_json_holds_the_texts_and_the_rows_they_rest_on(testbed_home):
+    found = json.loads(faultline(testbed_home, "explain", "58", "--json").stdout)
+    assert (found["kind"], len(found["attempts"])) == ("job", 2)
+    first = found["attempts"][0]
+    assert first["explanation"]["Also considered"]
+    assert first["rows"]["evidence"][0]["source_path"].startswith("testbed/kernel/")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nothing-here", "nothing has the name 'nothing-here'"),
+        ("fct_failures.no_such", "marts.fct_failures has no column 'no_such'; it has cluster_id, "),
+        ("fct_failures", "marts.fct_failures has no column ''; it has cluster_id, "),
+    ],
+)
+def test_what_has_no_such_name_is_said_with_what_there_is(testbed_home, name, said):
+    done = faultline(testbed_home, "explain", name)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert said in done.stderr
+
+
+def test_a_name_of_several_things_lists_them_and_a_cluster_or_a_key_chooses(testbed_home, tmp_path):
+    own = copy_of(testbed_home, tmp_path)
+    change(
+        own,
+        "insert into marts.dim_nodes select * replace ('other' as cluster_id) from marts.dim_nodes "
+        "where node_id = 'node002'",
+        "insert into marts.fct_attempt_records select * replace ('again' as attempt_id, 'again' as run_id) "
+        "from marts.fct_attempt_records where job_id = '58' limit 1",
+    )
+    with pytest.raises(ReadingError, match="node002 of other, node002 of testbed; choose with --cluster"):
+        explained(own.published_file, "node002")
+    assert explained(own.published_file, "node002", "testbed").kind == "node"
+    with pytest.raises(ReadingError, match=r"job 58 of testbed, .*: `faultline explain again`"):
+        explained(own.published_file, "58")
+
+
+def test_a_column_comes_before_a_failure_a_node_and_a_job(testbed_home, tmp_path, explain):
+    assert explain("testbed:58:1795248229").kind == "failure"
+    assert explain("58.batch").kind == "job"
+    own = copy_of(testbed_home, tmp_path)
+    change(own, "update marts.dim_nodes set node_id = '58', node_name = '58' where node_id = 'node016'")
+    assert explained(own.published_file, "58").kind == "node"
+
+
+def test_an_older_publication_without_later_tables_is_explained_too(testbed_home, tmp_path):
+    own = copy_of(testbed_home, tmp_path)
+    with duckdb.connect(str(own.published_file)) as con:
+        for table in ("est_repairs", "est_check_scores", "est_hidden_failures"):
+            con.execute(f"drop table if exists estimates.{table}")
+    assert "Why" in texts(explained(own.published_file, "testbed:58:1795248229"))
+
+
+def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_home, tmp_path):
+    own = copy_of(testbed_home, tmp_path)
+    change(
+        own,
+        "create or replace table estimates.est_check_scores as select 'testbed' as cluster_id, "
+        "'nvidia smi gpu_num' as check_name, 8e-1 as true_share, 6e-1 as low, 9e-1 as high, 'tune' as verdict",
+        "create or replace table estimates.est_repairs as select 'testbed' as cluster_id, 'gpu_unavailable' as "
+        "failure_category, 'reset' as repair_action, 'try first' as verdict, 1e-1 as relapse_30d_ratio, "
+        "5e-2 as relapse_30d_ratio_low, 2e-1 as relapse_30d_ratio_high, 15e-1 as repair_hours",
+        "create or replace table estimates.est_hidden_failures as select cluster_id, 'failed_early' as kind, "
+        "node_id, 4e0 as odds_ratio, 2e0 as low, null::double as high, true as is_suspect "
+        "from marts.fct_attempt_nodes inner join marts.fct_attempts using (cluster_id, attempt_id) "
+        "where job_id = '39' limit 1",
+    )
+    (failure,) = explained(own.published_file, "56").attempts
+    assert texts(failure)["Repair to try first"] == (
+        "reset: after it 10.0% (5.00% to 20.0%) come back within 30 days. It takes 1.50 h."
+    )
+    assert texts(failure)["Is the check right?"] == "True share of its onsets: 80.0%, 60.0% to 90.0%; verdict: tune."
+    (attempt,) = explained(own.published_file, "39").attempts
+    assert "is a suspect: the same users' jobs end so (failed early) with 4.00 times the odds" in texts(attempt)["Why"]
