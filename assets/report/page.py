@@ -31,6 +31,7 @@ from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison, since_last_report
 from assets.report.sections.constant import constant, forecasts
+from assets.report.sections.delivered import delivered
 from assets.report.sections.ettr import ettr
 from assets.report.sections.failures import failure_details, failures, preemptions
 from assets.report.sections.first_screen import first_screen
@@ -65,7 +66,7 @@ def what_to_expect(own: Own) -> Section:
 PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
     ("failures", "Failures", (drawn, failures, causes, check_scores, over_time, forecasts)),
-    ("nodes", "Nodes", (lemons, nodes)),
+    ("nodes", "Nodes", (lemons, delivered, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),

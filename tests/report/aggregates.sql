@@ -159,3 +159,32 @@ from marts.fct_attempts
 where cluster_id = 'demo' and gpu_count = 256 and is_infrastructure_failure
 order by job_id
 limit 2;
+
+insert into marts.agg_availability_monthly by name
+with hours as (
+    from (values
+        ('demo', date '2026-08-01', 800.0::double, 180.0::double, 5.0::double, 5.0::double, 10.0::double, 0.99::double),
+        ('demo', date '2026-09-01', 700.0, 240.0, 0.0, 60.0, 0.0, 0.99),
+        ('hall-b', date '2026-09-01', 90.0, 0.0, 0.0, 0.0, 10.0, null)
+    ) as months (cluster_id, month_date, allocated, idle, planned, failed, unknown, objective)
+)
+
+select
+    cluster_id,
+    month_date,
+    allocated as allocated_node_hours,
+    idle as idle_node_hours,
+    planned as planned_out_node_hours,
+    failed as failed_node_hours,
+    unknown as unknown_node_hours,
+    allocated + idle + planned + failed + unknown as total_node_hours,
+    if(cluster_id = 'demo', 1 - failed / (allocated + idle + failed), null) as availability,
+    (allocated + idle) / (total_node_hours - planned) as availability_low,
+    1 - failed / (total_node_hours - planned) as availability_high,
+    objective,
+    1 - (1 - availability) / (1 - objective) as error_budget_left,
+    1 - (1 - availability_low) / (1 - objective) as error_budget_left_low,
+    1 - (1 - availability_high) / (1 - objective) as error_budget_left_high,
+    if(month_date = '2026-09-01' and cluster_id = 'demo', 3.5, null) as burn_rate_7d,
+    if(month_date = '2026-09-01' and cluster_id = 'demo', 'medium', null) as burn_pace
+from hours;
