@@ -23,6 +23,7 @@ QUERIES = {
     "exposure_days": read_query("exposure_days", "attempt_stretches"),
     "failed_exposures": read_query("failed_exposures"),
     "node_day_sight": read_query("node_day_sight"),
+    "incident_nodes": read_query("incident_nodes"),
     "node_incidents": read_query("node_incidents"),
     "unseen_ends": read_query("unseen_ends"),
     "failure_counts": read_query("failure_counts"),
@@ -84,15 +85,15 @@ node_day_sight = _prepared(
     "Which kinds of logs could have shown a fault of a node on a day, and how much of its cluster's work it did then.",
     ("marts.fct_node_days", "marts.dim_nodes", "ops.sight"),
 )
+incident_nodes = _prepared(
+    "incident_nodes",
+    "The nodes that each incident took down.",
+    ("intermediate.failed_exposures", "marts.fct_attempt_nodes", "marts.fct_node_outages"),
+)
 node_incidents = _prepared(
     "node_incidents",
     "Incidents with the number of nodes that each of them took down.",
-    (
-        "intermediate.failed_exposures",
-        "marts.fct_attempt_nodes",
-        "marts.fct_node_outages",
-        "marts.fct_incidents",
-    ),
+    ("intermediate.failed_exposures", "intermediate.incident_nodes", "marts.fct_incidents"),
 )
 unseen_ends = _prepared(
     "unseen_ends",

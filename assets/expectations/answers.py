@@ -67,3 +67,38 @@ def est_hidden_failures() -> list[Rule]:
         ),
         *evidenced(*row),
     ]
+
+
+def est_location_rates() -> list[Rule]:
+    """Demand rates, ratios and shares inside their limits, and no verdict without its reason."""
+    row = ("cluster_id", "place_kind", "place")
+    return [
+        *fitted("failures_per_1000_node_days", *row),
+        *fitted("common_cause_share", *row),
+        *fitted("mttf_hours", *row),
+        *fitted("independent_mttf_hours", *row),
+        *(ratio(name, *row) for name in ("common_cause_share", "common_cause_share_high", "common_cause_q_value")),
+        *(not_negative(name, *row) for name in ("ratio", "low", "node_count", "burst_count", "expected_burst_count")),
+        ratio("q_value", *row),
+        no_row(
+            "ratio_inside_limits",
+            "ratio < low * (1 - 1e-9) or ratio > high * (1 + 1e-9)",
+            (*row, "ratio", "low", "high"),
+            "low <= ratio <= high",
+        ),
+        finite(("ratio", "low", "high"), *row, check="ratio_finite"),
+        no_row(
+            "verdict_has_its_reason",
+            "(verdict in ('fails more', 'both')) <> (q_value is not null and q_value <= 0.05) "
+            "or (verdict in ('fails together', 'both')) <> (common_cause_q_value <= 0.05)",
+            (*row, "verdict", "q_value", "common_cause_q_value"),
+            "a place is called different where its q-value says so, and nowhere else",
+        ),
+        no_row(
+            "jobs_last_no_shorter_with_common_causes",
+            "mttf_hours < independent_mttf_hours * (1 - 1e-9)",
+            (*row, "mttf_hours", "independent_mttf_hours"),
+            "failures that come together end a job less often than as many that come one by one",
+        ),
+        *evidenced(*row),
+    ]

@@ -37,9 +37,17 @@ create table if not exists raw.clusters (
     kernel_rules json,                        -- [{"rule_order": 1, "pattern": "...", ...}]
     node_reason_rules json,                   -- the same
     xid_rules json,                           -- [{"code": 999, ...}]
-    availability_objective double             -- NULL: none
+    availability_objective double,            -- NULL: none
+    rack_pattern varchar,                     -- its first group is the rack, in the name of a node; NULL: none is configured
+    switch_pattern varchar,
+    nvlink_domain_pattern varchar,
+    position_pattern varchar
 );
 alter table raw.clusters add column if not exists availability_objective double;
+alter table raw.clusters add column if not exists rack_pattern varchar;
+alter table raw.clusters add column if not exists switch_pattern varchar;
+alter table raw.clusters add column if not exists nvlink_domain_pattern varchar;
+alter table raw.clusters add column if not exists position_pattern varchar;
 
 create table if not exists raw.node_names (   -- every spelling seen -> the node it means
     cluster_id varchar not null,
@@ -204,8 +212,16 @@ create table if not exists raw.nodes (        -- one row per node of an inventor
     reason varchar,
     reason_user varchar,
     reason_at timestamp,                      -- request time of an open drain
-    host_names varchar[]                      -- names of the host, and its address, that are not the node's own; NULL: not told
+    host_names varchar[],                     -- names of the host, and its address, that are not the node's own; NULL: not told
+    rack varchar,
+    switch varchar,                           -- that the node is attached to
+    nvlink_domain varchar,
+    position varchar                          -- in the rack
 );
+alter table raw.nodes add column if not exists rack varchar;
+alter table raw.nodes add column if not exists switch varchar;
+alter table raw.nodes add column if not exists nvlink_domain varchar;
+alter table raw.nodes add column if not exists position varchar;
 
 create table if not exists raw.slurmctld_events (  -- one row per (line, node) worth reading of slurmctld.log
     cluster_id varchar not null,

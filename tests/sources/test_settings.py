@@ -35,6 +35,8 @@ chain_gap_seconds = 60
 strip_suffixes = ["-ib0"]
 [nodes.aliases]
 storage-a = "gpu007"
+[topology]
+rack = '^(r\\d+)'
 [ettr]
 checkpoint_minutes = 30
 restart_minutes = 2.5
@@ -96,6 +98,7 @@ def test_every_key(tmp_path):
         "lemon_window_days": 14, "lemon_rate_days": 60, "quarantine_max_share": 0.5, "config_path": "c1/cluster.toml",
         "report_names": "hidden", "health_check_rules": "[]", "kernel_rules": "[]",
         "node_reason_rules": "[]", "xid_rules": "[]", "availability_objective": 0.99,
+        "rack_pattern": r"^(r\d+)", "switch_pattern": None, "nvlink_domain_pattern": None, "position_pattern": None,
     }  # fmt: skip
 
 
@@ -111,6 +114,8 @@ def test_every_key(tmp_path):
         ("[quarantine]\nmax_share = 2", ["key 'quarantine.max_share'", "less than or equal to 1"]),
         ("[availability]\nobjective = 1.0", ["key 'availability.objective'", "less than 1"]),
         ("[tickets]\ntimezone = 'here'", ["key 'tickets.timezone'", "IANA"]),
+        ("[topology]\nrack = '^r1'", ["key 'topology.rack'", "has no group"]),
+        ("[topology]\nrow = '(a)'", ["unknown key 'topology.row'", "nvlink_domain, position, rack, switch"]),
         ("[tickets.components]\n'(' = 'GPU'", ["key 'tickets.components'", "is not a regular expression"]),
         ("[tickets.components]\n'(a)\\1' = 'GPU'", ["key 'tickets.components'", "syntax of RE2, without references"]),
         ("[tickets.components]\n'(?!a)b' = 'GPU'", ["key 'tickets.components'", "without lookaround"]),

@@ -59,6 +59,10 @@ with shown as (
         {{ fact("SlurmdStartTime") }} as start_time,
         {{ fact("LastBusyTime") }} as busy_time,
         {{ fact("SeenAt") }} as seen_time,
+        {{ fact("Rack") }} as rack,
+        {{ fact("Switch") }} as switch,
+        {{ fact("NvlinkDomain") }} as nvlink_domain,
+        {{ fact("Position") }} as position,
         nullif(signed.reason_time, '') as reason_time,
         coalesce(nullif(trim(concat_ws(' ', signed.reason, signed.more_lines)), ''), reason_text) as reason,
         nullif(signed.reason_user, '') as reason_user
@@ -153,6 +157,10 @@ select
                 list_distinct([lower(host_name), lower(address)]), lambda name: name <> lower(node_name)
             )
     end as host_names,
+    rack,
+    switch,
+    nvlink_domain,
+    position,
     stated_gpu_count,
     coalesce(
         length(node_name) <= {{ max_name_length }} and not regexp_matches(node_name, '[\[\],]'), false

@@ -24,9 +24,10 @@ from assets.sql import fill
 KIND = "inventory"
 TABLE = "nodes"
 DIALECTS = ("scontrol_blocks", "scontrol_lines")
-VERSION = 8
+VERSION = 9
 PRIVACY = {
     **dict.fromkeys(("state", "gpu_model", "partitions", "host_names"), KEPT),
+    **dict.fromkeys(("rack", "switch", "nvlink_domain", "position"), KEPT),
     "reason": REASON,
     "reason_user": USER,
 }
@@ -34,6 +35,9 @@ ROWS = Rows(time="captured_at", free_texts=("reason",), are_of_moments=True)
 _STATED = "filter (where captured_at <> modified_at)"
 COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 
+_TELLS_PLACES_ONLY = (
+    "gpu_count is null and cpu_count is null and coalesce(rack, switch, nvlink_domain, position) is not null"
+)
 _COMMAND = export_again("inventory")
 _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
 
@@ -125,5 +129,5 @@ def dispositions() -> Sequence[Step]:
     return mark_repeats(
         TABLE,
         key="cluster_id, coalesce(node_id, node_name)",
-        best="(state is null)::integer, captured_at desc, path, line_number desc",
+        best=f"(state is null)::integer, ({_TELLS_PLACES_ONLY})::integer, captured_at desc, path, line_number desc",
     )

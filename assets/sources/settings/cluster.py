@@ -30,6 +30,7 @@ from assets.sources.settings.sections import (
     Section,
     Span,
     Tickets,
+    Topology,
     Trace,
 )
 from assets.sources.settings.values import Name, NotNegative, SlurmCluster, TimeZone
@@ -74,6 +75,7 @@ class Settings(Section):
     accounting: Accounting = Accounting()
     trace: Trace = Trace()
     inventory: Inventory = Inventory()
+    topology: Topology = Topology()
     accelerators: Accelerators = Accelerators()
     tickets: Tickets = Tickets()
     health: Health = Health()

@@ -24,7 +24,9 @@ from assets.sources.settings.values import (
     strptime_format,
     web_address,
 )
-from assets.sources.text.patterns import require_patterns
+from assets.sources.text.patterns import require_group, require_patterns
+
+PlacePattern = Annotated[Text, AfterValidator(require_group)]
 
 
 class Section(BaseModel):
@@ -240,6 +242,7 @@ class Trace(Section):
 
 NodeMeaning = Literal[
     "node", "state", "gres", "gpus", "gpu_model", "cpus", "memory", "partition", "reason", "user", "time", "booted",
+    "rack", "switch", "nvlink_domain", "position",
 ]  # fmt: skip
 """What a column of a table of nodes can mean."""
 
@@ -252,6 +255,22 @@ class Inventory(Section):
     `user` and `time` say who gave the reason and when."""
     delimiter: Annotated[str, AfterValidator(one_character)] | None = None
     """What stands between two columns. Without it the header tells."""
+
+
+class Topology(Section):
+    """Where nodes stand, by their names: regular expressions (RE2), of which the first group is the place.
+
+    They are for nodes of which no file in `inventory/` says it: `topology.conf`, `topology.yaml`, or a table.
+    """
+
+    rack: PlacePattern | None = None
+    """Finds the rack in the name of a node."""
+    switch: PlacePattern | None = None
+    """Finds the switch that the node is attached to."""
+    nvlink_domain: PlacePattern | None = None
+    """Finds the group of nodes that NVLink connects."""
+    position: PlacePattern | None = None
+    """Finds the position in the rack."""
 
 
 class Accelerators(Section):

@@ -6,6 +6,7 @@ Python's engine can take exponential time. RE2 therefore has no references back 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 import duckdb
@@ -35,6 +36,14 @@ def require_patterns(patterns: Collection[str]) -> None:
             if error:
                 shown = pattern if len(pattern) <= 100 else f"{pattern[:100]}..."
                 raise ValueError(f"{shown!r} is not a regular expression ({error}); {_ALLOWED}")
+
+
+def require_group(pattern: str) -> str:
+    """Return a pattern that RE2 takes and that has a group; refuse any other."""
+    require_patterns([pattern])
+    if re.compile(pattern).groups == 0:
+        raise ValueError(f"{pattern!r} has no group: put the part that is meant into parentheses, as in '^(r[0-9]+)-'")
+    return pattern
 
 
 def _error(con: duckdb.DuckDBPyConnection, pattern: str) -> str:

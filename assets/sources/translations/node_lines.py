@@ -41,6 +41,10 @@ class Node:
     reason_time: Any = None
     host_name: str | None = None
     address: str | None = None
+    rack: str | None = None
+    switch: str | None = None
+    nvlink_domain: str | None = None
+    position: str | None = None
     captured_at: Any = None
     """When the inventory was taken."""
 
@@ -65,6 +69,10 @@ def node_line(node: Node) -> str:
         "LastBusyTime": _moment(node.busy),
         "SeenAt": _moment(node.captured_at),
         "CfgTRES": tres or None,
+        "Rack": node.rack or None,
+        "Switch": node.switch or None,
+        "NvlinkDomain": node.nvlink_domain or None,
+        "Position": node.position or None,
     }
     known = {key: "_".join(str(value).split()) for key, value in facts.items() if value is not None}
     line = " ".join(f"{key}={value}" for key, value in known.items())

@@ -33,8 +33,13 @@ KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "user": ("user",),
     "time": ("timestamp",),
     "booted": ("booted_at", "boot_time"),
+    "rack": ("rack", "host.rack_id"),
+    "switch": ("switch", "leaf_switch", "leaf"),
+    "nvlink_domain": ("nvlink_domain", "gpu.clique", "clique"),
+    "position": ("position", "rack_position", "slot"),
 }
-_OF_NODES = ("state", "gres", "gpus", "cpus", "memory", "partition", "reason")
+_PLACES = ("rack", "switch", "nvlink_domain", "position")
+_OF_NODES = ("state", "gres", "gpus", "cpus", "memory", "partition", "reason", *_PLACES)
 """A table of nodes has at least one of these columns."""
 _SHOWN_WITHOUT_HEADER = ["node", "gres", "state", "reason", "time", "user"]
 WITHOUT_HEADER = ("|", _SHOWN_WITHOUT_HEADER, {name: place for place, name in enumerate(_SHOWN_WITHOUT_HEADER)})
@@ -182,6 +187,7 @@ def _nodes_of(line: str, columns: _Columns, captured_at: str | None) -> list[Nod
         "reason_time": fields.get("time"),
         "booted": fields.get("booted"),
         "captured_at": captured_at,
+        **{place: fields.get(place) for place in _PLACES},
     }
     return [Node(name, **about) for name in listed]
 

@@ -1,8 +1,8 @@
 """Nodes as `slurm.conf` defines them: its NodeName lines with their defaults, and the partitions that name them.
 
 It says what nodes should have, and nothing about how they are. Files that it includes are not opened: each include is
-quarantined, with the advice to put the file beside this one. `gres.conf` and `topology.conf` often lie beside it. They
-do not say what nodes there are, so every line of them is skipped.
+quarantined, with the advice to put the file beside this one. `gres.conf` often lies beside it. It does not say what
+nodes there are, so every line of it is skipped.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ _OPTION = re.compile(r"([A-Za-z]\w*)\s*=\s*(\"[^\"]*\"|\S+)")
 _CONFIGURATION = re.compile(
     r"^\s*(?:ClusterName|SlurmctldHost|ControlMachine|PartitionName|SelectType|AccountingStorageType)\s*=", re.M | re.I
 )
-_OF_NO_NODES = re.compile(
-    r"^\s*(?:NodeName=\S+ +)?(?:Auto[dD]etect=|Name=\w+\b)|^\s*(?:SwitchName|BlockName|BlockSizes)=", re.M
-)
+_OF_NO_NODES = re.compile(r"^\s*(?:NodeName=\S+ +)?(?:Auto[dD]etect=|Name=\w+\b)", re.M)
 _RANGES = re.compile(r"^\s*NodeName=(?:DEFAULT\b|\S*\[)", re.M | re.I)
 
 
@@ -52,7 +50,7 @@ def _skip(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> 
 
 
 @dataclass
-class _Line:
+class ConfigurationLine:
     """A line, or several that a backslash joins, and the options on it by their names in lower case."""
 
     texts: list[str]
@@ -60,12 +58,13 @@ class _Line:
 
     @property
     def text(self) -> str:
+        """The line as one."""
         return " ".join(text.rstrip("\\").strip() for text in self.texts)
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the nodes as lines; other lines of the file are skipped."""
-    lines = [*islice(_joined(lines_of(pieces)), MAX_LINES + 1)]
+    lines = [*islice(configuration_lines(lines_of(pieces)), MAX_LINES + 1)]
     if len(lines) > MAX_LINES:
         what = f"unsupported_schema: more than {MAX_LINES:,} lines, so no slurm.conf"
         raise SourceError(file.path, what, "Take it out of the folder.")
@@ -87,7 +86,8 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
         yield from (SetAside(more, "continuation") for more in line.texts[1:])
 
 
-def _joined(lines: Iterator[str]) -> Iterator[_Line]:
+def configuration_lines(lines: Iterator[str]) -> Iterator[ConfigurationLine]:
+    """Join lines that end with a backslash, and find the options on each."""
     begun: list[str] = []
     for text in lines:
         begun.append(text)
@@ -98,14 +98,14 @@ def _joined(lines: Iterator[str]) -> Iterator[_Line]:
         yield _of(begun)
 
 
-def _of(texts: list[str]) -> _Line:
-    line = _Line(texts)
+def _of(texts: list[str]) -> ConfigurationLine:
+    line = ConfigurationLine(texts)
     without_comment = re.split(r"(?<!\S)#", line.text, maxsplit=1)[0]
     line.options = {name.lower(): value.strip('"') for name, value in _OPTION.findall(without_comment)}
     return line
 
 
-def _partitions(lines: list[_Line]) -> dict[str, list[str]]:
+def _partitions(lines: list[ConfigurationLine]) -> dict[str, list[str]]:
     """Return the partitions of each node; of ALL the key is empty."""
     found: dict[str, list[str]] = {}
     default = ""
@@ -125,7 +125,9 @@ def _partitions(lines: list[_Line]) -> dict[str, list[str]]:
     return found
 
 
-def _nodes(line: _Line, options: dict[str, str], partitions: dict[str, list[str]]) -> Iterator[str | SetAside]:
+def _nodes(
+    line: ConfigurationLine, options: dict[str, str], partitions: dict[str, list[str]]
+) -> Iterator[str | SetAside]:
     if options.get("state", "").upper() == "FUTURE":
         yield SetAside(line.text, "not_relevant")
         return
@@ -173,9 +175,7 @@ _EXAMPLE = """ClusterName=c1
 NodeName=gpu[001-002] Gres=gpu:h100:8 CPUs=128
 PartitionName=train Nodes=gpu[001-002]
 """
-_WITHOUT_NODES = """# Switches name nodes and define none.
-SwitchName=leaf1 Nodes=node[001-016]
-"""
+_WITHOUT_NODES = "AutoDetect=nvml\nNodeName=gpu[001-002] Name=gpu File=/dev/nvidia[0-7]\n"
 FORMS = (
     Translation("other_conf", "inventory", holds(_OF_NO_NODES), _skip, _WITHOUT_NODES),
     Translation("slurm_conf", "inventory", _is_configuration, _translate, _EXAMPLE, rank=1),

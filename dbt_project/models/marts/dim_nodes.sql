@@ -119,6 +119,12 @@ select
     inventory.cpu_count,
     inventory.memory_mib,
     inventory.partitions,
+    {% for place in ['rack', 'switch', 'nvlink_domain', 'position'] %}
+        coalesce(
+            inventory.{{ place }},
+            nullif(regexp_extract(sightings.node_id, '(?i)' || clusters.{{ place }}_pattern, 1), '')
+        ) as {{ place }},
+    {% endfor %}
     sightings.first_seen_at,
     sightings.last_seen_at,
     clocks.ahead_seconds as clock_ahead_seconds

@@ -46,6 +46,7 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "kernel_rules": json.dumps(_kernel_rules(settings.kernel.rules)),
         "node_reason_rules": json.dumps(_node_reason_rules(settings.node_reasons)),
         "xid_rules": json.dumps(_xid_rules(settings.xids)),
+        **{f"{place}_pattern": pattern for place, pattern in settings.topology},
         "config_path": cluster.config_path,
         "config_sha256": cluster.config_sha256,
     }

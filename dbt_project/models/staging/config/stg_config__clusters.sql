@@ -28,6 +28,10 @@ select
     lemon_thresholds,
     quarantine_max_share as quarantine_max_ratio,
     annotations,
+    rack_pattern,
+    switch_pattern,
+    nvlink_domain_pattern,
+    position_pattern,
     config_path,
     config_sha256
 from clusters

@@ -24,7 +24,11 @@ known_facts as (
         max(gpu_count) as max_gpu_count,
         {{ last_by('gpu_model', '(captured_at, path, line_number)') }} as gpu_model,
         {{ last_by('cpu_count', '(captured_at, path, line_number)') }} as cpu_count,
-        {{ last_by('memory_mib', '(captured_at, path, line_number)') }} as memory_mib
+        {{ last_by('memory_mib', '(captured_at, path, line_number)') }} as memory_mib,
+        {{ last_by('rack', '(captured_at, path, line_number)') }} as rack,
+        {{ last_by('switch', '(captured_at, path, line_number)') }} as switch,
+        {{ last_by('nvlink_domain', '(captured_at, path, line_number)') }} as nvlink_domain,
+        {{ last_by('position', '(captured_at, path, line_number)') }} as position
     from snapshots
     group by cluster_id, node_id
 
@@ -43,6 +47,10 @@ select
     coalesce(nodes.gpu_model, known_facts.gpu_model) as gpu_model,
     coalesce(nodes.cpu_count, known_facts.cpu_count) as cpu_count,
     coalesce(nodes.memory_mib, known_facts.memory_mib) as memory_mib,
+    known_facts.rack,
+    known_facts.switch,
+    known_facts.nvlink_domain,
+    known_facts.position,
     nodes.partitions,
     nodes.booted_at,
     nullif(trim(nodes.reason), '') as reason,

@@ -1,0 +1,323 @@
+"""estimates.est_location_rates: which places of a machine fail more often than the rest, and which lose several nodes.
+
+Read from the places of marts.dim_nodes, the nodes that incidents took down, and their days in use. A cluster has rows
+for the kinds of places of which it has two or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import numpy as np
+import pandas as pd
+
+from assets.estimates.evidence import CLUSTER, NODES_OF_JOBS, STUDY_GAPS, WEIGHTED_METHODS, evidence
+from assets.estimates.table import Column, TableSpec, bounded, estimate, nodes_of_jobs, numbers, with_limits, write
+from assets.model.common_causes import CommonCauses, bursts_of, common_causes, mttf_of_job
+from assets.model.place_rates import FALSE_DISCOVERIES, place_rates
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+    from numpy.typing import NDArray
+
+KINDS = ("rack", "switch", "nvlink_domain", "position", "gpu_model")
+PLACES = tuple(f"marts.dim_nodes.{kind}" for kind in KINDS)
+EXPOSURES = "marts.fct_attempt_exposures"
+FAILED = (
+    *(f"{EXPOSURES}.{column}" for column in ("failure_probability", "incident_id", "culprit_node_id", "failed_at")),
+    "marts.fct_node_outages.started_at",
+    "marts.fct_attempt_nodes.node_id",
+)
+IN_USE = ("marts.fct_node_days.study_hours", "ops.sight.kind", *STUDY_GAPS)
+RATE = (*FAILED, *IN_USE, *PLACES)
+COMPARED = (*RATE, "estimates.est_lemon_nodes.verdict")
+LARGE = (f"{EXPOSURES}.gpu_size_bin", f"{EXPOSURES}.node_days")
+PER_NODE_DAYS = "failures per 1,000 node-days"
+RATIO = "ratio 0 to 1"
+SAME = 3.0
+"""Where the ratio is surely below it, nothing is to be done about a place."""
+LIKELY = 0.5
+"""A node that more likely failed than not is one of a burst."""
+MORE, TOGETHER, BOTH, NO_MORE, CANNOT_TELL = "fails more", "fails together", "both", "no difference", "cannot tell"
+KIND = Column(
+    "place_kind",
+    "varchar",
+    "",
+    "rack, switch, nvlink_domain, position (in the rack, of all racks) or gpu_model: columns of dim_nodes.",
+    PLACES,
+    is_required=True,
+)
+
+TABLE = TableSpec(
+    table="est_location_rates",
+    description=(
+        "Failures of nodes by where they stand, against the rest of the cluster: which racks, switches, NVLink "
+        "domains, positions and GPU models fail more often, and which lose several nodes at once. One row per cluster, "
+        "kind of place and place."
+    ),
+    key=("cluster_id", "place_kind", "place"),
+    columns=(
+        CLUSTER,
+        KIND,
+        Column("place", "varchar", "", "Name of the place. NULL: all places of the kind together.", PLACES),
+        Column("node_count", "bigint", "nodes", "Nodes of the place that were in use.", RATE, is_required=True),
+        *with_limits(
+            "failures_per_1000_node_days",
+            PER_NODE_DAYS,
+            "Failures of its nodes over their days in use. The limits are as wide as its nodes and bursts differ.",
+            RATE,
+        ),
+        Column(
+            "ratio",
+            "double",
+            "ratio",
+            "Its rate over that of all other places of the kind, lemons of these left out. NULL: it has fewer than 3 "
+            "nodes, or no other place failed.",
+            COMPARED,
+        ),
+        Column("low", "double", "ratio", "Lower limit of the ratio.", COMPARED),
+        Column("high", "double", "ratio", "Upper limit of the ratio. NULL: none.", COMPARED),
+        Column(
+            "q_value",
+            "double",
+            RATIO,
+            "Share of wrong names to expect among places that fail more often than the rest, if the list ends with "
+            "this one (Benjamini-Hochberg within the kind). Its node that failed most is left out: a lemon makes no "
+            "bad rack. NULL: fewer than 3 nodes.",
+            COMPARED,
+        ),
+        Column(
+            "burst_count",
+            "bigint",
+            "bursts",
+            "Bursts that took two or more of its nodes. Failures with no more than 10 minutes between them are one "
+            "burst.",
+            RATE,
+            is_required=True,
+        ),
+        Column(
+            "expected_burst_count",
+            "double",
+            "bursts",
+            "The same, had each burst taken nodes by their days in use; nodes of one job, by where the job ran.",
+            RATE,
+            is_required=True,
+        ),
+        *with_limits(
+            "common_cause_share",
+            RATIO,
+            "Share of its failures that come with others of the place, beyond chance. NULL: no failure.",
+            RATE,
+        ),
+        Column(
+            "common_cause_q_value",
+            "double",
+            RATIO,
+            "As q_value, among places of which several nodes fail at once more often than by chance; of all together "
+            "the probability of as many by chance.",
+            RATE,
+            is_required=True,
+        ),
+        Column(
+            "verdict",
+            "varchar",
+            "",
+            f"{MORE}: q_value is at most {FALSE_DISCOVERIES}; {TOGETHER}: common_cause_q_value is; {BOTH}; {NO_MORE}: "
+            f"neither, and high is at most {SAME:.0f}; {CANNOT_TELL}: it may fail that much more often.",
+            COMPARED,
+            is_required=True,
+        ),
+        Column(
+            "large_gpu_count",
+            "bigint",
+            "GPUs",
+            "Of all places together: the size of a large job, the largest with a hundredth of the cluster's node-days.",
+            LARGE,
+        ),
+        *with_limits(
+            "mttf_hours",
+            "hours",
+            "Mean time to failure of a job of that size on nodes drawn from all. A burst ends it once, however many "
+            "nodes of a place it takes. NULL: no failure, no job with GPUs, or the row is of one place.",
+            (*RATE, *LARGE, *NODES_OF_JOBS),
+            "Upper limit. NULL: none.",
+        ),
+        *with_limits(
+            "independent_mttf_hours",
+            "hours",
+            "The same, did each node fail by itself.",
+            (*RATE, *LARGE, *NODES_OF_JOBS),
+            "Upper limit. NULL: none.",
+        ),
+        *evidence(
+            WEIGHTED_METHODS,
+            "Failures of nodes, a sum of probabilities: each node that an incident took down.",
+            FAILED,
+            "Days that nodes were in use and a log of them was understood; where none was of any node, all days in "
+            "use.",
+            IN_USE,
+        ),
+    ),
+    prepared=("incident_nodes", "node_day_sight", "exposure_days"),
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The nodes of a cluster that have a place of one kind, and their failures.
+
+    Attributes
+    ----------
+    nodes
+        Nodes in use, numbered from 0.
+    code, names
+        Number of each node's place, and the names of the places.
+    failures
+        Each node that failed in a burst, once.
+    node
+        Number of the node of each failure.
+    together
+        What bursts took of the places, and of all of them.
+    large
+        Size of a large job, with what its nodes follow from; no row if no job has GPUs.
+    """
+
+    cluster_id: str
+    name: str
+    nodes: pd.DataFrame
+    code: NDArray[np.intp]
+    names: list[str]
+    failures: pd.DataFrame
+    node: NDArray[np.intp]
+    together: CommonCauses
+    large: pd.DataFrame
+
+
+def kinds_of(con: duckdb.DuckDBPyConnection) -> Iterator[Kind]:
+    """Yield the kinds of places of which a cluster has several."""
+    query, *more = con.extract_statements(TABLE.query)
+    nodes = con.execute(query).df()
+    if nodes.empty:
+        return
+    failures, job_nodes, large = (con.execute(part).df() for part in more)
+    for cluster_id, own in nodes.groupby("cluster_id"):
+        failed = _in_bursts(own, failures[failures["cluster_id"] == cluster_id])
+        of_jobs = job_nodes[job_nodes["cluster_id"] == cluster_id]
+        for name in KINDS:
+            placed = own[own[name].notna() & (own["node_days"] > 0)].reset_index(drop=True)
+            if placed[name].nunique() > 1:
+                code, names = pd.factorize(placed[name], sort=True)
+                of_kind = failed[failed["node_id"].isin(placed["node_id"])]
+                node = pd.Index(placed["node_id"]).get_indexer(of_kind["node_id"])
+                together = _together(placed, code, node, of_kind, of_jobs)
+                size = large[large["cluster_id"] == cluster_id]
+                yield Kind(str(cluster_id), name, placed, code, list(names), of_kind, node, together, size)
+
+
+def _in_bursts(nodes: pd.DataFrame, failures: pd.DataFrame) -> pd.DataFrame:
+    """Give each burst a number, and keep each node once in each."""
+    failed = failures[failures["node_id"].isin(nodes["node_id"])]
+    failed = failed.assign(burst=bursts_of(numbers(failed, "seconds")))
+    likeliest_first = failed.sort_values("failure_probability", ascending=False, kind="stable")
+    return likeliest_first.drop_duplicates(["burst", "node_id"])
+
+
+def _together(
+    nodes: pd.DataFrame,
+    code: NDArray[np.intp],
+    node: NDArray[np.intp],
+    failures: pd.DataFrame,
+    job_nodes: pd.DataFrame,
+) -> CommonCauses:
+    """Count the bursts in places; a job that lost several nodes drew them from its own."""
+    is_likely = numbers(failures, "failure_probability") >= LIKELY
+    likely, place = failures[is_likely], code[node[is_likely]]
+    days = np.bincount(code, numbers(nodes, "node_days"))
+    several = likely.groupby(["burst", "attempt_id"])["node_id"].transform("size") > 1
+    known = pd.Series(code, index=nodes["node_id"]).reindex(job_nodes["node_id"])
+    jobs = job_nodes.assign(place=known.to_numpy())[known.notna().to_numpy()]
+    jobs = jobs[jobs["attempt_id"].isin(likely.loc[several, "attempt_id"])]
+    shares = pd.crosstab(jobs["attempt_id"], jobs["place"], normalize="index").reindex(columns=range(len(days)))
+    draw = np.where(several, pd.Index(shares.index).get_indexer(likely["attempt_id"]) + 1, 0)
+    chances = np.vstack([days / days.sum(), shares.fillna(0.0).to_numpy().reshape(-1, len(days))])
+    return common_causes(pd.factorize(likely["burst"])[0], place, draw, chances)
+
+
+def with_rates(kind: Kind) -> pd.DataFrame:
+    """Compare each place of a kind with the rest; the last row is of all places together."""
+    days, probability = numbers(kind.nodes, "node_days"), numbers(kind.failures, "failure_probability")
+    is_lemon = kind.nodes["is_lemon"].to_numpy(dtype=bool)
+    own, all_own = (
+        place_rates(code, days, kind.node, kind.failures["burst"], probability, is_lemon)
+        for code in (kind.code, np.zeros(len(days), dtype=np.intp))
+    )
+
+    def each(name: str, part: str = "rate") -> NDArray[np.float64]:
+        return np.concatenate([getattr(getattr(rates, part), name) for rates in (own, all_own)])
+
+    rows = pd.DataFrame({
+        "cluster_id": kind.cluster_id,
+        "place_kind": kind.name,
+        "place": [*kind.names, None],
+        "node_count": np.concatenate([own.node_count, all_own.node_count]),
+        "failures_per_1000_node_days": 1000 * each("value"),
+        "failures_per_1000_node_days_low": 1000 * each("low"),
+        "failures_per_1000_node_days_high": 1000 * each("high"),
+        "ratio": each("value", "ratio"),
+        "low": each("low", "ratio"),
+        "high": bounded(each("high", "ratio")),
+        "q_value": np.append(own.q_value, np.nan),
+        "burst_count": kind.together.burst_count,
+        "expected_burst_count": kind.together.expected_count,
+        "common_cause_share": kind.together.share,
+        "common_cause_share_low": kind.together.low,
+        "common_cause_share_high": kind.together.high,
+        "common_cause_q_value": kind.together.q_value,
+        "confidence_level": own.rate.confidence_level,
+        "method": each("method"),
+        "event_count": each("event_count"),
+        "exposure": each("exposure"),
+        "exposure_unit": "node-days",
+        "note": None,
+    })  # fmt: skip
+    is_more, is_together = (rows[name] <= FALSE_DISCOVERIES for name in ("q_value", "common_cause_q_value"))
+    verdicts = [is_more & is_together, is_more, is_together, rows["high"] <= SAME]
+    rows["verdict"] = np.select(verdicts, [BOTH, MORE, TOGETHER, NO_MORE], CANNOT_TELL)
+    return rows.join(pd.DataFrame(_times(kind), index=rows.index[-1:]))
+
+
+def _times(kind: Kind) -> dict[str, Any]:
+    """Work out the MTTF of a large job, with bursts in places and without."""
+    failed = kind.failures.assign(place=kind.code[kind.node])
+    bursts = failed.groupby(["burst", "place"])["failure_probability"].agg(["sum", "max"])
+    machine, has_size = len(kind.nodes), len(kind.large) > 0
+    job = min(float(nodes_of_jobs(kind.large)[0]), machine) if has_size else np.nan
+    row: dict[str, Any] = {"large_gpu_count": kind.large["gpu_count"].iloc[0] if has_size else None}
+    for name, taken, probability in (
+        ("mttf_hours", bursts["sum"] / bursts["max"], bursts["max"]),
+        ("independent_mttf_hours", np.ones(len(failed)), failed["failure_probability"]),
+    ):
+        found = mttf_of_job(taken, probability, job, machine, float(kind.nodes["node_days"].sum()))
+        row |= {name: bounded(found.hours), f"{name}_low": found.low, f"{name}_high": bounded(found.high)}
+    return row
+
+
+def headline(rates: pd.DataFrame) -> str:
+    """Return a sentence: the places that differ, by cluster."""
+    found = rates[rates["verdict"].isin([MORE, TOGETHER, BOTH]) & rates["place"].notna()]
+    names = found["cluster_id"] + ": " + found["place_kind"] + " " + found["place"] + " " + found["verdict"]
+    return "; ".join(names) or f"{len(rates)} places, none of them differs"
+
+
+@estimate(TABLE)
+def est_location_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Compare the places of each kind with each other, and count the bursts in them against chance."""
+    with warehouse.writing() as con:
+        found = [with_rates(kind) for kind in kinds_of(con)]
+        rates = pd.concat(found) if found else pd.DataFrame(columns=TABLE.column_names)
+        return write(con, TABLE, rates, headline(rates))

@@ -1,0 +1,63 @@
+-- The nodes that each incident of the study period took down, and when it began: its culprits, and each node of its
+-- attempts that went out of service, unplanned, from 10 minutes before it to 15 minutes after it.
+with failures as (
+    select
+        cluster_id,
+        coalesce(incident_id, attempt_id) as incident_id,
+        attempt_id,
+        culprit_node_id,
+        failed_at,
+        failure_probability
+    from intermediate.failed_exposures
+    where failure_probability > 0
+),
+
+incidents as (
+    select
+        cluster_id,
+        incident_id,
+        min(failed_at) as failed_at,
+        max(failed_at) as last_failed_at
+    from failures
+    group by cluster_id, incident_id
+),
+
+taken_down as (
+    select
+        cluster_id,
+        incident_id,
+        attempt_id,
+        culprit_node_id as node_id,
+        failure_probability
+    from failures
+    where culprit_node_id is not null
+    union all
+    select
+        failures.cluster_id,
+        failures.incident_id,
+        failures.attempt_id,
+        outages.node_id,
+        failures.failure_probability
+    from failures
+    inner join incidents using (cluster_id, incident_id)
+    inner join marts.fct_attempt_nodes as attempt_nodes
+        on failures.cluster_id = attempt_nodes.cluster_id and failures.attempt_id = attempt_nodes.attempt_id
+    inner join marts.fct_node_outages as outages
+        on
+            attempt_nodes.cluster_id = outages.cluster_id
+            and attempt_nodes.node_id = outages.node_id
+            and outages.started_at >= incidents.failed_at - interval 10 minute
+            and outages.started_at <= incidents.last_failed_at + interval 15 minute
+    where not outages.is_planned
+)
+
+select
+    taken_down.cluster_id,
+    taken_down.incident_id,
+    taken_down.node_id,
+    min(taken_down.attempt_id) as attempt_id,
+    any_value(incidents.failed_at) as failed_at,
+    max(taken_down.failure_probability) as failure_probability
+from taken_down
+inner join incidents using (cluster_id, incident_id)
+group by taken_down.cluster_id, taken_down.incident_id, taken_down.node_id
