@@ -16,6 +16,7 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import HOURS_PER_DAY, MttfInterval
 from assets.model.place_rates import Floats, false_discovery
+from assets.model.rate_ratio import common_dispersion, rate_ratio
 
 BURST_SECONDS = 600.0
 """Failures with no longer time between them are one burst."""
@@ -92,7 +93,8 @@ def common_causes(
 
     By chance the share ``e = E / sum sum c`` of the nodes of bursts comes with others of its place. Of N nodes seen in
     bursts, ``(A - e N) / (1 - e)`` therefore have a cause in common (Abbott's correction); the share is that of K, all
-    failures. Its limits put those of the count A, whose variance is ``sum n^2`` over its bursts, into A, N and K alike.
+    failures. Its limits are those of A against ``K - A`` by `rate_ratio`, the variance of A being ``sum n^2`` over its
+    bursts.
 
     Assumptions: nodes are drawn with replacement, which makes chance a little larger than it is.
 
@@ -129,23 +131,25 @@ def common_causes(
     count = _with_all((seen > 1).sum(axis=0), (seen > 1).any(axis=1).sum())
     expected_count = _with_all(expected.sum(axis=0), (1 - np.prod(1 - expected, axis=1)).sum())
     expected_nodes, chance_variance = _with_all(with_others.sum(axis=0)), _with_all(scatter.sum(axis=0))
-    found = weighted_interval(
-        _with_all(several.sum(axis=0)), _with_all((several.astype(float) ** 2).sum(axis=0)), 1.0, confidence_level
+    total, taken = _with_all(seen.sum(axis=0)), _with_all(several.sum(axis=0))
+    alone, variance = total - taken, _with_all((several.astype(float) ** 2).sum(axis=0))
+    odds = rate_ratio(
+        taken, 1.0, alone, 1.0, confidence_level, dispersion=common_dispersion(taken, variance, alone, alone)
     )
     is_shared = drawn.sum(axis=1) > 1
     with np.errstate(divide="ignore", invalid="ignore"):
         by_chance = np.nan_to_num(expected_nodes / _with_all(mean[is_shared].sum(axis=0)))
-        others, alone = _with_all(seen[is_shared].sum(axis=0)), _with_all(seen[~is_shared].sum(axis=0))
+        others = _with_all(seen[is_shared].sum(axis=0))
 
         def share_of(nodes: Floats) -> Floats:
-            of_bursts = others - found.event_count + nodes
-            caused = (nodes - by_chance * of_bursts) / (1 - by_chance)
-            return np.asarray(np.clip(caused / (of_bursts + alone), 0.0, 1.0))
+            caused = (nodes - by_chance * (others - taken + nodes)) / (1 - by_chance)
+            return np.asarray(np.clip(caused / total, 0.0, 1.0))
 
-        share, low, high = share_of(found.event_count), share_of(found.low), share_of(found.high)
+        low, high = total / (1 + 1 / odds.low), total / (1 + 1 / odds.high)
+        share, low, high = share_of(taken), share_of(low), share_of(high)
         phi = np.maximum(np.where(expected_nodes > 0, chance_variance / expected_nodes, 1.0), 1.0)
-    shape = np.maximum(found.event_count, 1.0) / phi
-    p_value = np.where(found.event_count > 0, special.gammainc(shape, expected_nodes / phi), 1.0)
+    shape = np.maximum(taken, 1.0) / phi
+    p_value = np.where(taken > 0, special.gammainc(shape, expected_nodes / phi), 1.0)
     q_value = np.append(false_discovery(p_value[:-1]), p_value[-1])
     return CommonCauses(count.astype(np.int64), expected_count, p_value, q_value, share, low, high, confidence_level)
 
