@@ -109,6 +109,26 @@ Assumptions: most nodes are good, and a user's work is not sent to a node becaus
 node of a partition makes that node a suspect if another does the same. Nothing is said where accounting has no users.
 """
 
+PLACES = """## Where in the machine
+
+`est_location_rates` has the failures of nodes by rack, switch, NVLink domain, position in the rack and GPU model, for
+the kinds of which a cluster has several places. A failure is a node that an incident took down.
+
+* A rate has the limits of a count that scatters: with what each burst took of the place, and with how much more its
+  nodes differ than chance lets them, counted once where both do (Cameron, Gelbach and Miller 2011).
+* The ratio is against all other places of the kind, with a common dispersion; lemons of these are left out. The
+  q-value is Benjamini and Hochberg's (1995), one-sided, within the kind, and of the place without its worst node.
+* Failures with no more than ten minutes between them are one burst. Bursts that took several nodes of a place stand
+  beside those to expect, had each drawn its nodes by their days in use; a job that lost several nodes drew them from
+  its own, because the scheduler puts them together. The share with a common cause is what comes with others of its
+  place beyond chance (the beta factor of Fleming 1974, with Abbott's correction).
+* The MTTF of a large job counts a burst in a place once; on nodes that lie together it is longer still.
+
+A place *fails more* or *fails together* where its q-value is at most 5%. Of machines with lemons and nodes that differ,
+up to 3% had such a place though none was planted (`tests/model/test_places.py`). Places of fewer than three nodes are
+not compared, and *cannot tell* is said where a place may fail three times as often as the rest.
+"""
+
 LEMON_HEAD = f"""## Lists of lemons
 
 {FLEETS} fleets of each setting (seeds 0 to {FLEETS - 1}): {_NODES} nodes that fail 6.5 times in 1,000 node-days, used
@@ -235,6 +255,7 @@ def page() -> str:
             VERDICT_NOTES,
             CHECKS,
             HIDDEN,
+            PLACES,
             LEMON_HEAD,
             table(
                 ("days", "lemons", "times as often", "as", "known", "wrong", "precision", "recall", "names",
