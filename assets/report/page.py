@@ -37,6 +37,7 @@ from assets.report.sections.failures import failure_details, failures, preemptio
 from assets.report.sections.first_screen import first_screen
 from assets.report.sections.gaps import gaps
 from assets.report.sections.headline import has_enough, headline
+from assets.report.sections.hidden import hidden
 from assets.report.sections.lemons import lemons, nodes
 from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
@@ -66,7 +67,7 @@ def what_to_expect(own: Own) -> Section:
 PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
     ("failures", "Failures", (drawn, failures, causes, check_scores, over_time, forecasts)),
-    ("nodes", "Nodes", (lemons, delivered, nodes)),
+    ("nodes", "Nodes", (lemons, hidden, delivered, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),

@@ -31,7 +31,8 @@ CLUSTERS = {"hall-b": (4, 16), "demo": (64, 256)}
 MADE_AT = dt.datetime(2026, 9, 22, 2, 0)
 EVIDENCE = """
     update marts.fct_attempts
-    set run_id = attempt_id, attempt_number = 1, source_path = cluster_id || '/sacct/a.psv', source_line_number = 7;
+    set gpu_utilisation = if(user_name is null, null, 0.01), run_id = attempt_id, attempt_number = 1,
+        source_path = cluster_id || '/sacct/a.psv', source_line_number = 7;
     insert into marts.fct_health_events by name
     select
         cluster_id, attempt_id as event_id, coalesce(culprit_node_id, 'node1') as node_id, failed_at as observed_at,

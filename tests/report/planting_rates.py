@@ -83,6 +83,20 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
                 ("on failure only", dt.timedelta(days=4), None),
             )
         ],
+        "estimates.est_hidden_failures": [
+            {"cluster_id": cluster_id, "kind": kind, "node_id": node_id, "odds_ratio": None, "low": low,
+             "is_suspect": sure, "q_value": None if low is None else 0.001 / low,
+             "event_count": 30.0, "expected_count": 1.5, "note": note,
+             "attempt_count": 40, "user_count": 7, "method": "measured" if low is None else "one_sided_limit",
+             "confidence_level": 0.9, "held_gpu_hours": 250.0 if low is None else None, "exposure": 1000.0}
+            for cluster_id, kind, node_id, low, sure, note in (
+                ("demo", "failed_early", HOSTILE, 20.0, True, "a black hole"),
+                ("demo", "after_pcie", None, 3.0, True, "users give up"),
+                ("demo", "timeout", HOSTILE, 0.1, False, None),
+                ("demo", "idle_gpus", None, None, False, None),
+                ("hall-b", "timeout", "n2", 0.1, False, None),
+            )
+        ],
         "marts.agg_unmapped_signals": [
             {"cluster_id": "hall-b", "kind": "check", "signal": HOSTILE, "event_count": 7, "node_count": 2,
              "first_seen_at": START, "last_seen_at": START + dt.timedelta(days=3), "example": HOSTILE,

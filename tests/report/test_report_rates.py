@@ -129,6 +129,23 @@ def test_checks_to_drop_come_first_with_what_they_cost(sections):
     assert "Logs of health checks would tell" in sections("hall-b", "checks").text
 
 
+def test_suspects_of_hidden_failures_come_first_and_who_held_gpus_idle_is_told(sections):
+    part = sections("demo", "hidden")
+    assert (
+        "Jobs end badly far more often than their users' other jobs: 1 node of 1 and 1 cause of evidence." in part.text
+    )
+    node, event = table(part, "Nodes and events with more bad ends").rows()
+    assert node[0].startswith("<img src=x")
+    assert node[1:] == ["FAILED within 5 minutes", "a black hole", "40 7 users", "30.0 1.50 expected",
+                        "no upper limit above 20.0", "below 0.10%"]  # fmt: skip
+    assert event[:2] == ["all nodes, after PCIe error", "FAILED, TIMEOUT or CANCELLED"]
+    assert "250 GPU-hours were held without use, 25.0% of the 1,000 of which the use is known" in part.text
+    assert table(part, "Who held GPUs without using them").rows()
+    quiet = sections("hall-b", "hidden").text
+    assert "On none of 1 node do jobs fail, hang or get cancelled more often" in quiet
+    assert "Accounting with jobstats' summaries (AdminComment) would tell" in quiet
+
+
 def test_every_window_is_held_against_chance(root):
     rows = table(root.all("section", id="trust-demo")[0], "Attribution with other windows").rows()
     assert [row[:3] for row in rows] == [

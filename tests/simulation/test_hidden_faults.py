@@ -58,7 +58,7 @@ def test_summaries_are_jobstats_own_and_idle_users_use_next_to_nothing(tmp_path:
     packed = [(line[user], line[place].removeprefix("JS1:")) for line in records if line[place].startswith("JS1:H")]
     read = [(who, json.loads(gzip.decompress(base64.b64decode(text)))) for who, text in packed]
     means = {
-        who: np.mean([list(node["gpu_utilization"].values())[0] for own, job in read if own == who
+        who: np.mean([next(iter(node["gpu_utilization"].values())) for own, job in read if own == who
                       for node in job["nodes"].values()])
         for who in {who for who, _ in read}
     }  # fmt: skip

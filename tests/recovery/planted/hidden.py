@@ -45,7 +45,7 @@ FOUND = """
         select
             string_split(filename, '/')[-2] as cluster_id,
             node as node_id,
-            attempt_count,
+            attempt_count as struck_count,
             map_extract_value($kinds::map(varchar, varchar), kind) as kind
         from read_parquet($truth || '/hidden-*/hidden_faults.parquet', filename = true)
     ),
@@ -69,16 +69,14 @@ def compare(con: duckdb.DuckDBPyConnection, truth: Path) -> list[Line]:
         ((found, of),) = con.execute(query, {"truth": str(truth), "kinds": KINDS}).fetchall()
         return found, of
 
-    asked = (
-        f"(from planted left join found using (cluster_id, kind, node_id) where planted.attempt_count >= {MIN_STRUCK})"
-    )
+    struck = f"(from planted left join found using (cluster_id, kind, node_id) where struck_count >= {MIN_STRUCK})"
     suspects = "(from found left join planted using (cluster_id, node_id) where is_suspect and not is_ordinary)"
     ordinary = "(select cluster_id, bool_or(is_suspect) as is_found from found where is_ordinary group by cluster_id)"
     good = "(from found where is_ordinary and node_id is not null and low is not null)"
     idle = "(from found join known_hours using (cluster_id) where kind = 'idle_gpus')"
     return [
-        Line("nodes with a hidden fault that are suspects", *counts("is_suspect", asked), at_least=0.9),
-        Line("suspects that have a hidden fault", *counts("attempt_count_1 is not null", suspects), at_least=0.9),
+        Line("nodes with a hidden fault that are suspects", *counts("is_suspect", struck), at_least=0.9),
+        Line("suspects that have a hidden fault", *counts("struck_count is not null", suspects), at_least=0.9),
         Line("kinds of ends on good nodes whose limits hold 1", *counts("1 between low and coalesce(high, 1)", good),
              at_least=0.88),
         Line("clusters with nothing planted that have a suspect", *counts("is_found", ordinary),

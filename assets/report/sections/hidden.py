@@ -1,0 +1,89 @@
+"""Failures that Slurm does not call so: suspects of black holes, hangs and wrong results, and GPUs held without use."""
+
+from __future__ import annotations
+
+from assets.report.addresses import of_node
+from assets.report.blocks import Section, Text, note, section
+from assets.report.numbers import printable, share, short, whole
+from assets.report.queries import Own, Row
+from assets.report.tables import Col, table
+from assets.report.wording import plural, span
+
+ENDS = {
+    "failed_early": "FAILED within 5 minutes",
+    "failed_late": "FAILED later than 5 minutes",
+    "timeout": "TIMEOUT",
+    "cancelled": "CANCELLED",
+}
+LEAST_SHARE = 0.001
+SUSPECTS = (
+    Col("Where", lambda row: printable(row["node_name"] or row["node_id"] or f"all nodes, after {row['label']}"),
+        link=lambda row: of_node(row) if row["node_name"] else ""),
+    Col("Ends", lambda row: ENDS.get(row["kind"], "FAILED, TIMEOUT or CANCELLED")),
+    Col("May be", "note"),
+    Col("#Attempts", "attempt_count", whole, detail=lambda row: plural(row["user_count"], "user")),
+    Col("#Jobs", "event_count", short, detail=lambda row: f"{short(row['expected_count'])} expected"),
+    Col("#Times the odds ({level})", "odds_ratio", short, detail=lambda row: span(row["low"], row["high"]),
+        unknown="no upper limit"),
+    Col("#Expected to be false", "q_value", lambda q: share(q) if q >= LEAST_SHARE else f"below {share(LEAST_SHARE)}"),
+)  # fmt: skip
+HOLDERS = (
+    Col("Account", "account"),
+    Col("User", "user_name"),
+    Col("#Attempts", "attempt_count", whole),
+    Col("#GPU-hours without use", "held_gpu_hours", short),
+)
+
+
+def hidden(own: Own) -> Section:
+    """Build the section on what no log calls a failure of a node."""
+    rows = own.rows("hidden_failures")
+    suspects = [row for row in rows if row["is_suspect"]]
+    return section(
+        "hidden",
+        "Failures that Slurm does not call so",
+        _found(rows, suspects),
+        table(
+            "Nodes and events with more bad ends than users explain",
+            suspects,
+            SUSPECTS,
+            "Against the same users' jobs of the same size elsewhere; attempts under one name on one node are one job. "
+            "What is attributed to infrastructure already is left out. The last column: share of names with this value "
+            "or a lower one that are expected to be wrong. Run a burn-in before such a node gets jobs again.",
+        ),
+        _idle(next((row for row in rows if row["kind"] == "idle_gpus"), None)),
+        table(
+            "Who held GPUs without using them",
+            own.rows("idle_users"),
+            HOLDERS,
+            "The first 20 by GPU-hours of attempts whose GPUs were used for less than 5% of their time.",
+            is_collapsed=True,
+        ),
+    )
+
+
+def _found(rows: list[Row], suspects: list[Row]) -> Text:
+    compared = rows[0]["compared_count"] if rows else 0
+    if suspects:
+        nodes = {row["node_id"] for row in suspects if row["node_id"]}
+        events = len(suspects) - sum(1 for row in suspects if row["node_id"])
+        said = [f"{plural(len(nodes), 'node')} of {whole(compared)}"] if nodes else []
+        said += [plural(events, "cause of evidence", "causes of evidence")] if events else []
+        return Text(f"Jobs end badly far more often than their users' other jobs: {' and '.join(said)}.", "warning")
+    if compared:
+        return note(
+            f"On none of {plural(compared, 'node')} do jobs fail, hang or get cancelled more often than the same "
+            "users' jobs elsewhere, beyond chance."
+        )
+    return note("Accounting with users, of jobs that end differently, would tell nodes on which jobs fail unnoticed.")
+
+
+def _idle(row: Row | None) -> Text:
+    if row is None:
+        return note("Accounting with jobstats' summaries (AdminComment) would tell GPUs that are held without use.")
+    ratio = row["held_gpu_hours"] / row["exposure"]
+    return note(
+        f"{short(row['held_gpu_hours'])} GPU-hours were held without use, {share(ratio)} of the "
+        f"{short(row['exposure'])} of which the use is known: {plural(row['attempt_count'], 'attempt')} of "
+        f"{plural(row['user_count'], 'user')}."
+    )
