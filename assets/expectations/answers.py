@@ -102,3 +102,39 @@ def est_location_rates() -> list[Rule]:
         ),
         *evidenced(*row),
     ]
+
+
+def est_changes() -> list[Rule]:
+    """Demand ratios inside their limits, and verdicts that follow from what was seen."""
+    row = ("cluster_id", "change_kind", "changed_at", "failure_category")
+    return [
+        *(not_negative(name, *row) for name in ("ratio", "low", "unchanged_ratio")),
+        *(ratio(name, *row) for name in ("p_value", "q_value", "smallest_ratio")),
+        no_row(
+            "ratio_inside_limits",
+            "ratio < low - 1e-9 * (1 + ratio) or ratio > high + 1e-9 * (1 + ratio) or low > high",
+            (*row, "ratio", "low", "high"),
+            "low <= ratio <= high",
+        ),
+        no_row(
+            "q_value_above_p_value",
+            "q_value < p_value - 1e-9",
+            (*row, "p_value", "q_value"),
+            "many comparisons make nothing more certain",
+        ),
+        no_row(
+            "verdict_follows",
+            "(verdict in ('helped', 'hurt') and (coalesce(q_value, 1) > 0.05 or (verdict = 'helped') = (ratio >= 1)))"
+            " or (verdict = 'no change shown' and coalesce(smallest_ratio, 0) < 0.5)"
+            " or (verdict = 'hurt' and change_kind = 'check')",
+            (*row, "verdict", "ratio", "q_value", "smallest_ratio"),
+            "a verdict is shown by its row, and no check makes machines fail",
+        ),
+        no_row(
+            "in_order",
+            "last_changed_at < changed_at or changed_node_count > node_count",
+            (*row, "last_changed_at", "changed_node_count", "node_count"),
+            "the last node changes after the first, and no more nodes change than are known",
+        ),
+        *evidenced(*row),
+    ]

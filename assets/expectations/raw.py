@@ -202,7 +202,7 @@ ODD_RECORDS = f"""
 SLURMCTLD_KINDS = (
     *("preempted", "preempted_without_instigator", "job_node_failure", "node_not_responding", "reason_set"),
     *("state_set", "node_returned", "node_rebooted", "prolog_failure", "epilog_failure", "drained_by_slurm"),
-    *("node_invalid", "node_not_resumed", "node_powered_down", "state_shown", "job_requeued"),
+    *("node_invalid", "node_not_resumed", "node_powered_down", "state_shown", "job_requeued", "controller_started"),
 )
 
 

@@ -174,8 +174,10 @@ create table if not exists raw.kernel_messages (  -- one row per kernel line wor
     repeat_count integer not null,            -- 'message repeated N times'; 1 otherwise
     line_count integer not null,              -- lines coalesced into this event
     message varchar not null,
-    dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
+    dated_by_file_at timestamp,               -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
+    version varchar                           -- of what was loaded or booted, its numbers alone, as 5.15.0-112; NULL: the line is about no version
 );
+alter table raw.kernel_messages add column if not exists version varchar;
 
 create table if not exists raw.node_events (  -- one row per row of sacctmgr show event
     cluster_id varchar not null,
@@ -216,12 +218,16 @@ create table if not exists raw.nodes (        -- one row per node of an inventor
     rack varchar,
     switch varchar,                           -- that the node is attached to
     nvlink_domain varchar,
-    position varchar                          -- in the rack
+    position varchar,                         -- in the rack
+    kernel_version varchar,                   -- of Linux, its numbers alone; NULL: not told
+    slurm_version varchar                     -- of slurmd
 );
 alter table raw.nodes add column if not exists rack varchar;
 alter table raw.nodes add column if not exists switch varchar;
 alter table raw.nodes add column if not exists nvlink_domain varchar;
 alter table raw.nodes add column if not exists position varchar;
+alter table raw.nodes add column if not exists kernel_version varchar;
+alter table raw.nodes add column if not exists slurm_version varchar;
 
 create table if not exists raw.slurmctld_events (  -- one row per (line, node) worth reading of slurmctld.log
     cluster_id varchar not null,
@@ -229,7 +235,7 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     line_number bigint not null,
     disposition varchar not null,
     logged_at timestamp not null,
-    kind varchar not null,                    -- preempted, preempted_without_instigator, job_node_failure, node_not_responding, node_not_resumed, node_powered_down, state_shown, reason_set, state_set, node_returned, node_rebooted, node_invalid, prolog_failure, epilog_failure, drained_by_slurm, job_requeued, site_rule
+    kind varchar not null,                    -- preempted, preempted_without_instigator, controller_started, job_node_failure, node_not_responding, node_not_resumed, node_powered_down, state_shown, reason_set, state_set, node_returned, node_rebooted, node_invalid, prolog_failure, epilog_failure, drained_by_slurm, job_requeued, site_rule
     job_id_raw bigint,                        -- the victim for preemptions
     instigator_job_id_raw bigint,
     instigator_array_job_id bigint,           -- some task of this array, shown as 12_*
@@ -240,8 +246,10 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     reason varchar,
     message varchar not null,
     dated_by_file_at timestamp,               -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
-    rule_pattern varchar                      -- site_rule: of the rule in cluster.toml that fits
+    rule_pattern varchar,                     -- site_rule: of the rule in cluster.toml that fits
+    version varchar                           -- controller_started: of slurmctld, its numbers alone
 );
+alter table raw.slurmctld_events add column if not exists version varchar;
 
 create table if not exists raw.unknown_lines (  -- lines with the weight of an error that no rule knows: one row per file, shape, node and five minutes
     cluster_id varchar not null,

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from assets.estimates.est_attribution_chance import est_attribution_chance
 from assets.estimates.est_attribution_windows import est_attribution_windows
 from assets.estimates.est_cause_rates import est_cause_rates
+from assets.estimates.est_changes import est_changes
 from assets.estimates.est_check_scores import est_check_scores
 from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.estimates.est_ettr_by_qos import est_ettr_by_qos
@@ -56,6 +57,7 @@ ASSETS = (
     est_hidden_failures,
     est_scale_tests,
     est_rate_changes,
+    est_changes,
     est_rate_ratios,
     est_time_to_failure,
     est_lemon_nodes,

@@ -115,6 +115,7 @@ def test_a_missing_value_always_has_a_reason(rows):
         ("est_checkpoint_plans", "probability_ettr_ge_target"),
         ("est_scale_tests", "beta"),
         ("est_rate_changes", "changed_at"),
+        ("est_changes", "ratio"),
         ("est_rate_ratios", "ratio"),
         ("est_time_to_failure", "weibull_shape"),
         ("est_evidence_reach", "reach"),

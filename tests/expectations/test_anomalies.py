@@ -463,6 +463,22 @@ ANOMALIES = [
         ("estimates", "est_hidden_failures"), "suspects_stand_out", ["node_id n1", "q_value 0.1"],
     ),
     (
+        ["update estimates.est_changes set ratio = 0.9 where change_kind = 'driver'"],
+        ("estimates", "est_changes"), "ratio_inside_limits", ["ratio 0.9", "high 0.8"],
+    ),
+    (
+        ["update estimates.est_changes set q_value = 0"],
+        ("estimates", "est_changes"), "q_value_above_p_value", ["p_value 0.001", "q_value 0.0"],
+    ),
+    (
+        ["update estimates.est_changes set verdict = 'hurt' where change_kind = 'check'"],
+        ("estimates", "est_changes"), "verdict_follows", ["check", "verdict hurt"],
+    ),
+    (
+        ["update estimates.est_changes set changed_node_count = 9"],
+        ("estimates", "est_changes"), "in_order", ["changed_node_count 9", "node_count 8"],
+    ),
+    (
         ["update estimates.est_evidence_reach set reach = 0.95 where month_date is null"],
         ("estimates", "est_evidence_reach"), "reach_inside_limits", ["reach 0.95", "high 0.9"],
     ),

@@ -90,6 +90,28 @@ posteriors are right on average, and a fault that asks to end jobs at once lets 
 *cannot tell* with few onsets, with onsets in few bursts, or where most of them met an idle node.
 """
 
+CHANGES = """## Did the change help?
+
+`est_changes` compares the rate of incidents before and after each change that is known, and decides on all rows of a
+cluster together. The changes: versions that boot lines, inventories and the controller's log show, first reports of
+checks, annotations.
+
+* Where a fifth of the nodes had changed for a week and a fifth had not, the roll-out was staged. The ratio of the nodes
+  that changed, after to before, is divided by that of the others on the same days; its limits are those of Fisher's
+  noncentral hypergeometric distribution (Cornfield 1956, `ratio_of_ratios`). Days are chosen by when nodes changed,
+  never by what failed (`compared_cells`).
+* Otherwise each node is compared with itself (`rate_ratio`). All that came at the same time is then part of the ratio;
+  the note names what is known of it.
+* Counts are divided by their dispersion, which is seen between fortnights or follows from doubtful incidents. A rate
+  that differs from month to month by itself is seen in part only: with a coefficient of variation of 0.3 and 200
+  incidents, a fifth of the changes that did nothing have p below 0.05, and 3% of those of a constant rate.
+* A verdict is *helped* or *hurt* where the false discovery rate is at most 5% (Benjamini and Hochberg 1995), among rows
+  that have enough incidents for any outcome to tell (Tarone 1990). It is *no change shown* where 80% of falls to one
+  half would have been shown (`smallest_shown`, Cohen 1988), else *cannot tell*.
+* A new check changes what is seen, not what fails: where more is seen after it, the verdict is *cannot tell*.
+* A node-day counts where it has all kinds of logs that at least half of the cluster's node-days have.
+"""
+
 HIDDEN = """## Failures that Slurm does not call so
 
 `est_hidden_failures` compares how jobs end on each node with how the same users' jobs of the same size, partition and
@@ -254,6 +276,7 @@ def page() -> str:
             ),
             VERDICT_NOTES,
             CHECKS,
+            CHANGES,
             HIDDEN,
             PLACES,
             LEMON_HEAD,

@@ -24,6 +24,7 @@ def test_the_genuine_capture_is_read_whole() -> None:
         "drained_by_slurm": 2,
         "preempted": 2,
         "preempted_without_instigator": 1,
+        "controller_started": 2,
     }
     named = {
         kind: {

@@ -2,6 +2,8 @@
 {% set max_memory_mib, max_gpus = 2 ** 40, 1024 %}
 {# A fact of a node by its name; NULL where scontrol prints none, or `(null)`. #}
 {% macro fact(key) %}nullif(nullif(regexp_extract(facts, '(?:^| ){{ key }}=(\S*)', 1), ''), '(null)'){% endmacro %}
+{# The numbers of a version, which tell nothing of a site. #}
+{% macro version(key) %}nullif(regexp_extract(facts, ' {{ key }}(\d+(?:[.-]\d+)+)', 1), ''){% endmacro %}
 {% macro total(counts) %}list_sum(list_transform({{ counts }}, lambda count: try_cast(count as bigint))){% endmacro %}
 -- Both forms become one text per node. The reason is free text and stands last but for comments. Who gave it, and when,
 -- stands behind its first line.
@@ -55,6 +57,8 @@ with shown as (
         {{ fact("Partitions") }} as partitions,
         {{ fact("NodeHostName") }} as host_name,
         {{ fact("NodeAddr") }} as address,
+        {{ version("OS=Linux[ _]") }} as kernel_version,
+        {{ version("Version=") }} as slurm_version,
         {{ fact("BootTime") }} as boot_time,
         {{ fact("SlurmdStartTime") }} as start_time,
         {{ fact("LastBusyTime") }} as busy_time,
@@ -161,6 +165,8 @@ select
     switch,
     nvlink_domain,
     position,
+    kernel_version,
+    slurm_version,
     stated_gpu_count,
     coalesce(
         length(node_name) <= {{ max_name_length }} and not regexp_matches(node_name, '[\[\],]'), false

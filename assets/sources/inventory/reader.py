@@ -24,9 +24,9 @@ from assets.sql import fill
 KIND = "inventory"
 TABLE = "nodes"
 DIALECTS = ("scontrol_blocks", "scontrol_lines")
-VERSION = 9
+VERSION = 10
 PRIVACY = {
-    **dict.fromkeys(("state", "gpu_model", "partitions", "host_names"), KEPT),
+    **dict.fromkeys(("state", "gpu_model", "partitions", "host_names", "kernel_version", "slurm_version"), KEPT),
     **dict.fromkeys(("rack", "switch", "nvlink_domain", "position"), KEPT),
     "reason": REASON,
     "reason_user": USER,

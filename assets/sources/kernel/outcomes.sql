@@ -171,6 +171,10 @@ symptoms as (
             when kind = 'mce' and regexp_matches(message, 'severity: corrected|Corrected error') then false
         end as is_fatal,
         case
+            when kind in ('boot', 'driver_loaded', 'nic_firmware', 'bios')
+                then nullif(regexp_extract(message, '\s(\d+(?:[.-]\d+)+)', 1), '')
+        end as version,
+        case
             when code = 154 then nullif(regexp_extract(message, 'to 0x[0-9a-fA-F]+ \(([^)]*)\)', 1), '')
         end as recovery_action
     from parts

@@ -29,9 +29,9 @@ JOURNAL = "journal_json"
 DIALECTS = (
     "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg",
 )  # fmt: skip
-VERSION = f"15.{hashlib.sha256(repr(kernel_rules.BUILT_IN).encode()).hexdigest()[:8]}"
+VERSION = f"16.{hashlib.sha256(repr(kernel_rules.BUILT_IN).encode()).hexdigest()[:8]}"
 PRIVACY = {
-    **dict.fromkeys(("time_quality", "kind", "rule", "pci_address"), KEPT),
+    **dict.fromkeys(("time_quality", "kind", "rule", "pci_address", "version"), KEPT),
     "process_name": "process",
     **dict.fromkeys(("recovery_action", "message"), TEXT),
 }
@@ -133,7 +133,7 @@ LOADED = """
 select
     file_id, line_number, host as node_name, occurred_at, time_quality, kind, rule, code, pci_address, mig_gpu_instance,
     mig_compute_instance, link, process_id, process_name, is_fatal, recovery_action, repeat_count,
-    1 as line_count, message, case when has_no_year then occurred_at end as dated_by_file_at
+    1 as line_count, message, version, case when has_no_year then occurred_at end as dated_by_file_at
 from kernel_outcomes
 where skip_reason is null and problem is null"""
 

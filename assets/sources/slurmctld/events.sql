@@ -38,6 +38,7 @@ select
     rtrim({{ value("nodes") }}, ',.') as node_list,
     rtrim({{ value("state") }}, '*') as state,
     {{ value("reason") }} as reason,
+    {{ value("version") }} as version,
     message
 from matched;
 

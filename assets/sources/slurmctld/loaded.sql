@@ -2,7 +2,7 @@ select
     parsed.file_id, parsed.line_number, parsed.logged_at, parsed.kind, parsed.job_id_raw,
     parsed.instigator_job_id_raw, parsed.instigator_array_job_id, parsed.preempt_mode,
     unnest(coalesce(lists.node_names, [null])) as node_name,
-    parsed.state, parsed.reason, parsed.message,
+    parsed.state, parsed.reason, parsed.version, parsed.message,
     case when parsed.has_no_year then parsed.logged_at end as dated_by_file_at
 from slurmctld_parsed as parsed
 left join slurmctld_node_lists as lists on lists.node_list = parsed.node_list

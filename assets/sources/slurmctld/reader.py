@@ -21,9 +21,9 @@ from assets.sql import fill
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = f"9.{hashlib.sha256(repr(WORDINGS).encode()).hexdigest()[:8]}"
+VERSION = f"10.{hashlib.sha256(repr(WORDINGS).encode()).hexdigest()[:8]}"
 PRIVACY = {
-    **dict.fromkeys(("kind", "preempt_mode", "state", "rule_pattern"), KEPT),
+    **dict.fromkeys(("kind", "preempt_mode", "state", "rule_pattern", "version"), KEPT),
     "reason": REASON,
     "message": TEXT,
 }

@@ -90,6 +90,8 @@ def _node(document: Mapping[str, Any]) -> Node:
         reason_time=_number(document.get("reason_changed_at")),
         host_name=_text(document.get("hostname")),
         address=_text(document.get("address")),
+        slurm_version=_text(document.get("version")),
+        system=_text(document.get("operating_system")),
     )
 
 

@@ -45,6 +45,8 @@ class Node:
     switch: str | None = None
     nvlink_domain: str | None = None
     position: str | None = None
+    slurm_version: str | None = None
+    system: str | None = None
     captured_at: Any = None
     """When the inventory was taken."""
 
@@ -61,6 +63,8 @@ def node_line(node: Node) -> str:
         "Gres": _GRES_NOTHING if gres is not None and gres.lower() in NO_REASON else gres,
         "NodeAddr": node.address or None,
         "NodeHostName": node.host_name or None,
+        "Version": node.slurm_version or None,
+        "OS": node.system or None,
         "RealMemory": _digits(node.memory),
         "State": (node.state or "").upper() or None,
         "Partitions": ",".join(node.partitions) or None,

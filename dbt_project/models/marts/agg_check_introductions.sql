@@ -34,6 +34,8 @@ node_events as (
 slurmctld_events as (
 
     select * from {{ ref('stg_slurmctld__events') }}
+    -- a start of the controller tells of no node
+    where kind != 'controller_started'
 
 ),
 

@@ -137,6 +137,15 @@ select
     12.0::double as held_gpu_hours, 'measured' as method, 'GPU-hours' as exposure_unit, 0.9::double as confidence_level,
     '2' as method_version, 3.0::double as event_count, 40.0::double as exposure;
 
+insert into estimates.est_changes by name
+select
+    'alpha' as cluster_id, kind as change_kind, timestamp '2026-01-10' as changed_at, 'pcie' as failure_category,
+    changed_at as last_changed_at, kind as change, ratio, 0.5 * ratio as low, 2 * ratio as high, 0.001::double as p_value,
+    0.01::double as q_value, 0.6::double as smallest_ratio, verdict, 1.0::double as dispersion, 8 as changed_node_count,
+    8 as node_count, 'before_after' as method, 'node-days' as exposure_unit, 0.9::double as confidence_level,
+    '2' as method_version, 30.0::double as event_count, 400.0::double as exposure
+from (values ('driver', 0.4::double, 'helped'), ('check', 2.0, 'cannot tell')) as changes (kind, ratio, verdict);
+
 insert into estimates.est_evidence_reach by name
 select
     'alpha' as cluster_id, month_date, 0.8::double as reach, 0.6::double as low, 0.9::double as high,

@@ -17,5 +17,7 @@ select
     booted_at,
     nullif(trim(reason), '') as reason,
     reason_user,
-    reason_at
+    reason_at,
+    kernel_version,
+    slurm_version
 from snapshots

@@ -28,5 +28,6 @@ select
     recovery_action,
     repeat_count,
     line_count,
-    message
+    message,
+    version
 from kernel_messages

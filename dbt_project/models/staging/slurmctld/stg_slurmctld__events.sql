@@ -21,5 +21,6 @@ select
     upper(state) as state,
     nullif(trim(reason), '') as reason,
     message,
-    rule_pattern
+    rule_pattern,
+    version
 from slurmctld_events

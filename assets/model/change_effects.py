@@ -1,0 +1,239 @@
+"""What a known change did to the rate of failures: its ratio, the smallest that could have been shown, the verdict.
+
+What is decided here is decided for all rows of a cluster together, so that many changes and causes do not find
+something by their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special, stats
+from scipy.stats.contingency import odds_ratio
+
+from assets.model.dispersion import pearson_dispersion
+from assets.model.failure_rate import CONFIDENCE_LEVEL, NO_EXPOSURE
+from assets.model.rate_ratio import NO_EVENTS, RatioInterval
+
+Floats = NDArray[np.float64]
+
+FALSE_DISCOVERIES = 0.05
+"""Share of wrong verdicts among those that a change helped or hurt."""
+POWER = 0.8
+"""Share of such changes that a change of the smallest ratio is shown in."""
+WORTH_SEEING = 0.5
+"""Where a change to this ratio would have been shown, and none was, no change is said to be shown."""
+BLOCK_DAYS = 14
+BLOCK_EVENTS = 4
+"""Fewest days and events of the blocks between which counts are seen to scatter."""
+CONDITIONAL_HYPERGEOMETRIC = "conditional_hypergeometric"
+HELPED, HURT, NO_CHANGE, CANNOT_TELL = "helped", "hurt", "no change shown", "cannot tell"
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What is said of each row of a cluster; all of shape (n,).
+
+    Attributes
+    ----------
+    q_value
+        Share of wrong verdicts among this and all rows with a smaller p-value; `nan` where nothing can be told.
+    smallest_ratio
+        Largest ratio below 1 that would be shown in `POWER` of such changes; `nan` where none would.
+    verdict
+        One of the four.
+    """
+
+    q_value: Floats
+    smallest_ratio: Floats
+    verdict: NDArray[np.str_]
+
+
+def block_dispersion(series: Sequence[tuple[Floats, Floats]]) -> float:
+    """Measure how counts scatter within series that should each have one rate, from fortnight to fortnight.
+
+    Parameters
+    ----------
+    series
+        Events and exposures of consecutive days.
+
+    Returns
+    -------
+    float
+        `pearson_dispersion` of blocks of at least `BLOCK_DAYS` with `BLOCK_EVENTS` to expect; 1 where too few.
+
+    Examples
+    --------
+    >>> block_dispersion([(np.repeat([0.0, 1.0, 0.0, 1.0], 14), np.ones(56))])
+    9.333333333333334
+    """
+    counts, means, fitted = [], [], 0
+    for count, exposure in series:
+        total, days = count.sum(), np.flatnonzero(exposure > 0)
+        blocks = int(min(days.size // BLOCK_DAYS, total // BLOCK_EVENTS))
+        if blocks < 2:
+            continue
+        fitted += 1
+        for block in np.array_split(days, blocks):
+            counts.append(count[block].sum())
+            means.append(total * exposure[block].sum() / exposure.sum())
+    return max(1.0, pearson_dispersion(counts, means, fitted)) if fitted else 1.0
+
+
+def ratio_of_ratios(
+    event_count: ArrayLike, exposure: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL, *, dispersion: float = 1.0
+) -> RatioInterval:
+    """Divide the ratio after to before of changed nodes by that of unchanged ones.
+
+    Parameters
+    ----------
+    event_count, exposure
+        Of changed nodes after and before, and of unchanged nodes after and before, shape (4,).
+    confidence_level
+        Of the limits.
+    dispersion
+        Variance over mean of the counts, 1 or more.
+
+    Returns
+    -------
+    RatioInterval
+        Of one ratio. Without any event of either group the limits are 0 and `inf`.
+
+    Notes
+    -----
+    Given the sums of rows and columns of the four counts, the first is of Fisher's noncentral hypergeometric
+    distribution with odds ``r (T1 / T2) / (T3 / T4)`` for the ratio of ratios r. Its limits are exact. Counts of
+    dispersion phi are divided by it and rounded to whole events.
+
+    References
+    ----------
+    J. Cornfield, "A statistical problem arising from retrospective studies", Proc. Third Berkeley Symposium 4 (1956)
+    135-148, as in R's `fisher.test` with an odds ratio other than 1.
+
+    Examples
+    --------
+    >>> found = ratio_of_ratios([20, 40, 50, 50], [100.0, 100.0, 100.0, 100.0])
+    >>> f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}] p = {found.p_value:.3f}"
+    '0.50 [0.27, 0.92] p = 0.057'
+    """
+    count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
+    if count.shape != (4,) or time.shape != (4,):
+        raise ValueError(f"four counts and four exposures, not {count.shape} and {time.shape}")
+    cells = np.rint(count / dispersion).astype(int)
+    row, column, total = cells[:2].sum(), cells[[0, 2]].sum(), cells.sum()
+    value, low, high, p_value, method = np.nan, 0.0, np.inf, 1.0, NO_EVENTS
+    if not np.all(time > 0):
+        low, high, p_value, method = np.nan, np.nan, np.nan, NO_EXPOSURE
+    elif 0 < row < total:
+        offset = time[0] * time[3] / (time[1] * time[2])
+        null = stats.nchypergeom_fisher(total, row, column, offset)
+        p_value = min(1.0, 2.0 * min(null.cdf(cells[0]), null.sf(cells[0] - 1)))
+        limits = odds_ratio(cells.reshape(2, 2)).confidence_interval(confidence_level)
+        below = count[1] * count[2]
+        value = count[0] * count[3] / below / offset if below > 0 else np.nan
+        # what was rounded may lie beside its limits
+        low = np.fmin(np.nan_to_num(limits.low) / offset, value)
+        high = np.fmax(np.nan_to_num(limits.high, nan=np.inf, posinf=np.inf) / offset, value)
+        method = CONDITIONAL_HYPERGEOMETRIC
+    return RatioInterval(
+        value=np.asarray(value, dtype=float),
+        low=np.asarray(low, dtype=float),
+        high=np.asarray(high, dtype=float),
+        p_value=np.asarray(p_value, dtype=float),
+        confidence_level=confidence_level,
+        method=np.asarray(method),
+    )
+
+
+def smallest_shown(event_count: float, share: float, level: float, control_count: float = np.inf) -> float:
+    """Work out the largest ratio below 1 that a test would show in `POWER` of such changes.
+
+    Parameters
+    ----------
+    event_count
+        Events before and after together, n, if nothing changes; over their dispersion.
+    share
+        Share p of them to expect after.
+    level
+        Two-sided level of the test.
+    control_count
+        Events of unchanged nodes; infinite where the ratio is compared with 1.
+
+    Returns
+    -------
+    float
+        `nan` where not even the end of all failures would be shown.
+
+    Notes
+    -----
+    A ratio r leaves ``m = n (1 - p + r p)`` events, of which ``q = r p / (1 - p + r p)`` come after. It is shown where
+    ``2 (asin sqrt p - asin sqrt q) sqrt(1 / (1 / m + 1 / c)) >= z(1 - level / 2) + z(POWER)``, c the control count.
+
+    References
+    ----------
+    J. Cohen, *Statistical Power Analysis for the Behavioral Sciences*, 2nd ed. (1988), section 6.2.
+
+    Examples
+    --------
+    >>> round(smallest_shown(100, 0.5, 0.05), 2), smallest_shown(4, 0.5, 0.05)
+    (0.52, nan)
+    """
+
+    def lacks(ratio: float) -> float:
+        left = 1.0 - share + ratio * share
+        effect = 2.0 * (np.arcsin(np.sqrt(share)) - np.arcsin(np.sqrt(ratio * share / left)))
+        return float(needed - effect / np.sqrt(1.0 / (event_count * left) + 1.0 / control_count))
+
+    needed = special.ndtri(1.0 - level / 2.0) + special.ndtri(POWER)
+    if not (event_count > 0 and 0.0 < share < 1.0 and control_count > 0) or lacks(0.0) > 0:
+        return np.nan
+    return float(optimize.brentq(lacks, 0.0, 1.0))
+
+
+def judge(
+    p_value: ArrayLike, ratio: ArrayLike, event_count: ArrayLike, share: ArrayLike, control_count: ArrayLike
+) -> Verdicts:
+    """Decide on all rows of a cluster together.
+
+    Parameters
+    ----------
+    p_value
+        Of the ratio 1, shape (n,); `nan` for unknown.
+    ratio
+        Whether it is above or below 1; `nan` counts as above: events came where none had been.
+    event_count, share, control_count
+        As in `smallest_shown`.
+
+    Notes
+    -----
+    Rows whose events are too few for any outcome to be below `FALSE_DISCOVERIES` are no part of the family (Tarone):
+    ``2 min(p, 1 - p)^n`` is the smallest p-value of n events. Of the others q is Benjamini and Hochberg's. The level of
+    `smallest_shown` is that of a single true change among them, ``FALSE_DISCOVERIES / rows``.
+
+    References
+    ----------
+    Y. Benjamini and Y. Hochberg, J. R. Statist. Soc. B 57 (1995) 289-300. R. E. Tarone, "A modified Bonferroni method
+    for discrete data", Biometrics 46 (1990) 515-522.
+
+    Examples
+    --------
+    >>> judge([0.001, 0.6, 0.4], [0.4, 1.1, 0.0], [80, 400, 3], [0.5, 0.5, 0.5], [np.inf] * 3).verdict.tolist()
+    ['helped', 'no change shown', 'cannot tell']
+    """
+    p, r, n, s, c = (np.asarray(x, dtype=float) for x in (p_value, ratio, event_count, share, control_count))
+    extreme = 2.0 * np.minimum(s, 1.0 - s) ** np.minimum(n, c)
+    is_told = np.isfinite(p) & (extreme <= FALSE_DISCOVERIES)
+    q, smallest = np.full(p.shape, np.nan), np.full(p.shape, np.nan)
+    if is_told.any():
+        q[is_told] = stats.false_discovery_control(p[is_told])
+        level = FALSE_DISCOVERIES / is_told.sum()
+        rows = zip(n[is_told], s[is_told], c[is_told], strict=True)
+        smallest[is_told] = [smallest_shown(events, part, level, control) for events, part, control in rows]
+    is_shown = q <= FALSE_DISCOVERIES
+    verdict = np.select(
+        [is_shown & (r < 1.0), is_shown, smallest >= WORTH_SEEING], [HELPED, HURT, NO_CHANGE], default=CANNOT_TELL
+    )
+    return Verdicts(q, smallest, verdict)

@@ -1,0 +1,97 @@
+"""Which days and which nodes tell what a change did, chosen by when nodes changed and never by what failed.
+
+Where a roll-out was staged, nodes that had changed are compared with nodes that had not, over the same days.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MIN_DAYS = 7
+"""Fewest days of each side of a staged roll-out."""
+MIN_SHARE = 0.2
+"""Smallest share of changed and of unchanged nodes in a staged comparison: with fewer it shows next to nothing."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Cells, of cohorts of nodes by days, that belong to each side; all of shape (cohorts, days).
+
+    Attributes
+    ----------
+    before, after
+        Of nodes that changed, before and after they did.
+    unchanged_before, unchanged_after
+        Of nodes that had not changed yet, over the same days; empty where the roll-out was not staged.
+    is_staged
+        Whether there are unchanged nodes to compare with.
+    """
+
+    before: Mask
+    after: Mask
+    unchanged_before: Mask
+    unchanged_after: Mask
+    is_staged: bool
+
+
+def compared_cells(changed_on: ArrayLike, node_count: ArrayLike, from_day: int, to_day: int, days: int) -> Comparison:
+    """Choose what is compared.
+
+    Parameters
+    ----------
+    changed_on
+        Day on which each cohort of nodes changed, counted from 0, shape (c,); `inf` for one that never did. At least
+        one did.
+    node_count
+        Nodes of each cohort, shape (c,).
+    from_day, to_day
+        First day that may count, and the first one after these that may not.
+    days
+        Number of days of the cells.
+
+    Returns
+    -------
+    Comparison
+        The day of a change counts on neither side.
+
+    Notes
+    -----
+    Between two days of a roll-out, ``n`` nodes have changed and ``m`` have not. The span whose days times
+    ``n m / (n + m)`` are most is that in which the two groups tell most of each other. If it has `MIN_DAYS`, as the
+    days before the roll-out do, and each group `MIN_SHARE` of the nodes, the roll-out was staged: both groups are
+    compared with themselves before the first change. Otherwise each node that changed is compared with itself.
+
+    Examples
+    --------
+    A tenth of the days after half of the nodes changed, the others follow:
+
+    >>> found = compared_cells([20, 30], [50, 50], 0, 60, 60)
+    >>> found.is_staged, found.after[0].nonzero()[0][[0, -1]].tolist(), found.unchanged_after.any(axis=1).tolist()
+    (True, [21, 29], [False, True])
+    """
+    on, nodes = np.asarray(changed_on, dtype=float)[:, np.newaxis], np.asarray(node_count, dtype=float)
+    day = np.arange(days)[np.newaxis, :]
+    counts = (day >= from_day) & (day < to_day)
+    ends = np.unique(np.append(on[on < to_day], to_day))
+    first = ends[0]
+    best, span = 0.0, None
+    for start, end in pairwise(ends):
+        changed = nodes[on[:, 0] <= start].sum()
+        others = nodes.sum() - changed
+        weight = (end - start - 1) * changed * others / nodes.sum()
+        if min(end - start - 1, first - from_day) >= MIN_DAYS and min(changed, others) >= MIN_SHARE * nodes.sum():
+            best, span = max((best, span), (weight, (start, end)), key=lambda found: found[0])
+    if span is None:
+        none = np.zeros((nodes.size, days), dtype=bool)
+        return Comparison(counts & (day < on) & np.isfinite(on), counts & (day > on), none, none, is_staged=False)
+    is_changed = on <= span[0]
+    before, after = counts & (day < first), counts & (day > span[0]) & (day < span[1])
+    return Comparison(
+        before & is_changed, after & is_changed, before & ~is_changed, after & ~is_changed, is_staged=True
+    )
