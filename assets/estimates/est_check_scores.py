@@ -11,7 +11,7 @@ import dagster as dg
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
-from assets.model.check_scores import DROP_BELOW, KEEP_ABOVE, Alarms, lead_quantiles, true_share, verdict
+from assets.model.check_scores import DROP_BELOW, KEEP_ABOVE, Onsets, lead_quantiles, true_share, verdict
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse
@@ -49,9 +49,10 @@ JUDGED = (
 )
 SIGHT = ("marts.agg_check_introductions.first_reported_at", "ops.sight.kind", "ops.sight.day_date")
 DRAINED = ("marts.fct_node_outages.ended_at", "marts.fct_node_outages.requested_at", "marts.fct_node_outages.reason")
-NAMED = ("marts.fct_failures.state", "marts.fct_failures.is_culprit_named", "marts.fct_failures.incident_id")
-LOST = (*IN_FAILURES, *NAMED)
+NAMED = ("marts.fct_failures.state", "marts.fct_failures.is_culprit_named")
 NODE_MONTH_DAYS = 30.0
+MIN_BURSTS = 2.0
+"""Dispersion from which on the note speaks of bursts."""
 
 TABLE = TableSpec(
     table="est_check_scores",
@@ -122,14 +123,16 @@ TABLE = TableSpec(
             "double",
             "failures",
             "Failures that no other check or log showed, a sum of probabilities.",
-            LOST,
+            IN_FAILURES,
             is_required=True,
         ),
-        *with_limits(
+        Column(
             "lost_count",
+            "double",
             "failures",
-            "The part of alone_count that would count as users' errors without the check, as Slurm names no node.",
-            LOST,
+            "The part of alone_count that would pass for users' errors without the check, as Slurm names no node.",
+            (*IN_FAILURES, *NAMED),
+            is_required=True,
         ),
         Column(
             "verdict",
@@ -161,69 +164,50 @@ def with_scores(checks: pd.DataFrame) -> pd.DataFrame:
 
 def _row(check: dict[Hashable, Any]) -> dict[str, Any]:
     names = ("onset_count", "judged_count", "true_count", "squared_count", "hours")
-    alarms = Alarms(*(float(check[name]) for name in names))
-    share = true_share(alarms)
-    lost_count, failure_count = float(check["lost_count"]), float(check["failure_count"])
-    lost = weighted_interval(lost_count, float(check["lost_variance"]), 1.0)
-    false = alarms.judged_count - alarms.true_count
-    variance = float(check["false_variance"])
-    seen, most = (
-        weighted_interval(
-            max(false, 0.0) + unknown,
-            (max(variance, false, 0.0) + unknown) * alarms.dispersion,
-            check["node_days"] / NODE_MONTH_DAYS,
-        )
-        for unknown in (0.0, alarms.unknown_count)
+    onsets = Onsets(*(float(check[name]) for name in names))
+    share, lost_count = true_share(onsets), float(check["lost_count"])
+    false = max(onsets.judged_count - onsets.true_count, 0.0)
+    variance = max(float(check["false_variance"]), false)
+    node_months = check["node_days"] / NODE_MONTH_DAYS
+    known, most = (
+        weighted_interval(false + unknown, (variance + unknown) * onsets.dispersion, node_months)
+        for unknown in (0.0, onsets.unknown_count)
     )
-    lead, lead_low, lead_high = lead_quantiles(check["lead_seconds"], check["lead_weights"])
+    lead, lead_p10, lead_p90 = lead_quantiles(check["lead_seconds"], check["lead_weights"])
+    is_judged = onsets.judged_count > 0
     return {
-        "cluster_id": check["cluster_id"],
-        "check_name": check["check_name"],
-        "judged_count": alarms.judged_count,
+        **{name: check[name] for name in ("cluster_id", "check_name", "drained_node_hours", "alone_count")},
+        "judged_count": onsets.judged_count,
         "true_share": share.value,
         "low": share.low,
         "high": share.high,
         "lead_seconds": lead,
-        "lead_seconds_p10": lead_low,
-        "lead_seconds_p90": lead_high,
-        "false_per_node_month": seen.value if alarms.judged_count or not alarms.count else None,
-        "false_per_node_month_low": seen.low,
+        "lead_seconds_p10": lead_p10,
+        "lead_seconds_p90": lead_p90,
+        "false_per_node_month": known.value if is_judged or not onsets.count else None,
+        "false_per_node_month_low": known.low,
         "false_per_node_month_high": most.high,
-        "drained_node_hours": check["drained_node_hours"],
-        "alone_count": check["alone_count"],
         "lost_count": lost_count,
-        "lost_count_low": lost.low,
-        "lost_count_high": lost.high,
-        "verdict": verdict(share, lost_count, failure_count),
+        "verdict": verdict(share, lost_count, float(check["failure_count"])),
         "confidence_level": CONFIDENCE_LEVEL,
-        "method": _method(alarms),
-        "event_count": alarms.count,
+        "method": "posterior_weighted" if is_judged else "cannot_be_judged" if onsets.count else "no_events",
+        "event_count": onsets.count,
         "exposure": check["node_days"],
         "exposure_unit": "node-days",
-        "note": _note(alarms),
+        "note": _note(onsets),
     }
 
 
-def _method(alarms: Alarms) -> str:
-    if not alarms.count:
-        return "no_events"
-    return "posterior_weighted" if alarms.judged_count else "cannot_be_judged"
-
-
-def _note(alarms: Alarms) -> str | None:
-    if not alarms.count:
+def _note(onsets: Onsets) -> str | None:
+    if not onsets.count:
         return "it never failed"
-    unknown = (
-        f"{alarms.unknown_count:.0f} of {alarms.count:.0f} onsets are unknown: no job, repair or other log tells"
-        if alarms.unknown_count
-        else ""
-    )
-    bursts = (
-        f"onsets came in bursts: they tell as much as {alarms.count / alarms.dispersion:.2g} single ones"
-        if alarms.dispersion > 2
-        else ""
-    )
-    return "; ".join(filter(None, (unknown, bursts))) or None
+    said = []
+    if onsets.unknown_count:
+        unknown = f"{onsets.unknown_count:.0f} of {onsets.count:.0f} onsets are unknown"
+        said.append(f"{unknown}: no job, repair or other log tells")
+    if onsets.dispersion > MIN_BURSTS:
+        said.append(f"onsets came in bursts: they tell as much as {onsets.count / onsets.dispersion:.2g} single ones")
+    return "; ".join(said) or None
 
 
 def headline(scores: pd.DataFrame) -> str:

@@ -21,8 +21,7 @@ def est_check_scores() -> list[Rule]:
             "low <= true_share <= high",
         ),
         *fitted("false_per_node_month", *row),
-        *fitted("lost_count", *row),
-        *(not_negative(name, *row) for name in ("drained_node_hours", "alone_count")),
+        *(not_negative(name, *row) for name in ("drained_node_hours", "alone_count", "lost_count")),
         no_row(
             "judged_of_seen",
             "judged_count > event_count or lost_count > alone_count + 1e-6",

@@ -1,6 +1,6 @@
-"""Whether to trust a health check: the share of its alarms that were true, how early it is, what dropping it loses.
+"""Whether to trust a health check: the share of its onsets that were true, how early it is, what dropping it loses.
 
-An alarm that nothing proves and nothing refutes is neither true nor false: the limits allow for either.
+An onset that nothing proves and nothing refutes is neither true nor false: the limits allow for either.
 """
 
 from __future__ import annotations
@@ -16,25 +16,16 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 
 KEEP, TUNE, DROP, CANNOT_TELL = "keep", "tune", "drop", "cannot tell"
 KEEP_ABOVE, DROP_BELOW = 0.5, 0.2
-"""A check is kept when surely more than half of its alarms are true, and dropped when surely fewer than a fifth are."""
+"""A check is kept when surely more than half of its onsets are true, and dropped when surely fewer than a fifth are."""
 MAX_LOST, MAX_LOST_RATIO = 1.0, 0.02
 """Failures that may go unseen without a dropped check: one, or one in fifty of the cluster's."""
 
 
 @dataclass(frozen=True)
-class Alarms:
-    """The alarms of a check.
+class Onsets:
+    """The onsets of a check: all, those judged, the sum of their probabilities.
 
-    Attributes
-    ----------
-    count, judged_count
-        All of them, and those that something proves or refutes.
-    true_count
-        Sum of the probabilities of those judged.
-    squared_count
-        Sum over hours of the squared number of alarms in the hour.
-    hours
-        Hours in which the check ran.
+    `squared_count` is the sum over hours of the squared number of onsets in the hour, `hours` those in which it ran.
     """
 
     count: float
@@ -45,35 +36,28 @@ class Alarms:
 
     @property
     def unknown_count(self) -> float:
-        """Alarms that nothing proves or refutes."""
+        """Onsets that nothing proves or refutes."""
         return self.count - self.judged_count
 
     @property
     def dispersion(self) -> float:
-        """Variance over mean of the alarms in an hour, at least 1: alarms of one storm are no independent evidence."""
+        """Variance over mean of the onsets in an hour, at least 1: those of one storm are no independent evidence."""
         return max(1.0, self.squared_count / self.count - self.count / self.hours) if self.count else 1.0
 
 
-def true_share(alarms: Alarms, confidence_level: float = CONFIDENCE_LEVEL) -> Share:
-    """Estimate the share of a check's alarms that are true.
-
-    Parameters
-    ----------
-    alarms
-        What was counted.
-    confidence_level
-        1 - a, between 0 and 1.
+def true_share(onsets: Onsets, confidence_level: float = CONFIDENCE_LEVEL) -> Share:
+    """Estimate the share of a check's onsets that are true.
 
     Returns
     -------
     Share
-        ``true / judged``; all `nan` where no alarm could be judged. The lower limit is that with every unknown alarm
-        false, the upper one that with every unknown alarm true.
+        ``true / judged``; all `nan` where no onset could be judged. The lower limit is that with every unknown onset
+        false, the upper one that with every unknown onset true.
 
     Notes
     -----
     Limits of Clopper and Pearson (`binomial_share`) with the counts over their dispersion, as if storms were single
-    alarms. Assumption: probabilities are right on average. Their own uncertainty is not in the limits.
+    onsets. Assumption: probabilities are right on average. Their own uncertainty is not in the limits.
 
     References
     ----------
@@ -82,36 +66,25 @@ def true_share(alarms: Alarms, confidence_level: float = CONFIDENCE_LEVEL) -> Sh
 
     Examples
     --------
-    >>> share = true_share(Alarms(30, 20, 4.0, 30, 2000))
+    >>> share = true_share(Onsets(30, 20, 4.0, 30, 2000))
     >>> print(f"{share.value:.1f} [{share.low:.2f}, {share.high:.2f}]")
     0.2 [0.05, 0.63]
     """
-    if not alarms.judged_count:
+    if not onsets.judged_count:
         return UNKNOWN
-    phi, all_of_them = alarms.dispersion, alarms.count / alarms.dispersion
-    true = min(alarms.true_count, alarms.judged_count)
-    least = binomial_share(true / phi, all_of_them, confidence_level)
-    most = binomial_share(min((true + alarms.unknown_count) / phi, all_of_them), all_of_them, confidence_level)
-    return Share(true / alarms.judged_count, least.low, most.high)
+    true = min(onsets.true_count, onsets.judged_count)
+    least, most, trials = (
+        count / onsets.dispersion for count in (true, min(true + onsets.unknown_count, onsets.count), onsets.count)
+    )
+    low, high = (binomial_share(count, trials, confidence_level) for count in (least, most))
+    return Share(true / onsets.judged_count, low.low, high.high)
 
 
 def verdict(share: Share, lost_count: float, failure_count: float) -> str:
-    """Say what to do with a check.
+    """Say what to do with a check: keep, tune (mostly false, but needed or not surely useless), drop, or cannot tell.
 
-    Parameters
-    ----------
-    share
-        From `true_share`.
-    lost_count, failure_count
-        Failures that would have no evidence without the check, and all failures of the cluster: sums of probabilities.
+    `lost_count` are the failures without other evidence, `failure_count` all of the cluster: sums of probabilities.
 
-    Returns
-    -------
-    str
-        `keep`, `tune` (mostly false, but it is needed, or not surely useless), `drop` or `cannot tell`.
-
-    Examples
-    --------
     >>> verdict(Share(0.0, 0.0, 0.1), 0.3, 40.0), verdict(Share(0.0, 0.0, 0.1), 5.0, 40.0)
     ('drop', 'tune')
     >>> verdict(Share(0.9, 0.7, 1.0), 0.0, 40.0), verdict(Share(0.5, 0.1, 0.9), 0.0, 40.0), verdict(UNKNOWN, 0.0, 0.0)
@@ -127,15 +100,8 @@ def verdict(share: Share, lost_count: float, failure_count: float) -> str:
 def lead_quantiles(
     lead_seconds: ArrayLike, weight: ArrayLike, quantiles: tuple[float, ...] = (0.5, 0.1, 0.9)
 ) -> list[float]:
-    """Give quantiles of the time from a check's alarm to the end of the job, each failure by its probability.
+    """Give quantiles of the time from an onset to the end of the job, each failure by its probability; `nan` of none.
 
-    Returns
-    -------
-    list
-        The median first; `nan` where no failure has any weight.
-
-    Examples
-    --------
     >>> lead_quantiles([-1.0, 240.0, 250.0], [0.1, 1.0, 1.0])
     [240.0, 240.0, 250.0]
     """

@@ -157,7 +157,6 @@ def test_lead_drains_and_what_is_lost(checks):
     assert (good["lead_seconds"], good["lead_seconds_p10"], good["lead_seconds_p90"]) == (240, 240, 240)
     # Nine were shown by nothing else, of which Slurm names one.
     assert (good["alone_count"], good["lost_count"]) == (9, 8)
-    assert good["lost_count_low"] < 8 < good["lost_count_high"]
     # From the start of the outage, hours after its request; the drain of an unknown onset is not for nothing.
     assert (noise["drained_node_hours"], checks["idle"]["drained_node_hours"]) == (4, 0)
     assert (noise["lead_seconds"], noise["exposure"], checks["never"]["exposure"]) == (None, 300, 150)

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from assets.model.check_scores import DROP, KEEP, TUNE, Alarms, true_share, verdict
+from assets.model.check_scores import DROP, KEEP, TUNE, Onsets, true_share, verdict
 
 RUNS = 1000
 HOURS = 90 * 24
 
 
 def drawn(generator, share, *, mean=40.0, unknown=0.0, per_storm=1):
-    """Alarms of 90 days: storms of one alarm or more, each storm true or false as a whole."""
+    """Onsets of 90 days: storms of one alarm or more, each storm true or false as a whole."""
     storms = generator.poisson(mean / per_storm)
     is_true = np.repeat(generator.random(storms) < share, per_storm)
     is_known = generator.random(is_true.size) >= unknown
     hour = np.repeat(generator.integers(0, HOURS, storms), per_storm)
     squared = float((np.bincount(hour) ** 2).sum()) if hour.size else 0.0
-    return Alarms(is_true.size, int(is_known.sum()), float(is_true[is_known].sum()), squared, HOURS)
+    return Onsets(is_true.size, int(is_known.sum()), float(is_true[is_known].sum()), squared, HOURS)
 
 
 @pytest.mark.parametrize("settings", [{}, {"unknown": 0.2}, {"per_storm": 8, "mean": 160.0}, {"mean": 400.0}])
@@ -46,7 +46,7 @@ def test_noise_and_good_checks_are_told_apart():
 
 
 def test_noise_that_alone_shows_failures_is_tuned():
-    noise = true_share(Alarms(400, 400, 4.0, 440, HOURS))
+    noise = true_share(Onsets(400, 400, 4.0, 440, HOURS))
     assert verdict(noise, 0.5, 20.0) == DROP
     assert verdict(noise, 4.0, 20.0) == TUNE
     # Four of a thousand are few.
@@ -54,5 +54,5 @@ def test_noise_that_alone_shows_failures_is_tuned():
 
 
 def test_one_storm_tells_as_little_as_one_alarm():
-    storm = true_share(Alarms(672, 672, 0.0, 672.0 * 672, HOURS))
+    storm = true_share(Onsets(672, 672, 0.0, 672.0 * 672, HOURS))
     assert storm.high > 0.9

@@ -165,7 +165,6 @@ def _onsets() -> pd.DataFrame:
             "lead_weights": [1.0 for _ in row.get("leads", [])],
             "alone_count": row.get("lost", 0.0),
             "lost_count": row.get("lost", 0.0),
-            "lost_variance": row.get("lost", 0.0),
             "failure_count": 20.0,
         }
         for row in rows

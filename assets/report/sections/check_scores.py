@@ -43,7 +43,7 @@ SCORES = (
     Col("#Alarm to end of job", lambda row: _lead(row["lead_seconds"]), detail=_leads),
     Col("#Drained for nothing, node-hours", "drained_node_hours", short),
     Col("#Failures it alone showed", "alone_count", short),
-    Col("#Unseen without it", "lost_count", short, limits="lost_count"),
+    Col("#Unseen without it", "lost_count", short),
 )  # fmt: skip
 
 

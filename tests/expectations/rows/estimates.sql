@@ -116,7 +116,7 @@ select
     'alpha' as cluster_id, check_name, onsets as event_count, onsets as judged_count, share as true_share, low, high,
     60.0::double as lead_seconds, 1.0::double as false_per_node_month, 0.5::double as false_per_node_month_low,
     2.0::double as false_per_node_month_high, 3.0::double as drained_node_hours, 2.0::double as alone_count,
-    1.0::double as lost_count, 0.1::double as lost_count_low, 5.0::double as lost_count_high, verdict,
+    1.0::double as lost_count, verdict,
     'node-days' as exposure_unit, 'posterior_weighted' as method, 0.9::double as confidence_level, '2' as method_version,
     30.0::double as exposure
 from (values
