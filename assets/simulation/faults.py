@@ -50,6 +50,7 @@ class Faults:
         self._broken: dict[int, list[int]] = {}
         self._armed: dict[int, int] = {}
         self._alarms: dict[int, Alarm] = {}
+        self._leads = {leading.category: leading.seconds for leading in world.profile.leading_checks}
         self._chance = [EvenChance(world.rng) for _ in ("nobody", "one job", "several jobs")]
         self._course = {
             CRASH: self._crash,
@@ -96,7 +97,7 @@ class Faults:
             self._service.ticket(),
         )
         is_unseen = world.clock.now < self._seen_from.get(category, 0)
-        if is_unseen:
+        if is_unseen or (category in self._leads and mechanism not in (DRAIN, ALARM)):
             mechanism = CRASH
         drains, alarms = mechanism == DRAIN, mechanism == ALARM
         if alarm is not None:
@@ -232,9 +233,18 @@ class Faults:
         if hit:
             victim = hit[int(rng.integers(len(hit)))]
             self._jobs.doom(victim)
-            self.world.clock.at(self._in(rng.uniform(2, 75)), self._application_dies, fault, victim)
+            self.world.clock.at(self._dies_at(fault, node), self._application_dies, fault, victim)
         else:
             self._after_crash(fault, node)
+
+    def _dies_at(self, fault: int, node: int) -> float:
+        """Draw when the application dies; where a check leads, that is a set time after it begins to fail."""
+        faults = self.world.ledger.faults
+        lead = self._leads.get(CAUSES[faults["cause"][fault]].category)
+        if lead is None or not faults["has_evidence"][fault]:
+            return self._in(self.world.rng.uniform(2, 75))
+        faults["checks_from"][fault] = self._service.next_check(node)
+        return int(faults["checks_from"][fault]) + lead
 
     def _uses(self, attempt: int, gpu: int) -> bool:
         return gpu < 0 or bool(self._jobs.running[attempt].mask >> gpu & 1)
@@ -265,7 +275,9 @@ class Faults:
         worse = [other for other in self._broken.get(node, []) if faults["mechanism"][other] not in (DRAIN, ALARM)]
         if self._service.is_out(node) or (mechanism == DRAIN and any(faults["has_evidence"][other] for other in worse)):
             return
-        faults["detected"][fault], faults["checks_from"][fault], faults["epilog_job"][fault] = now, now, epilog_job
+        faults["detected"][fault] = now
+        if faults["checks_from"][fault] < 0:
+            faults["checks_from"][fault], faults["epilog_job"][fault] = now, epilog_job
         reason = self.world.ledger.symptoms[fault].reason
         if mechanism == DRAIN:
             self._drain(fault, node, reason)

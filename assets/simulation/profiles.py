@@ -135,6 +135,22 @@ class HiddenFault:
 
 
 @dataclass(frozen=True)
+class NoisyCheck:
+    """A check that fails so many times per node-day although nothing is wrong, and passes again within ten minutes."""
+
+    check: str
+    rate: float
+
+
+@dataclass(frozen=True)
+class LeadingCheck:
+    """A category whose faults fail their check so many seconds before they end the application."""
+
+    category: str
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Repairs:
     """How long repairs take. Times are lognormal around medians in hours; in a permanent repair a part is changed.
 
@@ -259,6 +275,8 @@ class Profile:
     month_variation: float = 0.0
     hidden_faults: tuple[HiddenFault, ...] = ()
     idle_users: tuple[int, ...] = ()
+    noisy_checks: tuple[NoisyCheck, ...] = ()
+    leading_checks: tuple[LeadingCheck, ...] = ()
 
     @property
     def horizon(self) -> int:

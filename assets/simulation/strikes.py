@@ -15,13 +15,14 @@ from assets.simulation.causes import (
     draw_cause,
     draw_mechanism,
 )
-from assets.simulation.false_alarms import AlarmSource
+from assets.simulation.false_alarms import Alarm, AlarmSource
 from assets.simulation.faults import Faults
 from assets.simulation.jobs import Jobs
 from assets.simulation.months import Months
-from assets.simulation.profiles import DAY, HOUR, Burst, CrashLoop, Lemon, Maintenance, SharedFault
+from assets.simulation.profiles import DAY, HOUR, Burst, CrashLoop, Lemon, Maintenance, NoisyCheck, SharedFault
 from assets.simulation.service import Drain, Service
 from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LOST, REQUEUE, STATES
+from assets.simulation.symptoms import show_noise
 from assets.simulation.world import World
 
 FIRST_SHARED_INCIDENT = 1_000_000
@@ -56,6 +57,8 @@ class Strikes:
         self._book_alarm()
         if alarms is not None:
             self._book_false_alarm(alarms)
+        for noisy in profile.noisy_checks:
+            self._book_noise(noisy)
         for burst in profile.bursts:
             self._book_burst(burst)
         for number, shared in enumerate(profile.shared_faults):
@@ -106,6 +109,16 @@ class Strikes:
         self._book_false_alarm(alarms)
         alarm = alarms.draw(self._faults.missing_checks())
         self._faults.begin(alarm.node, BY_CATEGORY[UNATTRIBUTED], ALARM, alarm=alarm)
+
+    def _book_noise(self, noisy: NoisyCheck) -> None:
+        gap = self.world.rng.exponential(DAY / (noisy.rate * self.world.profile.node_count))
+        self.world.clock.at(self.world.clock.now + gap, self._fail_noisily, noisy)
+
+    def _fail_noisily(self, noisy: NoisyCheck) -> None:
+        self._book_noise(noisy)
+        node = int(self.world.rng.integers(self.world.profile.node_count))
+        alarm = Alarm(node, show_noise(noisy.check), self.world.profile.check_seconds - 1, None)
+        self._faults.begin(node, BY_CATEGORY[UNATTRIBUTED], ALARM, alarm=alarm)
 
     def _book_burst(self, burst: Burst) -> None:
         profile, rng = self.world.profile, self.world.rng

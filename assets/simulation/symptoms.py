@@ -286,7 +286,11 @@ def show_low_severity(rng: np.random.Generator, category: str, gpu: int) -> Symp
     return scene.symptoms()
 
 
+def show_noise(check: str, gpu: int = 0) -> Symptoms:
+    """Return the symptoms of a check that fails with a real failure's message. The kernel is quiet."""
+    return Symptoms(checks=[(check, ALARM_MESSAGES[check].format(gpu=gpu, bus=GPU_BUSES[gpu]))], reason="")
+
+
 def show_alarm(rng: np.random.Generator, gpu: int) -> Symptoms:
-    """Return the symptoms of a false alarm: one check fails with a real failure's message. The kernel is quiet."""
-    check, message = list(ALARM_MESSAGES.items())[int(rng.random() * len(ALARM_MESSAGES))]
-    return Symptoms(checks=[(check, message.format(gpu=gpu, bus=GPU_BUSES[gpu]))], reason="")
+    """Return the symptoms of a false alarm of any check."""
+    return show_noise(list(ALARM_MESSAGES)[int(rng.random() * len(ALARM_MESSAGES))], gpu)
