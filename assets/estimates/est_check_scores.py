@@ -60,10 +60,10 @@ TABLE = TableSpec(
         "Which health check to trust: what its onsets of high or low severity in the study period turned out to be. An "
         "onset is true where a ticket or an administrator's outage of the same component follows within a day; else "
         "with its probability of having ended an attempt. Else one of high severity is false where a job on the node "
-        "went on for an hour or COMPLETED, the next job too if nothing interrupted the node, and one of low severity "
-        "where it cleared without an outage or a boot; a kernel message of the component within 5 minutes makes it "
-        "true, before that in low severity. Every other onset is unknown, never false. One row per cluster and "
-        "check_name that reported."
+        "went on for an hour or COMPLETED, the next job too if nothing interrupted the node; then a kernel message of "
+        "the component within 5 minutes makes an onset true; then one of low severity is false where it cleared "
+        "without an outage or a boot. Every other onset is unknown, never false. One row per cluster and check_name "
+        "that reported."
     ),
     key=("cluster_id", "check_name"),
     columns=(
@@ -97,7 +97,8 @@ TABLE = TableSpec(
             "double",
             "seconds",
             "Median time from the check's first onset to the end of the attempt that failed; negative after the end. "
-            "The window of attribution bounds it. NULL: it showed no failure.",
+            "Onsets count in the window of attribution, and in the hour before if they are of the failure's component "
+            "on its culprit. NULL: it showed not half a failure.",
             (*IN_FAILURES, ONSETS[1], "marts.fct_failures.failed_at"),
         ),
         Column("lead_seconds_p10", "double", "seconds", "A tenth of the failures had less.", IN_FAILURES),
@@ -163,14 +164,13 @@ def with_scores(checks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(check: dict[Hashable, Any]) -> dict[str, Any]:
-    names = ("onset_count", "judged_count", "true_count", "squared_count", "hours")
+    names = ("onset_count", "judged_count", "true_count", "doubt_variance", "squared_count", "hours")
     onsets = Onsets(*(float(check[name]) for name in names))
     share, lost_count = true_share(onsets), float(check["lost_count"])
     false = max(onsets.judged_count - onsets.true_count, 0.0)
-    variance = max(float(check["false_variance"]), false)
     node_months = check["node_days"] / NODE_MONTH_DAYS
     known, most = (
-        weighted_interval(false + unknown, (variance + unknown) * onsets.dispersion, node_months)
+        weighted_interval(false + unknown, (false + onsets.doubt_variance + unknown) * onsets.dispersion, node_months)
         for unknown in (0.0, onsets.unknown_count)
     )
     lead, lead_p10, lead_p90 = lead_quantiles(check["lead_seconds"], check["lead_weights"])

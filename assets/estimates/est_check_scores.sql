@@ -78,16 +78,24 @@ interruptions as (
     where source = 'kernel' and check_name = 'boot'
 ),
 
--- The probability of each event to have ended an attempt; the fit has none where Slurm names the node.
+failures as (
+    select
+        failures.*,
+        clusters.before_seconds
+    from marts.fct_failures as failures
+    inner join clusters using (cluster_id)
+    where failures.failed_at between clusters.study_from_at and clusters.study_to_at
+),
+
+-- The probability of each event to have ended an attempt; the fit has none where Slurm names the node. What a check saw
+-- of the component before the window of attribution, within the hour, is as likely as the failure.
 evidence as (
     select
-        evidence.cluster_id,
-        evidence.event_id as fault_id,
         failures.*,
+        evidence.event_id as fault_id,
         coalesce(fitted.probability, failures.posterior_probability) as probability
     from marts.fct_failure_evidence as evidence
-    inner join clusters using (cluster_id)
-    inner join marts.fct_failures as failures using (cluster_id, attempt_id)
+    inner join failures using (cluster_id, attempt_id)
     left join intermediate.int_attribution_episodes as episodes using (cluster_id, attempt_id, node_id, event_id)
     left join intermediate.int_posteriors_fitted as fitted
         on
@@ -96,7 +104,20 @@ evidence as (
             and episodes.node_id = fitted.node_id
             and episodes.episode_number = fitted.episode_number
             and fitted.draw = 0
-    where failures.failed_at between clusters.study_from_at and clusters.study_to_at
+    union all
+    select
+        failures.*,
+        events.fault_id,
+        failures.posterior_probability as probability
+    from failures
+    inner join events
+        on failures.cluster_id = events.cluster_id and failures.culprit_node_id = events.node_id
+    where
+        events.source = 'health_check'
+        and events.severity != 'info'
+        and events.observed_at >= failures.failed_at - interval 1 hour
+        and events.observed_at < failures.failed_at - to_seconds(failures.before_seconds)
+        and list_contains(events.components, split_part(failures.failure_category, '_', 1))
 ),
 
 onsets as (
@@ -193,7 +214,7 @@ counts as (
         count(*) as onset_count,
         count(probability) as judged_count,
         sum(cast(probability as decimal(38, 9))) as true_count,
-        sum(cast(1 - probability * probability as decimal(38, 9))) as false_variance,
+        sum(cast(probability * (1 - probability) as decimal(38, 9))) as doubt_variance,
         sum(onsets_in_hour) as squared_count
     from judged
     group by cluster_id, check_key
@@ -255,16 +276,6 @@ shown as (
     from showings
     where source = 'health_check'
     group by cluster_id, check_key
-),
-
-failures as (
-    select
-        failures.cluster_id,
-        sum(cast(failures.posterior_probability as decimal(38, 9))) as failure_count
-    from marts.fct_failures as failures
-    inner join clusters using (cluster_id)
-    where failures.failed_at between clusters.study_from_at and clusters.study_to_at
-    group by failures.cluster_id
 )
 
 select
@@ -272,17 +283,19 @@ select
     coalesce(counts.onset_count, 0) as onset_count,
     coalesce(counts.judged_count, 0) as judged_count,
     coalesce(counts.true_count, 0) as true_count,
-    coalesce(counts.false_variance, 0) as false_variance,
+    coalesce(counts.doubt_variance, 0) as doubt_variance,
     coalesce(counts.squared_count, 0) as squared_count,
     coalesce(drains.drained_node_hours, 0) as drained_node_hours,
     coalesce(shown.lead_seconds, []) as lead_seconds,
     coalesce(shown.lead_weights, []) as lead_weights,
     coalesce(shown.alone_count, 0) as alone_count,
     coalesce(shown.lost_count, 0) as lost_count,
-    coalesce(failures.failure_count, 0) as failure_count
+    (
+        select coalesce(sum(cast(failures.posterior_probability as decimal(38, 9))), 0) from failures
+        where checks.cluster_id = failures.cluster_id
+    ) as failure_count
 from checks
 left join counts using (cluster_id, check_key)
 left join drains using (cluster_id, check_key)
 left join shown using (cluster_id, check_key)
-left join failures using (cluster_id)
 order by checks.cluster_id, checks.check_name

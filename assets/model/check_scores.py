@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from assets.model.coincidence import UNKNOWN, Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
@@ -17,13 +18,15 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 KEEP, TUNE, DROP, CANNOT_TELL = "keep", "tune", "drop", "cannot tell"
 KEEP_ABOVE, DROP_BELOW = 0.5, 0.2
 """A check is kept when surely more than half of its onsets are true, and dropped when surely fewer than a fifth are."""
+MIN_FAILURES = 0.5
+"""A lead rests on half a failure at least: a few chance coincidences have none."""
 MAX_LOST, MAX_LOST_RATIO = 1.0, 0.02
 """Failures that may go unseen without a dropped check: one, or one in fifty of the cluster's."""
 
 
 @dataclass(frozen=True)
 class Onsets:
-    """The onsets of a check: all, those judged, the sum of their probabilities.
+    """The onsets of a check: all, those judged, the sum of their probabilities, and the variance that these leave.
 
     `squared_count` is the sum over hours of the squared number of onsets in the hour, `hours` those in which it ran.
     """
@@ -31,6 +34,7 @@ class Onsets:
     count: float
     judged_count: float
     true_count: float
+    doubt_variance: float
     squared_count: float
     hours: float
 
@@ -57,7 +61,8 @@ def true_share(onsets: Onsets, confidence_level: float = CONFIDENCE_LEVEL) -> Sh
     Notes
     -----
     Limits of Clopper and Pearson (`binomial_share`) with the counts over their dispersion, as if storms were single
-    onsets. Assumption: probabilities are right on average. Their own uncertainty is not in the limits.
+    onsets. Doubtful onsets move the counts by normal limits of their sum, whose variance is ``sum p (1 - p)``.
+    Assumption: the probabilities are right on average.
 
     References
     ----------
@@ -66,17 +71,17 @@ def true_share(onsets: Onsets, confidence_level: float = CONFIDENCE_LEVEL) -> Sh
 
     Examples
     --------
-    >>> share = true_share(Onsets(30, 20, 4.0, 30, 2000))
+    >>> share = true_share(Onsets(30, 20, 4.0, 0.0, 30, 2000))
     >>> print(f"{share.value:.1f} [{share.low:.2f}, {share.high:.2f}]")
     0.2 [0.05, 0.63]
     """
     if not onsets.judged_count:
         return UNKNOWN
     true = min(onsets.true_count, onsets.judged_count)
-    least, most, trials = (
-        count / onsets.dispersion for count in (true, min(true + onsets.unknown_count, onsets.count), onsets.count)
-    )
-    low, high = (binomial_share(count, trials, confidence_level) for count in (least, most))
+    doubt = float(special.ndtri((1 + confidence_level) / 2)) * math.sqrt(onsets.doubt_variance)
+    counts = max(true - doubt, 0.0), min(true + doubt, onsets.judged_count) + onsets.unknown_count
+    phi = onsets.dispersion
+    low, high = (binomial_share(count / phi, onsets.count / phi, confidence_level) for count in counts)
     return Share(true / onsets.judged_count, low.low, high.high)
 
 
@@ -100,12 +105,12 @@ def verdict(share: Share, lost_count: float, failure_count: float) -> str:
 def lead_quantiles(
     lead_seconds: ArrayLike, weight: ArrayLike, quantiles: tuple[float, ...] = (0.5, 0.1, 0.9)
 ) -> list[float]:
-    """Give quantiles of the time from an onset to the end of the job, each failure by its probability; `nan` of none.
+    """Give quantiles of the time from onset to the end of the job, each failure by its probability; `nan` of too few.
 
     >>> lead_quantiles([-1.0, 240.0, 250.0], [0.1, 1.0, 1.0])
     [240.0, 240.0, 250.0]
     """
     leads, weights = np.asarray(lead_seconds, dtype=float), np.asarray(weight, dtype=float)
-    if not weights.sum() > 0:
+    if weights.sum() < MIN_FAILURES:
         return [math.nan] * len(quantiles)
     return [float(found) for found in np.quantile(leads, quantiles, weights=weights, method="inverted_cdf")]

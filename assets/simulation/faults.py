@@ -238,13 +238,19 @@ class Faults:
             self._after_crash(fault, node)
 
     def _dies_at(self, fault: int, node: int) -> float:
-        """Draw when the application dies; where a check leads, that is a set time after it begins to fail."""
+        """Draw when the application dies. Where a check leads, that is a set time after it begins to fail.
+
+        The kernel speaks then, too.
+        """
         faults = self.world.ledger.faults
         lead = self._leads.get(CAUSES[faults["cause"][fault]].category)
         if lead is None or not faults["has_evidence"][fault]:
             return self._in(self.world.rng.uniform(2, 75))
         faults["checks_from"][fault] = self._service.next_check(node)
-        return int(faults["checks_from"][fault]) + lead
+        dies_at = int(faults["checks_from"][fault]) + lead
+        shown = self.world.ledger.symptoms[fault]
+        shown.kernel = [(dies_at - self.world.clock.now + after, line) for after, line in shown.kernel]
+        return dies_at
 
     def _uses(self, attempt: int, gpu: int) -> bool:
         return gpu < 0 or bool(self._jobs.running[attempt].mask >> gpu & 1)

@@ -23,8 +23,10 @@ select
 from (values
     ('noise', 'high', 'went on', 20), ('good', 'high', 'failed', 10), ('idle', 'high', 'none', 20),
     ('done', 'high', 'completed', 1), ('early', 'high', 'completed early', 1), ('next', 'high', 'next', 3),
-    ('mended', 'high', 'went on', 3), ('low', 'low', 'went on', 3), ('xid errors', 'high', 'none', 2),
-    ('storm', 'high', 'went on', 20), ('unsure', 'high', 'failed', 1), ('silent', 'info', 'went on', 1)
+    ('mended', 'high', 'went on', 3),
+    ('low', 'low', 'went on', 3), ('xid errors', 'high', 'none', 2),
+    ('ahead', 'high', 'failed later', 2), ('storm', 'high', 'went on', 20),
+    ('unsure', 'high', 'failed', 1), ('silent', 'info', 'went on', 1)
 ) as checks (check_name, severity, jobs, onset_count), range(20) as numbers (number)
 where number < onset_count;
 update onsets set observed_at = timestamp '2026-01-20' + to_seconds(number) where check_name = 'storm';
@@ -56,11 +58,12 @@ where event_id = 'next2';
 insert into marts.fct_attempts by name
 select
     'c' as cluster_id, event_id as attempt_id,
-    case jobs when 'failed' then 'FAILED' when 'went on' then 'CANCELLED' else 'COMPLETED' end as state,
+    case when jobs like 'failed%' then 'FAILED' when jobs = 'went on' then 'CANCELLED' else 'COMPLETED' end as state,
     observed_at + if(jobs = 'next', interval 10 minute, interval '-1 hour') as started_at,
     observed_at + case jobs
-        when 'failed' then interval 240 second when 'went on' then interval 2 hour
-        when 'completed' then interval 10 minute when 'completed early' then interval 9 minute
+        when 'failed' then interval 240 second when 'failed later' then interval 20 minute
+        when 'went on' then interval 2 hour when 'completed' then interval 10 minute
+        when 'completed early' then interval 9 minute
         else interval 1 hour
     end as ended_at
 from onsets
@@ -75,6 +78,12 @@ select
     if(number = 3, 'good2', event_id) as incident_id, if(check_name = 'unsure', 0.1, 1.0) as posterior_probability
 from onsets
 where jobs = 'failed';
+insert into marts.fct_failures by name
+select
+    'c' as cluster_id, event_id as attempt_id, observed_at + interval 20 minute as failed_at, 'FAILED' as state,
+    false as is_culprit_named, node_id as culprit_node_id, if(number = 0, 'gpu_driver', 'ib_link') as failure_category
+from onsets
+where jobs = 'failed later';
 insert into marts.fct_failure_evidence by name
 select 'c' as cluster_id, event_id as attempt_id, event_id, node_id from onsets where jobs = 'failed'
 union all
@@ -121,6 +130,7 @@ def checks(tmp_path_factory):
         ("low", 3, 2, 0.0),  # cleared by itself; after an outage, who knows
         ("xid errors", 2, 1, 1.0),  # the kernel's own message
         ("unsure", 1, 1, pytest.approx(0.1)),
+        ("ahead", 2, 1, 1.0),  # twenty minutes before a failure of the component on this node, and of another
         ("silent", 0, 0, None),  # severity info asks for nothing
         ("never", 0, 0, None),
     ],
@@ -159,6 +169,7 @@ def test_lead_drains_and_what_is_lost(checks):
     assert (good["alone_count"], good["lost_count"]) == (9, 8)
     # From the start of the outage, hours after its request; the drain of an unknown onset is not for nothing.
     assert (noise["drained_node_hours"], checks["idle"]["drained_node_hours"]) == (4, 0)
+    assert checks["ahead"]["lead_seconds"] == 1200
     assert (noise["lead_seconds"], noise["exposure"], checks["never"]["exposure"]) == (None, 300, 150)
 
 

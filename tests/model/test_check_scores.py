@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assets.model.check_scores import DROP, KEEP, TUNE, Onsets, true_share, verdict
+from assets.model.check_scores import DROP, KEEP, TUNE, Onsets, lead_quantiles, true_share, verdict
 
 RUNS = 1000
 HOURS = 90 * 24
@@ -16,7 +16,7 @@ def drawn(generator, share, *, mean=40.0, unknown=0.0, per_storm=1):
     is_known = generator.random(is_true.size) >= unknown
     hour = np.repeat(generator.integers(0, HOURS, storms), per_storm)
     squared = float((np.bincount(hour) ** 2).sum()) if hour.size else 0.0
-    return Onsets(is_true.size, int(is_known.sum()), float(is_true[is_known].sum()), squared, HOURS)
+    return Onsets(is_true.size, int(is_known.sum()), float(is_true[is_known].sum()), 0.0, squared, HOURS)
 
 
 @pytest.mark.parametrize("settings", [{}, {"unknown": 0.2}, {"per_storm": 8, "mean": 160.0}, {"mean": 400.0}])
@@ -46,13 +46,24 @@ def test_noise_and_good_checks_are_told_apart():
 
 
 def test_noise_that_alone_shows_failures_is_tuned():
-    noise = true_share(Onsets(400, 400, 4.0, 440, HOURS))
+    noise = true_share(Onsets(400, 400, 4.0, 0.0, 440, HOURS))
     assert verdict(noise, 0.5, 20.0) == DROP
     assert verdict(noise, 4.0, 20.0) == TUNE
     # Four of a thousand are few.
     assert verdict(noise, 4.0, 1000.0) == DROP
 
 
+def test_probabilities_widen_the_limits():
+    sure, doubtful = (true_share(Onsets(80, 80, 1.0, variance, 80, HOURS)) for variance in (0.0, 0.6))
+    assert (sure.value, doubtful.value) == (1 / 80, 1 / 80)
+    assert 0 == doubtful.low < sure.low
+    assert doubtful.high > sure.high
+
+
+def test_chance_coincidences_have_no_lead():
+    assert np.isnan(lead_quantiles([-200.0, 30.0], [0.1, 0.2])).all()
+
+
 def test_one_storm_tells_as_little_as_one_alarm():
-    storm = true_share(Onsets(672, 672, 0.0, 672.0 * 672, HOURS))
+    storm = true_share(Onsets(672, 672, 0.0, 0.0, 672.0 * 672, HOURS))
     assert storm.high > 0.9

@@ -77,17 +77,19 @@ CHECKS = """## Which check to trust
 `est_check_scores` counts each onset of a check as true by its probability p (`true_share`):
 
 * p is 1 with a ticket, or an administrator's outage, of the same component within a day; else the posterior of
-  attribution where the onset lies by a failed attempt, and 1 where Slurm names the node.
+  attribution where the onset lies by a failed attempt, and 1 where Slurm names the node. In the hour before, an onset
+  of the failure's component on its culprit has the posterior of the failure.
 * p is 0 where a job on the node went on for an hour, or COMPLETED after the attribution window (high severity), or the
   finding cleared without an outage or a boot (low severity). A node that nothing interrupted is judged by its next job.
 * A kernel message of the component makes p 1 where no job stood against it. Any other onset is unknown.
 
 The share is the sum of p over the onsets judged. Its limits are Clopper and Pearson's, the lower one with all unknown
 onsets false, the upper one with all true (Manski 2003), of counts over their dispersion, which is the variance over the
-mean of the onsets in an hour (Rao and Scott 1992). False alarms per node-month have dispersed Garwood limits. The lead
-is the weighted median over the failures that the check showed. It cannot exceed the window of attribution. Assumptions:
-posteriors are right on average, and a fault that asks to end jobs at once lets none go on for an hour. The verdict is
-*cannot tell* with few onsets, with onsets in few bursts, or where most of them met an idle node.
+mean of the onsets in an hour (Rao and Scott 1992). Doubtful onsets widen them by the variance of their sum. False
+alarms per node-month have dispersed Garwood limits. The lead is the weighted median over the failures that the check
+showed, an hour at most. Assumptions: posteriors are right on average, and a fault that asks to end jobs at once lets
+none go on for an hour. A check that takes nodes down proves itself. The verdict is *cannot tell* with few onsets, with
+onsets in few bursts, or where most of them met an idle node.
 """
 
 CHANGES = """## Did the change help?

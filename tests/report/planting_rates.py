@@ -158,7 +158,7 @@ def _onsets() -> pd.DataFrame:
             "onset_count": row["onset_count"],
             "judged_count": row["judged_count"],
             "true_count": row["true_count"],
-            "false_variance": row["judged_count"] - row["true_count"],
+            "doubt_variance": 0.0,
             "squared_count": row["onset_count"],
             "drained_node_hours": row.get("drained", 0.0),
             "lead_seconds": row.get("leads", []),

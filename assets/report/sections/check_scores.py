@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.model.check_scores import CANNOT_TELL, DROP, KEEP, TUNE
 from assets.report.blocks import Section, note, section
-from assets.report.numbers import UNKNOWN, duration, printable, share, short, whole
+from assets.report.numbers import duration, printable, share, short, whole
 from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, table
 from assets.report.wording import plural, span
@@ -13,24 +13,15 @@ ADVICE = {DROP: "Drop", TUNE: "Tune", KEEP: "Keep"}
 AT_THE_END_SECONDS = 5.0
 
 
-def _lead(seconds: float | None) -> str:
-    """Write a time before the end of a job, at it, or after it."""
-    if seconds is None:
-        return UNKNOWN
+def _lead(seconds: float) -> str:
     if abs(seconds) < AT_THE_END_SECONDS:
         return "at the end"
     return f"{duration(abs(seconds) / 3600)} {'after' if seconds < 0 else 'before'}"
 
 
-def _leads(row: Row) -> str:
-    """Write the range of most leads, where they differ."""
-    ends = [_lead(row[f"lead_seconds_{end}"]) for end in ("p10", "p90")]
-    return "" if row["lead_seconds"] is None or ends[0] == ends[1] else " to ".join(ends)
-
-
-def _percent(ratio: float) -> str:
-    """Write a limit to a tenth of a percent: the lower one of a handful of doubtful alarms may be next to nothing."""
-    return share(round(ratio, 3))
+def _range_of_leads(row: Row) -> str:
+    ends = [_lead(row[f"lead_seconds_{end}"]) for end in ("p10", "p90") if row["lead_seconds"] is not None]
+    return " to ".join(dict.fromkeys(ends)) if len(set(ends)) > 1 else ""
 
 
 SCORES = (
@@ -38,9 +29,10 @@ SCORES = (
     Col("Verdict", "verdict"),
     Col("#Alarms", "event_count", whole, detail=lambda row: f"{whole(row['judged_count'])} could be judged"),
     Col("#True ({level})", "true_share", share,
-        detail=lambda row: "" if row["true_share"] is None else span(row["low"], row["high"], _percent)),
-    Col("#False alarms per node-month", "false_per_node_month", short, limits="false_per_node_month"),
-    Col("#Alarm to end of job", lambda row: _lead(row["lead_seconds"]), detail=_leads),
+        detail=lambda row: "" if row["true_share"] is None else span(row["low"], row["high"], share)),
+    Col("#False alarms per node-month", "false_per_node_month", lambda rate: short(round(rate, 3)),
+        limits="false_per_node_month"),
+    Col("#Alarm to end of job", "lead_seconds", _lead, detail=_range_of_leads),
     Col("#Drained for nothing, node-hours", "drained_node_hours", short),
     Col("#Failures it alone showed", "alone_count", short),
     Col("#Unseen without it", "lost_count", short),
