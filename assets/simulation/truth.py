@@ -20,7 +20,6 @@ from assets.simulation.crash_loops import crash_loops
 from assets.simulation.exposure import expected_faults, held_node_days
 from assets.simulation.ledger import Ledger
 from assets.simulation.logs.accounting import Accounting
-from assets.simulation.logs.checks import ALL
 from assets.simulation.logs.record import Record
 from assets.simulation.months import month_starts
 from assets.simulation.profiles import DAY
@@ -243,22 +242,22 @@ def _runs(record: Record) -> Table:
 
 
 def _checks(record: Record) -> Table:
-    """One row per check: how often it began to fail for a fault and for none, and its median lead over failed jobs."""
+    """One row per check that failed: how often for a fault and for none, and its median lead over failed jobs."""
     ledger = record.ledger
     faults, introduced = ledger.faults, dict(record.profile.checks_introduced)
     began, is_alarm = faults["checks_from"], faults["mechanism"] == ALARM
-    shown: dict[str, list[int]] = {check: [] for check in ALL}
+    shown: dict[str, list[int]] = {}
     for fault in np.flatnonzero(began >= 0).tolist():
         for check, _ in ledger.symptoms[fault].checks:
             if began[fault] >= introduced.get(check, 0) * DAY:
-                shown[check].append(fault)
+                shown.setdefault(check, []).append(fault)
     ended = ledger.failures["fault"]
     leads = ledger.failures["at"] - began[ended]
     of_checks = [leads[np.isin(ended, found)] for found in shown.values()]
     return {
-        "check_name": list(shown),
-        "true_count": [int((~is_alarm[found]).sum()) for found in shown.values()],
-        "false_count": [int(is_alarm[found].sum()) for found in shown.values()],
+        "check_name": pa.array(shown, pa.string()),
+        "true_count": pa.array([int((~is_alarm[found]).sum()) for found in shown.values()], pa.int64()),
+        "false_count": pa.array([int(is_alarm[found].sum()) for found in shown.values()], pa.int64()),
         "lead_seconds": pa.array([np.median(each) if len(each) else None for each in of_checks], pa.float64()),
     }
 
