@@ -144,7 +144,14 @@ def _control(failed_hits: int, failed: int, control_hits: int, control: int) -> 
 def _onsets() -> pd.DataFrame:
     """A check that is noise, one that leads, one that is both, one of which nothing can be judged."""
     rows = [
-        {"check_name": "link flaps", "onset_count": 40, "judged_count": 40, "true_count": 0.1, "drained": 6.5},
+        {
+            "check_name": "link flaps",
+            "onset_count": 40,
+            "judged_count": 40,
+            "true_count": 0.1,
+            "doubt": 0.09,
+            "drained": 6.5,
+        },
         {"check_name": "check pci", "onset_count": 30, "judged_count": 30, "true_count": 29.9, "leads": [240, 250, 0]},
         {"check_name": "service status", "onset_count": 40, "judged_count": 40, "true_count": 2.0, "lost": 2.0},
         {"check_name": "disk <usage>", "onset_count": 9, "judged_count": 0, "true_count": 0.0},
@@ -158,7 +165,7 @@ def _onsets() -> pd.DataFrame:
             "onset_count": row["onset_count"],
             "judged_count": row["judged_count"],
             "true_count": row["true_count"],
-            "doubt_variance": 0.0,
+            "doubt_variance": row.get("doubt", 0.0),
             "squared_count": row["onset_count"],
             "drained_node_hours": row.get("drained", 0.0),
             "lead_seconds": row.get("leads", []),

@@ -121,7 +121,7 @@ def test_checks_to_drop_come_first_with_what_they_cost(sections):
     assert "Drop link flaps. Tune service status. Keep check pci. Of 1 check the alarms were too few" in part.text
     rows = {row[0]: row[1:] for row in table(part, "What the alarms of each check").rows()}
     assert list(rows) == ["link flaps", "service status", "check pci", "disk <usage>"]
-    assert rows["link flaps"][:3] == ["drop", "40 40 could be judged", "0.25% 0% to 7.70%"]
+    assert rows["link flaps"][:3] == ["drop", "40 40 could be judged", "0.25% 0% to 9.74%"]
     assert rows["link flaps"][5] == "6.50"
     assert rows["check pci"][4] == "4.00 min before at the end to 4.17 min before"
     assert rows["service status"][7] == "2.00"
