@@ -12,12 +12,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-KINDS = {"check": "health check", "node_reason": "node reason", "xid": "Xid", "kernel": "error line"}
+KINDS = {
+    "check": "health check",
+    "node_reason": "node reason",
+    "repair_action": "repair action",
+    "xid": "Xid",
+    "kernel": "error line",
+}
 """What `marts.agg_unmapped_signals.kind` means, as a noun."""
 
 MAX_SIGNAL_CHARACTERS = 300
 """A reason or a line that is as long may have been cut off there."""
 
+ACTION_LINE = 'action = "unknown"  # replace it: reboot, reset, reseat, exchange or none'
 CATEGORY_LINE = 'category = "config"  # replace it: docs/configuration.md lists the categories; "config" causes nothing'
 
 ORDER = "coalesce(ratio_low <= 1, true), kind = 'kernel', event_count desc, kind, signal"
@@ -98,7 +105,7 @@ def counted_by_kind(counts: Mapping[str, int]) -> str:
 
 def lines_of(signal: Signal) -> list[str]:
     """Return the lines to paste, valid as they stand: where it was seen, as a comment, and a rule without effect."""
-    noun = "line" if signal.kind == "kernel" else "event"
+    noun = {"kernel": "line", "repair_action": "ticket"}.get(signal.kind, "event")
     events = noun if signal.event_count == 1 else f"{noun}s"
     nodes = "node" if signal.node_count == 1 else "nodes"
     seen = f"{signal.event_count} {events} on {signal.node_count} {nodes}, {signal.days}, first in {signal.place}"
@@ -107,9 +114,11 @@ def lines_of(signal: Signal) -> list[str]:
         "check": ("[[health.checks]]", f"name = {toml_text(signal.signal)}"),
         "kernel": ("[[kernel.rules]]", f"pattern = {toml_text(pattern_of_line(signal.signal))}"),
         "node_reason": ("[[node_reasons]]", f"pattern = {toml_text(pattern_of(signal.signal))}"),
+        "repair_action": ("[[repair_actions]]", f"pattern = {toml_text(pattern_of(signal.signal))}"),
         "xid": ("[[xids]]", f"code = {signal.signal}"),
     }[signal.kind]
-    return [f"# {_on_one_line(seen)}", section, key, CATEGORY_LINE]
+    meaning = ACTION_LINE if signal.kind == "repair_action" else CATEGORY_LINE
+    return [f"# {_on_one_line(seen)}", section, key, meaning]
 
 
 def pattern_of(reason: str) -> str:

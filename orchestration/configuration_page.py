@@ -32,10 +32,10 @@ effect with the next refresh. Logs are read again only where a change concerns t
 `slurm_cluster`, `[nodes]`, `[sacct]`, `[tickets]`, `privacy`, a health check with `sticky = false`, and the patterns
 under `[[kernel.rules]]`, which have the logs of `kernel/` and `slurmctld/` read again.
 """
-RULES = """The rules in `[[health.checks]]`, `[[kernel.rules]]`, `[[node_reasons]]` and `[[xids]]` come before the
-built-in ones; for the controller's log, those of `[[kernel.rules]]` come after them. `faultline status` counts
-the signals that no rule knows; `faultline doctor` and the report's page on data quality print the lines to paste. The
-categories are those of `marts.dim_failure_categories`."""
+RULES = """The rules in `[[health.checks]]`, `[[kernel.rules]]`, `[[node_reasons]]`, `[[repair_actions]]` and
+`[[xids]]` come before the built-in ones; for the controller's log, those of `[[kernel.rules]]` come after them.
+`faultline status` counts the signals that no rule knows; `faultline doctor` and the report's page on data quality
+print the lines to paste. The categories are those of `marts.dim_failure_categories`."""
 
 KEY = ("key", "takes", "default", "unit", "meaning")
 VARIABLE = ("variable", "default", "meaning")

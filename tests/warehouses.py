@@ -57,6 +57,8 @@ READ_BY_ESTIMATES: dict[str, Columns] = {
         "probability": "double",
     },
     "intermediate.int_covered_node_days": {"cluster_id": "varchar", "day_date": "date", "node_days": "double"},
+    "intermediate.int_node_boots": {"cluster_id": "varchar", "node_id": "varchar", "booted_at": "timestamp"},
+    "intermediate.int_repair_actions": {"cluster_id": "varchar", "text_key": "varchar", "repair_action": "varchar"},
     "staging.stg_config__rules": {"cluster_id": "varchar", "kind": "varchar", "failure_category": "varchar"},
     "seeds.kernel_rules": {
         "vendor": "varchar",

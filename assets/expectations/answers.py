@@ -6,7 +6,7 @@ The questions: where in the machine, did the repair work, did the change help, w
 from __future__ import annotations
 
 from assets.expectations.fitted import evidenced, fitted
-from assets.expectations.rules import Rule, finite, no_row, not_negative, ratio
+from assets.expectations.rules import Rule, finite, no_row, not_negative, one_of, ratio
 
 
 def est_check_scores() -> list[Rule]:
@@ -136,4 +136,43 @@ def est_changes() -> list[Rule]:
             "the last node changes after the first, and no more nodes change than are known",
         ),
         *evidenced(*row),
+    ]
+
+
+def est_repairs() -> list[Rule]:
+    """Demand shares and times inside their limits, relapses that grow with time, and no verdict without a test."""
+    row = ("cluster_id", "failure_category", "repair_action")
+    values = ("relapse_7d_ratio", "relapse_30d_ratio", "days_to_relapse", "repair_hours")
+    return [
+        *(rule for value in values for rule in fitted(value, *row)),
+        *(ratio(value, *row) for value in (*values[:2], "p_value")),
+        *evidenced(*row),
+        one_of(
+            "repair_action",
+            ("reboot", "reset", "reseat", "exchange", "none", "unknown"),
+            "every action is one of the list",
+        ),
+        one_of(
+            "verdict",
+            ("try first", "holds longer", "relapses sooner", "cannot tell"),
+            "every verdict is one of the list",
+        ),
+        no_row(
+            "relapses_grow_with_time",
+            "relapse_30d_ratio < relapse_7d_ratio - 1e-9",
+            (*row, "relapse_7d_ratio", "relapse_30d_ratio"),
+            "what was back within 7 days was back within 30",
+        ),
+        no_row(
+            "relapses_within_repairs",
+            "event_count > repair_count",
+            (*row, "event_count", "repair_count"),
+            "a repair relapses once",
+        ),
+        no_row(
+            "verdict_needs_test",
+            "verdict <> 'cannot tell' and p_value is null",
+            (*row, "verdict", "p_value"),
+            "no action is judged without a comparison",
+        ),
     ]

@@ -41,13 +41,15 @@ create table if not exists raw.clusters (
     rack_pattern varchar,                     -- its first group is the rack, in the name of a node; NULL: none is configured
     switch_pattern varchar,
     nvlink_domain_pattern varchar,
-    position_pattern varchar
+    position_pattern varchar,
+    repair_action_rules json                  -- [{"rule_order": 1, "pattern": "...", "repair_action": "..."}]
 );
 alter table raw.clusters add column if not exists availability_objective double;
 alter table raw.clusters add column if not exists rack_pattern varchar;
 alter table raw.clusters add column if not exists switch_pattern varchar;
 alter table raw.clusters add column if not exists nvlink_domain_pattern varchar;
 alter table raw.clusters add column if not exists position_pattern varchar;
+alter table raw.clusters add column if not exists repair_action_rules json;
 
 create table if not exists raw.node_names (   -- every spelling seen -> the node it means
     cluster_id varchar not null,

@@ -33,6 +33,7 @@ from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.estimates.est_rate_changes import est_rate_changes
 from assets.estimates.est_rate_ratios import est_rate_ratios
+from assets.estimates.est_repairs import est_repairs
 from assets.estimates.est_scale_tests import est_scale_tests
 from assets.estimates.est_time_to_failure import est_time_to_failure
 from assets.warehouse import Warehouse
@@ -59,6 +60,7 @@ ASSETS = (
     est_rate_changes,
     est_changes,
     est_rate_ratios,
+    est_repairs,
     est_time_to_failure,
     est_lemon_nodes,
     est_lemon_evaluations,

@@ -491,6 +491,18 @@ ANOMALIES = [
         ("estimates", "est_evidence_reach"), "compared_of_counted", ["compared_count 5.0", "counted_count 4.0"],
     ),
     (
+        ["update estimates.est_repairs set relapse_30d_ratio = 0.2 where failure_category = 'pcie'"],
+        ("estimates", "est_repairs"), "relapses_grow_with_time", ["pcie", "relapse_7d_ratio 0.25"],
+    ),
+    (
+        ["update estimates.est_repairs set event_count = 5"],
+        ("estimates", "est_repairs"), "relapses_within_repairs", ["event_count 5.0", "repair_count 4"],
+    ),
+    (
+        ["update estimates.est_repairs set p_value = null"],
+        ("estimates", "est_repairs"), "verdict_needs_test", ["verdict relapses sooner"],
+    ),
+    (
         ["update estimates.est_forecast_scores set log_score = -1 where not is_over"],
         ("estimates", "est_forecast_scores"), "only_what_is_over_is_scored", ["month_date 2026-03-01"],
     ),

@@ -34,6 +34,7 @@ RULES = (
     ("node_reason_rules", "pattern"),
     ("node_reason_origins", "pattern"),
     ("health_check_rules", "pattern"),
+    ("repair_actions", "pattern"),
 )
 OTHER_PATTERNS = (
     "setting down", "unexpectedly", "returned to service", "draining", "^prolog (error|or job env)",

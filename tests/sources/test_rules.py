@@ -43,6 +43,8 @@ REASON = "[[node_reasons]]\ncategory = 'ib_link'\n"
         ),
         ("[[health.checks]]\nname = 'a'", "health.checks.0.category", "required"),
         (f"{REASON}pattern = '*'", "node_reasons", "syntax of RE2"),
+        ("[[repair_actions]]\npattern = '*'\naction = 'reset'", "repair_actions", "syntax of RE2"),
+        ("[[repair_actions]]\npattern = 'a'\naction = 'glue'", "repair_actions.0.action", "'exchange', 'none'"),
         ("[[node_reasons]]\npattern = 'a'", "node_reasons.0", "Give 'category', or 'planned = true'"),
         ("[[xids]]\ncode = 1\ncategory = 'oom'\n[[xids]]\ncode = 1\ncategory = 'oom'", "xids", "1 does not"),
     ],
@@ -81,6 +83,7 @@ def test_rules_become_rows_in_their_order_with_a_class_of_evidence() -> None:
                     ]
                 },
                 "node_reasons": [{"pattern": "moved", "category": "repair", "planned": True}],
+                "repair_actions": [{"pattern": "aisle", "action": "reseat"}],
             }
         ),
     )
@@ -95,6 +98,7 @@ def test_rules_become_rows_in_their_order_with_a_class_of_evidence() -> None:
     assert [check["is_sticky"] for check in checks] == [True, False, True, True]
     (reason,) = json.loads(row["node_reason_rules"])
     assert (reason["failure_category"], reason["evidence_class"]) == ("planned", "none")
+    assert json.loads(row["repair_action_rules"]) == [{"rule_order": 1, "pattern": "aisle", "repair_action": "reseat"}]
 
 
 def test_only_a_check_that_is_not_sticky_has_the_logs_read_again(tmp_path: Path) -> None:
@@ -174,6 +178,11 @@ def test_the_pattern_that_is_offered_fits_the_reason(reason: str) -> None:
     (rule,) = parsed(signal("node_reason", grouped)).node_reasons
     fits = duckdb.execute("select regexp_matches(lower(trim($1)), '(?i)' || $2)", [reason, rule.pattern]).fetchone()
     assert fits == (True,), (grouped, rule.pattern)
+
+
+def test_an_unknown_action_can_be_pasted() -> None:
+    (rule,) = parsed(signal("repair_action", "called vendor, case #")).repair_actions
+    assert (rule.pattern, rule.action) == (r"^called\s+vendor,\s+case\s+.*$", "unknown")
 
 
 def test_an_unknown_code_can_be_pasted() -> None:

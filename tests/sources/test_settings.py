@@ -99,6 +99,7 @@ def test_every_key(tmp_path):
         "report_names": "hidden", "health_check_rules": "[]", "kernel_rules": "[]",
         "node_reason_rules": "[]", "xid_rules": "[]", "availability_objective": 0.99,
         "rack_pattern": r"^(r\d+)", "switch_pattern": None, "nvlink_domain_pattern": None, "position_pattern": None,
+        "repair_action_rules": "[]",
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
-from assets.sources.settings.rules import MAX_RULES, Health, Kernel, NodeReason, XidMeaning
+from assets.sources.settings.rules import MAX_RULES, Health, Kernel, NodeReason, RepairAction, XidMeaning
 from assets.sources.settings.sections import (
     Accelerators,
     Accounting,
@@ -81,6 +81,7 @@ class Settings(Section):
     health: Health = Health()
     kernel: Kernel = Kernel()
     node_reasons: Annotated[list[NodeReason], Field(max_length=MAX_RULES)] = Field(default_factory=list)
+    repair_actions: Annotated[list[RepairAction], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     xids: Annotated[list[XidMeaning], Field(max_length=MAX_RULES)] = Field(default_factory=list)
     annotations: list[Annotation] = Field(default_factory=list)
     spans: list[Span] = Field(default_factory=list)
@@ -105,16 +106,16 @@ class Settings(Section):
             raise ValueError(f"each code may stand there once; {', '.join(map(str, twice))} does not")
         return rules
 
-    @field_validator("node_reasons")
+    @field_validator("node_reasons", "repair_actions")
     @classmethod
-    def _valid_patterns(cls, rules: list[NodeReason]) -> list[NodeReason]:
+    def _valid_patterns(cls, rules: list[NodeReason] | list[RepairAction]) -> list[NodeReason] | list[RepairAction]:
         require_patterns([rule.pattern for rule in rules])
         return rules
 
     @property
     def patterns_of_texts(self) -> list[str]:
         """The site's own patterns that are looked for in free text."""
-        return [rule.pattern for rule in self.node_reasons]
+        return [*(rule.pattern for rule in self.node_reasons), *(rule.pattern for rule in self.repair_actions)]
 
 
 class ClusterSettings(BaseModel):

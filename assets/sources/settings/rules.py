@@ -126,6 +126,16 @@ class NodeReason(Rule):
         return "planned" if self.planned or self.category is None else self.category
 
 
+class RepairAction(Section):
+    """What a ticket's action, or an administrator's reason, says was done to a node. The first rule that fits holds."""
+
+    pattern: Text
+    """A regular expression (RE2, any case) that is found in the text."""
+    action: Literal["reboot", "reset", "reseat", "exchange", "none", "unknown"]
+    """What was done: `reset` is of a device, a driver or a service, `none` says that nothing was, `unknown` that it was
+    something else."""
+
+
 class XidMeaning(Rule):
     """What an Xid means that is not in the built-in table, or that means something else at this site."""
 

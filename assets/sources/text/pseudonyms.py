@@ -19,7 +19,7 @@ import duckdb
 from assets.sources.text.check_subjects import SUBJECT, SUBJECTS
 from assets.sql import identifier, literal
 
-VERSION = 4
+VERSION = 5
 """Raise it when the same text becomes another: files of such clusters are read again."""
 HIDDEN = "(not kept)"
 """Stands for the text of a quarantined line."""
@@ -42,38 +42,43 @@ def _words(text: str) -> tuple[str, ...]:
 
 WORDS = _words(
     """
-    accelerator access address airstore alloc allreduce appear asap asserted availability available bandwidth batch
-    become becomes beegfs bios blacklist block blockdev blocks bond boot broken buddyinfo busy cable cannot carrier ceph
-    certs check checkpoint clock clocksource cluster code cold complete completed compute config connection contents
-    controller core correctable corrected corrupt corruption count counter counts cpuinfo cpus create credential
-    critical cuda daemon data dcgmi dead deasserted debug decommission denylist deployment detect detected device diag
-    diagnostic dimm directory disabled disconnect disk doesn double doublebit down drain drained draining drive driver
-    dropped dstate duplicate edac enabled environment envs epilog error errors ethernet ethernetdegradationcheck
-    ethernetstatecheck ethlink event exceed exception exist exists exit expected fabric fail failed failure fall fallen
-    fans fatal fault faultcode faulty file filesystem firmware first flap flapping flaps found free freq frequency full
-    gained governor gpfs gpudriverwatch gpuinforomwatch gpumcuwatch gpumemwatch gpunvlinkwatch gpunvswitchfatalwatch
-    gpunvswitchnonfatalwatch gpupciewatch gpupmuwatch gpupowerwatch gpus gpusmwatch gputhermalwatch graphics gres hang
-    hard hardware health healthmon heat high higher home host hung iblink ibstat idle ierr ifree infiniband
-    infinibanddegradationcheck infinibandstatecheck inforom inode inodes interface interfaces internal interrupt invalid
-    ipmi ipmitool issued iused jobid kernel kill killed kswapd latency launch left lemon level library limit line
-    lineage link list load loadavg lockup logging logical loopback loss lost lower lustre machine main mainboard maint
-    maintenance manager manual match mcelog mcerr memory memtest mismatch missing mmfs mode module motherboard mount
-    mounted mountpoint nccl network nhcna node nodes normal nvbandwidth nvidia nvidiasmi nvlink nvme nvml nvrm nvsmi
-    nvswitch occup only operational operator outage output over package page pages panic parity password path pcie
-    peermem pending permissions perr persistence physical physmem ping planned plug plugged policy port power powered
-    preempt problem process processes processor procs prolog protocol ptlrpc pulse rate rccl reached read ready
-    realmemory reboot rebooted reclaim record recover recovered recovery redundancy register registration reimag
-    reinstall release remap remapp remapped remount remounted repair replac replaced repos request requested requeue
-    requeued reservation reset resize resource respond responding restart restored resume resumetimeout retire retired
-    retirement return returned root rowremap rows running scheduled scheduler scratch seconds secs segfault segment
-    sensor sensors serial serr service session setting setup severity silently size slot slow slowdown slurm slurmctld
-    slurmd smart socket soft software space speed stale start stat state status step stop storage stream stress suppl
-    supply suspect swap switch sxid syslogsgpufallenoff syslogsnicdrivererror syslogssxiderror syslogsxiderror system
-    targeted task temp temperature terminated terminating test tests thermal threshold throttle throttled throttling
-    ticket time timed timeout tmpdisk topology training transport trip unable unauth unavail unavailable uncontained
-    uncorrect uncorrectable uncorrected undrain unexpected unexpectedly unhealthy unknown unmount unplugged unreachable
-    unrecoverable unresponsive update updated upgrad upper uptime usage used user userproc users value variables vast
-    vbios vendor version violation voltage volume wait warn warning watchdog weka width write zombie
+    accelerator access action address airstore alarm alloc allreduce appear asap asserted availability available
+    awaiting back bandwidth batch become becomes beegfs bios blacklist block blockdev blocks board bond boot bounc
+    broken buddyinfo busy cable cannot card carrier cause ceph certs change changed changes chassis check checkpoint
+    clean clear clock clocksource closed cluster code cold complete completed compute config connect connection
+    connector contact contents controller core correctable corrected corrupt corruption count counter counts cpuinfo
+    cpus create credential critical cuda cycl daemon data dcgmi dead deasserted debug decommission defect denylist
+    deployment detect detected device diag diagnostic dimm directory disabled disconnect disk doesn double doublebit
+    down downgrad drain drained draining drive driver dropped dstate duplicate edac enabled environment envs epilog
+    error errors ethernet ethernetdegradationcheck ethernetstatecheck ethlink event exceed exception exchang exist
+    exists exit expected fabric fail failed failure fall fallen false fans fatal fault faultcode faulty file filesystem
+    filter firmware first flap flapping flaps flash found free freq frequency full gained governor gpfs gpudriverwatch
+    gpuinforomwatch gpumcuwatch gpumemwatch gpunvlinkwatch gpunvswitchfatalwatch gpunvswitchnonfatalwatch gpupciewatch
+    gpupmuwatch gpupowerwatch gpus gpusmwatch gputhermalwatch grad graphics gres hang hard hardware health healthmon
+    heat high higher home host hung iblink ibstat idle ierr ifree infiniband infinibanddegradationcheck
+    infinibandstatecheck inforom inode inodes inspect interface interfaces internal interrupt invalid investigat ipmi
+    ipmitool issue issued itself iused jobid kernel kill killed kswapd latency launch left lemon level library limit
+    line lineage link list load loadavg lockup logging logical loopback loss lost lower lustre machine main mainboard
+    maint maintenance manager manual match mcelog mcerr memory memtest mismatch missing mmfs mode module monitor
+    motherboard mount mounted mountpoint nccl needed needs network nhcna node nodes none normal nothing nvbandwidth
+    nvidia nvidiasmi nvlink nvme nvml nvrm nvsmi nvswitch observ occup only operational operator optic outage output
+    over package page pages panic parity part passed password patch path pcie peermem pending permissions perr
+    persistence physical physmem ping planned plug plugged policy port positive power powered preempt problem process
+    processes processor procs produc prolog protocol ptlrpc pulse rate rccl reached read ready realmemory reboot
+    rebooted reclaim reconnect record recover recovered recovery redundancy reflash register registration reimag
+    reinstall release reload remap remapp remapped remount remounted repair replac replaced replacement replug repos
+    reproduc request requested requeue requeued required requires reseat reservation reset resize resource respond
+    responding restart restored resum resume resumetimeout retire retired retirement return returned riser root rowremap
+    rows running scheduled scheduler scratch seat seconds secs segfault segment sensor sensors serial serr server
+    service session setting setup severity silently size slot slow slowdown slurm slurmctld slurmd smart socket soft
+    software space speed sssd stale start stat state status step stop storage stream stress suppl supply suspect swap
+    swapped switch sxid syslogsgpufallenoff syslogsnicdrivererror syslogssxiderror syslogsxiderror system targeted task
+    temp temperature terminated terminating test tests thermal threshold throttle throttled throttling ticket tighten
+    time timed timeout tmpdisk topology training transceiver transport tray trip trouble unable unauth unavail
+    unavailable uncontained uncorrect uncorrectable uncorrected undrain unexpected unexpectedly unhealthy unknown
+    unmount unplugged unreachable unrecoverable unresponsive updat update updated upgrad upper uptime usage used user
+    userproc users value variables vast vbios vendor version violation voltage volume wait warm warn warning watchdog
+    weka width write zombie
     """
 )
 """Words that stay wherever they stand, also as a part of a longer word: the rules look for parts."""
@@ -83,11 +88,11 @@ SHORT_PARTS = ("aer", "ecc", "hbm", "mce", "mem", "nfs", "nhc", "pod", "rma", "t
 
 SHORT_WORDS = _words(
     """
-    a ac aer after all amd an and are as at bad be been before bit bus but bw by ce cmd cpu cpus cut day dbe dev dmi dnf
-    ecc en env eth eud for from fs gb gdr gpu gpus gsp has have hbm hc hca hour hw i ib id in io ip is it job jobs l
-    ll log low max mb mca mce mem min mlx ms n net nfs nhc nic no non not num nv o of off ok on one oom or os out
-    pci per pid ps psu ram ras raw re rma ro rom row rw s sbe sec sel set sm smi ssd ssh t tb temp than that the
-    then this tmp to two uc ue un up var via was were will with xid z
+    a ac aer after all amd an and are as at bad be been before bit bmc bus but bw by ce cmd cpu cpus cut day dbe dev dmi
+    dnf ecc en env eth eud fan flr for from fs gb gdr gpu gpus gsp has have hbm hc hca hour hw i ib id in io ip is it
+    job jobs l ll log low max mb mca mce mem min mlx ms n net new nff nfs nhc nic no non not ntf num nv o of off ok on
+    one oom or os out pci per pid ps psu put ram ras raw re rma ro rom row rw s sbe sec sel set sm smi ssd ssh t tb temp
+    than that the then this tmp to two uc ue un up var via was were will with xid z
     """
 )
 """Words that stay only where no letter stands beside them."""

@@ -18,6 +18,19 @@ unknown_lines as (
 
 ),
 
+tickets as (
+
+    select * from {{ ref('fct_tickets') }}
+
+),
+
+unknown_actions as (
+
+    select * from {{ ref('int_repair_actions') }}
+    where repair_action is null
+
+),
+
 ends as (
 
     select * from {{ ref('int_unmapped_signal_ends') }}
@@ -64,6 +77,25 @@ sightings as (
         source_path,
         source_line_number
     from unknown_lines
+
+    union all
+
+    select
+        tickets.cluster_id,
+        'repair_action' as kind,
+        {{ without_variable_parts('tickets.action') }} as signal,
+        tickets.node_id,
+        tickets.opened_at as first_at,
+        tickets.opened_at as last_at,
+        1 as event_count,
+        tickets.action as example,
+        tickets.source_path,
+        tickets.source_line_number
+    from tickets
+    inner join unknown_actions
+        on
+            tickets.cluster_id = unknown_actions.cluster_id
+            and lower(trim(tickets.action)) = unknown_actions.text_key
 
 ),
 

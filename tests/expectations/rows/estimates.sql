@@ -170,6 +170,15 @@ select
 from (values (date '2026-01-01', 0.0::double), (date '2026-02-01', 100.0), (date '2026-03-01', 200.0))
     months (month_date, exposure);
 
+insert into estimates.est_repairs by name
+select
+    'alpha' as cluster_id, failure_category, 'reboot' as repair_action, 4 as repair_count,
+    0.25::double as relapse_7d_ratio, 0.1::double as relapse_7d_ratio_low, 0.5::double as relapse_7d_ratio_high,
+    0.5::double as relapse_30d_ratio, 0.2::double as relapse_30d_ratio_low, 0.8::double as relapse_30d_ratio_high,
+    2.0::double as repair_hours, 0.001::double as p_value, 'relapses sooner' as verdict, 0.9::double as confidence_level,
+    'kaplan_meier' as method, '2' as method_version, 2.0::double as event_count, 40.0::double as exposure
+from (values ('all'), ('pcie')) as causes (failure_category);
+
 insert into estimates.est_rate_ratios by name
 select
     'clusters' as comparison, 'alpha' as cluster_id, 'beta' as other_cluster_id, null::date as boundary_date,

@@ -10,7 +10,7 @@ import duckdb
 
 from assets.sources.intake.find.folder import Survey
 from assets.sources.settings import ClusterSettings
-from assets.sources.settings.rules import Health, KernelLine, NodeReason, Rule, XidMeaning
+from assets.sources.settings.rules import Health, KernelLine, NodeReason, RepairAction, Rule, XidMeaning
 from assets.sql import identifier
 from assets.warehouse import transaction
 
@@ -45,6 +45,7 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "health_check_rules": json.dumps(_health_check_rules(settings.health)),
         "kernel_rules": json.dumps(_kernel_rules(settings.kernel.rules)),
         "node_reason_rules": json.dumps(_node_reason_rules(settings.node_reasons)),
+        "repair_action_rules": json.dumps(_repair_action_rules(settings.repair_actions)),
         "xid_rules": json.dumps(_xid_rules(settings.xids)),
         **{f"{place}_pattern": pattern for place, pattern in settings.topology},
         "config_path": cluster.config_path,
@@ -76,6 +77,13 @@ def _node_reason_rules(reasons: Sequence[NodeReason]) -> list[dict[str, Any]]:
     return [
         {"rule_order": number, "pattern": reason.pattern, **_meaning(reason, reason.meaning)}
         for number, reason in enumerate(reasons, start=1)
+    ]
+
+
+def _repair_action_rules(actions: Sequence[RepairAction]) -> list[dict[str, Any]]:
+    return [
+        {"rule_order": number, "pattern": rule.pattern, "repair_action": rule.action}
+        for number, rule in enumerate(actions, start=1)
     ]
 
 

@@ -8,7 +8,7 @@ clusters as (
 
 rules as (
 
-    {% for kind in ['health_check', 'kernel', 'node_reason', 'xid'] %}
+    {% for kind in ['health_check', 'kernel', 'node_reason', 'repair_action', 'xid'] %}
         select
             cluster_id,
             '{{ kind }}' as kind,
@@ -18,6 +18,7 @@ rules as (
                 ('pattern', 'string'),
                 ('code', 'integer'),
                 ('failure_category', 'string'),
+                ('repair_action', 'string'),
                 ('severity', 'string'),
                 ('evidence_class', 'string'),
                 ('is_sticky', 'boolean')
@@ -36,6 +37,7 @@ select
     rule.pattern,
     rule.code,
     rule.failure_category,
+    rule.repair_action,
     rule.severity,
     rule.evidence_class,
     rule.is_sticky

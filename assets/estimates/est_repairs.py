@@ -1,0 +1,260 @@
+"""estimates.est_repairs: did repairs hold, by what was done, and which action to try first.
+
+Read from outages, tickets, administrators' reasons, boots, and the failures that followed. What was done is known by
+words and boots alone; nothing here knows how bad a fault was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
+from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, with_limits, write
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.repairs import (
+    FALSE_DISCOVERIES,
+    HOLDS_LONGER,
+    MINIMUM_RELAPSES,
+    MINIMUM_REPAIRS,
+    Comparison,
+    Spells,
+    compare_with_rest,
+    median_hours,
+    relapse_share,
+    time_to_relapse,
+    verdicts,
+)
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from assets.model.coincidence import Share
+
+OUTAGES = tuple(
+    f"marts.fct_node_outages.{name}"
+    for name in ("node_id", "started_at", "requested_at", "ended_at", "is_planned", "failure_category")
+)
+ACTIONS = (
+    "intermediate.int_repair_actions.repair_action",
+    "marts.fct_tickets.action",
+    "marts.fct_tickets.opened_at",
+    "marts.fct_tickets.closed_at",
+    "marts.fct_health_events.message",
+    "marts.fct_health_events.check_name",
+    "intermediate.int_node_boots.booted_at",
+    "ops.sight.kind",
+)
+CAUSES = (
+    *OUTAGES,
+    "marts.fct_incident_suspects.failed_at",
+    "marts.fct_incident_suspects.incident_probability",
+    "marts.fct_incidents.failure_category",
+    "marts.dim_failure_categories.is_infrastructure",
+)
+WATCHED = (
+    *CAUSES,
+    *STUDY_GAPS,
+    "marts.dim_clusters.study_from_at",
+    "marts.dim_clusters.study_to_at",
+    "marts.dim_nodes.last_seen_at",
+    "ops.spans.to_at",
+)
+RELAPSES = (*WATCHED, *ACTIONS)
+RATIO = "ratio 0 to 1"
+ALL, NONE, UNKNOWN = "all", "none", "unknown"
+TRY_FIRST = "try first"
+EARLIER_FAILURES = 3
+"""Nodes that came back from so many faults in the 30 days before, or more, are alike."""
+SHARE = (
+    "Share of repairs after which the same fault was back on the node within {} days in service. Repairs that were "
+    "watched for a shorter time count for as long as they were watched. NULL: none was watched so long."
+)
+
+TABLE = TableSpec(
+    table="est_repairs",
+    description=(
+        "Whether repairs held. A repair is an outage for a fault that ended with the node back in service; a relapse "
+        "is the next failure of the same cause on that node: an incident whose culprit it is, or an outage. The clock "
+        "stands still while the node is out for something else, and stops where the study, accounting, the record of "
+        "outages or all trace of the node ends. One row per cluster, cause and action, and one per action of all "
+        "causes."
+    ),
+    key=("cluster_id", "failure_category", "repair_action"),
+    columns=(
+        CLUSTER,
+        Column(
+            "failure_category",
+            "varchar",
+            "",
+            "What the node was out for, by the outage's reason; where that does not say, by an incident of the node "
+            "at that time. all: every repair whose cause is known.",
+            CAUSES,
+            is_required=True,
+        ),
+        Column(
+            "repair_action",
+            "varchar",
+            "",
+            "The most thorough thing done: exchange, reseat, reset (of a device, a driver or a service), reboot. By "
+            "the words of tickets and of administrators' reasons, and by boots. none: a false return, that is, words "
+            "that say so, or nothing seen where a boot would have been. unknown: words that no rule knows, or nothing "
+            "that could show it.",
+            ACTIONS,
+            is_required=True,
+        ),
+        Column("repair_count", "bigint", "repairs", "Repairs.", RELAPSES, is_required=True),
+        *with_limits("relapse_7d_ratio", RATIO, SHARE.format(7), RELAPSES),
+        *with_limits("relapse_30d_ratio", RATIO, SHARE.format(30), RELAPSES),
+        *with_limits(
+            "days_to_relapse",
+            "days in service",
+            "Time by which half of the repairs have relapsed. NULL: fewer than half are known to relapse.",
+            RELAPSES,
+            "Upper limit. NULL: there is none.",
+        ),
+        *with_limits(
+            "repair_hours",
+            "hours",
+            "Median time out of service.",
+            (*OUTAGES, *ACTIONS),
+        ),
+        Column(
+            "p_value",
+            "double",
+            RATIO,
+            "How likely so large a difference to the other actions is if none holds longer: a log-rank test among "
+            "repairs of one cause, of nodes that came back from as many faults in the 30 days before. NULL: not "
+            f"compared, see note. It takes {MINIMUM_REPAIRS} repairs on either side and {MINIMUM_RELAPSES} relapses.",
+            RELAPSES,
+        ),
+        Column(
+            "verdict",
+            "varchar",
+            "",
+            "holds longer or relapses sooner than the other actions; try first: the quickest of those that hold "
+            f"longer. {FALSE_DISCOVERIES:.0%} of a cluster's verdicts are expected to be wrong. cannot tell: else.",
+            RELAPSES,
+            is_required=True,
+        ),
+        *evidence(
+            "kaplan_meier: shares of relapses by Kaplan and Meier with Wilson's limits, times with Greenwood's, "
+            "hours with those of the sign test; no_exposure: no time in service was seen.",
+            "Relapses.",
+            RELAPSES,
+            "Time in service that was watched.",
+            WATCHED,
+        ),
+    ),
+)
+
+
+def with_relapses(repairs: pd.DataFrame) -> pd.DataFrame:
+    """Judge the actions of every cause, and those of all causes together."""
+    import pandas as pd
+
+    rows = []
+    for _, own in repairs.groupby("cluster_id", sort=True):
+        known = own[own["failure_category"] != "unmapped"]
+        judged = [
+            row
+            for category in (ALL, *sorted(known["failure_category"].unique()))
+            for row in _rows(known if category == ALL else known[known["failure_category"] == category], category)
+        ]
+        _judge(judged)
+        rows += judged
+        if left_out := len(own) - len(known):
+            said = f"{left_out} repairs of unknown cause are left out"
+            for row in judged:
+                if row["failure_category"] == ALL:
+                    row["note"] = "; ".join(filter(None, (said, row["note"])))
+    return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name not in WRITTEN])
+
+
+def _rows(repairs: pd.DataFrame, category: str) -> list[dict[str, Any]]:
+    """Make a row for each action that was taken for a cause."""
+    action = repairs["repair_action"].to_numpy(dtype=str)
+    spells = Spells.of(repairs["days"], repairs["is_relapse"], repairs["node_id"].astype(str))
+    earlier = repairs["earlier_count"].clip(upper=EARLIER_FAILURES).astype(str)
+    stratum = (repairs["failure_category"] + " " + earlier).to_numpy(dtype=str)
+    hours, is_known = repairs["hours"].to_numpy(dtype=float), action != UNKNOWN
+    rows = []
+    for one in np.unique(action):
+        is_own = action == one
+        own = spells[is_own]
+        compared = Comparison(np.nan, np.nan)
+        if one != UNKNOWN:
+            compared = compare_with_rest(spells[is_known], is_own[is_known], stratum[is_known])
+        exposure = float(own.days.sum())
+        rows.append(
+            {
+                "cluster_id": repairs["cluster_id"].iloc[0],
+                "failure_category": category,
+                "repair_action": str(one),
+                "repair_count": own.days.size,
+                **_limited("relapse_7d_ratio", relapse_share(own, 7.0)),
+                **_limited("relapse_30d_ratio", relapse_share(own, 30.0)),
+                **_limited("days_to_relapse", time_to_relapse(own)),
+                **_limited("repair_hours", median_hours(hours[is_own])),
+                "comparison": compared,
+                "p_value": compared.p_value,
+                "confidence_level": CONFIDENCE_LEVEL,
+                "method": "kaplan_meier" if exposure > 0 else "no_exposure",
+                "event_count": int(own.is_relapse.sum()),
+                "exposure": exposure,
+                "exposure_unit": "node-days in service",
+                "note": _why_not(compared, str(one), is_own, is_known),
+            }
+        )
+    return rows
+
+
+def _limited(name: str, share: Share) -> dict[str, float | None]:
+    values = {name: share.value, f"{name}_low": share.low, f"{name}_high": share.high}
+    return {column: value if np.isfinite(value) else None for column, value in values.items()}
+
+
+def _why_not(compared: Comparison, action: str, is_own: NDArray[np.bool_], is_known: NDArray[np.bool_]) -> str | None:
+    """Say why an action was compared with no other."""
+    if np.isfinite(compared.p_value):
+        return None
+    if action == UNKNOWN:
+        return "not compared: what was done is not known"
+    if not np.any(is_known & ~is_own):
+        return "not compared: nothing else was done"
+    return "not compared: too few repairs or relapses of nodes with as many faults before"
+
+
+def _judge(rows: list[dict[str, Any]]) -> None:
+    """Add the verdicts of a cluster, and name the action to try first for each cause."""
+    for row, verdict in zip(rows, verdicts([row.pop("comparison") for row in rows]), strict=True):
+        row["verdict"] = verdict
+    for category in {row["failure_category"] for row in rows}:
+        good = [
+            row
+            for row in rows
+            if row["failure_category"] == category and row["verdict"] == HOLDS_LONGER and row["repair_action"] != NONE
+        ]
+        if good:
+            min(good, key=lambda row: row["repair_hours"])["verdict"] = TRY_FIRST
+
+
+def headline(repairs: pd.DataFrame) -> str:
+    """Return a sentence: how many repairs, how many relapsed, and where an action holds longer."""
+    of_all = repairs[repairs["failure_category"] == ALL]
+    return (
+        f"{of_all['repair_count'].sum()} repairs, {of_all['event_count'].sum()} relapses; an action to try first for "
+        f"{(repairs['verdict'] == TRY_FIRST).sum()} causes"
+    )
+
+
+@estimate(TABLE)
+def est_repairs(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Follow every repair to the next failure of the same cause, and compare the actions."""
+    with warehouse.writing() as con:
+        repairs = with_relapses(con.execute(TABLE.query).df())
+        return write(con, TABLE, repairs, headline(repairs))

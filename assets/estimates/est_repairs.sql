@@ -1,0 +1,290 @@
+-- Every repair: an outage for a fault, from which a node came back; what was done, and how long the node was in service
+-- until the same fault was back. One row per cluster, with a list of them.
+with clusters as (
+    select
+        clusters.cluster_id,
+        clusters.has_tickets,
+        clusters.has_kernel_messages,
+        coalesce(clusters.study_from_at, clusters.first_at) as from_at,
+        least(coalesce(clusters.study_to_at, clusters.last_at), outages_known.to_at) as to_at
+    from marts.dim_clusters as clusters
+    -- Where outages were no longer recorded, a fault that took an idle node out was not seen.
+    left join (
+        select
+            cluster_id,
+            max(to_at) as to_at
+        from ops.spans
+        where kind in ('events', 'slurmctld')
+        group by cluster_id
+    ) as outages_known using (cluster_id)
+),
+
+causes as (
+    select failure_category
+    from marts.dim_failure_categories
+    where is_infrastructure and failure_category != 'unattributed'
+),
+
+-- A node that is rebooted or worked on in a plan before it comes back was out in one piece.
+numbered as (
+    select
+        *,
+        sum(begins) over (partition by cluster_id, node_id order by started_at, outage_id) as spell
+    from (
+        select
+            *,
+            coalesce(started_at - max(coalesce(ended_at, timestamp '9999-01-01')) over (
+                partition by cluster_id, node_id
+                order by started_at, outage_id rows between unbounded preceding and 1 preceding
+            ) > interval 60 second, true)::integer as begins
+        from marts.fct_node_outages
+    )
+),
+
+spells as (
+    select
+        numbered.cluster_id,
+        numbered.node_id,
+        numbered.spell,
+        min(numbered.started_at) as started_at,
+        min(least(numbered.requested_at, numbered.started_at)) as failed_at,
+        case when bool_and(numbered.ended_at is not null) then max(numbered.ended_at) end as ended_at,
+        bool_or(not numbered.is_planned) as is_fault,
+        arg_min(numbered.failure_category, numbered.started_at) filter (
+            causes.failure_category is not null and numbered.failure_category != 'node_fail_unattributed'
+        ) as known_category,
+        bool_or(numbered.failure_category = 'node_fail_unattributed') as has_lost_contact
+    from numbered
+    left join causes using (failure_category)
+    group by numbered.cluster_id, numbered.node_id, numbered.spell
+),
+
+incidents as (
+    select
+        suspects.cluster_id,
+        suspects.node_id,
+        suspects.failed_at,
+        incidents.failure_category
+    from marts.fct_incident_suspects as suspects
+    inner join marts.fct_incidents as incidents using (cluster_id, incident_id)
+    inner join causes using (failure_category)
+    where suspects.is_known and suspects.incident_probability >= 0.5
+),
+
+-- What a job on the node failed of says what an outage was for whose reason does not say it.
+outages as (
+    select
+        spells.cluster_id,
+        spells.node_id,
+        spells.spell,
+        spells.started_at,
+        spells.failed_at,
+        spells.ended_at,
+        coalesce(
+            any_value(spells.known_category),
+            arg_max(incidents.failure_category, incidents.failed_at),
+            case when any_value(spells.has_lost_contact) then 'node_fail_unattributed' end,
+            'unmapped'
+        ) as failure_category
+    from spells
+    left join incidents
+        on
+            spells.cluster_id = incidents.cluster_id
+            and spells.node_id = incidents.node_id
+            and incidents.failed_at >= spells.failed_at - interval 15 minute
+            and incidents.failed_at <= coalesce(spells.ended_at, spells.started_at + interval 15 minute)
+            and incidents.failure_category != 'node_fail_unattributed'
+    where spells.is_fault
+    group by all
+),
+
+failures as (
+    select cluster_id, node_id, failure_category, failed_at from incidents
+    union all
+    select cluster_id, node_id, failure_category, failed_at from outages
+    union all
+    select cluster_id, node_id, failure_category, least(requested_at, started_at) as failed_at
+    from marts.fct_node_outages
+    where not is_planned
+),
+
+-- Which actions the words of a repair tell, and which reboots were seen; the most thorough one counts.
+actions as (
+    select
+        outages.cluster_id,
+        outages.node_id,
+        outages.spell,
+        coalesce(texts.repair_action, if(tickets.action is null, 'not recorded', 'unknown')) as repair_action
+    from marts.fct_tickets as tickets
+    left join intermediate.int_repair_actions as texts
+        on
+            tickets.cluster_id = texts.cluster_id
+            and lower(trim(tickets.action)) = texts.text_key
+    asof inner join outages
+        on
+            tickets.cluster_id = outages.cluster_id
+            and tickets.node_id = outages.node_id
+            and coalesce(tickets.closed_at, tickets.opened_at) >= outages.failed_at
+    where tickets.opened_at <= coalesce(outages.ended_at, tickets.opened_at) + interval 1 hour
+
+    union all
+
+    select
+        outages.cluster_id,
+        outages.node_id,
+        outages.spell,
+        texts.repair_action
+    from outages
+    inner join marts.fct_health_events as reasons
+        on
+            outages.cluster_id = reasons.cluster_id
+            and outages.node_id = reasons.node_id
+            and reasons.check_name = 'node reason'
+            and reasons.observed_at >= outages.failed_at - interval 60 second
+            and reasons.observed_at <= outages.ended_at
+    inner join intermediate.int_repair_actions as texts
+        on
+            outages.cluster_id = texts.cluster_id
+            and lower(reasons.message) = texts.text_key
+            and texts.repair_action != 'none'
+    where reasons.origin = 'administrator' or reasons.failure_category = 'planned'
+
+    union all
+
+    select
+        outages.cluster_id,
+        outages.node_id,
+        outages.spell,
+        'reboot' as repair_action
+    from outages
+    inner join intermediate.int_node_boots as boots
+        on
+            outages.cluster_id = boots.cluster_id
+            and outages.node_id = boots.node_id
+            and boots.booted_at > outages.started_at
+            and boots.booted_at <= outages.ended_at + interval 60 second
+),
+
+clusters_with_boots as (
+    select distinct cluster_id
+    from marts.fct_health_events
+    where source = 'kernel' and check_name = 'boot'
+),
+
+acted as (
+    select
+        cluster_id,
+        node_id,
+        spell,
+        max(list_position(
+            ['none', 'not recorded', 'reboot', 'unknown', 'reset', 'reseat', 'exchange'], repair_action
+        )) as place
+    from actions
+    group by cluster_id, node_id, spell
+),
+
+repairs as (
+    select
+        outages.*,
+        case
+            when acted.place > 2
+                then ['none', 'not recorded', 'reboot', 'unknown', 'reset', 'reseat', 'exchange'][acted.place]
+            -- Nothing was seen, where a reboot would have been.
+            when acted.place = 1 or (acted.place is null and sight.node_id is not null) then 'none'
+            else 'unknown'
+        end as repair_action,
+        least(min(clusters.to_at), min(nodes.last_seen_at), min(gaps.from_at)) as watched_to_at
+    from outages
+    inner join clusters
+        on
+            outages.cluster_id = clusters.cluster_id
+            and outages.ended_at >= clusters.from_at
+            and outages.ended_at < clusters.to_at
+    left join marts.dim_nodes as nodes
+        on
+            outages.cluster_id = nodes.cluster_id
+            and outages.node_id = nodes.node_id
+    left join marts.dim_study_gaps as gaps
+        on
+            outages.cluster_id = gaps.cluster_id
+            and outages.ended_at < gaps.to_at
+    left join acted
+        on
+            outages.cluster_id = acted.cluster_id
+            and outages.node_id = acted.node_id
+            and outages.spell = acted.spell
+    left join clusters_with_boots on outages.cluster_id = clusters_with_boots.cluster_id
+    left join ops.sight as sight
+        on
+            clusters_with_boots.cluster_id = sight.cluster_id
+            and outages.node_id = sight.node_id
+            and sight.kind = 'kernel'
+            and cast(outages.ended_at as date) = sight.day_date
+    group by all
+),
+
+followed as (
+    select
+        repairs.*,
+        min(failures.failed_at) as relapsed_at,
+        least(min(repairs.watched_to_at), min(failures.failed_at)) as until_at
+    from repairs
+    left join failures
+        on
+            repairs.cluster_id = failures.cluster_id
+            and repairs.node_id = failures.node_id
+            and repairs.failure_category = failures.failure_category
+            and repairs.ended_at < failures.failed_at
+            and repairs.watched_to_at >= failures.failed_at
+    where repairs.watched_to_at > repairs.ended_at
+    group by all
+),
+
+-- The clock stands still while the node is out for something else.
+in_service as (
+    select
+        followed.cluster_id,
+        followed.node_id,
+        followed.failure_category,
+        followed.repair_action,
+        followed.relapsed_at is not null as is_relapse,
+        epoch(followed.ended_at - followed.started_at) / 3600 as hours,
+        epoch(any_value(followed.until_at - followed.ended_at)) / 86400 - coalesce(sum(
+            epoch(least(others.ended_at, followed.until_at) - others.started_at)
+        ), 0) / 86400 as days,
+        followed.spell,
+        followed.ended_at
+    from followed
+    left join spells as others
+        on
+            followed.cluster_id = others.cluster_id
+            and followed.node_id = others.node_id
+            and others.started_at > followed.ended_at
+            and others.started_at < followed.until_at
+    group by all
+),
+
+with_history as (
+    select
+        *,
+        count(*) over (
+            partition by cluster_id, node_id
+            order by ended_at range between interval 30 days preceding and current row
+        ) - 1 as earlier_count
+    from in_service
+)
+
+select
+    clusters.cluster_id,
+    clusters.has_tickets,
+    clusters.has_kernel_messages,
+    with_history.node_id,
+    with_history.failure_category,
+    with_history.repair_action,
+    with_history.is_relapse,
+    with_history.hours,
+    with_history.days,
+    with_history.earlier_count
+from clusters
+inner join with_history using (cluster_id)
+order by clusters.cluster_id, with_history.node_id, with_history.ended_at

@@ -1,0 +1,122 @@
+"""Relapses after repairs: by hand, against scipy, and how often clusters without a difference show one."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assets.model.repairs import CANNOT_TELL, RELAPSES_SOONER, Spells, compare_with_rest, relapse_share, verdicts
+
+RATE, LEMONS, DAYS, HISTORY_DAYS = 0.0065, 0.03, 120, 30
+
+
+def drawn(rng, nodes, *, relapsing=0.0):
+    """Repairs of a fleet, in order: cause, whether a part was exchanged, days, relapse, node, faults before.
+
+    Each node has failures of eight causes, lemons twenty times as many, most of one cause. Of causes 0 and 1 a share of
+    the reboots brings the fault back within days. Faults of lemons vanish, so that they get fewer parts.
+    """
+    rows = []
+    mix, exchanged = rng.dirichlet(np.full(8, 2.0)), rng.uniform(0.2, 0.6, 8)
+    for node in range(nodes):
+        is_lemon = rng.random() < LEMONS
+        rate = RATE * (20 if is_lemon else 1)
+        shares = 0.4 * mix + 0.6 * np.eye(8)[rng.integers(8)] if is_lemon else mix
+        waiting = [(at, int(rng.choice(8, p=shares))) for at in rng.uniform(0, DAYS, rng.poisson(rate * DAYS))]
+        seen = []
+        while waiting:
+            at, cause = waiting.pop(waiting.index(min(waiting)))
+            is_exchange = rng.random() < exchanged[cause] * (0.5 if is_lemon else 1.0)
+            seen.append((at, cause, is_exchange))
+            back = at + rng.exponential(3.0)
+            if cause < 2 and not is_exchange and rng.random() < relapsing and back < DAYS:
+                waiting.append((back, cause))
+        for number, (at, cause, is_exchange) in enumerate(seen):
+            later = [other for other, kind, _ in seen[number + 1 :] if kind == cause]
+            earlier = sum(at - other <= HISTORY_DAYS for other, _, _ in seen[:number])
+            rows.append((cause, is_exchange, (later or [DAYS])[0] - at, bool(later), node, min(earlier, 3)))
+    return np.array(rows, dtype=float).T
+
+
+def judged(rng, nodes, **planted):
+    """The verdict on reboots by cause; 8 is all causes."""
+    cause, is_exchange, days, is_relapse, node, earlier = drawn(rng, nodes, **planted)
+    found = []
+    for number in range(9):
+        own = (cause == number) | (number == 8)
+        spells = Spells.of(days[own], is_relapse[own], node[own])
+        found.append(compare_with_rest(spells, is_exchange[own] == 0, 4 * cause[own] + earlier[own]))
+    return verdicts(found)
+
+
+def test_where_actions_do_not_differ_at_most_a_tenth_of_the_clusters_show_a_difference():
+    rng = np.random.default_rng(53)
+    clusters = [judged(rng, nodes) for nodes in (60, 200, 600) for _ in range(100)]
+    assert np.mean([set(verdict) != {CANNOT_TELL} for verdict in clusters]) <= 0.1
+
+
+def test_reboots_that_do_not_work_are_found():
+    rng = np.random.default_rng(54)
+    clusters = [judged(rng, 600, relapsing=0.8) for _ in range(15)]
+    assert np.mean([verdict[cause] == RELAPSES_SOONER for verdict in clusters for cause in (0, 1)]) > 0.8
+    assert np.mean([verdict[cause] != CANNOT_TELL for verdict in clusters for cause in range(2, 8)]) < 0.05
+
+
+def test_relapses_among_repairs_that_were_all_watched_have_wilsons_limits():
+    spells = Spells.of([1, 2, 3, 40, 40, 40, 40, 40, 40, 40], [1, 1, 1, 0, 0, 0, 0, 0, 0, 0], range(10))
+    share = relapse_share(spells, 7.0, 0.95)
+    expected = stats.binomtest(3, 10).proportion_ci(0.95, method="wilson")
+    assert (share.value, share.low, share.high) == pytest.approx((0.3, expected.low, expected.high))
+
+
+def test_a_repair_that_was_watched_for_less_counts_for_as_long():
+    # Of four at risk one relapsed; of the two left on day 3, one more: 1 - 3/4 x 1/2.
+    share = relapse_share(Spells.of([1, 2, 3, 9], [1, 0, 1, 0], range(4)), 7.0)
+    assert share.value == pytest.approx(0.625)
+    assert np.isnan(relapse_share(Spells.of([1, 2, 3], [1, 0, 0], range(3)), 7.0).value)
+
+
+def test_no_relapse_says_less_the_fewer_were_watched():
+    highs = [
+        relapse_share(Spells.of(np.full(count, 40.0), np.zeros(count), range(count)), 7.0).high for count in (3, 30)
+    ]
+    assert highs == pytest.approx([stats.binomtest(0, n).proportion_ci(0.9, method="wilson").high for n in (3, 30)])
+
+
+def test_relapses_of_one_node_say_less_than_those_of_many():
+    days, is_relapse = [1] * 8 + [40] * 12, [1] * 8 + [0] * 12
+    many = relapse_share(Spells.of(days, is_relapse, range(20)), 7.0)
+    one = relapse_share(Spells.of(days, is_relapse, [0] * 8 + list(range(12))), 7.0)
+    assert one.value == many.value
+    assert one.low < many.low < many.high < one.high
+
+
+def test_the_comparison_is_scipys_log_rank_where_nodes_do_not_repeat():
+    rng = np.random.default_rng(7)
+    days, ends = rng.exponential(20.0, 60).round(), rng.uniform(5, 60, 60).round()
+    is_own = np.arange(60) % 3 == 0
+    spells = Spells.of(np.minimum(days, ends), days <= ends, range(60))
+    expected = stats.logrank(spells[is_own].censored, spells[~is_own].censored)
+    found = compare_with_rest(spells, is_own, np.zeros(60))
+    assert found.score == pytest.approx(expected.statistic)
+    assert found.p_value >= expected.pvalue
+
+
+def test_actions_are_compared_within_a_stratum_alone():
+    # Faults of the second kind come back at once, whatever is done, and are mostly rebooted.
+    days = [30] * 10 + [2] * 10
+    is_relapse, stratum = [0] * 10 + [1] * 10, [0] * 10 + [1] * 10
+    is_reboot = np.array([1, 1] + [0] * 8 + [1] * 8 + [0, 0], dtype=bool)
+    spells = Spells.of(days, is_relapse, range(20))
+    assert compare_with_rest(spells, is_reboot, np.zeros(20)).score > 2
+    assert np.isnan(compare_with_rest(spells, is_reboot, stratum).p_value)
+
+
+@pytest.mark.parametrize(("own", "relapses"), [(4, 8), (8, 4)])
+def test_too_few_are_not_compared(own, relapses):
+    spells = Spells.of(np.arange(1, 21), np.arange(20) < relapses, range(20))
+    assert np.isnan(compare_with_rest(spells, np.arange(20) < own, np.zeros(20)).p_value)
+
+
+def test_a_negative_time_is_refused():
+    with pytest.raises(ValueError, match="0 or more"):
+        Spells.of([-1], [0], [0])
