@@ -235,6 +235,8 @@ class Profile:
     month_variation
         How much the rate of faults differs between calendar months: the coefficient of variation of a gamma
         distribution, from which each month's factor is drawn. Bursts and shared faults do not follow it.
+    objective
+        Availability that the site has promised; it changes nothing but `cluster.toml`.
     idle_users
         Numbers of users whose jobs hold their GPUs without using them.
     """
@@ -273,6 +275,7 @@ class Profile:
     annotations: tuple[tuple[int, str], ...] = ()
     false_alarms: FalseAlarms | None = None
     month_variation: float = 0.0
+    objective: float | None = None
     hidden_faults: tuple[HiddenFault, ...] = ()
     idle_users: tuple[int, ...] = ()
     noisy_checks: tuple[NoisyCheck, ...] = ()

@@ -24,6 +24,8 @@ def write_settings(record: Record, folder: Path) -> None:
         f"checkpoint_minutes = {profile.checkpoint_seconds // 60}",
         f"restart_minutes = {profile.restart_seconds // 60}",
     ]
+    if profile.objective is not None:
+        lines += ["", "[availability]", f"objective = {profile.objective}"]
     for day, text in profile.annotations:
         if day < profile.days:
             lines += ["", "[[annotations]]", f"at = {profile.first_day + timedelta(days=day)}", f'text = "{text}"']
