@@ -15,6 +15,7 @@ from assets.simulation.ledger import Ledger
 from assets.simulation.months import Months
 from assets.simulation.nodes import NodePool
 from assets.simulation.profiles import Profile
+from assets.simulation.relapses import Relapses
 from assets.simulation.scheduler import Scheduler
 from assets.simulation.service import Service
 from assets.simulation.strikes import Strikes
@@ -34,7 +35,7 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     progress
         Called with the share of simulated time that has passed.
     """
-    workload_rng, events_rng, months_rng, alarms_rng, hidden_rng = rng.spawn(5)
+    workload_rng, events_rng, months_rng, alarms_rng, hidden_rng, relapses_rng = rng.spawn(6)
     world = World(profile, Clock(), NodePool(profile.node_count, profile.gpus_per_node), Ledger(), events_rng)
     jobs = Jobs(world)
     scheduler = Scheduler(world, jobs)
@@ -44,7 +45,9 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     workload, months = draw_workload(workload_rng, profile), Months(profile, months_rng)
     world.ledger.month_factors = months.factors
     alarms = AlarmSource(profile, workload, alarms_rng) if profile.false_alarms else None
-    Strikes(world, jobs, Faults(world, jobs, service), service, months, alarms)
+    faults = Faults(world, jobs, service)
+    Relapses(world, faults, service, relapses_rng)
+    Strikes(world, jobs, faults, service, months, alarms)
     HiddenFaults(world, jobs, hidden_rng)
     jobs.book(workload)
     world.clock.run(profile.horizon, progress)

@@ -73,6 +73,10 @@ class Faults:
         """Tell whether a node has a fault that is not cleared."""
         return node in self._broken
 
+    def of_node(self, node: int) -> list[int]:
+        """Give the faults of a node that are not cleared."""
+        return list(self._broken.get(node, []))
+
     def begin(  # noqa: PLR0917
         self,
         node: int,

@@ -83,6 +83,7 @@ class Ledger:
         self.failures = Columns("attempt fault at node")
         self.planned_ends = Columns("attempt at node")
         self.hidden_ends = Columns("attempt fault")
+        self.relapses = Columns("fault repaired")
         self.month_factors: list[tuple[int, float]] = []
         self.preemptions = Columns("victim instigator at", flags="is_named is_second_order")
         self.outages = Columns("requested start end fault ticket node", flags="is_down is_silent by_slurm is_planned")

@@ -151,17 +151,34 @@ class LeadingCheck:
 
 
 @dataclass(frozen=True)
+class Relapse:
+    """A repair that does not work: for a category, with a new part or without one.
+
+    After `share` of these repairs the fault is back, in a time that is exponential with a mean of `mean_days`.
+    """
+
+    category: str
+    has_new_part: bool
+    share: float
+    mean_days: float
+
+
+@dataclass(frozen=True)
 class Repairs:
     """How long repairs take. Times are lognormal around medians in hours; in a permanent repair a part is changed.
 
     `finding_share` is the share of low-severity findings that need a part. `lemon_factor` is multiplied with the share
     of permanent repairs for faults of lemons: these faults often vanish before anyone looks, so the node stays bad.
+    `relapses` are repairs that do not work. Nodes with a fault of the `untouched` categories come back as they are,
+    without a restart, unless a part is changed.
     """
 
     transient_hours: float = 0.75
     permanent_hours: float = 16.0
     finding_share: float = 0.0
     lemon_factor: float = 0.5
+    relapses: tuple[Relapse, ...] = ()
+    untouched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

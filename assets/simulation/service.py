@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from assets.simulation.causes import CAUSES
 from assets.simulation.profiles import HOUR
 from assets.simulation.world import World
 
@@ -123,11 +124,19 @@ class Service:
 
     def _return(self, node: int) -> None:
         ledger, now = self.world.ledger, self.world.clock.now
-        ledger.outages["end"][self._out.pop(node)] = now
-        ledger.reboots.append(node=node, at=now - BOOT_SECONDS)
+        row = self._out.pop(node)
+        ledger.outages["end"][row] = now
+        if not self._is_untouched(int(ledger.outages["fault"][row])):
+            ledger.reboots.append(node=node, at=now - BOOT_SECONDS)
         self.world.pool.set_accepts(node, True)
         self.repaired(node)
         self.wake()
+
+    def _is_untouched(self, fault: int) -> bool:
+        faults = self.world.ledger.faults
+        if fault < 0 or faults["is_permanent"][fault]:
+            return False
+        return CAUSES[faults["cause"][fault]].category in self.world.profile.repairs.untouched
 
 
 def check_phase(node: int, period: int) -> int:

@@ -143,6 +143,12 @@ def _ends_jobs(ledger: Ledger) -> NDArray[np.bool_]:
     return ~np.isin(ledger.faults["mechanism"], (DRAIN, ALARM))
 
 
+def _relapses(record: Record) -> Table:
+    """One row per fault that was back because a repair did not work."""
+    relapses = record.ledger.relapses
+    return {"fault_number": whole(relapses["fault"]), "repaired_fault_number": whole(relapses["repaired"])}
+
+
 def _incidents(record: Record) -> Table:
     """One row per incident that could end jobs. It is over when its last node is back; null if one is not."""
     faults = record.ledger.faults
@@ -410,6 +416,7 @@ TABLES = {
     "planned_ends": _planned_ends,
     "hidden_faults": _hidden_faults,
     "faults": _faults,
+    "relapses": _relapses,
     "incidents": _incidents,
     "preemptions": _preemptions,
     "outages": _outages,
