@@ -43,6 +43,7 @@ from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
 from assets.report.sections.over_time import drawn, over_time
 from assets.report.sections.provenance import provenance
+from assets.report.sections.repairs import repairs
 from assets.report.sections.shares import sizes, states
 from assets.report.what_if import start_of, what_if, what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
@@ -67,7 +68,7 @@ def what_to_expect(own: Own) -> Section:
 PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
     ("failures", "Failures", (drawn, failures, causes, check_scores, over_time, forecasts)),
-    ("nodes", "Nodes", (lemons, hidden, delivered, nodes)),
+    ("nodes", "Nodes", (lemons, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),

@@ -107,6 +107,9 @@ PUBLISHED = {
     "cluster_id, other_cluster_id, boundary_date, population) and (comparison != 'months' or counted_as = 'incidents') "
     "order by comparison = 'clusters', comparison, cluster_id, other_cluster_id, boundary_date, counted_as",
     "rates": "estimates.est_failure_rates order by population, counted_as",
+    "repair_actions": "(select *, sum(repair_count) over (partition by cluster_id, failure_category) as "
+    "repairs_of_cause from estimates.est_repairs) order by failure_category != 'all', repairs_of_cause desc, "
+    "failure_category, repair_count desc, repair_action",
     "run": "ops.runs order by rowid desc limit 1",
     "scale_tests": "estimates.est_scale_tests",
     "sizes": "marts.agg_job_sizes order by gpu_size_bin nulls last",

@@ -19,6 +19,7 @@ from assets.estimates.est_check_scores import with_scores
 from assets.estimates.est_forecast_scores import with_forecasts
 from assets.estimates.est_rate_changes import with_changes
 from assets.estimates.est_rate_ratios import with_ratios
+from assets.estimates.est_repairs import with_relapses
 from assets.estimates.est_scale_tests import tested
 from assets.estimates.est_time_to_failure import fitted
 from tests.report.clusters import HOSTILE, START
@@ -72,6 +73,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
         "estimates.est_rate_ratios": with_ratios(_sides().assign(has_enough_data=True)),
         "estimates.est_forecast_scores": with_forecasts(_months()),
         "estimates.est_check_scores": with_scores(_onsets()),
+        "estimates.est_repairs": with_relapses(_repairs()),
     }
     check = {"cluster_id": "demo", "source": "health_check", "failure_category": "unmapped"}
     return {table: frame.to_dict("records") for table, frame in frames.items()} | {
@@ -175,6 +177,25 @@ def _onsets() -> pd.DataFrame:
             "failure_count": 20.0,
         }
         for row in rows
+    )
+
+
+def _repairs() -> pd.DataFrame:
+    """Reboots after which PCIe faults are back, parts that hold, and nodes returned untouched."""
+    kinds = (("pcie", "reboot", 20, 3, 0.9), ("pcie", "exchange", 20, 30, 17.0), ("ib_link", "none", 6, 2, 0.4))
+    return pd.DataFrame(
+        {
+            "cluster_id": "demo",
+            "node_id": f"{action}{number}",
+            "failure_category": category,
+            "repair_action": action,
+            "is_relapse": days < 30,
+            "hours": hours,
+            "days": float(days),
+            "earlier_count": 0,
+        }
+        for category, action, count, days, hours in kinds
+        for number in range(count)
     )
 
 

@@ -18,8 +18,8 @@ from tests.report.reading import section, table
 
 SECTIONS = [
     "actions", "headline", "drawn", "failures", "causes", "checks", "over-time", "forecasts", "lemons", "hidden",
-    "delivered", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "what-if", "ettr", "checkpoints",
-    "losses", "gaps",
+    "delivered", "repairs", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "what-if", "ettr",
+    "checkpoints", "losses", "gaps",
 ]  # fmt: skip
 PAGES = ["", "/failures", "/nodes", "/jobs", "/ettr", "/losses", "/quality"]
 

@@ -129,6 +129,19 @@ def test_checks_to_drop_come_first_with_what_they_cost(sections):
     assert "Logs of health checks would tell" in sections("hall-b", "checks").text
 
 
+def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
+    part = sections("demo", "repairs")
+    assert "Try exchange first after PCIe error. Reboot relapses sooner than what else is done after PCIe" in part.text
+    assert "6 of 46 repairs were false returns, with nothing done; after 100% of them the fault was back" in part.text
+    rows = {(row[0], row[1]): row[2:] for row in table(part, "Relapses by cause").rows()}
+    assert rows["PCIe error", "reboot"][:3] == ["relapses sooner", "20 20 relapses", "100% 88.1% to 100%"]
+    assert rows["PCIe error", "reboot"][4:] == ["3.00 days", "0.900 0.900 to 0.900"]
+    assert rows["PCIe error", "exchange"][:2] == ["try first", "20 0 relapses"]
+    assert rows["InfiniBand link", "nothing (a false return)"][0] == "cannot tell"
+    assert ("all causes", "reboot") in rows
+    assert "No repair was seen" in sections("hall-b", "repairs").text
+
+
 def test_suspects_of_hidden_failures_come_first_and_who_held_gpus_idle_is_told(sections):
     part = sections("demo", "hidden")
     assert "far more often than the same users' other jobs on 1 node of 1 and after evidence of 1 cause." in part.text
