@@ -11,7 +11,7 @@ import dagster as dg
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
-from assets.model.check_scores import DROP_BELOW, KEEP_ABOVE, Onsets, lead_quantiles, true_share, verdict
+from assets.model.check_scores import DROP_BELOW, KEEP_ABOVE, Onsets, early_count, lead_quantiles, true_share, verdict
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse
@@ -58,12 +58,12 @@ TABLE = TableSpec(
     table="est_check_scores",
     description=(
         "Which health check to trust: what its onsets of high or low severity in the study period turned out to be. An "
-        "onset is true where a ticket or an administrator's outage of the same component follows within a day; else "
+        "onset is true where a ticket or an administrator's outage of the same component follows within 6 hours; else "
         "with its probability of having ended an attempt. Else one of high severity is false where a job on the node "
         "went on for an hour or COMPLETED, the next job too if nothing interrupted the node; then a kernel message of "
-        "the component within 5 minutes makes an onset true; then one of low severity is false where it cleared "
-        "without an outage or a boot. Every other onset is unknown, never false. One row per cluster and check_name "
-        "that reported."
+        "the component within 5 minutes makes an onset true; then one of low severity is false where it cleared, "
+        "or a week passed, without an outage or a boot. Every other onset is unknown, never false. One row per cluster "
+        "and check_name that reported."
     ),
     key=("cluster_id", "check_name"),
     columns=(
@@ -139,8 +139,9 @@ TABLE = TableSpec(
             "verdict",
             "varchar",
             "",
-            f"keep: low is above {KEEP_ABOVE:g}; drop: high is below {DROP_BELOW:g} and lost_count at most 1, or 2% of "
-            f"the cluster's failures; tune: high is below {KEEP_ABOVE:g}; else cannot tell.",
+            f"keep: low is above {KEEP_ABOVE:g}; drop: high is below {DROP_BELOW:g}, and lost_count and the failures "
+            f"it showed a minute early are at most 1, or 2% of the cluster's; tune: high is below {KEEP_ABOVE:g}; else "
+            "cannot tell.",
             (*JUDGED, *NAMED),
             is_required=True,
         ),
@@ -173,6 +174,7 @@ def _row(check: dict[Hashable, Any]) -> dict[str, Any]:
         weighted_interval(false + unknown, (false + onsets.doubt_variance + unknown) * onsets.dispersion, node_months)
         for unknown in (0.0, onsets.unknown_count)
     )
+    early = early_count(check["lead_seconds"], check["lead_weights"])
     lead, lead_p10, lead_p90 = lead_quantiles(check["lead_seconds"], check["lead_weights"])
     is_judged = onsets.judged_count > 0
     return {
@@ -188,7 +190,7 @@ def _row(check: dict[Hashable, Any]) -> dict[str, Any]:
         "false_per_node_month_low": known.low,
         "false_per_node_month_high": most.high,
         "lost_count": lost_count,
-        "verdict": verdict(share, lost_count, float(check["failure_count"])),
+        "verdict": verdict(share, max(lost_count, early), float(check["failure_count"])),
         "confidence_level": CONFIDENCE_LEVEL,
         "method": "posterior_weighted" if is_judged else "cannot_be_judged" if onsets.count else "no_events",
         "event_count": onsets.count,

@@ -162,7 +162,7 @@ proofs as (
                 onsets.cluster_id = repairs.cluster_id
                 and onsets.node_id = repairs.node_id
                 and repairs.repaired_at
-                between onsets.observed_at - interval 10 minute and onsets.observed_at + interval 1 day
+                between onsets.observed_at - interval 10 minute and onsets.observed_at + interval 6 hour
                 and list_contains(onsets.components, split_part(repairs.failure_category, '_', 1))
         ) as is_repaired,
         (
@@ -192,7 +192,8 @@ proofs as (
     from onsets
 ),
 
--- What asks to end jobs at once is refuted by one that goes on, what asks for a drain by going away without one.
+-- What asks to end jobs at once is refuted by one that goes on, what asks for a drain by going away without one, or by a
+-- week in which nothing was done.
 judged as (
     select
         *,
@@ -202,7 +203,8 @@ judged as (
             when failure_probability is not null then failure_probability
             when severity = 'high' and has_surviving_job then 0
             when is_confirmed then 1
-            when severity != 'high' and cleared_at < interrupted_at then 0
+            when severity != 'high' and coalesce(cleared_at, observed_at + interval 7 day)
+                < least(interrupted_at, study_to_at) then 0
         end as probability
     from proofs
 ),

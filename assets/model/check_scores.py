@@ -21,7 +21,9 @@ KEEP_ABOVE, DROP_BELOW = 0.5, 0.2
 MIN_FAILURES = 0.5
 """A lead rests on half a failure at least: a few chance coincidences have none."""
 MAX_LOST, MAX_LOST_RATIO = 1.0, 0.02
-"""Failures that may go unseen without a dropped check: one, or one in fifty of the cluster's."""
+"""Failures for which a dropped check may have been of use: one, or one in fifty of the cluster's."""
+EARLY_SECONDS = 60.0
+"""An onset so long before the end of a job leaves time to act on it."""
 
 
 @dataclass(frozen=True)
@@ -85,21 +87,27 @@ def true_share(onsets: Onsets, confidence_level: float = CONFIDENCE_LEVEL) -> Sh
     return Share(true / onsets.judged_count, low.low, high.high)
 
 
-def verdict(share: Share, lost_count: float, failure_count: float) -> str:
+def verdict(share: Share, useful_count: float, failure_count: float) -> str:
     """Say what to do with a check: keep, tune (mostly false, but needed or not surely useless), drop, or cannot tell.
 
-    `lost_count` are the failures without other evidence, `failure_count` all of the cluster: sums of probabilities.
+    `useful_count` are the failures that it alone showed or that it showed early, `failure_count` all of the cluster:
+    sums of probabilities.
 
     >>> verdict(Share(0.0, 0.0, 0.1), 0.3, 40.0), verdict(Share(0.0, 0.0, 0.1), 5.0, 40.0)
     ('drop', 'tune')
     >>> verdict(Share(0.9, 0.7, 1.0), 0.0, 40.0), verdict(Share(0.5, 0.1, 0.9), 0.0, 40.0), verdict(UNKNOWN, 0.0, 0.0)
     ('keep', 'cannot tell', 'cannot tell')
     """
-    if share.high < DROP_BELOW and lost_count <= max(MAX_LOST, MAX_LOST_RATIO * failure_count):
+    if share.high < DROP_BELOW and useful_count <= max(MAX_LOST, MAX_LOST_RATIO * failure_count):
         return DROP
     if share.high < KEEP_ABOVE:
         return TUNE
     return KEEP if share.low > KEEP_ABOVE else CANNOT_TELL
+
+
+def early_count(lead_seconds: ArrayLike, weight: ArrayLike) -> float:
+    """Count the failures that a check showed early enough to act, each by its probability."""
+    return float(np.dot(np.asarray(lead_seconds, dtype=float) >= EARLY_SECONDS, np.asarray(weight, dtype=float)))
 
 
 def lead_quantiles(

@@ -24,7 +24,7 @@ from (values
     ('noise', 'high', 'went on', 20), ('good', 'high', 'failed', 10), ('idle', 'high', 'none', 20),
     ('done', 'high', 'completed', 1), ('early', 'high', 'completed early', 1), ('next', 'high', 'next', 3),
     ('mended', 'high', 'went on', 3),
-    ('low', 'low', 'went on', 3), ('xid errors', 'high', 'none', 2),
+    ('low', 'low', 'went on', 3), ('ignored', 'low', 'none', 2), ('xid errors', 'high', 'none', 2),
     ('ahead', 'high', 'failed later', 2), ('storm', 'high', 'went on', 20),
     ('unsure', 'high', 'failed', 1), ('silent', 'info', 'went on', 1)
 ) as checks (check_name, severity, jobs, onset_count), range(20) as numbers (number)
@@ -106,7 +106,7 @@ select
     observed_at + if(event_id = 'noise0', interval 2 hour, interval 5 minute) as started_at,
     observed_at + interval 6 hour as ended_at
 from onsets
-where event_id in ('mended2', 'noise0', 'next1', 'low1', 'idle0');
+where event_id in ('mended2', 'noise0', 'next1', 'low1', 'ignored1', 'idle0');
 """
 
 
@@ -128,6 +128,7 @@ def checks(tmp_path_factory):
         ("next", 3, 1, 0.0),  # the next job went on, but after an outage or a boot that tells nothing
         ("mended", 3, 3, pytest.approx(2 / 3)),  # a ticket of the component, an administrator's outage, neither
         ("low", 3, 2, 0.0),  # cleared by itself; after an outage, who knows
+        ("ignored", 2, 1, 0.0),  # nothing was done for a week; after an outage, who knows
         ("xid errors", 2, 1, 1.0),  # the kernel's own message
         ("unsure", 1, 1, pytest.approx(0.1)),
         ("ahead", 2, 1, 1.0),  # twenty minutes before a failure of the component on this node, and of another

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assets.model.check_scores import DROP, KEEP, TUNE, Onsets, lead_quantiles, true_share, verdict
+from assets.model.check_scores import DROP, KEEP, TUNE, Onsets, early_count, lead_quantiles, true_share, verdict
 
 RUNS = 1000
 HOURS = 90 * 24
@@ -62,6 +62,12 @@ def test_probabilities_widen_the_limits():
 
 def test_chance_coincidences_have_no_lead():
     assert np.isnan(lead_quantiles([-200.0, 30.0], [0.1, 0.2])).all()
+
+
+def test_noise_with_a_true_early_warning_is_tuned():
+    assert early_count([240.0, 1500.0, 10.0, -5.0], [1.0, 0.5, 1.0, 1.0]) == 1.5
+    noise = true_share(Onsets(400, 400, 20.0, 0.0, 440, HOURS))
+    assert [verdict(noise, early, 40.0) for early in (0.9, 1.5)] == [DROP, TUNE]
 
 
 def test_one_storm_tells_as_little_as_one_alarm():

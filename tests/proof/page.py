@@ -76,11 +76,12 @@ CHECKS = """## Which check to trust
 
 `est_check_scores` counts each onset of a check as true by its probability p (`true_share`):
 
-* p is 1 with a ticket, or an administrator's outage, of the same component within a day; else the posterior of
+* p is 1 with a ticket, or an administrator's outage, of the component within six hours; else the posterior of
   attribution where the onset lies by a failed attempt, and 1 where Slurm names the node. In the hour before, an onset
   of the failure's component on its culprit has the posterior of the failure.
 * p is 0 where a job on the node went on for an hour, or COMPLETED after the attribution window (high severity), or the
-  finding cleared without an outage or a boot (low severity). A node that nothing interrupted is judged by its next job.
+  finding cleared, or a week passed, without an outage or a boot (low severity). A node that nothing interrupted is
+  judged by its next job.
 * A kernel message of the component makes p 1 where no job stood against it. Any other onset is unknown.
 
 The share is the sum of p over the onsets judged. Its limits are Clopper and Pearson's, the lower one with all unknown

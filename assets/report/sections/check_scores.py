@@ -65,11 +65,11 @@ def check_scores(own: Own) -> Section:
             "What the alarms of each check turned out to be",
             rows,
             SCORES,
-            "True: by the probability that the fault ended a job, or a repair of the same component within a day. "
-            "False: the job went on, or the finding cleared with nothing done. The rest is unknown and makes the "
-            "{level} limits wider. Drop: surely fewer than a fifth are true, and at most one failure, or one in fifty, "
-            "is seen by it alone. Tune: surely fewer than half. Keep: surely more than half. Drained for nothing: time "
-            "out of service after alarms that were true with less than 20%. Unseen without it: failures that would "
-            "pass for users' errors.",
+            "True: by the probability that the fault ended a job, or a repair of the component within six hours. "
+            "False: the job went on, or the finding cleared or stood for a week with nothing done. The rest is unknown "
+            "and makes the {level} limits wider. Drop: surely fewer than a fifth are true, and at most one failure, or "
+            "one in fifty, is seen by it alone or a minute early. Tune: surely fewer than half. Keep: surely more than "
+            "half. Drained for nothing: time out of service after alarms that were true with less than 20%. Unseen "
+            "without it: failures that would pass for users' errors.",
         ),
     )
