@@ -48,6 +48,10 @@ def test_tables_complete_by_schema_and_by_their_own_name(home):
     assert complete("faultline where agg_unmapped") == ["agg_unmapped_signals"]
 
 
+def test_what_is_explained_completes_to_tables(home):
+    assert complete("faultline explain agg_unmapped") == ["agg_unmapped_signals"]
+
+
 def test_profiles_are_those_of_the_simulator(home):
     assert complete("faultline simulate ") == profile_names()
 

@@ -103,10 +103,12 @@ def test_a_node_has_one_timeline_of_all_that_logs_tell(explain, testbed_home):
     answer = explain("node002")
     assert texts(answer)["Failures"] == "1 incident: GPU unavailable (1)."
     history = answer.rows["history"]
-    assert {entry["kind"] for entry in history} >= {"boot", "failed job", "outage", "health check", "kernel"}
+    assert {entry["kind"] for entry in history} >= {
+        "boot", "failed job", "outage", "health check", "kernel", "version"
+    }  # fmt: skip
     assert history == sorted(history, key=lambda entry: entry["observed_at"], reverse=True)
-    shown = faultline(testbed_home, "explain", "node002", "--limit", 2).stdout
-    assert f"{len(history) - 2} earlier entries: raise --limit" in shown
+    shown = faultline(testbed_home, "explain", "node002", "--limit", 6).stdout
+    assert f"{len(history) - 6} earlier entries: raise --limit" in shown
     assert "56 FAILED with 16 GPUs, probability 100%" in shown
 
 
@@ -122,6 +124,17 @@ def test_a_number_has_its_meaning_formula_tables_and_files(explain):
     assert "raw: " in said["Tables"]
     assert "raw.sacct: 1 file, such as testbed/sacct/" in said["Files"]
     assert "Formula" not in texts(explain("marts.fct_failures.lost_gpu_hours"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["marts.fct_incidents.attempt_count", "ops.files.lines_in", "est_ettr_grid.gpu_count", "raw.clusters.timezone"],
+)
+def test_a_column_that_no_other_makes_has_a_meaning_and_a_file(explain, name):
+    said = texts(explain(name))
+    assert said["Meaning"]
+    assert said["Made in"]
+    assert "Computed from" not in said
 
 
 def test_json_holds_the_texts_and_the_rows_they_rest_on(testbed_home):
@@ -184,6 +197,9 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
         own,
         "create or replace table estimates.est_check_scores as select 'testbed' as cluster_id, "
         "'nvidia smi gpu_num' as check_name, 8e-1 as true_share, 6e-1 as low, 9e-1 as high, 'tune' as verdict",
+        "update marts.dim_nodes set rack = 'r7' where node_id = 'node002'",
+        "create or replace table estimates.est_location_rates as select 'testbed' as cluster_id, 'rack' as place_kind, "
+        "'r7' as place, 'fails more' as verdict, 3e0 as ratio, 15e-1 as low, 6e0 as high",
         "create or replace table estimates.est_repairs as select 'testbed' as cluster_id, 'gpu_unavailable' as "
         "failure_category, 'reset' as repair_action, 'try first' as verdict, 1e-1 as relapse_30d_ratio, "
         "5e-2 as relapse_30d_ratio_low, 2e-1 as relapse_30d_ratio_high, 15e-1 as repair_hours",
@@ -192,10 +208,15 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
         "from marts.fct_attempt_nodes inner join marts.fct_attempts using (cluster_id, attempt_id) "
         "where job_id = '39' limit 1",
     )
+    assert texts(explained(own.published_file, "node002"))["Its place"] == (
+        "rack r7 fails more: 3.00 times the rate elsewhere (1.50 to 6.00)."
+    )
     (failure,) = explained(own.published_file, "56").attempts
     assert texts(failure)["Repair to try first"] == (
         "reset: after it 10.0% (5.00% to 20.0%) come back within 30 days. It takes 1.50 h."
     )
-    assert texts(failure)["Is the check right?"] == "True share of its onsets: 80.0%, 60.0% to 90.0%; verdict: tune."
+    assert texts(failure)["Is the check right?"] == (
+        '"nvidia smi gpu_num": 80.0% of its onsets were true (60.0% to 90.0%); verdict: tune.'
+    )
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect: the same users' jobs end so (failed early) with 4.00 times the odds" in texts(attempt)["Why"]

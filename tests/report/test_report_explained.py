@@ -75,6 +75,13 @@ def test_a_failure_is_told_with_its_evidence_its_line_and_its_probability():
     assert said["Accounting"] == "c/sacct/a.psv, line 5"
 
 
+def test_a_job_on_one_node_names_no_other():
+    assert explained(FAILURE | {"node_count": 1})["Why"].startswith(
+        "Its only node shows a fault around the end. The kernel"
+    )
+    assert explained()["Why"].startswith("Slurm names no node, but one of them shows a fault around the end.")
+
+
 def test_what_slurm_names_is_certain():
     said = explained(FAILURE | {"attribution_rule": "evidence_on_named_node", "is_culprit_named": True})
     assert said["Why"].startswith("Slurm names n1 as the node that failed.")
@@ -90,9 +97,10 @@ def test_what_slurm_names_is_certain():
          "n1 shows further signs, taken for the same fault: Out of memory (xid, 54 s before the end). PCIe error "
          "stands for it, because it comes first in the order of causes."),
         ({"node_name": "n2", "probability": 0.02},
-         "PCIe error (xid, 54 s before the end) on n2, probability 2.00%: less likely to have ended the attempt."),
+         "n2 may have ended it with probability 2.00%, less likely: PCIe error (xid, 54 s before the end)."),
         ({"node_name": "n2", "probability": 0.95},
-         "PCIe error (xid, 54 s before the end) on n2, probability 95.0%: cluster.toml puts the other cause first."),
+         "n2 may have ended it with probability 95.0%, cluster.toml puts the other cause first: PCIe error (xid, 54 s "
+         "before the end)."),
     ],
 )  # fmt: skip
 def test_what_else_was_considered_and_why_not(other, said):

@@ -12,7 +12,7 @@ from operator import itemgetter
 from assets.node_lists import exclude_option
 from assets.report.advice import NEXT_STEP, advise
 from assets.report.numbers import chance, duration, gpus, moment, nodes, printable, short, whole, words
-from assets.report.queries import Row
+from assets.report.queries import Row, grouped
 from assets.report.wording import loss_rule, plural, sentence
 
 Part = tuple[str, str]
@@ -49,6 +49,8 @@ def parts_of_failure(
     """
     where = printable(failure["culprit_node_name"]) if failure["culprit_node_name"] else "an unknown node"
     known = RULES.get(failure["attribution_rule"])
+    if failure["attribution_rule"] == "evidence_on_attempt_node" and failure["node_count"] == 1:
+        known = "Its only node shows a fault around the end."
     rule = known.format(node=where) if known else f"The rule is {words(failure['attribution_rule'])}."
     texts = (
         _what_happened(failure, where),
@@ -163,12 +165,11 @@ def considered(failure: Row, evidence: Sequence[Row], where: str) -> str:
         texts.append(
             f"{where} shows further signs, taken for the same fault: {_listed(same)}.{'' if is_one_cause else order}"
         )
-    for event in apart:
-        chances = "" if event["probability"] is None else f", probability {chance(event['probability'])}"
-        why_not = "less likely to have ended the attempt"
-        if (event["probability"] or 0.0) > (first["probability"] or 0.0):
-            why_not = "cluster.toml puts the other cause first"
-        texts.append(f"{_listed([event])} on {printable(event['node_name'])}{chances}: {why_not}.")
+    for (node_name, probability), events in grouped(apart, "node_name", "probability").items():
+        chances = "" if probability is None else f" with probability {chance(probability)}"
+        is_likelier = (probability or 0.0) > (first["probability"] or 0.0)
+        why_not = "cluster.toml puts the other cause first" if is_likelier else "less likely"
+        texts.append(f"{printable(node_name)} may have ended it{chances}, {why_not}: {_listed(events)}.")
     hidden = (failure["evidence_count"] or 0) - len(evidence)
     texts += [f"{plural(hidden, 'more event')} in marts.fct_failure_evidence."] if hidden > 0 else []
     return " ".join(texts) or "No other critical sign of a fault lies in the window around the end."
@@ -195,7 +196,7 @@ def _what_happened(failure: Row, where: str) -> str:
 def _why(failure: Row, evidence: Sequence[Row], around: Sequence[Row], cluster: Row) -> list[str]:
     texts = [f"{event_words(event)}." for event in evidence[:1]]
     if evidence and (failure["is_culprit_named"] or failure["state"] in {"NODE_FAIL", "BOOT_FAIL"}):
-        texts.append("Slurm itself reports that a node failed, so that infrastructure ended the attempt is certain.")
+        texts.append("Slurm itself reports that a node failed, so it is certain that infrastructure ended the attempt.")
     elif evidence:
         texts.append(
             f"The probability that infrastructure ended the attempt is {chance(failure['posterior_probability'])}; "
@@ -224,7 +225,7 @@ def _without_evidence(failure: Row, around: Sequence[Row], cluster: Row) -> list
         texts.append(f"{NOT_SEEN}: no table tells of anything around the end.")
     missing = [name for column, name in LOGS.items() if not cluster[column]]
     if missing:
-        texts.append(f"{sentence(' and '.join(missing))[:-1]} could tell more (docs/logs.md).")
+        texts.append(f"{sentence(', '.join(missing))[:-1]} could tell more (docs/logs.md).")
     elif failure["has_coverage"] is False:
         texts.append("No health check ran there in those minutes, so that none failed proves nothing.")
     return texts

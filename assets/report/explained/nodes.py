@@ -18,7 +18,7 @@ TIMELINE = (
     Col("What", "kind"),
     Col("Cause", "label", unknown=""),
     Col("Text", "message", lambda text: printable(text, 160)),
-    Col("File and line", line_of),
+    Col("File and line", lambda row: line_of(row) if row["source_path"] else ""),
 )
 
 

@@ -42,6 +42,10 @@ entries as (
         tickets.failure_category, tickets.source_path, tickets.source_line_number
     from asked
     inner join marts.fct_tickets as tickets using (cluster_id, node_id)
+    union all
+    select asked.*, versions.first_seen_at, null, 'version', concat_ws(' ', component, version), null, null, null
+    from asked
+    inner join marts.dim_node_versions as versions using (cluster_id, node_id)
 )
 
 select * replace (left(message, 160) as message)

@@ -115,7 +115,8 @@ repairs as (
 )
 
 select
-    cluster_id, node_id, nodes.node_name, nodes.gpu_count, repairs.last_tickets, causes.causes, losses.lost_gpu_hours,
+    cluster_id, node_id, nodes.node_name, nodes.gpu_count, nodes.rack, nodes.switch, nodes.nvlink_domain, nodes.position,
+    repairs.last_tickets, causes.causes, losses.lost_gpu_hours,
     relapses.* exclude (cluster_id, node_id),
     counted.* exclude (cluster_id, node_id) replace (coalesce(counted.incident_count, 0) as incident_count),
     outages.* exclude (cluster_id, node_id) replace (

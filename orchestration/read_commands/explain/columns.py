@@ -18,6 +18,8 @@ from orchestration.read_commands.explain.answers import Answer
 from orchestration.read_commands.explain.subjects import Subject
 from orchestration.read_commands.lineage import lineage
 
+FOLLOWED = "select 1 from ops.lineage where table_name || '.' || column_name = ?"
+
 
 def explain_column(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
     """Explain one column of a published table."""
@@ -36,7 +38,9 @@ def explain_column(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
 
 
 def _origin(con: duckdb.DuckDBPyConnection, column: str) -> Iterator[Part]:
-    found = lineage(con, column)
+    # Counts of rows, columns that are read, and tables of ops are made of no column.
+    is_followed = con.execute(FOLLOWED, [column]).fetchone() is not None
+    found = lineage(con, column if is_followed else column.rpartition(".")[0])
     above = list(dict.fromkeys(f"{edge[2]}.{edge[3]}" for edge in found.edges if f"{edge[0]}.{edge[1]}" == column))
     if above:
         yield "Computed from", "\n".join(above)

@@ -54,9 +54,8 @@ class Reader:
         return self.rows(AROUND, attempt=attempt_id)
 
     def node(self, node_id: str) -> Row:
-        """Give what the report knows of a node, with all columns of `dim_nodes`."""
-        (known,) = self.rows("from marts.dim_nodes where cluster_id = $cluster and node_id = $node", node=node_id)
-        return known | self.report_rows("nodes", node_id=node_id)[0]
+        """Give what the report knows of a node."""
+        return self.report_rows("nodes", node_id=node_id)[0]
 
     def answers_about(self, failure: Row, evidence: list[Row]) -> list[Part]:
         """Say what is known of repairs of such failures, and of the check that found this one."""
@@ -69,8 +68,10 @@ class Reader:
             parts.append(("Repair to try first", f"{said} within 30 days. It takes {duration(best['repair_hours'])}."))
         checks = [event["check_name"] for event in evidence[:1]]
         for score in self.rows_if_there(CHECKS, "est_check_scores", check=checks[0]) if checks else []:
-            limits = f"{share(score['true_share'])}, {span(score['low'], score['high'], share)}"
-            parts.append(("Is the check right?", f"True share of its onsets: {limits}; verdict: {score['verdict']}."))
+            limits = (
+                f"{share(score['true_share'])} of its onsets were true ({span(score['low'], score['high'], share)})"
+            )
+            parts.append(("Is the check right?", f'"{printable(checks[0])}": {limits}; verdict: {score["verdict"]}.'))
         return parts
 
     @cached_property
