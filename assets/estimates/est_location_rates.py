@@ -128,7 +128,8 @@ TABLE = TableSpec(
             "varchar",
             "",
             f"{MORE}: q_value is at most {FALSE_DISCOVERIES}; {TOGETHER}: common_cause_q_value is; {BOTH}; {NO_MORE}: "
-            f"neither, and high is at most {SAME:.0f}; {CANNOT_TELL}: it may fail that much more often.",
+            f"neither, and high is at most {SAME:.0f}; {CANNOT_TELL}: it may fail that much more often. All places "
+            f"together {TOGETHER}, or it cannot be told.",
             COMPARED,
             is_required=True,
         ),

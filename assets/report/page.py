@@ -42,6 +42,7 @@ from assets.report.sections.lemons import lemons, nodes
 from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
 from assets.report.sections.over_time import drawn, over_time
+from assets.report.sections.places import places
 from assets.report.sections.provenance import provenance
 from assets.report.sections.repairs import repairs
 from assets.report.sections.shares import sizes, states
@@ -68,7 +69,7 @@ def what_to_expect(own: Own) -> Section:
 PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
     ("failures", "Failures", (drawn, failures, causes, check_scores, over_time, forecasts)),
-    ("nodes", "Nodes", (lemons, hidden, delivered, repairs, nodes)),
+    ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),

@@ -101,6 +101,7 @@ PUBLISHED = {
     "lost_by_month": "marts.agg_lost_hours_by_account_monthly "
     "order by month_date desc, expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
     "mttf": "estimates.est_mttf_by_size order by gpu_size_bin",
+    "places": "estimates.est_location_rates order by place_kind, place nulls last",
     "projections": "estimates.est_mttf_projections order by gpu_count",
     "rate_changes": "estimates.est_rate_changes order by failure_category != 'all', failure_category, changed_at",
     "rate_ratios": "estimates.est_rate_ratios qualify bool_or(is_reference) over (partition by comparison, "

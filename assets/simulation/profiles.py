@@ -256,6 +256,9 @@ class Profile:
         Availability that the site has promised; it changes nothing but `cluster.toml`.
     idle_users
         Numbers of users whose jobs hold their GPUs without using them.
+    nodes_per_rack, nodes_per_switch
+        How many neighbouring nodes stand in a rack and are attached to a switch; 0 if no log tells. A burst on all
+        nodes of a rack makes a bad rack, shared faults on nodes of a switch a bad switch.
     """
 
     cluster_id: str
@@ -297,6 +300,8 @@ class Profile:
     idle_users: tuple[int, ...] = ()
     noisy_checks: tuple[NoisyCheck, ...] = ()
     leading_checks: tuple[LeadingCheck, ...] = ()
+    nodes_per_rack: int = 0
+    nodes_per_switch: int = 0
 
     @property
     def horizon(self) -> int:
@@ -339,6 +344,16 @@ class Profile:
     def node_at(self, position: float) -> int:
         """Turn a position from 0 to 1 into a node index."""
         return min(int(position * self.node_count), self.node_count - 1)
+
+    def place_of(self, node: int) -> dict[str, str]:
+        """Name the places of a node that the logs tell."""
+        places = {}
+        if self.nodes_per_rack:
+            rack, position = divmod(node, self.nodes_per_rack)
+            places |= {"rack": f"r{rack + 1}", "position": str(position + 1)}
+        if self.nodes_per_switch:
+            places["switch"] = f"leaf{node // self.nodes_per_switch + 1}"
+        return places
 
     def resized(self, days: int | None, scale: float) -> Profile:
         """Return the same cluster with another length, or with `scale` times the nodes, at least four.

@@ -214,6 +214,10 @@ def _nodes(record: Record) -> Table:
         "is_lemon": [n in lemons for n in nodes],
         "root_cause": pa.array([lemons[n].root_cause if n in lemons else None for n in nodes], pa.string()),
         "faults_per_1000_node_days": [1000 * profile.mean_rate_of(n) for n in nodes],
+        **{
+            place: pa.array([profile.place_of(n).get(place) for n in nodes], pa.string())
+            for place in ("rack", "switch", "position")
+        },
     }
 
 

@@ -451,6 +451,18 @@ ANOMALIES = [
         ("estimates", "est_check_scores"), "verdict_follows_limits", ["verdict keep", "low 0.0"],
     ),
     (
+        ["update estimates.est_location_rates set high = 5"],
+        ("estimates", "est_location_rates"), "ratio_inside_limits", ["ratio 6.0", "high 5.0"],
+    ),
+    (
+        ["update estimates.est_location_rates set q_value = 0.3"],
+        ("estimates", "est_location_rates"), "verdict_has_its_reason", ["verdict fails more", "q_value 0.3"],
+    ),
+    (
+        ["update estimates.est_location_rates set independent_mttf_hours = 11"],
+        ("estimates", "est_location_rates"), "jobs_last_no_shorter_with_common_causes", ["mttf_hours 9.5"],
+    ),
+    (
         ["update estimates.est_hidden_failures set odds_ratio = 9 where node_id = 'n2'"],
         ("estimates", "est_hidden_failures"), "odds_ratio_inside_limits", ["odds_ratio 9.0", "high 8.0"],
     ),

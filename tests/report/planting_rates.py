@@ -75,6 +75,8 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
         "estimates.est_check_scores": with_scores(_onsets()),
         "estimates.est_repairs": with_relapses(_repairs()),
     }
+    place = {"cluster_id": "demo", "node_count": 8, "expected_burst_count": 0.2, "confidence_level": 0.9,
+             "method": "garwood"}  # fmt: skip
     check = {"cluster_id": "demo", "source": "health_check", "failure_category": "unmapped"}
     return {table: frame.to_dict("records") for table, frame in frames.items()} | {
         "marts.agg_check_introductions": [
@@ -98,6 +100,25 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
                 ("demo", "idle_gpus", None, None, False, None),
                 ("hall-b", "timeout", "n2", 0.1, False, None),
             )
+        ],
+        "estimates.est_location_rates": [
+            place | {"place_kind": kind, "place": name, "verdict": verdict, "event_count": count, "exposure": 480.0,
+                     "failures_per_1000_node_days": count / 0.48, "failures_per_1000_node_days_low": count / 0.7,
+                     "failures_per_1000_node_days_high": count / 0.3, "ratio": ratio, "low": low, "high": high,
+                     "q_value": q, "burst_count": bursts, "common_cause_share": share,
+                     "common_cause_share_low": share / 2, "common_cause_share_high": 1.0}
+            for kind, name, verdict, count, ratio, low, high, q, bursts, share in (
+                ("rack", f"r7 {HOSTILE}", "fails more", 40.0, 5.25, 3.5, 7.75, 0.004, 0, 0.0),
+                ("rack", "r8", "no difference", 6.0, 0.5, 0.25, 1.5, 0.9, 1, 0.1),
+                ("switch", "leaf3", "fails together", 12.0, 1.25, 0.5, 4.0, 0.4, 4, 0.75),
+                ("switch", "leaf4", "cannot tell", 0.0, None, 0.0, 9.0, None, 0, 0.0),
+            )
+        ] + [
+            place | {"place_kind": kind, "verdict": "fails together", "event_count": 58.0, "exposure": 960.0,
+                     "burst_count": 4, "common_cause_share": share, "common_cause_share_low": share / 2,
+                     "common_cause_share_high": share * 2, "large_gpu_count": 256, "mttf_hours": 9.5,
+                     "mttf_hours_low": 7.0, "mttf_hours_high": 13.0, "independent_mttf_hours": 8.0}
+            for kind, share in (("rack", 0.05), ("switch", 0.16))
         ],
         "marts.agg_unmapped_signals": [
             {"cluster_id": "hall-b", "kind": "check", "signal": HOSTILE, "event_count": 7, "node_count": 2,

@@ -17,9 +17,9 @@ from tests.report.planting import MADE_AT
 from tests.report.reading import section, table
 
 SECTIONS = [
-    "actions", "headline", "drawn", "failures", "causes", "checks", "over-time", "forecasts", "lemons", "hidden",
-    "delivered", "repairs", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "what-if", "ettr",
-    "checkpoints", "losses", "gaps",
+    "actions", "headline", "drawn", "failures", "causes", "checks", "over-time", "forecasts", "lemons", "places",
+    "hidden", "delivered", "repairs", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "what-if",
+    "ettr", "checkpoints", "losses", "gaps",
 ]  # fmt: skip
 PAGES = ["", "/failures", "/nodes", "/jobs", "/ettr", "/losses", "/quality"]
 

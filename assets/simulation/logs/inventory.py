@@ -1,4 +1,7 @@
-"""The nodes as `scontrol -o show node` shows them when the simulation ends: one line each."""
+"""The nodes as `scontrol -o show node` shows them when the simulation ends, one line each, and where they stand.
+
+Racks are in a table of the site's own, switches in Slurm's `topology.conf`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ def _state(gpus_used: int, per_node: int, outage: str | None) -> str:
 
 
 def write_inventory(record: Record, folder: Path) -> None:
-    """Write `scontrol_node.txt`."""
+    """Write `scontrol_node.txt`, and `racks.csv` and `topology.conf` where the profile has places."""
     ledger, profile = record.ledger, record.profile
     outages = ledger.outages
     open_rows = {int(outages["node"][row]): row for row in range(len(outages)) if outages["end"][row] < 0}
@@ -58,3 +61,13 @@ def write_inventory(record: Record, folder: Path) -> None:
             line += f" Reason={ledger.reasons[row]} [{user}@{record.text(int(outages['requested'][row]))}]"
         lines.append(line)
     write_lines(folder / "scontrol_node.txt", lines)
+    places = [(name, profile.place_of(node)) for node, name in enumerate(record.node_names)]
+    if profile.nodes_per_rack:
+        rows = [f"{name},{place['rack']},{place['position']}" for name, place in places]
+        write_lines(folder / "racks.csv", ["node,rack,position", *rows])
+    if profile.nodes_per_switch:
+        leaves: dict[str, list[str]] = {}
+        for name, place in places:
+            leaves.setdefault(place["switch"], []).append(name)
+        switches = [f"SwitchName={leaf} Nodes={','.join(nodes)}" for leaf, nodes in leaves.items()]
+        write_lines(folder / "topology.conf", [*switches, f"SwitchName=spine Switches={','.join(leaves)}"])

@@ -179,6 +179,17 @@ select
     'kaplan_meier' as method, '2' as method_version, 2.0::double as event_count, 40.0::double as exposure
 from (values ('all'), ('pcie')) as causes (failure_category);
 
+insert into estimates.est_location_rates by name
+select
+    'alpha' as cluster_id, 'rack' as place_kind, place, verdict, 8 as node_count, 6.0::double as ratio,
+    3.0::double as low, 9.0::double as high, 0.01::double as q_value, 0 as burst_count,
+    0.1::double as expected_burst_count, 0.0::double as common_cause_share, 0.9::double as common_cause_q_value,
+    25.0::double as failures_per_1000_node_days, 20.0::double as failures_per_1000_node_days_low,
+    31.0::double as failures_per_1000_node_days_high, 9.5::double as mttf_hours, 7.0::double as mttf_hours_low,
+    13.0::double as mttf_hours_high, 8.0::double as independent_mttf_hours, 0.9::double as confidence_level,
+    'garwood' as method, '2' as method_version, 12.0::double as event_count, 480.0::double as exposure
+from (values ('r1', 'fails more')) as places (place, verdict);
+
 insert into estimates.est_rate_ratios by name
 select
     'clusters' as comparison, 'alpha' as cluster_id, 'beta' as other_cluster_id, null::date as boundary_date,
