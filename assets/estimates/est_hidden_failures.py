@@ -137,12 +137,12 @@ def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
     found = [_idle(strata[is_idle])] if is_idle.any() else []
     for cluster_id, own in strata[~is_idle].groupby("cluster_id"):
         compared = pd.concat(_comparisons(own), ignore_index=True)
-        compared["q_value"] = stats.false_discovery_control(compared.pop("p_value"))
-        is_compared = compared["method"] != NOT_COMPARED
-        compared["is_suspect"] = (
-            is_compared & (compared["q_value"] <= FALSE_DISCOVERIES) & (compared["user_count"] >= MIN_USERS)
-        )
-        compared["q_value"] = compared["q_value"].where(is_compared)
+        is_compared = (compared["method"] != NOT_COMPARED).to_numpy()
+        p_value, q_value = numbers(compared, "p_value"), np.full(len(compared), np.nan)
+        if is_compared.any():
+            q_value[is_compared] = stats.false_discovery_control(p_value[is_compared])
+        compared["q_value"] = q_value
+        compared["is_suspect"] = (q_value <= FALSE_DISCOVERIES) & (compared["user_count"] >= MIN_USERS)
         found.append(compared.assign(cluster_id=cluster_id))
     columns = [name for name in TABLE.column_names if name not in WRITTEN]
     rows = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["kind", "is_suspect"])

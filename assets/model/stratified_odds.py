@@ -98,12 +98,11 @@ def stratified_odds(  # noqa: PLR0917
     ratio is ``sum(R) / sum(S)``, and the variance of its logarithm ``sum(PR) / (2 sum(R)^2) + sum(PS + QR) / (2 sum(R)
     sum(S)) + sum(QS) / (2 sum(S)^2)``. A stratum counts if it has both kinds of ends, and ends elsewhere.
 
-    Where ``sum(S)`` is 0, the lower limit is the ratio r at which the strata are so with probability alpha: each event
-    falls on the group with odds ``r n1 / n2`` where none is elsewhere, and each end of the group has the event with
-    odds ``r p / (1 - p)``, ``p = (a + c) / n``, where all have it. Where ``sum(R)`` is 0, the upper limit is found in
-    the same way from the strata in which the group has no event.
-
-    The p-value is the upper tail of a sum of draws with p, by its saddlepoint.
+    Given its margins, a is hypergeometric: with ``m = a + c`` events, ``k = min(n1, m)`` draws at a share of ``s =
+    max(n1, m) / n`` come near it, at a ratio r with odds ``r s / (1 - s)``. The p-value is the upper tail of the sum of
+    all draws at r = 1, by its saddlepoint. Where ``sum(S)`` is 0, the lower limit is the ratio at which all draws of
+    the strata with ``a = k`` hit with probability alpha; where ``sum(R)`` is 0, the upper limit is that at which none
+    of the strata with ``a = 0`` does.
 
     Ends of one user or one day come together, so that counts of good groups scatter more than draws do: the squared
     deviations of the groups over their variances, each at most 9, have the mean that a chi-squared variable times the
@@ -132,9 +131,9 @@ def stratified_odds(  # noqa: PLR0917
     n, m = n1 + n2, a + c
     is_compared = (n1 > 0) & (n2 > _NEARLY_0) & (m > _NEARLY_0) & (m < n - _NEARLY_0)
     a, n1, c, n2, n = (x[is_compared] for x in (a, n1, c, n2, n))
-    strata = _Strata(of[is_compared], a, n1, c, n2, (a + c) / n, group_count)
-    events, expected = strata.total(a), strata.total(n1 * strata.share)
-    variance = strata.total(n1 * strata.share * (1 - strata.share) * np.minimum(1.0, n2 / np.maximum(n - 1, n2)))
+    strata = _Strata(of[is_compared], a, n1, c, n2, group_count)
+    events, expected = strata.total(a), strata.total(n1 * (a + c) / n)
+    variance = strata.total(n1 * (a + c) * (n2 + n1 - a - c) / n**2 * np.minimum(1.0, n2 / np.maximum(n - 1, n2)))
     is_known = variance > 0
     phi = _dispersion((events - expected)[is_known], variance[is_known])
     value, low, high = (np.where(is_known, x, np.nan) for x in strata.mantel_haenszel(phi, confidence_level))
@@ -153,15 +152,24 @@ def stratified_odds(  # noqa: PLR0917
 
 @dataclass(frozen=True)
 class _Strata:
-    """Rows of groups within strata, with the share of the stratum's ends that have the event."""
+    """Rows of groups within strata."""
 
     group: NDArray[np.int64]
     a: Floats
     n1: Floats
     c: Floats
     n2: Floats
-    share: Floats
     group_count: int
+
+    @property
+    def draws(self) -> Floats:
+        """How many draws come near the count."""
+        return np.minimum(self.n1, self.a + self.c)
+
+    @property
+    def log_odds(self) -> Floats:
+        """Log odds of each draw."""
+        return special.logit(np.maximum(self.n1, self.a + self.c) / (self.n1 + self.n2))
 
     def total(self, values: Floats) -> Floats:
         """Sum values of rows by group."""
@@ -170,8 +178,8 @@ class _Strata:
     def of(self, groups: NDArray[np.bool_]) -> _Strata:
         """Keep some groups, numbered anew."""
         rows, number = groups[self.group], np.cumsum(groups) - 1
-        a, n1, c, n2, share = (x[rows] for x in (self.a, self.n1, self.c, self.n2, self.share))
-        return _Strata(number[self.group[rows]], a, n1, c, n2, share, int(groups.sum()))
+        a, n1, c, n2 = (x[rows] for x in (self.a, self.n1, self.c, self.n2))
+        return _Strata(number[self.group[rows]], a, n1, c, n2, int(groups.sum()))
 
     def mantel_haenszel(self, phi: float, confidence_level: float) -> tuple[Floats, Floats, Floats]:
         """Return the ratio with its limits."""
@@ -187,28 +195,27 @@ class _Strata:
             return value, np.where(has_r & has_s, value / factor, 0.0), np.where(has_r & has_s, value * factor, np.inf)
 
     def least_log_ratio(self, log_probability: float) -> Floats:
-        """Solve for the log ratio at which all events are the group's, or all its ends have the event."""
-        is_alone = self.c < _NEARLY_0
-        weight = np.where(is_alone, self.a, self.n1 * (self.n1 - self.a < _NEARLY_0))
-        log_odds = np.where(is_alone, np.log(self.n1 / self.n2), special.logit(self.share))
+        """Solve for the log ratio at which all draws hit where all did."""
+        weight, log_odds = self.draws * (self.draws - self.a < _NEARLY_0), self.log_odds
         return self._solve(lambda t: weight * special.log_expit(log_odds + t), log_probability)
 
     def largest_log_ratio(self, log_probability: float) -> Floats:
-        """Solve for the log ratio at which none of the group's ends has the event."""
-        weight, log_odds = self.n1 * (self.a < _NEARLY_0), special.logit(self.share)
+        """Solve for the log ratio at which no draw hits where none did."""
+        weight, log_odds = self.draws * (self.a < _NEARLY_0), self.log_odds
         return -self._solve(lambda t: weight * special.log_expit(t - log_odds), log_probability)
 
     def upper_tail(self, event_count: Floats, phi: float) -> Floats:
         """Give the probability of as many events or more at ratio 1, each count above its mean."""
-        log_odds = special.logit(self.share)
-        t = self._solve(lambda t: self.n1 * special.expit(log_odds + t), event_count)
-        q = special.expit(log_odds + t[self.group])
-        grown = self.total(self.n1 * (np.log1p(-self.share) - special.log_expit(-log_odds - t[self.group]))) / phi
+        draws, log_odds = self.draws, self.log_odds
+        t = self._solve(lambda t: draws * special.expit(log_odds + t), event_count)
+        tilted = log_odds + t[self.group]
+        q = special.expit(tilted)
+        grown = self.total(draws * (special.log_expit(-log_odds) - special.log_expit(-tilted))) / phi
         w = np.sqrt(2 * np.maximum(t * event_count / phi - grown, _NEARLY_0))
-        u = -np.expm1(-t) * np.sqrt(self.total(self.n1 * q * (1 - q)) / phi)
+        u = -np.expm1(-t) * np.sqrt(self.total(draws * q * (1 - q)) / phi)
         tail = stats.norm.sf(w) + stats.norm.pdf(w) * (1 / np.maximum(u, _NEARLY_0) - 1 / w)
-        has_all = event_count > self.total(self.n1) - _NEARLY_0
-        return np.clip(np.where(has_all, np.exp(self.total(self.n1 * np.log(self.share)) / phi), tail), 0.0, 1.0)
+        all_hit = np.exp(self.total(draws * special.log_expit(log_odds)) / phi)
+        return np.clip(np.where(event_count > self.total(draws) - _NEARLY_0, all_hit, tail), 0.0, 1.0)
 
     def _solve(self, value: Callable[[Floats], Floats], target: Floats | float) -> Floats:
         """Find where a value that rises with the log ratio sums to a target, by group."""

@@ -33,6 +33,13 @@ def test_p_value_is_that_of_the_binomial_where_elsewhere_is_large(events, count,
     assert odds.p_value[0] == pytest.approx(stats.binom.sf(events - 1, count, share), rel=0.03)
 
 
+@pytest.mark.parametrize(("events", "count", "others", "other_count"), [(5, 40, 1, 60), (4, 12, 2, 50), (9, 30, 9, 90)])
+def test_p_value_comes_near_the_exact_one_of_small_strata_and_is_never_much_below(events, count, others, other_count):
+    odds = stratified_odds([0], [events], [count], [others], [other_count], 1)
+    exact = stats.hypergeom.sf(events - 1, count + other_count, events + others, count)
+    assert 0.95 * exact < odds.p_value[0] < 2 * exact
+
+
 def test_where_none_or_all_have_it_there_is_one_limit():
     """None of 20 at share s has probability 0.1 at s = 1 - 0.1 ** (1 / 20); all of 5 at s = 0.1 ** (1 / 5)."""
     odds = stratified_odds([0, 1], [0, 5], [20, 5], [5e5, 5e5], [1e7, 1e7], 2, confidence_level=0.9)

@@ -144,9 +144,7 @@ def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
 
 def test_suspects_of_hidden_failures_come_first_and_who_held_gpus_idle_is_told(sections):
     part = sections("demo", "hidden")
-    assert (
-        "Jobs end badly far more often than their users' other jobs: 1 node of 1 and 1 cause of evidence." in part.text
-    )
+    assert "far more often than the same users' other jobs on 1 node of 1 and after evidence of 1 cause." in part.text
     node, event = table(part, "Nodes and events with more bad ends").rows()
     assert node[0].startswith("<img src=x")
     assert node[1:] == ["FAILED within 5 minutes", "a black hole", "40 7 users", "30.0 1.50 expected",

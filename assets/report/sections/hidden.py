@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assets.report.addresses import of_node
 from assets.report.blocks import Section, Text, note, section
 from assets.report.numbers import printable, share, short, whole
 from assets.report.queries import Own, Row
@@ -15,17 +14,16 @@ ENDS = {
     "timeout": "TIMEOUT",
     "cancelled": "CANCELLED",
 }
-LEAST_SHARE = 0.001
+MIN_SHARE = 0.001
 SUSPECTS = (
-    Col("Where", lambda row: printable(row["node_name"] or row["node_id"] or f"all nodes, after {row['label']}"),
-        link=lambda row: of_node(row) if row["node_name"] else ""),
+    Col("Where", lambda row: printable(row["node_name"] or row["node_id"] or f"all nodes, after {row['label']}")),
     Col("Ends", lambda row: ENDS.get(row["kind"], "FAILED, TIMEOUT or CANCELLED")),
     Col("May be", "note"),
     Col("#Attempts", "attempt_count", whole, detail=lambda row: plural(row["user_count"], "user")),
     Col("#Jobs", "event_count", short, detail=lambda row: f"{short(row['expected_count'])} expected"),
     Col("#Times the odds ({level})", "odds_ratio", short, detail=lambda row: span(row["low"], row["high"]),
         unknown="no upper limit"),
-    Col("#Expected to be false", "q_value", lambda q: share(q) if q >= LEAST_SHARE else f"below {share(LEAST_SHARE)}"),
+    Col("#Expected to be false", "q_value", lambda q: share(q) if q >= MIN_SHARE else f"below {share(MIN_SHARE)}"),
 )  # fmt: skip
 HOLDERS = (
     Col("Account", "account"),
@@ -67,9 +65,9 @@ def _found(rows: list[Row], suspects: list[Row]) -> Text:
     if suspects:
         nodes = {row["node_id"] for row in suspects if row["node_id"]}
         events = len(suspects) - sum(1 for row in suspects if row["node_id"])
-        said = [f"{plural(len(nodes), 'node')} of {whole(compared)}"] if nodes else []
-        said += [plural(events, "cause of evidence", "causes of evidence")] if events else []
-        return Text(f"Jobs end badly far more often than their users' other jobs: {' and '.join(said)}.", "warning")
+        said = [f"on {plural(len(nodes), 'node')} of {whole(compared)}"] if nodes else []
+        said += [f"after evidence of {plural(events, 'cause')}"] if events else []
+        return Text(f"Jobs end badly far more often than the same users' other jobs {' and '.join(said)}.", "warning")
     if compared:
         return note(
             f"On none of {plural(compared, 'node')} do jobs fail, hang or get cancelled more often than the same "

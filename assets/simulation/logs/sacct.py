@@ -30,7 +30,7 @@ HEADER = (
 STEP_STATES = {COMPLETED: "COMPLETED", FAILED: "FAILED", OUT_OF_MEMORY: "OUT_OF_MEMORY", RUNNING: "RUNNING"}
 REASONS = ("None", "Priority", "Resources", "BeginTime")
 """Last reason for waiting: a requeued job waits for its begin time, others for their turn or for nodes."""
-SHORTEST_SUMMARY = 60
+MIN_SUMMARY_SECONDS = 60
 """jobstats measures no job that ran for less, in seconds."""
 UNNOTICED_WAIT = 60
 """A job that starts within so many seconds never gets a reason."""
@@ -137,7 +137,7 @@ class Day:
         names = self.record.node_lists(self.rows)
         return [
             "|" if not has_ended or not name
-            else "|JS1:Short" if seconds < SHORTEST_SUMMARY
+            else "|JS1:Short" if seconds < MIN_SUMMARY_SECONDS
             else f"|{_summary(share, gpus, per_node, seconds)}"
             for name, (share, gpus, seconds, has_ended) in zip(names, columns, strict=True)
         ]  # fmt: skip
