@@ -87,6 +87,8 @@ PUBLISHED = {
     "ettr": "estimates.est_ettr_by_size order by gpu_size_bin",
     "ettr_by_qos": "estimates.est_ettr_by_qos qualify count(distinct qos) over (partition by cluster_id) > 1 "
     "order by qos, gpu_size_bin",
+    "known_changes": "estimates.est_changes order by changed_at, change_kind, failure_category != 'all', "
+    "failure_category",
     "clusters_without_numbers": f"({ENDS}) where cluster_end = 'no numbers' order by cluster_id",
     "evidence_reach": "estimates.est_evidence_reach where month_date is null",
     "files": "ops.files order by cluster_id, kind, path",

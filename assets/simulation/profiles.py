@@ -164,6 +164,27 @@ class Relapse:
 
 
 @dataclass(frozen=True)
+class DriverRollout:
+    """A driver that the first `share` of the nodes get from `day` on, one after the other over `spread_days`.
+
+    After that, `factor` of the single faults of `category` on such a node still happen. The mean rates of faults in the
+    truth do not know of it.
+    """
+
+    day: float
+    version: str
+    share: float = 1.0
+    spread_days: float = 0.2
+    category: str = ""
+    factor: float = 1.0
+
+    def changed_at(self, node: int, node_count: int) -> int | None:
+        """Return the second at which a node gets the driver."""
+        changed = max(1, round(self.share * node_count))
+        return round((self.day + self.spread_days * node / changed) * DAY) if node < changed else None
+
+
+@dataclass(frozen=True)
 class Repairs:
     """How long repairs take. Times are lognormal around medians in hours; in a permanent repair a part is changed.
 
@@ -297,6 +318,7 @@ class Profile:
     month_variation: float = 0.0
     objective: float | None = None
     hidden_faults: tuple[HiddenFault, ...] = ()
+    driver_rollouts: tuple[DriverRollout, ...] = ()
     idle_users: tuple[int, ...] = ()
     noisy_checks: tuple[NoisyCheck, ...] = ()
     leading_checks: tuple[LeadingCheck, ...] = ()

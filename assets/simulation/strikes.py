@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from assets.simulation.causes import (
     BY_CATEGORY,
+    CAUSES,
     DRAIN_CATEGORIES,
     LEMON_CATEGORIES,
     UNATTRIBUTED,
@@ -86,7 +87,18 @@ class Strikes:
         self._book_strike(node)
         lemon = self._lemons.get(node)
         cause = draw_cause(self.world.rng, LEMON_CATEGORIES.get(lemon.root_cause) if lemon else None)
+        if self._is_prevented(node, cause):
+            return
         self._faults.begin(node, cause, draw_mechanism(self.world.rng, cause), is_lemon=lemon is not None)
+
+    def _is_prevented(self, node: int, cause: int) -> bool:
+        """Tell whether a driver that the node has got keeps the fault away. Only such drivers draw a number."""
+        world = self.world
+        for rollout in world.profile.driver_rollouts:
+            at = rollout.changed_at(node, world.profile.node_count)
+            if rollout.category == CAUSES[cause].category and at is not None and world.clock.now >= at:
+                return bool(world.rng.random() >= rollout.factor)
+        return False
 
     def _find(self, node: int) -> None:
         self._book(self.world.profile.drain_rate, self._find, node)
@@ -131,6 +143,8 @@ class Strikes:
 
     def _strike_in_burst(self, burst: Burst, node: int) -> None:
         cause = BY_CATEGORY[burst.category]
+        if self._is_prevented(node, cause):
+            return
         mechanism = draw_mechanism(self.world.rng, cause)
         self._faults.begin(node, cause, mechanism, is_lemon=bool(burst.positions), code=burst.code)
 

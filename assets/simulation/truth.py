@@ -99,6 +99,24 @@ def _hidden_faults(record: Record) -> Table:
     }
 
 
+def _driver_rollouts(record: Record) -> Table:
+    """One row per roll-out of a driver and node that got it, with what it does to faults of a category."""
+    profile = record.profile
+    rows = [
+        (rollout, node, at)
+        for rollout in profile.driver_rollouts
+        for node in range(profile.node_count)
+        if (at := rollout.changed_at(node, profile.node_count)) is not None
+    ]
+    return {
+        "version": pa.array([rollout.version for rollout, _, _ in rows], pa.string()),
+        "node": pa.array([record.node_names[node] for _, node, _ in rows], pa.string()),
+        "changed_epoch": epochs(record.epoch, np.array([at for _, _, at in rows], np.int64)),
+        "category": pa.array([rollout.category for rollout, _, _ in rows], pa.string()),
+        "factor": pa.array([rollout.factor for rollout, _, _ in rows], pa.float64()),
+    }
+
+
 def _failures(record: Record) -> Table:
     ledger, faults, failures = record.ledger, record.ledger.faults, record.ledger.failures
     rows = failures["fault"]
@@ -419,6 +437,7 @@ TABLES = {
     "failures": _failures,
     "planned_ends": _planned_ends,
     "hidden_faults": _hidden_faults,
+    "driver_rollouts": _driver_rollouts,
     "faults": _faults,
     "relapses": _relapses,
     "incidents": _incidents,

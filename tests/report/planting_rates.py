@@ -87,6 +87,20 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
                 ("on failure only", dt.timedelta(days=4), None),
             )
         ],
+        "estimates.est_changes": [
+            {"cluster_id": "demo", "change_kind": kind, "changed_at": START + dt.timedelta(days=12), "change": change,
+             "last_changed_at": START + dt.timedelta(days=14), "failure_category": cause, "verdict": verdict,
+             "changed_node_count": nodes, "node_count": nodes and 80, "incident_count_before": 60.0,
+             "node_days_before": 400.0, "incident_count_after": 30.0, "node_days_after": 410.0, "ratio": ratio,
+             "low": low, "high": 0.71, "q_value": 0.01, "smallest_ratio": smallest, "confidence_level": 0.9,
+             "note": note}
+            for kind, change, cause, verdict, nodes, ratio, low, smallest, note in (
+                ("annotation", HOSTILE, "all", "cannot tell", None, None, None, None, "within 7 days of it: x"),
+                ("driver", "driver 550.54.15", "all", "no change shown", 40, 0.9, 0.6, 0.6, None),
+                ("driver", "driver 550.54.15", "pcie", "helped", 40, 0.49, 0.33, 0.55, None),
+                ("driver", "driver 550.54.15", "ib_link", "cannot tell", 40, 0.8, 0.2, 0.1, None),
+            )
+        ],
         "estimates.est_hidden_failures": [
             {"cluster_id": cluster_id, "kind": kind, "node_id": node_id, "odds_ratio": None, "low": low,
              "is_suspect": sure, "q_value": None if low is None else 0.001 / low,

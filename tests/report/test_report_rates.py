@@ -67,7 +67,11 @@ def test_what_happened_is_marked_and_listed(specs, sections):
     assert marks["change"] == ("2026-09-11", "rate × 5.0")
     assert marks["annotation"][1].startswith("driver 550 <img")
     rows = table(sections("demo", "over-time"), "What was introduced or noted").rows()
-    assert [row[:2] for row in rows] == [["2026-09-10", "Check first reported"], ["2026-09-11", "Noted by the site"]]
+    assert [row[:2] for row in rows] == [
+        ["2026-09-10", "Check first reported"],
+        ["2026-09-11", "Noted by the site"],
+        ["2026-09-13", "Version rolled out"],
+    ]
     text = sections("demo", "over-time").text
     assert "1 check first reported a day or more after the first" in text
     assert "When 1 other check began is unknown" in text
@@ -90,6 +94,24 @@ def test_a_single_day_gives_sentences_and_no_chart(sections, specs):
     assert "Too little to tell of the rate over time." in sections("hall-b", "drawn").text
     assert "a change takes 14 at least" in text
     assert "hall-b-over-time-chart" not in specs
+
+
+def test_what_each_known_change_did_is_said_with_what_would_have_been_seen(sections):
+    found = sections("demo", "over-time")
+    assert "Of 2 known changes: driver 550.54.15 helped PCIe error." in found.text
+    rows = {tuple(row[0:3:2]): row for row in table(found, "What each change did to the rate of incidents").rows()}
+    driver = rows["driver 550.54.15", "PCIe error"]
+    assert driver[1] == "2026-09-13 40 of 80 nodes, until 2026-09-15"
+    assert driver[3] == "0.490 0.330 to 0.710"
+    assert driver[4:] == ["60 incidents in 400 node-days", "30 incidents in 410 node-days", "a fall to 55%", "helped"]
+    assert len(rows) == 3, "a cause of which nothing is shown has no row"
+    assert ["2026-09-13", "Version rolled out", "driver 550.54.15"] in table(
+        found, "What was introduced or noted"
+    ).rows()
+
+
+def test_without_a_known_change_the_page_says_what_would_tell_of_one(sections):
+    assert "No change is known to ask about. Boot lines of kernel logs" in sections("hall-b", "over-time").text
 
 
 def test_what_no_source_would_show_is_unknown_not_zero(sections):

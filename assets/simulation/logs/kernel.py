@@ -16,6 +16,7 @@ from assets.simulation.states import OUT_OF_MEMORY
 from assets.simulation.xids import xid_line
 
 BOOT_LINE = "Linux version 5.15.0-1061-nvidia (buildd@lcy02-amd64-086) (gcc (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0) #62-Ubuntu SMP"
+FIRST_DRIVER = "535.104.05"
 CHATTER = (
     "perf: interrupt took too long (2511 > 2500), lowering kernel.perf_event_max_sample_rate to 79500",
     "workqueue: nvidia_release hogged CPU for >10000us 4 times, consider switching to WQ_UNBOUND",
@@ -94,6 +95,20 @@ def _add_chatter(record: Record, lines: Lines, rng: np.random.Generator) -> None
     lines.repeat(times[heard], nodes[heard], texts[heard])
 
 
+def _add_drivers(record: Record, lines: Lines, _rng: np.random.Generator) -> None:
+    """Add what the driver says when it is loaded: on the first day, with each new version, and after each start."""
+    profile = record.profile
+    for node in range(profile.node_count if profile.driver_rollouts else 0):
+        versions = [(60, FIRST_DRIVER)]
+        for rollout in profile.driver_rollouts:
+            at = rollout.changed_at(node, profile.node_count)
+            versions += [(at, rollout.version)] if at is not None else []
+        starts = record.ledger.reboots["at"][record.ledger.reboots["node"] == node].tolist()
+        loads = versions + [(at + 30, max(v for v in versions if v[0] <= at + 30)[1]) for at in starts if at > 60]
+        for at, version in loads:
+            lines.say(at, node, f"NVRM: loading NVIDIA UNIX x86_64 Kernel Module  {version}  Release Build")
+
+
 def _uptimes(record: Record, times: Ints, nodes: Ints, texts: Ints) -> Ints:
     """Return the microseconds since each line's node last started. The line about a start is the first after it."""
     ages = record.rng("kernel boots").integers(DAY * MICRO, 30 * DAY * MICRO, record.profile.node_count)
@@ -121,7 +136,7 @@ def write_kernel(record: Record, folder: Path) -> None:
     lines, rng = Lines(), record.rng("kernel")
     reboots = np.stack((record.ledger.reboots["at"], record.ledger.reboots["node"])).astype(np.int64)
     lines.repeat(reboots[0] * MICRO + rng.integers(0, MICRO, reboots.shape[1]), reboots[1], np.zeros_like(reboots[0]))
-    for add in (_add_faults, _add_programs, _add_chatter):
+    for add in (_add_faults, _add_programs, _add_chatter, _add_drivers):
         add(record, lines, rng)
     times, nodes, texts = lines.in_order()
     uptimes = _uptimes(record, times, nodes, texts)
