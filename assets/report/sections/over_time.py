@@ -29,6 +29,7 @@ CHARACTER_SHARE = 1 / 150
 LANES = 6
 CHANGE_DAYS = 90
 SHOWN = {"helped", "hurt"}
+TOGETHER = {"all": "all incidents together"}
 MARKS: dict[str, tuple[str, Spec]] = {
     "check": ("Check first reported", {"color": SOFT, "strokeDash": [5, 3], "strokeWidth": 1.4}),
     "annotation": ("Noted by the site", {"color": SOFT, "strokeDash": [1, 3], "strokeWidth": 1.6}),
@@ -333,7 +334,8 @@ KNOWN = (
     Col("#Ratio ({level})", "ratio", short, unknown="no incident before",
         detail=lambda row: "" if row["low"] is None else span(row["low"], row["high"])),
     Col("#Before", lambda row: exposure(row["incident_count_before"], row["node_days_before"], event="incident")),
-    Col("#After", lambda row: exposure(row["incident_count_after"], row["node_days_after"], event="incident")),
+    Col("#After", lambda row: exposure(row["incident_count_after"], row["node_days_after"], event="incident"),
+        detail=lambda row: "" if row["unchanged_ratio"] is None else f"other nodes: × {short(row['unchanged_ratio'])}"),
     Col("#Would be seen", "smallest_ratio", lambda ratio: f"a fall to {share(ratio)}", unknown="no fall"),
     Col("Verdict", "verdict"),
 )  # fmt: skip
@@ -347,7 +349,7 @@ def _words_on_known(known: list[Row]) -> Text | str:
             "versions, and [[annotations]] in cluster.toml of anything else."
         )
     shown = [
-        f"{printable(row['change'], 60)} {row['verdict']} {'all causes' if row['label'] == 'all' else row['label']}"
+        f"{printable(row['change'], 60)} {row['verdict']} {TOGETHER.get(row['label'], row['label'])}"
         for row in known
         if row["verdict"] in SHOWN
     ]
