@@ -84,6 +84,12 @@ def test_who_made_room_is_told_on_both_sides(explain):
     )
 
 
+def test_a_preempted_attempt_that_slurm_calls_requeued_made_room_too(testbed_home, tmp_path):
+    own = copy_of(testbed_home, tmp_path)
+    change(own, "update marts.fct_attempt_records set state = 'REQUEUED' where job_id = '59' and state = 'PREEMPTED'")
+    assert "make room for job 63" in texts(explained(own.published_file, "59").attempts[0])["Why"]
+
+
 @pytest.mark.parametrize(
     ("job", "why"),
     [

@@ -82,7 +82,7 @@ def run_words(attempt: Row) -> str:
         return "never ran"
     # Of an attempt that still runs only the exposure is known.
     seconds = attempt.get("exposure_seconds") if attempt["runtime_seconds"] is None else attempt["runtime_seconds"]
-    ran = "for an unknown time" if seconds is None else duration(seconds / 3600) if seconds else "for no second"
+    ran = "for an unknown time" if seconds is None else duration(seconds / 3600) if seconds else "0 s"
     return f"ran {ran} on {nodes(attempt['node_count'])} with {gpus(attempt['gpu_count'])}"
 
 

@@ -167,11 +167,9 @@ def _seen(around: list[Row], note: str = "") -> list[Part]:
 def _why(reader: Reader, attempt: Row) -> str:
     if attempt["end_reason"] == "planned":
         return "Planned work took a node of it out of service, and no fault left evidence: it counts as no failure."
-    return " ".join(
-        {"PREEMPTED": _preempted, "CANCELLED": _cancelled, "FAILED": _failed}.get(attempt["state"], _by_state)(
-            reader, attempt
-        )
-    )
+    explain = {"CANCELLED": _cancelled, "FAILED": _failed}.get(attempt["state"], _by_state)
+    # A preempted attempt may be called REQUEUED.
+    return " ".join((_preempted if attempt["instigator_rule"] else explain)(reader, attempt))
 
 
 def _by_state(reader: Reader, attempt: Row) -> list[str]:
