@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.model.stratified_odds import NOT_COMPARED, Floats, stratified_odds
+from assets.model.stratified_odds import NOT_COMPARED, Floats, StratifiedOdds, stratified_odds
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FALSE_DISCOVERIES = 0.05
-MIN_USERS = 2
+FALSE_DISCOVERIES, OTHERS_BY_CHANCE = 0.05, 0.01
 SUSPICIONS = {
     "failed_early": "a black hole: jobs fail as soon as they start",
     "failed_late": "silent corruption, or a fault that only the jobs see",
@@ -48,6 +48,7 @@ COMPARED = (
 )
 HELD = (*ENDS[-3:-1], *(f"marts.fct_attempts.{column}" for column in ("gpu_utilisation", "gpu_hours", "user_name")))
 EITHER = tuple(dict.fromkeys((*COMPARED, *HELD)))
+Ints = NDArray[np.int64]
 IDLE, JOBS = "idle_gpus", "jobs"
 
 TABLE = TableSpec(
@@ -95,7 +96,8 @@ TABLE = TableSpec(
             "is_suspect",
             "boolean",
             "",
-            f"q_value is {FALSE_DISCOVERIES:g} at most, and the ends are of {MIN_USERS} users or more.",
+            f"q_value is {FALSE_DISCOVERIES:g} at most, and without the user who has most such ends beyond expectation "
+            f"the p-value is {OTHERS_BY_CHANCE:g} at most: no user alone makes a suspect.",
             COMPARED,
             is_required=True,
         ),
@@ -121,7 +123,8 @@ TABLE = TableSpec(
         *evidence(
             "mantel_haenszel; one_sided_limit: no job ended so, or none elsewhere; not_compared: no job of the same "
             f"user and size ended otherwise or elsewhere; measured: {IDLE}.",
-            "Jobs with such an end, where they can be compared: attempts under one name on one node are one job. Of "
+            "Jobs with such an end, where they can be compared: attempts of a user under one name on one node and day "
+            "are one job. Of "
             f"{IDLE}: attempts.",
             EITHER,
             f"Jobs on the node, or with the evidence. Of {IDLE}: GPU-hours of which the use is known.",
@@ -142,7 +145,7 @@ def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
         if is_compared.any():
             q_value[is_compared] = stats.false_discovery_control(p_value[is_compared])
         compared["q_value"] = q_value
-        compared["is_suspect"] = (q_value <= FALSE_DISCOVERIES) & (compared["user_count"] >= MIN_USERS)
+        compared["is_suspect"] = (q_value <= FALSE_DISCOVERIES) & (compared["p_of_others"] <= OTHERS_BY_CHANCE)
         found.append(compared.assign(cluster_id=cluster_id))
     columns = [name for name in TABLE.column_names if name not in WRITTEN]
     rows = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["kind", "is_suspect"])
@@ -190,9 +193,15 @@ def _compared(strata: pd.DataFrame, name: str, others: Floats, others_bad: Float
     """Make a row of each node of the strata, or one of all; sums of two runs differ in digits that are rounded."""
     number, nodes = pd.factorize(strata["node_id"].astype(object), sort=True, use_na_sentinel=False)
     ends, bad = numbers(strata, "end_count"), numbers(strata, name).round(9)
-    odds = stratified_odds(number, bad, ends, others_bad.round(9), others.round(9), len(nodes))
+    cells = np.stack([bad, ends, others_bad.round(9), others.round(9)])
+    odds = _odds(number, cells, len(nodes))
     user, users = pd.factorize(strata["user_number"])
-    of_users = np.unique(number[bad > 0] * len(users) + user[bad > 0]) // len(users)
+    of_user = number * len(users) + user
+    of_users = np.unique(of_user[bad > 0]) // len(users)
+    p_of_others = np.ones(len(nodes))
+    if (stands_out := odds.p_value <= FALSE_DISCOVERIES).any():
+        kept = stands_out[number] & ~np.isin(of_user, _leading(of_user, number, cells, stands_out[number]))
+        p_of_others = _odds(number[kept], cells[:, kept], len(nodes)).p_value
     attempts = np.bincount(number, numbers(strata, f"attempts_{name}"), len(nodes))
     return pd.DataFrame(
         {
@@ -201,6 +210,7 @@ def _compared(strata: pd.DataFrame, name: str, others: Floats, others_bad: Float
             "low": odds.low,
             "high": bounded(odds.high),
             "p_value": odds.p_value,
+            "p_of_others": p_of_others,
             "expected_count": odds.expected_count,
             "attempt_count": attempts.astype(int),
             "user_count": np.bincount(of_users, minlength=len(nodes)),
@@ -209,6 +219,22 @@ def _compared(strata: pd.DataFrame, name: str, others: Floats, others_bad: Float
             "exposure": np.bincount(number, ends, len(nodes)),
         }
     )
+
+
+def _odds(number: Ints, cells: Floats, node_count: int) -> StratifiedOdds:
+    bad, ends, others_bad, others = cells
+    return stratified_odds(number, bad, ends, others_bad, others, node_count)
+
+
+def _leading(of_user: Ints, number: Ints, cells: Floats, is_asked: NDArray[np.bool_]) -> Ints:
+    """Find the user with most bad ends beyond expectation on each node: one of the numbers of users on nodes."""
+    bad, ends, others_bad, others = cells[:, is_asked]
+    users, place = np.unique(of_user[is_asked], return_inverse=True)
+    excess = np.bincount(place, bad - ends * (bad + others_bad) / (ends + others))
+    node = np.zeros(len(users), dtype=np.int64)
+    node[place] = number[is_asked]
+    order = np.lexsort((excess, node))
+    return users[order][np.append(np.diff(node[order]) > 0, True)]
 
 
 def headline(rows: pd.DataFrame) -> str:

@@ -18,8 +18,8 @@ attempts as (
         attempts.partition,
         attempts.gpu_size_bin,
         attempts.node_count,
-        -- What bears one name is one job, however often it is started again.
-        coalesce(attempts.job_name, attempts.run_id) as job,
+        -- What bears one name is one job of a day, however often it is started again.
+        hash(coalesce(attempts.job_name, attempts.run_id), cast(attempts.started_at as date)) as job,
         attempts.started_at,
         attempts.ended_at,
         attempts.runtime_seconds,
@@ -50,7 +50,7 @@ ends as (
         attempts.cluster_id,
         attempts.attempt_id,
         strata.stratum,
-        hash(attempts.job) as job,
+        attempts.job,
         attempts.started_at,
         attempts.ended_at,
         attempts.runtime_seconds,

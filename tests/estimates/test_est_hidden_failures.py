@@ -10,10 +10,11 @@ from tests.warehouses import filled
 # On node 0 all of them fail at once. On nodes 3 to 8 user 1 fails 40 times under one name. On node 9 ten jobs of each
 # user fail by infrastructure. User 2 also has jobs on nodes 10 to 17 together, a quarter of which fail.
 # Cluster `struck` has the same users; their jobs run two hours, and half of them meet an event after one. Those end
-# only at their limit of eight hours.
+# only at their limit of eight hours. Cluster `alone` has no bad node, but user 3 fails at once on node 9 on 30 days.
 MARTS = """
 insert into marts.dim_clusters (cluster_id, study_from_at, study_to_at)
-values ('planted', '2026-01-01', '2026-03-01'), ('struck', '2026-01-01', '2026-03-01');
+select cluster_id, '2026-01-01', '2026-03-01'
+from (values ('planted'), ('struck'), ('alone')) as clusters (cluster_id);
 
 create temp table ends as
 select
@@ -32,6 +33,14 @@ select
     'planted', 'known' || u || '-' || j, 'u' || u, 'known' || j, ['n9'], timestamp '2026-01-12' + to_hours(j), 'FAILED',
     3600, true
 from range(10) as users (u), range(10) as starts (j)
+union all
+select
+    'alone', 'x' || u || '-' || j, 'u' || u, 'job' || j, ['n' || (j + u) % 20], timestamp '2026-01-02' + to_hours(j),
+    if(j % 19 = 7, 'FAILED', 'COMPLETED'), 20, false
+from range(10) as users (u), range(60) as jobs (j)
+union all
+select 'alone', 'again' || d, 'u3', 'again', ['n9'], timestamp '2026-01-12' + to_days(d), 'FAILED', 20, false
+from range(30) as days (d)
 union all
 select
     'planted', 'large' || j, 'u2', 'large' || j, list_transform(range(10, 18), lambda n: 'n' || n),
@@ -91,6 +100,13 @@ def test_a_crash_loop_counts_once_on_each_of_its_nodes(rows):
 def test_an_attributed_failure_is_not_hidden(rows):
     (row,) = rows(cluster_id="planted", kind="failed_late", node_id="n9")
     assert (row["attempt_count"], row["exposure"]) == (0, 30)
+
+
+def test_no_user_alone_makes_a_suspect(rows):
+    (row,) = rows(cluster_id="alone", kind="failed_early", node_id="n9")
+    assert (row["attempt_count"], row["exposure"]) == (33, 60)
+    assert row["q_value"] < 0.01
+    assert rows(cluster_id="alone", is_suspect=True) == []
 
 
 def test_an_attempt_on_several_nodes_is_elsewhere_for_none_of_them(rows):

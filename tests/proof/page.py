@@ -122,8 +122,8 @@ node count end elsewhere, and does so for four kinds of ends. The odds ratio is 
 the variance of Robins, Breslow and Greenland (1986); p-values are tails of sums of draws by their saddlepoint (Daniels
 1987); false discoveries are controlled over all nodes and kinds of a cluster (Benjamini and Hochberg 1995).
 
-* Attempts of a user under one name on one node are one job: a crash loop counts once, and so does an array of which
-  every task fails. A suspect needs such ends of two users.
+* Attempts of a user under one name on one node and day are one job: a crash loop counts once, and so does an array of
+  which every task fails. A suspect has to stand out (p of 0.01) without the user with most such ends, too.
 * Ends come in bursts. How much the counts of all nodes scatter beyond draws widens limits and raises p-values (Devlin
   and Roeder 1999). Fewer than 10 nodes do not tell; their p-values are too low where ends come in bursts.
 * Ends after critical evidence are compared with attempts of the same stratum that were as old without such evidence,
@@ -131,7 +131,7 @@ the variance of Robins, Breslow and Greenland (1986); p-values are tails of sums
   so these ratios are too low rather than too high.
 
 Assumptions: most nodes are good, and a user's work is not sent to a node because it will fail. A user who tests on one
-node of a partition makes that node a suspect if another does the same. Nothing is said where accounting has no users.
+node of a partition makes that node a suspect only if others do the same. Without users in accounting nothing is said.
 """
 
 PLACES = """## Where in the machine

@@ -45,7 +45,8 @@ def hidden(own: Own) -> Section:
             "Nodes and events with more bad ends than users explain",
             suspects,
             SUSPECTS,
-            "Against the same users' jobs of the same size elsewhere; attempts under one name on one node are one job. "
+            "Against the same users' jobs of the same size elsewhere; attempts under one name on one node and day are "
+            "one job, and no user alone makes a suspect. "
             "What is attributed to infrastructure already is left out. The last column: share of names with this value "
             "or a lower one that are expected to be wrong. Run a burn-in before such a node gets jobs again.",
         ),
