@@ -50,6 +50,9 @@ JUDGED = (
 SIGHT = ("marts.agg_check_introductions.first_reported_at", "ops.sight.kind", "ops.sight.day_date")
 DRAINED = ("marts.fct_node_outages.ended_at", "marts.fct_node_outages.requested_at", "marts.fct_node_outages.reason")
 NAMED = ("marts.fct_failures.state", "marts.fct_failures.is_culprit_named")
+RATIO = "ratio 0 to 1"
+ALONE = "Failures that no other check or log showed, a sum of probabilities."
+LOST = "The part of alone_count that would pass for users' errors without the check, as Slurm names no node."
 NODE_MONTH_DAYS = 30.0
 MIN_BURSTS = 2.0
 """Dispersion from which on the note speaks of bursts."""
@@ -77,21 +80,9 @@ TABLE = TableSpec(
             JUDGED,
             is_required=True,
         ),
-        Column(
-            "true_share",
-            "double",
-            "ratio 0 to 1",
-            "Share of the onsets judged that were true, each by its probability. NULL: none could be judged.",
-            JUDGED,
-        ),
-        Column(
-            "low",
-            "double",
-            "ratio 0 to 1",
-            "Lower limit of true_share, if every unknown onset is false. Onsets in bursts count for less.",
-            JUDGED,
-        ),
-        Column("high", "double", "ratio 0 to 1", "Upper limit, if every unknown onset is true.", JUDGED),
+        Column("true_share", "double", RATIO, "True onsets of those judged, by probability. NULL: none was.", JUDGED),
+        Column("low", "double", RATIO, "Lower limit of true_share, if every unknown onset is false.", JUDGED),
+        Column("high", "double", RATIO, "Upper limit, if all are true. In both, bursts count for less.", JUDGED),
         Column(
             "lead_seconds",
             "double",
@@ -119,22 +110,8 @@ TABLE = TableSpec(
             (*JUDGED, *DRAINED),
             is_required=True,
         ),
-        Column(
-            "alone_count",
-            "double",
-            "failures",
-            "Failures that no other check or log showed, a sum of probabilities.",
-            IN_FAILURES,
-            is_required=True,
-        ),
-        Column(
-            "lost_count",
-            "double",
-            "failures",
-            "The part of alone_count that would pass for users' errors without the check, as Slurm names no node.",
-            (*IN_FAILURES, *NAMED),
-            is_required=True,
-        ),
+        Column("alone_count", "double", "failures", ALONE, IN_FAILURES, is_required=True),
+        Column("lost_count", "double", "failures", LOST, (*IN_FAILURES, *NAMED), is_required=True),
         Column(
             "verdict",
             "varchar",

@@ -240,15 +240,6 @@ drained as (
     having max(judged.probability) < 0.2
 ),
 
-drains as (
-    select
-        cluster_id,
-        check_key,
-        sum(seconds) / 3600 as drained_node_hours
-    from drained
-    group by cluster_id, check_key
-),
-
 -- The first alarm before each failure, and whether anything else showed it. A reason that a check wrote is no other log.
 showings as (
     select
@@ -287,7 +278,10 @@ select
     coalesce(counts.true_count, 0) as true_count,
     coalesce(counts.doubt_variance, 0) as doubt_variance,
     coalesce(counts.squared_count, 0) as squared_count,
-    coalesce(drains.drained_node_hours, 0) as drained_node_hours,
+    (
+        select coalesce(sum(drained.seconds), 0) / 3600 from drained
+        where checks.cluster_id = drained.cluster_id and checks.check_key = drained.check_key
+    ) as drained_node_hours,
     coalesce(shown.lead_seconds, []) as lead_seconds,
     coalesce(shown.lead_weights, []) as lead_weights,
     coalesce(shown.alone_count, 0) as alone_count,
@@ -298,6 +292,5 @@ select
     ) as failure_count
 from checks
 left join counts using (cluster_id, check_key)
-left join drains using (cluster_id, check_key)
 left join shown using (cluster_id, check_key)
 order by checks.cluster_id, checks.check_name
