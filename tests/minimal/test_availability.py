@@ -35,6 +35,9 @@ CLUSTERS = {
     .event("n1", at(25), at(28), "DOWN", "PSU failure")
     .event("n2", at(30), at(33), "DRAIN", "looks odd"),
     "states-of-nodes-unknown": two_days(),
+    "out-when-the-node-events-end": two_days(SPAN.format(kind="events", to="2024-05-02")).event(
+        "n1", at(8), None, "DOWN", "PSU failure"
+    ),
     "burns-fast": out_daily(180, range(26, 29)),
     "burns-medium": out_daily(60, range(29)),
     "burns-slowly": out_daily(36, range(29)),
@@ -72,6 +75,12 @@ def test_without_the_states_of_nodes_what_no_job_held_is_unknown(minimal):
     assert month(minimal, "states-of-nodes-unknown", f"{AVAILABILITY}, error_budget_left, burn_pace") == (
         None, pytest.approx(22 / 96), 1, None, None,
     )  # fmt: skip
+
+
+def test_whether_a_node_is_still_out_is_unknown_where_nothing_shows_it(minimal):
+    """Out from 8 until a job starts at 20 hours. Of the second day nothing but jobs is known."""
+    assert month(minimal, "out-when-the-node-events-end", HOURS) == (22, 20, 0, 12, 42, 96, 0)
+    assert month(minimal, "out-when-the-node-events-end", AVAILABILITY) == pytest.approx((36 / 48, 42 / 96, 84 / 96))
 
 
 @pytest.mark.parametrize(

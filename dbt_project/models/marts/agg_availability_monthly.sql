@@ -19,19 +19,6 @@ inventory as (
 
 ),
 
-gaps as (
-
-    select * from {{ ref('dim_study_gaps') }}
-
-),
-
-attempts as (
-
-    select * from {{ ref('int_attempts') }}
-    where observed_until_at is not null
-
-),
-
 newest_inventories as (
 
     select
@@ -47,7 +34,18 @@ gap_days as (
     select distinct
         cluster_id,
         {{ unnest_date_range('cast(from_at as date)', 'cast(to_at as date)') }} as day_date
-    from gaps
+    from {{ ref('dim_study_gaps') }}
+
+),
+
+watched as (
+
+    select
+        cluster_id,
+        cast(max(day_date) as timestamp) + interval 1 day as to_at
+    from {{ ref('int_days_covered') }}
+    where kind in ('events', 'slurmctld')
+    group by cluster_id
 
 ),
 
@@ -66,10 +64,12 @@ counted_nodes as (
                 < least(newest_inventories.captured_at, clusters.study_to_at) - interval 30 day
                 then cast(cast(nodes.last_seen_at as date) as timestamp) + interval 1 day
             else clusters.study_to_at
-        end as to_at
+        end as to_at,
+        greatest(watched.to_at, inventory.captured_at) as shown_to_at
     from {{ ref('dim_nodes') }} as nodes
     inner join clusters on nodes.cluster_id = clusters.cluster_id
     left join newest_inventories on nodes.cluster_id = newest_inventories.cluster_id
+    left join watched on nodes.cluster_id = watched.cluster_id
     left join inventory
         on
             nodes.cluster_id = inventory.cluster_id
@@ -78,6 +78,7 @@ counted_nodes as (
 
 ),
 
+-- Whether an outage without an end goes on is known as long as something shows the states of nodes.
 outages as (
 
     select
@@ -89,20 +90,23 @@ outages as (
             else 'mapped'
         end as kind,
         greatest(outages.started_at, nodes.from_at) as started_at,
-        least(coalesce(outages.ended_at, nodes.to_at), nodes.to_at) as ended_at
+        least(coalesce(outages.ended_at, nodes.shown_to_at), nodes.to_at) as ended_at
     from {{ ref('fct_node_outages') }} as outages
     inner join counted_nodes as nodes
         on
             outages.cluster_id = nodes.cluster_id
             and outages.node_id = nodes.node_id
+            and nodes.from_at < nodes.to_at
             and outages.started_at < nodes.to_at
-            and coalesce(outages.ended_at, nodes.to_at) > nodes.from_at
+            and coalesce(outages.ended_at, nodes.shown_to_at) > greatest(outages.started_at, nodes.from_at)
 
 ),
 
 -- A job that still holds a node that is out of service uses it: the log has a draining node out from the request on.
-stays as (
+intervals as (
 
+    select * from outages
+    union all
     select
         outages.cluster_id,
         outages.node_id,
@@ -115,7 +119,8 @@ stays as (
             started_at,
             observed_until_at,
             {{ unnest_list('node_ids') }} as node_id
-        from attempts
+        from {{ ref('int_attempts') }}
+        where observed_until_at is not null
     ) as attempt_nodes
     inner join outages
         on
@@ -123,14 +128,6 @@ stays as (
             and attempt_nodes.node_id = outages.node_id
             and attempt_nodes.started_at < outages.ended_at
             and attempt_nodes.observed_until_at > outages.started_at
-
-),
-
-intervals as (
-
-    select * from outages
-    union all
-    select * from stays
 
 ),
 
