@@ -8,24 +8,22 @@ settings as (
 
 clusters as (
 
-    select * from {{ ref('dim_clusters') }}
-    where study_from_at is not null
-
-),
-
-inventory as (
-
-    select * from {{ ref('stg_inventory__nodes') }}
-
-),
-
-newest_inventories as (
-
     select
         cluster_id,
-        max(captured_at) as captured_at
-    from inventory
-    group by cluster_id
+        study_from_at,
+        study_to_at,
+        (
+            select max(inventory.captured_at) from {{ ref('stg_inventory__nodes') }} as inventory
+            where clusters.cluster_id = inventory.cluster_id
+        ) as inventory_at,
+        (
+            select cast(max(days.day_date) as timestamp) + interval 1 day from {{ ref('int_days_covered') }} as days
+            where
+                clusters.cluster_id = days.cluster_id
+                and days.kind in ('events', 'slurmctld')
+        ) as watched_to_at
+    from {{ ref('dim_clusters') }} as clusters
+    where study_from_at is not null
 
 ),
 
@@ -38,18 +36,8 @@ gap_days as (
 
 ),
 
-watched as (
-
-    select
-        cluster_id,
-        cast(max(day_date) as timestamp) + interval 1 day as to_at
-    from {{ ref('int_days_covered') }}
-    where kind in ('events', 'slurmctld')
-    group by cluster_id
-
-),
-
--- A node counts from the day on which it is first seen, and as long as dim_clusters counts it.
+-- A node counts from the day on which it is first seen. One that the newest inventory lacks, and that nothing told of
+-- for 30 days, counts until it was last seen, as in dim_clusters.
 counted_nodes as (
 
     select
@@ -58,22 +46,14 @@ counted_nodes as (
         greatest(clusters.study_from_at, cast(cast(nodes.first_seen_at as date) as timestamp)) as from_at,
         case
             when
-                newest_inventories.captured_at is not null
-                and coalesce(inventory.captured_at < newest_inventories.captured_at, true)
-                and nodes.last_seen_at
-                < least(newest_inventories.captured_at, clusters.study_to_at) - interval 30 day
+                clusters.inventory_at is not null
+                and nodes.last_seen_at < least(clusters.inventory_at, clusters.study_to_at) - interval 30 day
                 then cast(cast(nodes.last_seen_at as date) as timestamp) + interval 1 day
             else clusters.study_to_at
         end as to_at,
-        greatest(watched.to_at, inventory.captured_at) as shown_to_at
+        coalesce(clusters.watched_to_at, nodes.last_seen_at) as shown_to_at
     from {{ ref('dim_nodes') }} as nodes
     inner join clusters on nodes.cluster_id = clusters.cluster_id
-    left join newest_inventories on nodes.cluster_id = newest_inventories.cluster_id
-    left join watched on nodes.cluster_id = watched.cluster_id
-    left join inventory
-        on
-            nodes.cluster_id = inventory.cluster_id
-            and nodes.node_id = inventory.node_id
     where nodes.first_seen_at is not null
 
 ),
@@ -131,23 +111,22 @@ intervals as (
 
 ),
 
+steps as (
+
+    select 1 as step
+    union all
+    select -1 as step
+
+),
+
 changes as (
 
     select
-        cluster_id,
-        node_id,
-        kind,
-        started_at as changed_at,
-        1 as step
+        intervals.*,
+        steps.step,
+        case when steps.step > 0 then intervals.started_at else intervals.ended_at end as changed_at
     from intervals
-    union all
-    select
-        cluster_id,
-        node_id,
-        kind,
-        ended_at as changed_at,
-        -1 as step
-    from intervals
+    cross join steps
 
 ),
 
