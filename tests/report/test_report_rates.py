@@ -158,7 +158,7 @@ def test_checks_to_drop_come_first_with_what_they_cost(sections):
 
 def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
     part = sections("demo", "repairs")
-    assert "Try exchange first after PCIe error. Reboot relapses sooner than what else is done after PCIe" in part.text
+    assert "PCIe error: try exchange first (0% back within 7 days), reboot relapses sooner (100%)." in part.text
     assert "6 of 46 repairs were false returns, with nothing done; after 100% of them the fault was back" in part.text
     rows = {(row[0], row[1]): row[2:] for row in table(part, "Relapses by cause").rows()}
     assert rows["PCIe error", "reboot"][:3] == ["relapses sooner", "20 20 relapses", "100% 88.1% to 100%"]

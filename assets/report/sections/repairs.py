@@ -9,12 +9,9 @@ from assets.report.tables import Col, table
 from assets.report.wording import plural
 
 ACTIONS = {"none": "nothing (a false return)", "unknown": "not known"}
-LEAST_REPAIRS = 5
+MIN_REPAIRS = 5
 """Causes with fewer repairs are left out of the table."""
-VERDICTS = {
-    "try first": "try {} first after {}",
-    "relapses sooner": "{} relapses sooner than what else is done after {}",
-}
+VERDICTS = {"try first": "try {} first ({} back within 7 days)", "relapses sooner": "{} relapses sooner ({})"}
 
 
 def _cause(row: Row) -> str:
@@ -49,28 +46,28 @@ def repairs(own: Own) -> Section:
         _found(rows),
         table(
             "Relapses by cause and by what was done",
-            [row for row in rows if row["repairs_of_cause"] >= LEAST_REPAIRS],
+            [row for row in rows if row["repairs_of_cause"] >= MIN_REPAIRS],
             REPAIRS,
             "A repair is an outage for a fault. The fault is back when the node is next out of service, or fails a "
             "job, for the same cause; days count while the node is in service. Done: the most thorough thing that "
             "tickets, administrators' reasons and boots tell. A verdict compares actions after one cause, on nodes "
             "with as many faults in the 30 days before; the shares do not, and bad nodes raise them. Try first: the "
-            f"quickest of what holds longer. Causes with fewer than {LEAST_REPAIRS} repairs are not listed.",
+            f"quickest of what holds longer. Causes with fewer than {MIN_REPAIRS} repairs are not listed.",
         ),
     )
 
 
 def _found(rows: list[Row]) -> Text:
     """Say what to try first, how many nodes came back untouched, and of how many that cannot be told."""
-    found = [
-        words.format(_action(row), _cause(row))
-        for verdict, words in VERDICTS.items()
-        for row in rows
-        if row["verdict"] == verdict and row["failure_category"] != "all"
-    ]
+    found: dict[str, list[str]] = {}
+    for verdict, words in VERDICTS.items():
+        for row in rows:
+            if row["verdict"] == verdict and row["failure_category"] != "all":
+                text = words.format(_action(row), share(row["relapse_7d_ratio"]))
+                found.setdefault(_cause(row), []).append(text)
     of_all = {row["repair_action"]: row for row in rows if row["failure_category"] == "all"}
     total = sum(row["repair_count"] for row in of_all.values())
-    said = [f"{text[0].upper()}{text[1:]}." for text in found]
+    said = [f"{cause}: {', '.join(texts)}." for cause, texts in found.items()]
     said = said or [f"Which action to try first cannot be told from {plural(total, 'repair')}."]
     if "none" in of_all:
         back = of_all["none"]["relapse_7d_ratio"]

@@ -54,15 +54,15 @@ def compare(con: duckdb.DuckDBPyConnection, truth: Path) -> list[Line]:
         return found, of
 
     # The fault is back, or another one of the same cause comes.
-    still_gone = 1 - SHARE * (1 - math.exp(-7 / MEAN_DAYS))
+    not_back = 1 - SHARE * (1 - math.exp(-7 / MEAN_DAYS))
     kept = {
         cause: math.exp(
             -7 * (RATE + ORDINARY.fault_rate * FLEET_SHARES[cause] + ORDINARY.drain_rate * DRAINS.get(cause, 0.0))
         )
         for cause in CAUSES
     }
-    gone = " ".join(f"when '{cause}' then {share}" for cause, share in kept.items())
-    planted = f"1 - case failure_category {gone} end * if(is_bad and repair_action = 'reboot', {still_gone}, 1)"
+    shares = " ".join(f"when '{cause}' then {share}" for cause, share in kept.items())
+    planted = f"1 - case failure_category {shares} end * if(is_bad and repair_action = 'reboot', {not_back}, 1)"
     causes = f"(from found where not is_ordinary and failure_category in {CAUSES} and relapse_7d_ratio is not null)"
     judged = "(from found where verdict != 'cannot tell' and failure_category != 'all')"
     untouched = f"(from found where not is_ordinary and failure_category = '{UNTOUCHED}')"
