@@ -284,7 +284,10 @@ class Accelerators(Section):
 
 
 class Annotation(Section):
-    """A dated note that is shown beside the figures, such as a driver upgrade or a new check."""
+    """A dated note that is shown beside the figures, such as a driver upgrade or a new check.
+
+    The rate of failures before it is compared with that after it.
+    """
 
     at: Annotated[date, AfterValidator(in_known_years)]
     """The day."""
