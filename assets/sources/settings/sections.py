@@ -284,10 +284,7 @@ class Accelerators(Section):
 
 
 class Annotation(Section):
-    """A dated note that is shown beside the figures, such as a driver upgrade or a new check.
-
-    The rate of failures before it is compared with that after it.
-    """
+    """A dated note, such as a driver upgrade: it stands beside the figures, and rates before and after are compared."""
 
     at: Annotated[date, AfterValidator(in_known_years)]
     """The day."""
