@@ -369,7 +369,7 @@ class Profile:
 
     def place_of(self, node: int) -> dict[str, str]:
         """Name the places of a node that the logs tell."""
-        places = {}
+        places: dict[str, str] = {}
         if self.nodes_per_rack:
             rack, position = divmod(node, self.nodes_per_rack)
             places |= {"rack": f"r{rack + 1}", "position": str(position + 1)}
