@@ -53,7 +53,7 @@ def compare(con: duckdb.DuckDBPyConnection, truth: Path) -> list[Line]:
     """Score hours, limits and budgets that burn against the simulator's own states of nodes."""
     rows = rows_of(con, PUBLISHED)
     both, either = dict.fromkeys(KINDS, 0.0), dict.fromkeys(KINDS, 0.0)
-    within, burning, told, told_of_kept = 0, 0, 0, 0
+    within, burning, alerts, false_alarms = 0, 0, 0, 0
     clusters = {row["cluster_id"]: row for row in rows}
     days = {
         cluster_id: true_days(con, truth / cluster_id, row["from_epoch"], row["to_epoch"])
@@ -76,16 +76,16 @@ def compare(con: duckdb.DuckDBPyConnection, truth: Path) -> list[Line]:
         is_burning = burns(days[cluster_id][1], 1 - row["objective"])
         burning += is_burning
         is_told = row["burn_pace"] is not None
-        told += is_told and is_burning
-        told_of_kept += is_told and not is_burning
+        alerts += is_told and is_burning
+        false_alarms += is_told and not is_burning
     return [
         *(
             Line(f"node-hours {kind.replace('_', ' ')}, in truth and published alike", both[kind], either[kind], 0.98)
             for kind in KINDS
         ),
         Line("months whose limits hold the true availability", within, len(rows), at_least=0.95),
-        Line("clusters whose budget burns that are told", told, burning, at_least=0.9),
-        Line("clusters whose budget does not burn that are told", told_of_kept, len(clusters) - burning,
+        Line("clusters whose budget burns that are told", alerts, burning, at_least=0.9),
+        Line("clusters whose budget does not burn that are told", false_alarms, len(clusters) - burning,
              at_most=FOUND_BY_CHANCE),
     ]  # fmt: skip
 
