@@ -32,8 +32,7 @@ IN_FAILURES = (
     "marts.fct_health_events.duplicate_of_event_id",
     "marts.fct_failure_evidence.event_id",
     "marts.fct_failures.posterior_probability",
-    "intermediate.int_attribution_episodes.episode_number",
-    "intermediate.int_posteriors_fitted.probability",
+    "marts.fct_failure_evidence.probability",
 )
 JUDGED = (
     *ONSETS,

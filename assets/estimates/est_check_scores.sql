@@ -87,23 +87,15 @@ failures as (
     where failures.failed_at between clusters.study_from_at and clusters.study_to_at
 ),
 
--- The probability of each event to have ended an attempt; the fit has none where Slurm names the node. What a check saw
+-- The probability of each event to have ended an attempt; there is none where Slurm names the node. What a check saw
 -- of the component before the window of attribution, within the hour, is as likely as the failure.
 evidence as (
     select
         failures.*,
         evidence.event_id as fault_id,
-        coalesce(fitted.probability, failures.posterior_probability) as probability
+        coalesce(evidence.probability, failures.posterior_probability) as probability
     from marts.fct_failure_evidence as evidence
     inner join failures using (cluster_id, attempt_id)
-    left join intermediate.int_attribution_episodes as episodes using (cluster_id, attempt_id, node_id, event_id)
-    left join intermediate.int_posteriors_fitted as fitted
-        on
-            episodes.cluster_id = fitted.cluster_id
-            and episodes.attempt_id = fitted.attempt_id
-            and episodes.node_id = fitted.node_id
-            and episodes.episode_number = fitted.episode_number
-            and fitted.draw = 0
     union all
     select
         failures.*,

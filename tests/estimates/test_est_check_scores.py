@@ -75,7 +75,7 @@ insert into marts.fct_failures by name
 select
     'c' as cluster_id, event_id as attempt_id, observed_at + interval 240 second as failed_at,
     if(number = 1, 'NODE_FAIL', 'FAILED') as state, number = 1 as is_culprit_named,
-    if(number = 3, 'good2', event_id) as incident_id, if(check_name = 'unsure', 0.1, 1.0) as posterior_probability
+    if(number = 3, 'good2', event_id) as incident_id, if(check_name = 'unsure', 0.3, 1.0) as posterior_probability
 from onsets
 where jobs = 'failed';
 insert into marts.fct_failures by name
@@ -88,10 +88,7 @@ insert into marts.fct_failure_evidence by name
 select 'c' as cluster_id, event_id as attempt_id, event_id, node_id from onsets where jobs = 'failed'
 union all
 select 'c', 'good0', 'kernel0', 'n-good0';
-insert into intermediate.int_attribution_episodes by name
-select 'c' as cluster_id, event_id as attempt_id, event_id, node_id, 1 as episode_number from onsets
-where event_id = 'unsure0';
-insert into intermediate.int_posteriors_fitted values ('c', 'unsure0', 'n-unsure0', 1, 0, 0.1);
+update marts.fct_failure_evidence set probability = 0.1 where event_id = 'unsure0';
 
 insert into marts.fct_tickets by name
 select 'c' as cluster_id, node_id, observed_at + interval 5 hour as opened_at, 'gpu_unavailable' as failure_category
