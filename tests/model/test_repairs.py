@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assets.model.repairs import CANNOT_TELL, RELAPSES_SOONER, Spells, compare_with_rest, relapse_share, verdicts
+from assets.model.repairs import (
+    CANNOT_TELL,
+    RELAPSES_SOONER,
+    Spells,
+    compare_with_rest,
+    median_hours,
+    relapse_share,
+    verdicts,
+)
 
 RATE, LEMONS, DAYS, HISTORY_DAYS = 0.0065, 0.03, 120, 30
 
@@ -115,6 +123,14 @@ def test_actions_are_compared_within_a_stratum_alone():
 def test_too_few_are_not_compared(own, relapses):
     spells = Spells.of(np.arange(1, 21), np.arange(20) < relapses, range(20))
     assert np.isnan(compare_with_rest(spells, np.arange(20) < own, np.zeros(20)).p_value)
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 8, 31])
+def test_limits_of_a_median_are_scipys(count):
+    hours = np.random.default_rng(count).exponential(5.0, count)
+    found = median_hours(hours)
+    expected = stats.quantile_test(hours, q=np.median(hours), p=0.5).confidence_interval(0.9)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), nan_ok=True)
 
 
 def test_a_negative_time_is_refused():
