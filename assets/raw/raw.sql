@@ -127,9 +127,9 @@ create table if not exists raw.sacct (        -- one row per allocation record o
     pending_reason varchar,                   -- last pending reason; never a failure cause
     flags varchar,
     submit_line varchar,
-    gpu_utilisation double,                   -- 0 to 1, from jobstats' summary in AdminComment
     excluded_node_ids varchar[] not null,     -- --exclude / -x of the submit line, expanded; names of no node too
-    warnings varchar[] not null
+    warnings varchar[] not null,
+    gpu_utilisation double                    -- 0 to 1, from jobstats' summary in AdminComment
 );
 alter table raw.sacct add column if not exists gpu_utilisation double;
 
