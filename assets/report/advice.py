@@ -25,7 +25,7 @@ NEXT_STEP = {
     "host_hardware": "read the BMC event log: power, fans, temperature, CPU",
     "system_services": "read the service's log around the failure; look for a change of the node image",
     "nccl_timeout": "run a collective test that includes the node and one that leaves it out",
-    "node_fail_unattributed": "heartbeat lost, nothing else seen: check power, the BMC event log, the network port",
+    "node_fail_unattributed": "check power, the BMC event log and the network port: nothing else was seen",
 }
 RECENT_DAYS = 30
 """An incident longer ago, with none since, is no reason to do anything."""
