@@ -18,7 +18,7 @@ from assets.report.queries import Own, Row, grouped, summed
 from assets.report.tables import Col, cause, second, table
 from assets.report.wording import number, plural
 
-NO_EVIDENCE = "no log tells of anything around the end of this attempt."
+NO_EVIDENCE = "no critical sign of a fault lies in the window around the end."
 MIN_SHARED = 16
 """Texts from so many characters on stand once in a page, and rows have their places."""
 
