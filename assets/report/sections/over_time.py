@@ -69,8 +69,8 @@ def over_time(own: Own) -> Section:
             KNOWN,
             f"After to before, up to {CHANGE_DAYS} days each. Where some nodes had not changed, over the same ratio of "
             "theirs (other nodes); else all that came at the same time is part of it. Helped, hurt: at most 1 in 20 "
-            "such verdicts is wrong. No change shown: half as many incidents would have been. Shown from: the ratio that "
-            "would be, in 4 of 5 such changes. Causes have rows where something is shown.",
+            "such verdicts is wrong. No change shown: half as many incidents would have been. Shown from: the ratio "
+            "that would be, in 4 of 5 such changes. Causes have rows where something is shown.",
         ),
         f"{_words_on_changes(own.rows('rate_changes', failure_category='all'))} The last month: {change_of(own).said}"
         if changes
