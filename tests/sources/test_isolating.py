@@ -17,10 +17,10 @@ from assets.sources.intake import batch, isolating
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
 from assets.sources.kernel import reader as kernel
+from assets.sources.mapped_columns import records
 from assets.sources.reader import Batch, ReadingPlan
 from assets.sources.sacct import reader as sacct
 from assets.sources.tickets import reader as tickets
-from assets.sources.tickets import records
 from assets.warehouse import is_interruption
 from tests.logs import export
 from tests.patience import PATIENCE_SECONDS

@@ -7,9 +7,9 @@ import time
 import duckdb
 import pytest
 
+from assets.sources.mapped_columns import records
+from assets.sources.mapped_columns import values as ticket_values
 from assets.sources.tickets import reader as tickets
-from assets.sources.tickets import records
-from assets.sources.tickets import values as ticket_values
 from assets.sources.tickets.components import component_of
 from tests.sources.batches import cluster_of, load, read
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from assets.sources.errors import SourceError
+from assets.sources.mapped_columns.records import column_places, delimiter_of, read_tickets
 from assets.sources.reader import Batch, Export, ReadingPlan, Rows, Step
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.pseudonyms import KEPT, TEXT, TICKET
 from assets.sources.tickets.components import component_of
-from assets.sources.tickets.records import column_places, delimiter_of, read_tickets
 
 KIND = "tickets"
 TABLE = "tickets"

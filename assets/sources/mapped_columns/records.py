@@ -18,11 +18,11 @@ from typing import Any
 import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
+from assets.sources.mapped_columns import values as ticket_values
+from assets.sources.mapped_columns.values import ValueProblem
 from assets.sources.settings import ClusterSettings, Tickets
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
-from assets.sources.tickets import values as ticket_values
-from assets.sources.tickets.values import ValueProblem
 
 MAX_RECORD_LINES, MAX_RECORD_CHARACTERS = 500, 2**20
 """Lines and characters over which a record may run."""

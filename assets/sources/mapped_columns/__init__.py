@@ -1,0 +1,1 @@
+"""Rows of tables whose columns `cluster.toml` names."""
