@@ -87,7 +87,7 @@ LOG_KINDS = {
         "Accounting",
         "`sacct -P`: any columns, order, delimiter and time format; other forms: docs/forms.md",
         _SACCT,
-        "Nothing can be said of a cluster without accounting.",
+        "Nothing can be said of a cluster without accounting, but for the failures that failures/ records.",
         "error",
         warnings={
             "exported_without_duplicates": Gap(
@@ -239,6 +239,14 @@ LOG_KINDS = {
         "repaired nodes.",
         "note",
         "has_tickets",
+        is_continuous=False,
+    ),
+    "failures": LogKind(
+        "Records of failures",
+        "CSV of failures and repairs of nodes or other units, columns mapped in cluster.toml",
+        "export CSV from the site's list of failures to FOLDER/, columns mapped under [failures] in cluster.toml",
+        "What the site itself recorded of failures and repairs is unknown.",
+        "note",
         is_continuous=False,
     ),
 }

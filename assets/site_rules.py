@@ -16,6 +16,7 @@ KINDS = {
     "check": "health check",
     "node_reason": "node reason",
     "repair_action": "repair action",
+    "failure_record": "cause of recorded failures",
     "xid": "Xid",
     "kernel": "error line",
 }
@@ -43,7 +44,7 @@ LISTED = f"""
 
 @dataclass(frozen=True)
 class Signal:
-    """A health check, a reason, an Xid or an error line that no rule knows, of one cluster."""
+    """What no rule knows, of one cluster."""
 
     kind: str
     signal: str
@@ -115,6 +116,7 @@ def lines_of(signal: Signal) -> list[str]:
         "kernel": ("[[kernel.rules]]", f"pattern = {toml_text(pattern_of_line(signal.signal))}"),
         "node_reason": ("[[node_reasons]]", f"pattern = {toml_text(pattern_of(signal.signal))}"),
         "repair_action": ("[[repair_actions]]", f"pattern = {toml_text(pattern_of(signal.signal))}"),
+        "failure_record": ("[[node_reasons]]", f"pattern = {toml_text(pattern_of(signal.signal))}"),
         "xid": ("[[xids]]", f"code = {signal.signal}"),
     }[signal.kind]
     meaning = ACTION_LINE if signal.kind == "repair_action" else CATEGORY_LINE

@@ -29,8 +29,8 @@ This page is written by `make configuration` from the code that reads the settin
 A mistake in a `cluster.toml` is told at once by `faultline refresh` and `faultline doctor`, with file, key and what is
 allowed. The cluster keeps its last good numbers until it is corrected, and the other clusters are built. A change takes
 effect with the next refresh. Logs are read again only where a change concerns their reading: `timezone`,
-`slurm_cluster`, `[nodes]`, `[sacct]`, `[tickets]`, `privacy`, a health check with `sticky = false`, and the patterns
-under `[[kernel.rules]]`, which have the logs of `kernel/` and `slurmctld/` read again.
+`slurm_cluster`, `[nodes]`, `[sacct]`, `[tickets]`, `[failures]`, `privacy`, a health check with `sticky = false`, and
+the patterns under `[[kernel.rules]]`, which have the logs of `kernel/` and `slurmctld/` read again.
 """
 RULES = """The rules in `[[health.checks]]`, `[[kernel.rules]]`, `[[node_reasons]]`, `[[repair_actions]]` and
 `[[xids]]` come before the built-in ones; for the controller's log, those of `[[kernel.rules]]` come after them.

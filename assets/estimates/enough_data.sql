@@ -11,6 +11,7 @@ with least as (
 clusters as (
     select
         clusters.cluster_id,
+        clusters.has_accounting,
         epoch(clusters.study_to_at - clusters.study_from_at) as study_seconds,
         -- none that could be seen is as little as none that was
         coalesce(counts.failure_count, 0) as incident_count,
@@ -27,7 +28,9 @@ clusters as (
 reasons as (
     select
         clusters.cluster_id,
+        clusters.has_accounting,
         case
+            when not clusters.has_accounting then 'no accounting'
             when clusters.study_seconds is null then 'accounting has no study period'
             when clusters.study_seconds < 86400 * least.study_days
                 then format(
@@ -56,5 +59,5 @@ reasons as (
 select
     cluster_id,
     reason is null as has_enough_data,
-    'too little to tell: ' || reason as note
+    if(has_accounting, 'too little to tell: ', '') || reason as note
 from reasons

@@ -5,6 +5,7 @@ with clusters as (
     select
         cluster_id,
         coalesce(gpus_per_node, 0) > 0 as has_gpus_per_node,
+        has_accounting,
         has_health_checks or has_kernel_messages or has_node_events or has_slurmctld_log as has_evidence,
         coalesce(study_from_at >= study_to_at, false) as is_without_time,
         study_from_at,
@@ -315,7 +316,7 @@ cells as (
 joined as (
     select
         cells.*,
-        coalesce(case cells.population
+        not cells.has_accounting or coalesce(case cells.population
             when 'gpus_gt_128' then exposures.has_no_size
             when 'whole_nodes' then exposures.has_no_share
             when 'nodes' then exposures.node_days > 0 and coalesce(physical.node_days, 0) = 0

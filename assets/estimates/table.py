@@ -61,6 +61,7 @@ class TableSpec:
 
     `shared` names queries of this folder that the table's query has in common with others, and reads by their names.
     `prepared` names tables of schema `intermediate` that assets of this folder make for several estimates.
+    `judges_itself` means that its frame says whether enough was seen.
     """
 
     table: str
@@ -69,6 +70,7 @@ class TableSpec:
     columns: tuple[Column, ...]
     shared: tuple[str, ...] = ()
     prepared: tuple[str, ...] = ()
+    judges_itself: bool = False
 
     @property
     def name(self) -> str:
@@ -116,8 +118,8 @@ class TableSpec:
 
     @property
     def is_of_clusters(self) -> bool:
-        """Whether its rows are about clusters, of which enough may have been seen or not."""
-        return "cluster_id" in self.column_names
+        """Whether its rows are about clusters of which `write` says whether enough was seen."""
+        return "cluster_id" in self.column_names and not self.judges_itself
 
     @property
     def upstream_keys(self) -> list[dg.AssetKey]:
@@ -179,13 +181,19 @@ def write(
     `headline` is the sentence that Dagster shows beside the row count. Every row gets the version of the methods, and
     whether enough was seen of its cluster; if not, its note begins with the reason.
     """
-    frame = frame.assign(method_version=METHOD_VERSION, has_enough_data=True)
+    frame = frame.assign(method_version=METHOD_VERSION)
+    if not spec.judges_itself:
+        frame = frame.assign(has_enough_data=True)
     if spec.is_of_clusters:
         frame = _with_enough_data(con, frame)
     rows = replace_table(con, spec.name, frame[spec.column_names], spec.ddl)
     con.execute(f"begin; {'; '.join(spec.comments)}; commit")
     replace_lineage(con, [spec.name], spec.lineage)
     return dg.MaterializeResult(metadata={"dagster/row_count": rows, "headline": headline})
+
+
+NO_ACCOUNTING = "no accounting"
+"""What the query of enough data says of a cluster that has none."""
 
 
 def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame) -> pd.DataFrame:
@@ -195,7 +203,11 @@ def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame) -> pd
     # A pair of clusters needs enough of both.
     sides = [frame[name] for name in ("cluster_id", "other_cluster_id") if name in frame]
     found = [next((reasons[name] for name in names if name in reasons), None) for names in zip(*sides, strict=True)]
-    joined: list[Any] = ["; ".join(filter(None, texts)) or None for texts in zip(found, notes, strict=True)]
+    # Without accounting there is nothing more to say.
+    texts = (
+        (reason,) if reason == NO_ACCOUNTING else (reason, note) for reason, note in zip(found, notes, strict=True)
+    )
+    joined: list[Any] = ["; ".join(filter(None, parts)) or None for parts in texts]
     return frame.assign(has_enough_data=[reason is None for reason in found], note=joined)
 
 

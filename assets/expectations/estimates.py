@@ -635,6 +635,23 @@ def est_rate_ratios() -> list[Rule]:
     ]
 
 
+def est_unit_failure_rates() -> list[Rule]:
+    """Demand a rate between its limits, of failures that were recorded, and no more time down than in service."""
+    row = ("cluster_id",)
+    return [
+        interval("failures_per_1000_unit_days", *row),
+        not_negative("unit_days", *row),
+        not_negative("down_unit_days", *row),
+        no_row(
+            "parts_of_the_whole",
+            "failure_count > recorded_count or incident_count > failure_count or down_unit_days > unit_days",
+            (*row, "recorded_count", "failure_count", "incident_count", "down_unit_days", "unit_days"),
+            "incidents are of failures, failures are recorded, and units are down while they are in service",
+        ),
+        *evidenced(*row),
+    ]
+
+
 def est_scale_tests() -> list[Rule]:
     """Demand a verdict that says what the limits say."""
     row = ("cluster_id",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assets.expectations.fitted import fitted
 from assets.expectations.rules import (
+    EARLIEST_RECORD,
     Rule,
     believable_time,
     finite,
@@ -106,14 +107,15 @@ def agg_check_introductions() -> list[Rule]:
 
 
 def agg_unmapped_signals() -> list[Rule]:
-    """Demand believable times in order, and an event on a node for each signal but lines that name no node."""
+    """Demand believable times in order, and an event on a node for each signal but what names no node."""
     row = ("cluster_id", "kind", "signal")
     return [
-        believable_time("first_seen_at", *row),
+        believable_time("first_seen_at", *row, earliest=EARLIEST_RECORD),
         in_order("first_seen_at", "last_seen_at", *row),
         no_row(
             "seen_on_nodes",
-            "event_count < 1 or (node_count < 1 and kind <> 'kernel') or node_count > event_count",
+            "event_count < 1 or node_count > event_count "
+            "or (node_count < 1 and kind not in ('kernel', 'failure_record'))",
             (*row, "event_count", "node_count"),
             "a signal was seen at least once, on as many nodes as events at most",
         ),
@@ -620,7 +622,7 @@ def fct_node_outages() -> list[Rule]:
     """Demand intervals that run forward, open or ended."""
     row = ("cluster_id", "node_id")
     return [
-        believable_time("started_at", *row),
+        believable_time("started_at", *row, earliest=EARLIEST_RECORD),
         in_order("requested_at", "started_at", *row),
         in_order("started_at", "ended_at", *row),
         no_row(
@@ -628,6 +630,22 @@ def fct_node_outages() -> list[Rule]:
             "is_open <> (ended_at is null)",
             (*row, "started_at", "is_open", "ended_at"),
             "an outage is open exactly when it has no end",
+        ),
+    ]
+
+
+def fct_unit_failures() -> list[Rule]:
+    """Demand failures that run forward for as long as they say."""
+    row = ("cluster_id", "source_path", "source_line_number")
+    return [
+        believable_time("started_at", *row, earliest=EARLIEST_RECORD),
+        in_order("started_at", "ended_at", *row),
+        no_row(
+            "minutes_between_start_and_end",
+            "(ended_at is null) <> (down_minutes is null) "
+            "or abs(epoch(ended_at - started_at) / 60 - down_minutes) > 1e-3",
+            (*row, "started_at", "ended_at", "down_minutes"),
+            "a failure is down from its start to its end",
         ),
     ]
 

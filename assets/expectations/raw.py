@@ -6,6 +6,7 @@ One odd row is no news. Most rows being odd means that something was misread.
 from __future__ import annotations
 
 from assets.expectations.rules import (
+    EARLIEST_RECORD,
     Rule,
     believable_time,
     in_order,
@@ -139,7 +140,7 @@ def sacct() -> list[Rule]:
     ]
     return [
         *of_data(rules),
-        no_finding("records_present", RECORDS_PRESENT, "every cluster has accounting records"),
+        no_finding("records_present", RECORDS_PRESENT, "every cluster has records of accounting or of failures"),
         no_finding(
             "duplicates_share",
             DUPLICATES_SHARE,
@@ -150,16 +151,15 @@ def sacct() -> list[Rule]:
     ]
 
 
-# One query over the table keeps the `{batch}` placeholder; the outer join finds clusters that have no row at all.
+# One query over the table keeps the `{batch}` placeholder, and finds clusters that have no row at all.
 RECORDS_PRESENT = """
     with counted as (
-        select cluster_id, count(*) as record_count
-        from {batch}
-        where disposition = 'loaded'
-        group by cluster_id
+        select cluster_id from {batch} where disposition = 'loaded'
+        union
+        select cluster_id from raw.unit_failures where disposition = 'loaded'
     )
 
-    select cluster_id, concat(cluster_id, ': no accounting record was read from its sacct folder') as finding
+    select cluster_id, concat(cluster_id, ': no record was read from its sacct or failures folder') as finding
     from raw.clusters
     where cluster_id not in (select cluster_id from counted)
     order by cluster_id
@@ -239,6 +239,18 @@ def tickets() -> list[Rule]:
         believable_time("opened_at", *row),
         in_order("opened_at", "closed_at", *row),
         _mostly_known_nodes(),
+    ]
+    return of_data(rules)
+
+
+def unit_failures() -> list[Rule]:
+    """Demand failures that end after they began, with the duration between."""
+    row = ("path", "line_number")
+    rules = [
+        believable_time("started_at", *row, earliest=EARLIEST_RECORD),
+        in_order("started_at", "ended_at", *row),
+        not_negative("down_minutes", *row),
+        _mostly_known_nodes("node_name is not null"),
     ]
     return of_data(rules)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-EARLIEST = "2000-01-01"
+EARLIEST, EARLIEST_RECORD = "2000-01-01", "1980-01-01"
+"""Before which no log is believed, and no record of a failure, as these are kept for decades."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,13 @@ def in_order(earlier: str, later: str, *shows: str) -> Rule:
     )
 
 
-def believable_time(column: str, *shows: str) -> Rule:
-    """Demand that most times are between the year 2000 and tomorrow; otherwise a clock or a format was misread."""
+def believable_time(column: str, *shows: str, earliest: str = EARLIEST) -> Rule:
+    """Demand that most times are between a day and tomorrow; otherwise a clock or a format was misread."""
     rule = no_row(
         f"{column}_believable",
-        f"{column} < timestamp '{EARLIEST}' or {column} > timezone('UTC', now()) + interval 1 day",
+        f"{column} < timestamp '{earliest}' or {column} > timezone('UTC', now()) + interval 1 day",
         (*shows, column),
-        f"{column} lies between {EARLIEST} and tomorrow",
+        f"{column} lies between {earliest} and tomorrow",
     )
     return of_data([rule])[0]
 

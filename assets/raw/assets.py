@@ -73,6 +73,10 @@ TABLES: Mapping[str, str] = {
 
     Source: tickets/ of every cluster (CSV). One row per ticket and node.
     """,
+    "raw.unit_failures": """Records of failures and repairs of nodes or other units.
+
+    Source: failures/ of every cluster (CSV, columns mapped in cluster.toml). One row per record and node.
+    """,
     "raw.manifests": """Windows that exports were made for.
 
     Source: `*.manifest.json` in the folders of any kind. One row per manifest.

@@ -15,7 +15,7 @@ from assets.bad_clusters.errors import is_machine_error
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.find.folder import REFUSED, Progress, Survey, survey
-from assets.sources.intake.find.known_files import known_files, with_accounting
+from assets.sources.intake.find.known_files import known_files, with_history
 from assets.sources.text.privacy_key import WrongKey, key_id, read_key
 from assets.sources.text.pseudonyms import give_key
 from assets.warehouse import transaction
@@ -52,7 +52,7 @@ class SourcesFolder(dg.ConfigurableResource):
             READERS,
             known={} if self.full else {key: file for key, file in known.items() if file.status != REFUSED},
             progress=reporter(log),
-            with_history=with_accounting(known),
+            with_history=with_history(known),
         )
 
 

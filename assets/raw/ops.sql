@@ -8,7 +8,7 @@ create table if not exists ops.files (        -- one row per file that was read,
     cluster_id varchar not null,              -- name of the cluster's folder under the sources folder
     path varchar not null,                    -- path of the file, relative to the sources folder
     sha256 varchar not null,                  -- hash of its bytes
-    kind varchar not null,                    -- the folder: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets; manifest
+    kind varchar not null,                    -- the folder: sacct, health, kernel, events, slurmctld, inventory, squeue, tickets, failures; manifest
     dialect varchar not null,                 -- the form that it was read as
     lines_in bigint not null,                 -- lines of the file: loaded, skipped and quarantined together
     loaded bigint not null,                   -- lines that were understood, not rows: one line may state several facts
@@ -39,7 +39,7 @@ create table if not exists ops.privacy (      -- one row per cluster whose names
 
 create table if not exists ops.spans (        -- one row per cluster, kind of log and interval that is covered
     cluster_id varchar not null,
-    kind varchar not null,                    -- sacct, health, kernel, events, slurmctld, inventory, squeue, tickets
+    kind varchar not null,                    -- sacct, health, kernel, events, slurmctld, inventory, squeue, tickets, failures
     from_at timestamp not null,               -- begin of the interval
     to_at timestamp not null,                 -- end of the interval
     known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines)

@@ -42,7 +42,8 @@ create table if not exists raw.clusters (
     switch_pattern varchar,
     nvlink_domain_pattern varchar,
     position_pattern varchar,
-    repair_action_rules json                  -- [{"rule_order": 1, "pattern": "...", "repair_action": "..."}]
+    repair_action_rules json,                 -- [{"rule_order": 1, "pattern": "...", "repair_action": "..."}]
+    units_in_service json                     -- [{"unit_count": 400, "from_at": "2026-01-31T00:00:00", "to_at": "..."}]
 );
 alter table raw.clusters add column if not exists availability_objective double;
 alter table raw.clusters add column if not exists rack_pattern varchar;
@@ -50,6 +51,7 @@ alter table raw.clusters add column if not exists switch_pattern varchar;
 alter table raw.clusters add column if not exists nvlink_domain_pattern varchar;
 alter table raw.clusters add column if not exists position_pattern varchar;
 alter table raw.clusters add column if not exists repair_action_rules json;
+alter table raw.clusters add column if not exists units_in_service json;
 
 create table if not exists raw.node_names (   -- every spelling seen -> the node it means
     cluster_id varchar not null,
@@ -284,6 +286,23 @@ create table if not exists raw.tickets (      -- one row per (ticket, node)
     action varchar,
     status varchar,
     summary varchar
+);
+
+create table if not exists raw.unit_failures (  -- one row per (record of a failure, node)
+    cluster_id varchar not null,
+    path varchar not null,
+    line_number bigint not null,
+    disposition varchar not null,
+    node_name varchar,                        -- NULL: the record names none
+    node_id varchar,
+    unit_name varchar,                        -- of what failed, where that is no node; NULL: the node, or not told
+    started_at timestamp not null,
+    ended_at timestamp,                       -- NULL: still down, or not told
+    down_minutes double,                      -- from started_at to ended_at, which follows from a stated duration
+    cause varchar,
+    cause_detail varchar,
+    action varchar,
+    repeat_number integer not null            -- among the records of the file with the same node, unit and start
 );
 
 create table if not exists raw.squeue_exclusions (  -- one row per (line, excluded node)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from assets.sources import manifests
 from assets.sources.events import reader as events
+from assets.sources.failures import reader as failures
 from assets.sources.health import reader as health
 from assets.sources.intake.account import unknown_lines
 from assets.sources.inventory import reader as inventory
@@ -17,7 +18,7 @@ from assets.sources.squeue import reader as squeue
 from assets.sources.tickets import reader as tickets
 
 _READERS: tuple[Reader, ...] = (
-    sacct, inventory, health, kernel, events, slurmctld, squeue, tickets, manifests,
+    sacct, inventory, health, kernel, events, slurmctld, squeue, tickets, failures, manifests,
 )  # fmt: skip
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in _READERS}
 """Reader by kind. Manifests lie beside any file."""

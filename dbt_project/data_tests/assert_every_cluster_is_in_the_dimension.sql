@@ -20,6 +20,7 @@
     'dim_annotations',
     'dim_nodes',
     'dim_study_gaps',
+    'dim_units_in_service',
     'fct_attempt_exposures',
     'fct_attempt_records',
     'fct_attempts',
@@ -36,6 +37,7 @@
     'fct_preemptions',
     'fct_restarted_runs',
     'fct_tickets',
+    'fct_unit_failures',
 ] %}
 
 with

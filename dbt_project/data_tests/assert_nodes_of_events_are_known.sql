@@ -1,4 +1,4 @@
--- Events, outages, tickets and exclusions are about nodes of the dimension.
+-- Events, outages, tickets, records of failures and exclusions are about nodes of the dimension.
 {{ config(meta={'dagster': {'ref': {'name': 'dim_nodes'}}}) }}
 
 with
@@ -28,6 +28,13 @@ mentions as (
         cluster_id,
         node_id
     from {{ ref('fct_tickets') }}
+    union all
+    select distinct
+        'fct_unit_failures' as table_name,
+        cluster_id,
+        node_id
+    from {{ ref('fct_unit_failures') }}
+    where node_id is not null
     union all
     select distinct
         'fct_job_exclusions' as table_name,

@@ -3,6 +3,7 @@
     case
         when bool_or(source = 'sacctmgr') then 'sacctmgr'
         when bool_or(source = 'slurmctld') then 'slurmctld'
-        else 'inventory'
+        when bool_or(source = 'inventory') then 'inventory'
+        else 'failures'
     end
 {%- endmacro %}

@@ -17,7 +17,7 @@ import duckdb
 from assets.sources.errors import SourceErrors
 from assets.sources.intake.cluster_failures import failing_by_files
 from assets.sources.intake.find.folder import REFUSED, KnownFile, Survey, are_of_known_sizes, is_unchanged, survey
-from assets.sources.intake.find.known_files import known_files, with_accounting
+from assets.sources.intake.find.known_files import known_files, with_history
 from assets.sources.reader import Reader
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
@@ -56,7 +56,7 @@ def is_up_to_date(home: Home) -> bool:
         return False
     if last is None or (last[0] != code_version() and not is_pinned):
         return False
-    history = with_accounting(known)
+    history = with_history(known)
     try:
         # Most nights have a new file or a longer one. It is found without reading what the refresh reads anyway.
         if not are_of_known_sizes(home.sources, READERS, known, with_history=history):

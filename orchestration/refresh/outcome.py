@@ -26,7 +26,9 @@ CLUSTERS = """
         cluster.cluster_id,
         cluster.is_simulated,
         cluster.is_stale,
+        cluster.has_accounting,
         cluster.node_count,
+        (select count(*) from marts.fct_unit_failures f where f.cluster_id = cluster.cluster_id) as recorded_failures,
         (select count(*) from marts.fct_attempts a where a.cluster_id = cluster.cluster_id) as attempts,
         losses.failure_count as failures,
         losses.expected_failure_count as expected_failures,
@@ -119,6 +121,9 @@ class Outcome:
             marks = [mark for mark in ("simulated", "stale") if row[f"is_{mark}"]]
             name = f"{row['cluster_id']} ({', '.join(marks)})" if marks else row["cluster_id"]
             yield ""
+            if not row["has_accounting"]:
+                yield f"{name}: no accounting, {plural(row['recorded_failures'], 'recorded failure')}"
+                continue
             yield (
                 f"{name}: {plural(row['attempts'], 'attempt')} on {plural(row['node_count'], 'node')}, "
                 f"{_failures_in_words(row)}"

@@ -13,7 +13,7 @@ import duckdb
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.find.clusters import write_clusters
 from assets.sources.intake.find.folder import survey
-from assets.sources.intake.find.known_files import known_files, with_accounting
+from assets.sources.intake.find.known_files import known_files, with_history
 from assets.sources.intake.loading import LoadResult, load_kinds
 from assets.sources.reader import Reader
 from assets.sources.sacct import reader as sacct
@@ -66,7 +66,7 @@ def load_results(
 ) -> dict[str, LoadResult]:
     """Do as `load`, and return what was read by kind."""
     known = known_files(con)
-    found = survey(folder, readers, known={} if full else known, with_history=with_accounting(known))
+    found = survey(folder, readers, known={} if full else known, with_history=with_history(known))
     write_clusters(con, found)
     results = load_kinds(con, found, readers, run_id, full=full)
     settle(con, found, readers)

@@ -17,7 +17,6 @@ from assets.sources.intake import batch, isolating
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
 from assets.sources.kernel import reader as kernel
-from assets.sources.mapped_columns import records
 from assets.sources.reader import Batch, ReadingPlan
 from assets.sources.sacct import reader as sacct
 from assets.sources.tickets import reader as tickets
@@ -250,14 +249,14 @@ def test_without_errors_nothing_is_loaded_twice(tmp_path, monkeypatch):
 
 
 def test_a_ticket_that_raises_in_python(tmp_path, monkeypatch):
-    real = records._ticket
+    real = tickets.rows_of
 
     def trip(values, *given):
         if values["ticket_id"] == "T2":
             raise RuntimeError("boom")
         return real(values, *given)
 
-    monkeypatch.setattr(records, "_ticket", trip)
+    monkeypatch.setattr(tickets, "_TICKETS", replace(tickets._TICKETS, rows_of=trip))
     text = "ticket_id,node,opened\n" + "".join(f"T{n},n1,2024-05-0{n}\n" for n in range(1, 6))
     con, _ = loaded(make(tmp_path, {"c1/tickets/t.csv": text}), tickets)
     assert outcome(con) == [("c1/tickets/t.csv", 6, 4, 1, 1)]

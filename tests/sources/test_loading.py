@@ -13,7 +13,7 @@ from assets.sources.intake import batch
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.find.folder import survey
-from assets.sources.intake.find.known_files import forget_files, known_files, with_accounting
+from assets.sources.intake.find.known_files import forget_files, known_files, with_history
 from assets.sources.intake.loading import load_kinds
 from assets.sources.intake.read import batch_lines
 from assets.sources.sacct import reader as sacct
@@ -95,7 +95,7 @@ def test_accounting_that_vanished_wholly_still_builds_its_cluster(tmp_path):
     folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1])), "c2/sacct/a.txt": export(numbered([2]))})
     con = load(folder)
     (folder / "c1/sacct/a.txt").unlink()
-    found = survey(folder, ONLY_SACCT, with_history=with_accounting(known_files(con)))
+    found = survey(folder, ONLY_SACCT, with_history=with_history(known_files(con)))
     assert sorted(found.clusters) == ["c1", "c2"]
     load_kinds(con, found, ONLY_SACCT, "run")
     assert [row[0] for row in facts(con)] == ["c1", "c2"]

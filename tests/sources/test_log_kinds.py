@@ -27,8 +27,8 @@ def test_the_pages_say_what_a_kind_is_and_how_to_export_it(folder):
         assert " ".join(text.split()) in section
 
 
-# Any CSV may be tickets with other columns, so what is advised there is to name the columns.
-@pytest.mark.parametrize("folder", [folder for folder in LOG_KINDS if folder != "tickets"])
+# Any CSV may be tickets or failures with other columns, so what is advised there is to name the columns.
+@pytest.mark.parametrize("folder", [folder for folder in LOG_KINDS if folder not in {"tickets", "failures"}])
 def test_a_refused_file_comes_with_the_export_command(folder):
     with pytest.raises(SourceError) as refusal:
         READERS[folder].detect("sacct: error: no line that is read\n" * 3, f"c1/{folder}/file.txt", cluster_of("UTC"))

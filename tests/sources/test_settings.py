@@ -99,7 +99,7 @@ def test_every_key(tmp_path):
         "report_names": "hidden", "health_check_rules": "[]", "kernel_rules": "[]",
         "node_reason_rules": "[]", "xid_rules": "[]", "availability_objective": 0.99,
         "rack_pattern": r"^(r\d+)", "switch_pattern": None, "nvlink_domain_pattern": None, "position_pattern": None,
-        "repair_action_rules": "[]",
+        "repair_action_rules": "[]", "units_in_service": "[]",
     }  # fmt: skip
 
 
@@ -122,6 +122,13 @@ def test_every_key(tmp_path):
         ("[tickets.components]\n'(?!a)b' = 'GPU'", ["key 'tickets.components'", "without lookaround"]),
         ('[tickets.components]\n"\\u0000" = "GPU"', ["key 'tickets.components'", "zero byte"]),
         ("[tickets.components]\n'x' = 'Gpu'", ["key 'tickets.components.x'", "'GPU'"]),
+        ("[failures.columns]\nduration = 'x'", ["key 'failures'", "'duration_unit' must be set together"]),
+        ("[failures]\nduration_unit = 'weeks'", ["key 'failures.duration_unit'", "'minutes'"]),
+        ("[failures.columns]\nstart = 'x'", ["unknown key 'failures.columns.start'", "cause, detail, duration, from"]),
+        (
+            "[[failures.in_service]]\nunits = 4\nfrom = 2024-02-01\nto = 2024-01-01",
+            ["key 'failures.in_service.0'", "'to' must lie after 'from'"],
+        ),
         ("[tickets.columns]\nhost = 'x'", ["unknown key 'tickets.columns.host'", "closed, component, node, opened"]),
         (
             "annotations = [{ at = 2026-01-31, txt = 'x' }]",

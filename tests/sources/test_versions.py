@@ -16,7 +16,7 @@ from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.find.clusters import write_clusters
 from assets.sources.intake.find.folder import survey
-from assets.sources.intake.find.known_files import known_files, with_accounting
+from assets.sources.intake.find.known_files import known_files, with_history
 from assets.sources.intake.loading import load_kinds
 from assets.sources.reader import Reader
 from tests.logs import XID, export, kernel_line, result_line, slurmctld_line
@@ -79,7 +79,7 @@ class Site:
         make(self.folder, {f"c1/{name}": text for name, text in files.items() if text is not None}, self.at)
         known = known_files(self.con)
         found = self.found = survey(
-            self.folder, self.readers, known={} if full else known, with_history=with_accounting(known)
+            self.folder, self.readers, known={} if full else known, with_history=with_history(known)
         )
         write_clusters(self.con, found)
         results = load_kinds(self.con, found, self.readers, f"{self.at}", full=full)

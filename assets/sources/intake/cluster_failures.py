@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import duckdb
 
 from assets.sources.errors import SourceError, SourceErrors
-from assets.sources.intake.find.folder import CUT_OFF, REFUSED, KnownFile, Survey
+from assets.sources.intake.find.folder import CUT_OFF, REFUSED, KnownFile, Survey, needed_kind
 from assets.sources.intake.find.known_files import Key, is_of_kind, known_files
 
 FOLDER_GONE = "its folder is gone from the sources folder"
@@ -17,9 +17,10 @@ SOURCES = "sources"
 
 
 def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str, list[SourceError]]:
-    """Name the clusters that are left out or gone, and those whose accounting was refused or is cut off, with reasons.
+    """Name the clusters that are left out or gone, and those that need a file that is refused or cut off.
 
-    A cluster is built all the same where an older version of such a file was read: its accounting ends with that.
+    Needed is accounting, and of a cluster without any the records of its failures. A cluster is built all the same
+    where an older version of such a file was read: it ends with that.
 
     Parameters
     ----------
@@ -28,10 +29,13 @@ def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str
     known
         What `ops.files` says of its files, and of those that are gone from it.
     """
+    accounted = {cluster_id for cluster_id, path in known if is_of_kind(path, "sacct")}
     bad = {
         (cluster_id, path): SourceError(path, file.reason or "", file.next_step or "")
         for (cluster_id, path), file in sorted(known.items())
-        if is_of_kind(path, "sacct") and file.status in (REFUSED, CUT_OFF) and file.is_present is not False
+        if is_of_kind(path, needed_kind(has_accounting=cluster_id in accounted))
+        and file.status in (REFUSED, CUT_OFF)
+        and file.is_present is not False
     }
     older = {(key[0], file.version_of) for key, file in known.items() if file.version_of and file.status != REFUSED}
     errors = survey.failing_for(bad, {key for key in bad if key in older})

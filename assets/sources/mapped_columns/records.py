@@ -1,4 +1,4 @@
-"""The records of ticket files, by Python's csv module, which knows quotes and line breaks inside cells.
+"""The records of CSV files with mapped columns, by Python's csv module, which knows quotes and breaks inside cells.
 
 Rows go into temp tables a part of a file at a time.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -18,11 +18,10 @@ from typing import Any
 import duckdb
 
 from assets.sources.batch_tables import QUARANTINED_LINES, SKIPPED_LINES
-from assets.sources.mapped_columns import values as ticket_values
-from assets.sources.mapped_columns.values import ValueProblem
-from assets.sources.settings import ClusterSettings, Tickets
+from assets.sources.errors import SourceError
+from assets.sources.mapped_columns.values import Dates, ValueProblem, is_day_first
+from assets.sources.settings import ClusterSettings, ColumnMap
 from assets.sources.temp_tables import TempTable
-from assets.sources.text import times
 
 MAX_RECORD_LINES, MAX_RECORD_CHARACTERS = 500, 2**20
 """Lines and characters over which a record may run."""
@@ -34,54 +33,86 @@ UNCLOSED = "unexpected end of data"
 Line = tuple[int, str | None]
 """A line's number and text."""
 
-_TICKETS = TempTable(
-    "read_tickets",
-    {
-        "file_id": "integer",
-        "line_number": "bigint",
-        "ticket_id": "varchar",
-        "node_name": "varchar",
-        "opened_at": "timestamp",
-        "closed_at": "timestamp",
-        "component_raw": "varchar",
-        "action": "varchar",
-        "status": "varchar",
-        "summary": "varchar",
-    },
-)
-_SKIPPED = TempTable("tickets_skipped", SKIPPED_LINES.columns)
-_QUARANTINED = TempTable("tickets_quarantined", QUARANTINED_LINES.columns)
+Cells = Mapping[str, str | None]
+"""The cells of a record by the meaning of their columns, without blanks around them; None where they are blank."""
+_MAX_SHOWN_CHARACTERS = 500
+"""Characters of a header that a message shows."""
 
 
-def delimiter_of(header: str, settings: Tickets) -> str:
+@dataclass(frozen=True)
+class MappedTable:
+    """What the records of a kind are read into, and how."""
+
+    kind: str
+    columns: Mapping[str, str]
+    """Columns of `read_KIND` with their SQL types, beside `file_id` and `line_number`."""
+    dates: tuple[str, ...]
+    """Meanings whose cells hold dates."""
+    rows_of: Callable[[Cells, Any, Dates], Sequence[dict[str, Any]]]
+    """The rows of a record, by the map of its cluster; raises `ValueProblem` to set it aside."""
+
+    def map_of(self, cluster: ClusterSettings) -> ColumnMap:
+        """Return the map of a cluster."""
+        section: ColumnMap = getattr(cluster.settings, self.kind)
+        return section
+
+    def require_header(self, sample: str, path: str, cluster: ClusterSettings) -> str:
+        """Return the dialect of a CSV whose header has the needed columns under the mapped names."""
+        column_map = self.map_of(cluster)
+        first = next((line for line in sample.splitlines() if line.strip()), "")
+        header = next(csv.reader(io.StringIO(first), delimiter=delimiter_of(first, column_map)), [])
+        found = column_places(header, column_map)
+        if missing := [meaning for meaning in column_map.columns.needed if meaning not in found]:
+            names = column_map.columns.names
+            wanted = ", ".join(f'{meaning.partition("=")[0]} = "{names[meaning]}"' for meaning in missing)
+            shown = ", ".join(repr(name) for name in header)
+            raise SourceError(
+                path,
+                f"no_header: no column for {wanted}; the first line has {shown[:_MAX_SHOWN_CHARACTERS]}",
+                f"Name the file's columns in [{self.kind}.columns] of cluster.toml.",
+                line=1,
+            )
+        return "csv"
+
+    @property
+    def tables(self) -> tuple[TempTable, TempTable, TempTable]:
+        """The tables of rows, of skipped lines and of quarantined lines."""
+        return (
+            TempTable(f"read_{self.kind}", {"file_id": "integer", "line_number": "bigint", **self.columns}),
+            TempTable(f"{self.kind}_skipped", SKIPPED_LINES.columns),
+            TempTable(f"{self.kind}_quarantined", QUARANTINED_LINES.columns),
+        )
+
+
+def delimiter_of(header: str, column_map: ColumnMap) -> str:
     """Return the configured delimiter, or the likeliest one of a header line."""
-    return settings.delimiter or max(",;\t|", key=header.count)
+    return column_map.delimiter or max(",;\t|", key=header.count)
 
 
-def column_places(header: list[str], settings: Tickets) -> dict[str, int]:
-    """Return the places of the configured columns that a header has, by their meaning."""
+def column_places(header: list[str], column_map: ColumnMap) -> dict[str, int]:
+    """Return the places of the mapped columns that a header has, by their meaning."""
     shown = [name.strip().lower() for name in header]
-    wanted = settings.columns.model_dump()
-    return {meaning: shown.index(name.lower()) for meaning, name in wanted.items() if name.lower() in shown}
+    names = {meaning: name.lower() for meaning, name in column_map.columns.names.items()}
+    return {meaning: shown.index(name) for meaning, name in names.items() if name in shown}
 
 
-def read_tickets(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
-    """Fill `read_tickets`, `tickets_skipped` and `tickets_quarantined` from `lines`."""
+def read_records(con: duckdb.DuckDBPyConnection, table: MappedTable, cluster: ClusterSettings) -> None:
+    """Fill the tables of a kind from `lines`."""
     con.execute(
         """
-        create or replace temp table ticket_lines as
+        create or replace temp table mapped_lines as
         select file_id, line_number, line from lines order by file_id, line_number
         """
     )
     files = con.execute(
         """
-        select file_id, any_value(batch_files.modified_at), min(ticket_lines.rowid), max(ticket_lines.rowid)
-        from ticket_lines inner join batch_files using (file_id)
+        select file_id, any_value(batch_files.modified_at), min(mapped_lines.rowid), max(mapped_lines.rowid)
+        from mapped_lines inner join batch_files using (file_id)
         group by file_id order by file_id
         """
     ).fetchall()
     now = datetime.now(UTC).replace(tzinfo=None)
-    outcomes = _Outcomes(con)
+    outcomes = _Outcomes(con, table)
     outcomes.begin()
     for file_id, modified_at, first, last in files:
         latest = max(modified_at, now) + timedelta(days=1)
@@ -89,10 +120,10 @@ def read_tickets(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> No
 
 
 def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[Line]:
-    """Yield numbered lines from one place of `ticket_lines` to another, some at a time."""
+    """Yield numbered lines from one place of `mapped_lines` to another, some at a time."""
     for start in range(first, last + 1, LINES_TOGETHER):
         yield from con.execute(
-            "select line_number, line from ticket_lines where rowid between ? and ? order by rowid",
+            "select line_number, line from mapped_lines where rowid between ? and ? order by rowid",
             [start, min(last, start + LINES_TOGETHER - 1)],
         ).fetchall()
 
@@ -102,18 +133,19 @@ class _Outcomes:
     """Rows on their way into the tables; only those of a part of a file are in memory at a time."""
 
     con: duckdb.DuckDBPyConnection
+    table: MappedTable
     loaded: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
     quarantined: list[dict[str, Any]] = field(default_factory=list)
 
     def begin(self) -> None:
         """Make the tables."""
-        for table in (_TICKETS, _SKIPPED, _QUARANTINED):
+        for table in self.table.tables:
             table.create(self.con)
 
     def write(self, *, at_least: int = 1) -> None:
         """Move rows into their tables, where there are so many."""
-        for table, rows in ((_TICKETS, self.loaded), (_SKIPPED, self.skipped), (_QUARANTINED, self.quarantined)):
+        for table, rows in zip(self.table.tables, (self.loaded, self.skipped, self.quarantined), strict=True):
             if len(rows) >= at_least:
                 table.add(self.con, rows)
                 rows.clear()
@@ -135,11 +167,11 @@ def _read_file(
     latest: datetime,
 ) -> None:
     """Read a file twice: only the whole file tells whether days or months come first in its dates."""
-    settings = cluster.settings.tickets
-    zone = settings.timezone or cluster.settings.timezone
+    table, column_map = outcomes.table, outcomes.table.map_of(cluster)
     first = next((line for _, line in read_lines() if line is not None), "")
-    delimiter = delimiter_of(first, settings)
-    day_first = ticket_values.is_day_first(_dates(_records(read_lines(), delimiter), settings))
+    delimiter = delimiter_of(first, column_map)
+    day_first = is_day_first(_dates(_records(read_lines(), delimiter), table, column_map))
+    dates = Dates(column_map.timezone or cluster.settings.timezone, column_map.date_format, day_first, latest)
     header: list[str] = []
     places: dict[str, int] = {}
     for record in _records(read_lines(), delimiter):
@@ -151,21 +183,21 @@ def _read_file(
         elif not any(cell.strip() for cell in cells):
             outcomes.skipped.append({**at, "reason": "blank"})
         elif not header or cells == header:
-            header, places = cells, column_places(cells, settings)
+            header, places = cells, column_places(cells, column_map)
             outcomes.skipped.append({**at, "reason": "header"})
         else:
             try:
                 if len(cells) <= max(places.values()):
                     raise ValueProblem("field_count", f"{len(cells)} cells, {len(header)} columns")
                 values = {meaning: cells[place].strip() or None for meaning, place in places.items()}
-                outcomes.loaded += [{**at, **row} for row in _ticket(values, settings, zone, day_first, latest)]
+                outcomes.loaded += [{**at, **row} for row in table.rows_of(values, column_map, dates)]
             except ValueProblem as problem:
                 outcomes.quarantined.append({**at, "reason": problem.reason, "detail": str(problem)})
         outcomes.write(at_least=ROWS_TOGETHER)
     outcomes.write()
 
 
-def _dates(records: Iterator[_Record], settings: Tickets) -> Iterator[str]:
+def _dates(records: Iterator[_Record], table: MappedTable, column_map: ColumnMap) -> Iterator[str]:
     """Yield the dates of all records below the header."""
     header: list[str] = []
     places: list[int] = []
@@ -174,8 +206,8 @@ def _dates(records: Iterator[_Record], settings: Tickets) -> Iterator[str]:
         if isinstance(cells, str) or not any(cell.strip() for cell in cells) or cells == header:
             continue
         if not header:
-            header, found = cells, column_places(cells, settings)
-            places = [found[name] for name in ("opened", "closed") if name in found]
+            header, found = cells, column_places(cells, column_map)
+            places = [found[meaning] for meaning in table.dates if meaning in found]
         else:
             yield from (cells[place] for place in places if place < len(cells))
 
@@ -210,34 +242,3 @@ def _cells(text: str, delimiter: str) -> list[str] | str:
         return next(csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True), [])
     except csv.Error as error:
         return str(error)
-
-
-def _ticket(
-    values: dict[str, str | None], settings: Tickets, zone: str, day_first: bool | None, latest: datetime
-) -> list[dict[str, Any]]:
-    """Return one row per node of a ticket; `latest` is the last moment that its file can know of."""
-    opened = ticket_values.stated(values["opened"])
-    if values["ticket_id"] is None:
-        raise ValueProblem("missing_ticket_id", "no ticket id")
-    if values["node"] is None or opened is None:
-        raise ValueProblem("missing_time_or_node", "no node" if values["node"] is None else "no date of opening")
-    opened_at = ticket_values.moment(opened, zone, settings.date_format, day_first)
-    closed = ticket_values.stated(values.get("closed"))
-    closed = None if closed and ticket_values.is_never(closed) else closed
-    closed_at = ticket_values.moment(closed, zone, settings.date_format, day_first, opened_at) if closed else None
-    for text, moment in ((opened, opened_at), (closed, closed_at)):
-        if moment is not None and not times.EARLIEST <= moment <= latest:
-            raise ValueProblem("implausible_time", f"{text} is {moment} (UTC)")
-    if closed_at is not None and closed_at < opened_at:
-        raise ValueProblem("close_before_open", f"opened {opened}, closed {closed}")
-    shared = {
-        "ticket_id": values["ticket_id"],
-        "opened_at": opened_at,
-        "closed_at": closed_at,
-        "component_raw": values.get("component"),
-        **{name: values.get(name) for name in ("action", "status", "summary")},
-    }
-    names = ticket_values.node_names(values["node"])
-    if not names:
-        raise ValueProblem("missing_time_or_node", f"no node in {values['node']!r}")
-    return [{**shared, "node_name": name} for name in names]

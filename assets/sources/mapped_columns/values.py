@@ -1,13 +1,14 @@
-"""What the cells of a repair ticket mean: dates as people's tools write them, and lists of nodes."""
+"""What cells of tables mean that people keep: dates as their tools write them, and lists of nodes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from assets.sources.text import nodelists
+from assets.sources.text import nodelists, times
 
 _FORMATS = (
     "%d.%m.%Y %H:%M:%S",
@@ -65,7 +66,7 @@ def is_day_first(dates: Iterable[str]) -> bool | None:
 def _slashed(match: re.Match[str], day_first: bool | None, text: str) -> datetime:
     a, b, year = int(match[1]), int(match[2]), int(match[3])
     if day_first is None and a != b:
-        raise ValueProblem("ambiguous_date", f"{text}: day or month first? Set date_format under [tickets]")
+        raise ValueProblem("ambiguous_date", f"{text}: day or month first? Set date_format in cluster.toml")
     day, month = (a, b) if day_first else (b, a)
     hour, minute, second = [int(part) for part in f"{match[4] or '0:00'}:00".split(":")][:3]
     if match[5]:
@@ -114,7 +115,7 @@ def moment(
 
 
 def node_names(text: str) -> list[str]:
-    """Expand a cell of nodes, separated by commas, semicolons or blanks, lists in brackets allowed.
+    """Expand a cell of one node or more, separated by commas, semicolons or blanks, lists in brackets allowed.
 
     >>> node_names("gpu001; gpu[003-004] gpu001")
     ['gpu001', 'gpu003', 'gpu004']
@@ -127,4 +128,24 @@ def node_names(text: str) -> list[str]:
             )
     except nodelists.NodeListError as error:
         raise ValueProblem(error.reason, str(error)) from error
+    if not listed:
+        raise ValueProblem("missing_time_or_node", f"no node in {text!r}")
     return list(dict.fromkeys(listed))
+
+
+@dataclass(frozen=True)
+class Dates:
+    """How the dates of a file are read."""
+
+    zone: str
+    date_format: str | None
+    day_first: bool | None
+    latest: datetime
+    """The last moment that the file can know of."""
+
+    def read(self, text: str, not_before: datetime | None = None, earliest: datetime = times.EARLIEST) -> datetime:
+        """Read a date as naive UTC, and refuse one that cannot be."""
+        found = moment(text, self.zone, self.date_format, self.day_first, not_before)
+        if not earliest <= found <= self.latest:
+            raise ValueProblem("implausible_time", f"{text} is {found} (UTC)")
+        return found

@@ -8,15 +8,18 @@ from assets.sources.settings.cluster import ClusterSettings, Settings
 from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
 from assets.sources.settings.reading import MAX_ERRORS, MAX_SETTINGS_BYTES, read_settings
-from assets.sources.settings.sections import KINDS, FailureCategory, Nodes, Section, Tickets
+from assets.sources.settings.sections import CAUSE, KINDS, ColumnMap, FailureCategory, Failures, Nodes, Section, Tickets
 from assets.sources.settings.values import in_utc
 
 __all__ = [
+    "CAUSE",
     "KINDS",
     "MAX_ERRORS",
     "MAX_SETTINGS_BYTES",
     "ClusterSettings",
+    "ColumnMap",
     "FailureCategory",
+    "Failures",
     "Nodes",
     "Pull",
     "Section",

@@ -20,6 +20,7 @@ from assets.sources.settings.sections import (
     Attribution,
     Availability,
     Ettr,
+    Failures,
     Inventory,
     Lemons,
     Nodes,
@@ -78,6 +79,7 @@ class Settings(Section):
     topology: Topology = Topology()
     accelerators: Accelerators = Accelerators()
     tickets: Tickets = Tickets()
+    failures: Failures = Failures()
     health: Health = Health()
     kernel: Kernel = Kernel()
     node_reasons: Annotated[list[NodeReason], Field(max_length=MAX_RULES)] = Field(default_factory=list)
@@ -146,10 +148,10 @@ class ClusterSettings(BaseModel):
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
         # An unused section adds nothing to the hash, so a section that a new version brings has no log read again.
-        for name in ("trace", "inventory", "accounting", "accelerators"):
+        for name in ("trace", "inventory", "accounting", "accelerators", "failures"):
             section = getattr(self.settings, name)
             if section != type(section)():
-                parts[name] = section.model_dump(mode="json")
+                parts[name] = section.model_dump(mode="json", exclude={"in_service"})
         if self.settings.tickets.components:
             # The first pattern that fits wins, so their order matters too.
             parts["tickets"]["components"] = [*self.settings.tickets.components.items()]

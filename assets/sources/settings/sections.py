@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -33,6 +33,12 @@ class Section(BaseModel):
     """A table of the file: unknown keys are refused, texts are not turned into numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _require_order(from_: date | datetime, to: date | datetime | None) -> None:
+    """Refuse an interval that ends before it begins."""
+    if to is not None and in_utc(to, "UTC") <= in_utc(from_, "UTC"):
+        raise ValueError("'to' must lie after 'from'")
 
 
 FailureCategory = Literal[
@@ -116,8 +122,39 @@ class Lemons(Section):
     computed from the fleet."""
 
 
-class TicketColumns(Section):
+class MappedColumns(Section):
+    """The name of the column that holds each value."""
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    """Meanings without whose columns no file is read, as without those that are set."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The name of each column by its meaning."""
+        return self.model_dump()
+
+    @property
+    def needed(self) -> list[str]:
+        """Meanings without whose columns no file is read."""
+        return [*dict.fromkeys((*self.REQUIRED, *sorted(self.model_fields_set)))]
+
+
+class ColumnMap(Section):
+    """How tables are read whose columns are mapped."""
+
+    columns: MappedColumns
+    delimiter: Annotated[str, AfterValidator(one_character)] | None = None
+    """The character between cells. Without it the file's first line tells."""
+    date_format: Annotated[Name, AfterValidator(strptime_format)] | None = None
+    """Format of dates that are not ISO 8601, as Python's strptime takes it."""
+    timezone: TimeZone | None = None
+    """IANA time zone of times without an offset. Without it the cluster's time zone holds."""
+
+
+class TicketColumns(MappedColumns):
     """The name of the column that holds each value in the ticket export. These keys may also stand in `[tickets]`."""
+
+    REQUIRED = ("ticket_id", "node", "opened")
 
     ticket_id: Name = "ticket_id"
     """Column of the ticket's number."""
@@ -140,16 +177,10 @@ class TicketColumns(Section):
 Component = Literal["GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "other"]
 
 
-class Tickets(Section):
+class Tickets(ColumnMap):
     """How to read ticket exports."""
 
     columns: TicketColumns = TicketColumns()
-    delimiter: Annotated[str, AfterValidator(one_character)] | None = None
-    """The character between cells. Without it the file's first line tells."""
-    date_format: Annotated[Name, AfterValidator(strptime_format)] | None = None
-    """Format of dates that are not ISO 8601, as Python's strptime takes it."""
-    timezone: TimeZone | None = None
-    """IANA time zone of times without an offset. Without it the cluster's time zone holds."""
     components: dict[Text, Component] = {}
     """Component by a regular expression (RE2, any case) that the component's cell matches. The first match wins; the
     built-in patterns follow."""
@@ -170,6 +201,82 @@ class Tickets(Section):
         if value:
             require_patterns(value)
         return value
+
+
+class FailureColumns(MappedColumns):
+    """The name of the column that holds each value in the records of failures."""
+
+    model_config = ConfigDict(validate_by_alias=True)
+
+    node: Name | None = "node"
+    """Column of the node's name."""
+    unit: Name | None = None
+    """Column of the name or number of what failed, where that is no node, such as a GPU. With `node`, it is a part of
+    the node."""
+    from_: Annotated[Name, Field(alias="from")] = "from"
+    """Column of the time at which it failed."""
+    to: Name = "to"
+    """Column of the time at which it was back."""
+    duration: Name | None = None
+    """Column of the time for which it was down. Where it is filled, `to` is not read."""
+    cause: Name | list[Name] = "cause"
+    """Column of the cause, or a list of columns of which the filled one names the cause."""
+    detail: Name | None = None
+    """Column of what is said beside the cause. With a list of causes, their cells are the detail."""
+    action: Name = "action"
+    """Column of what was done."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The name of each column by its meaning; a list of causes has a meaning for each."""
+        given = self.model_dump(by_alias=True)
+        causes = given.pop("cause")
+        several = {f"{CAUSE}{name}": name for name in causes} if isinstance(causes, list) else {"cause": causes}
+        return {meaning: name for meaning, name in {**given, **several}.items() if name is not None}
+
+    @property
+    def needed(self) -> list[str]:
+        """Meanings without whose columns no file is read."""
+        set_here = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
+        must = {"from", "node" if self.unit is None else "unit", *set_here}
+        return [meaning for meaning in self.names if meaning.partition("=")[0] in must]
+
+
+CAUSE = "cause="
+"""Begins the meaning of a column that names a cause."""
+
+
+class InService(Section):
+    """Units that were in service for a time."""
+
+    model_config = ConfigDict(validate_by_alias=True)
+
+    units: Annotated[int, Field(ge=1, le=100_000_000)]
+    """How many there were, whether they failed or not."""
+    from_: Annotated[date | datetime, Field(alias="from"), AfterValidator(in_known_years)]
+    """When their service began."""
+    to: Annotated[date | datetime, AfterValidator(in_known_years)]
+    """When it ended, or until when their failures were recorded."""
+
+    @model_validator(mode="after")
+    def _runs_forward(self) -> InService:
+        _require_order(self.from_, self.to)
+        return self
+
+
+class Failures(ColumnMap):
+    """How to read records of failures and repairs of nodes or other units."""
+
+    columns: FailureColumns = FailureColumns()
+    duration_unit: Literal["seconds", "minutes", "hours", "days"] | None = None
+    """Unit of the column `duration`."""
+    in_service: list[InService] = []
+
+    @model_validator(mode="after")
+    def _durations_have_a_unit(self) -> Failures:
+        if (self.columns.duration is None) != (self.duration_unit is None):
+            raise ValueError("a column 'duration' and 'duration_unit' must be set together")
+        return self
 
 
 class Sacct(Section):
@@ -292,7 +399,7 @@ class Annotation(Section):
     """The note."""
 
 
-Kind = Literal["sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets"]
+Kind = Literal["sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets", "failures"]
 """The folders with a meaning."""
 KINDS: tuple[str, ...] = get_args(Kind)
 
@@ -314,8 +421,7 @@ class Span(Section):
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Span:
-        if self.to is not None and in_utc(self.to, "UTC") <= in_utc(self.from_, "UTC"):
-            raise ValueError("'to' must lie after 'from'")
+        _require_order(self.from_, self.to)
         return self
 
 

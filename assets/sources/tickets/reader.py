@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-from assets.sources.errors import SourceError
-from assets.sources.mapped_columns.records import column_places, delimiter_of, read_tickets
+from assets.sources.mapped_columns import values
+from assets.sources.mapped_columns.records import Cells, MappedTable, read_records
 from assets.sources.reader import Batch, Export, ReadingPlan, Rows, Step
 from assets.sources.repeats import mark_repeats
-from assets.sources.settings import ClusterSettings
+from assets.sources.settings import ClusterSettings, ColumnMap
 from assets.sources.text.pseudonyms import KEPT, TEXT, TICKET
 from assets.sources.tickets.components import component_of
 
@@ -31,29 +30,10 @@ ROWS = Rows(
 )
 COVERS = ("min(opened_at)", "max(greatest(opened_at, closed_at))")
 
-_REQUIRED = ("ticket_id", "node", "opened")
-_MAX_SHOWN_CHARACTERS = 500
-"""Characters of a header that a message shows."""
-
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Accept a CSV whose header has the needed columns under the configured names."""
-    settings = cluster.settings.tickets
-    first = next((line for line in sample.splitlines() if line.strip()), "")
-    header = next(csv.reader(io.StringIO(first), delimiter=delimiter_of(first, settings)), [])
-    found = column_places(header, settings)
-    needed = dict.fromkeys((*_REQUIRED, *sorted(settings.columns.model_fields_set)))
-    missing = [meaning for meaning in needed if meaning not in found]
-    if missing:
-        names = ", ".join(f'{meaning} = "{getattr(settings.columns, meaning)}"' for meaning in missing)
-        shown = ", ".join(repr(name) for name in header)
-        raise SourceError(
-            path,
-            f"no_header: no column for {names}; the first line has {shown[:_MAX_SHOWN_CHARACTERS]}",
-            "Name the file's columns in [tickets.columns] of cluster.toml.",
-            line=1,
-        )
-    return "csv"
+    return _TICKETS.require_header(sample, path, cluster)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
@@ -64,7 +44,7 @@ create or replace temp table ticket_components as
 select component_raw, {component_of("component_raw", batch.cluster.settings.tickets.components)} as component
 from (select distinct component_raw from read_tickets)"""
     return ReadingPlan(
-        prepare=[partial(read_tickets, cluster=batch.cluster), components],
+        prepare=[partial(read_records, table=_TICKETS, cluster=batch.cluster), components],
         loaded=LOADED,
         skipped="from tickets_skipped",
         quarantined="from tickets_quarantined",
@@ -85,3 +65,43 @@ def dispositions() -> Sequence[Step]:
         key="cluster_id, ticket_id, coalesce(node_id, node_name)",
         best="closed_at desc nulls last, path desc, line_number desc",
     )
+
+
+def rows_of(cells: Cells, column_map: ColumnMap, dates: values.Dates) -> list[dict[str, Any]]:
+    """Return one row per node of a ticket."""
+    opened = values.stated(cells["opened"])
+    if cells["ticket_id"] is None:
+        raise values.ValueProblem("missing_ticket_id", "no ticket id")
+    if cells["node"] is None or opened is None:
+        missing = "no node" if cells["node"] is None else "no date of opening"
+        raise values.ValueProblem("missing_time_or_node", missing)
+    opened_at = dates.read(opened)
+    closed = values.stated(cells.get("closed"))
+    closed_at = None if closed is None or values.is_never(closed) else dates.read(closed, opened_at)
+    if closed_at is not None and closed_at < opened_at:
+        raise values.ValueProblem("close_before_open", f"opened {opened}, closed {closed}")
+    ticket = {
+        "ticket_id": cells["ticket_id"],
+        "opened_at": opened_at,
+        "closed_at": closed_at,
+        "component_raw": cells.get("component"),
+        **{name: cells.get(name) for name in ("action", "status", "summary")},
+    }
+    return [{**ticket, "node_name": name} for name in values.node_names(cells["node"])]
+
+
+_TICKETS = MappedTable(
+    KIND,
+    {
+        "ticket_id": "varchar",
+        "node_name": "varchar",
+        "opened_at": "timestamp",
+        "closed_at": "timestamp",
+        "component_raw": "varchar",
+        "action": "varchar",
+        "status": "varchar",
+        "summary": "varchar",
+    },
+    ("opened", "closed"),
+    rows_of,
+)

@@ -51,7 +51,9 @@
 {%- endmacro %}
 
 {% macro default__objects_in_json(json, fields) -%}
-    {%- set types = {'boolean': 'BOOLEAN', 'date': 'DATE', 'integer': 'INTEGER', 'string': 'VARCHAR'} -%}
+    {%- set types = {
+        'boolean': 'BOOLEAN', 'date': 'DATE', 'integer': 'INTEGER', 'string': 'VARCHAR', 'timestamp': 'TIMESTAMP'
+    } -%}
     {%- set shape = [] -%}
     {%- for name, type in fields %}{% do shape.append('"' ~ name ~ '": "' ~ types[type] ~ '"') %}{% endfor -%}
     from_json({{ json }}, '[{ {{- shape | join(', ') -}} }]')

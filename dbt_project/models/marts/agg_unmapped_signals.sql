@@ -31,6 +31,15 @@ unknown_actions as (
 
 ),
 
+failures as (
+
+    select * from {{ ref('int_unit_failures') }}
+    where
+        reason is not null
+        and failure_category is null
+
+),
+
 ends as (
 
     select * from {{ ref('int_unmapped_signal_ends') }}
@@ -43,7 +52,7 @@ ratios as (
 
 ),
 
--- A signal of the kernel's log is the shape of a line; any other is one of an event.
+-- A signal of the kernel's log is the shape of a line, that of a record is its cause; any other is one of an event.
 sightings as (
 
     select
@@ -96,6 +105,21 @@ sightings as (
         on
             tickets.cluster_id = unknown_actions.cluster_id
             and lower(trim(tickets.action)) = unknown_actions.text_key
+
+    union all
+
+    select
+        cluster_id,
+        'failure_record' as kind,
+        {{ without_variable_parts('reason') }} as signal,
+        node_id,
+        started_at as first_at,
+        started_at as last_at,
+        cast(1 as bigint) as event_count,
+        reason as example,
+        source_path,
+        source_line_number
+    from failures
 
 ),
 

@@ -41,6 +41,7 @@ accounting_days as (
             'cast(first_at as date)', 'cast(coalesce(data_through_at, last_at) as date)'
         ) }} as day_date
     from clusters
+    where has_accounting
 
 ),
 

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from assets.sources.intake.find.folder import Survey
-from assets.sources.settings import ClusterSettings
+from assets.sources.settings import ClusterSettings, Settings, in_utc
 from assets.sources.settings.rules import Health, KernelLine, NodeReason, RepairAction, Rule, XidMeaning
 from assets.sql import identifier
 from assets.warehouse import transaction
@@ -41,6 +41,7 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "lemon_thresholds": json.dumps(settings.lemons.thresholds),
         "quarantine_max_share": settings.quarantine.max_share,
         "annotations": json.dumps(notes),
+        "units_in_service": json.dumps(_units_in_service(settings)),
         "report_names": settings.report.names,
         "health_check_rules": json.dumps(_health_check_rules(settings.health)),
         "kernel_rules": json.dumps(_kernel_rules(settings.kernel.rules)),
@@ -51,6 +52,17 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
         "config_path": cluster.config_path,
         "config_sha256": cluster.config_sha256,
     }
+
+
+def _units_in_service(settings: Settings) -> list[dict[str, Any]]:
+    return [
+        {
+            "unit_count": span.units,
+            "from_at": in_utc(span.from_, settings.timezone).isoformat(),
+            "to_at": in_utc(span.to, settings.timezone).isoformat(),
+        }
+        for span in settings.failures.in_service
+    ]
 
 
 def _health_check_rules(health: Health) -> list[dict[str, Any]]:

@@ -57,6 +57,15 @@ class KnownFile:
     resume: ResumePoint | None = None
 
 
+ALONE = ("sacct", "failures")
+"""Kinds of logs of which a cluster needs one: its accounting, or a list of its failures."""
+
+
+def needed_kind(*, has_accounting: bool) -> str:
+    """Return the kind without whose files nothing can be said of a cluster."""
+    return "sacct" if has_accounting else "failures"
+
+
 @dataclass(frozen=True)
 class RefusedFile:
     """A file that is not read, and why."""
@@ -77,7 +86,7 @@ class Survey:
     warnings: list[SourceError] = field(default_factory=list)
     """Entries that are not read and stop nothing."""
     with_history: Collection[tuple[str, str]] = ()
-    """Keys of the accounting files of which something was read before."""
+    """Keys of the files of kinds `ALONE` of which something was read before."""
 
     def of_kind(self, kind: str) -> list[SourceFile]:
         """Return the files of one kind, in the order of their names."""
@@ -90,18 +99,24 @@ class Survey:
     @property
     def failing(self) -> dict[str, list[SourceError]]:
         """Clusters that cannot be built, and why, for what the folder shows before any of it is read."""
-        refused = {found.file.key: found.error for found in self.refused_of_kind("sacct")}
+        accounted = {file.cluster_id for file in self.of_kind("sacct")}
+        accounted |= {found.file.cluster_id for found in self.refused_of_kind("sacct")}
+        refused = {
+            found.file.key: found.error
+            for found in self.refused
+            if found.file.kind == needed_kind(has_accounting=found.file.cluster_id in accounted)
+        }
         return self.failing_for(refused, self.with_history)
 
     def failing_for(
-        self, bad_accounting: Mapping[tuple[str, str], SourceError], read_before: Collection[tuple[str, str]]
+        self, bad_files: Mapping[tuple[str, str], SourceError], read_before: Collection[tuple[str, str]]
     ) -> dict[str, list[SourceError]]:
-        """Name the clusters that cannot be built, with reasons: those left out, and those with bad accounting files.
+        """Name the clusters that cannot be built, with reasons: those left out, and those that need a bad file.
 
         A bad file of which something was read before stops nothing: that stays.
         """
         found = {cluster_id: list(errors) for cluster_id, errors in self.left_out.items()}
-        for key, error in bad_accounting.items():
+        for key, error in bad_files.items():
             if key[0] in self.clusters and key not in read_before:
                 found.setdefault(key[0], []).append(error)
         return found
@@ -251,10 +266,10 @@ def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Sur
     except OSError as error:
         wrong.append(unreadable(cluster_id, error))
     else:
-        has_accounting = any(candidate.kind == "sacct" for candidate in found) or any(
+        has_any = any(candidate.kind in ALONE for candidate in found) or any(
             known == cluster_id for known, _ in survey.with_history
         )
-        if "sacct" in readers and not has_accounting:
+        if "sacct" in readers and not has_any:
             wrong.append(_no_accounting(cluster_id))
     if wrong:
         survey.left_out[cluster_id] = wrong

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import duckdb
 
-from assets.sources.intake.find.folder import REFUSED, KnownFile
+from assets.sources.intake.find.folder import ALONE, REFUSED, KnownFile
 from assets.sources.reader import Reader, ResumePoint, SourceFile
 from assets.sources.temp_tables import TempTable
 
@@ -50,12 +50,12 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
     return known
 
 
-def with_accounting(known: Mapping[Key, KnownFile]) -> set[Key]:
-    """Return the keys of the accounting files of which something was read, also of older versions of them."""
+def with_history(known: Mapping[Key, KnownFile]) -> set[Key]:
+    """Return the keys of the files of which something was read and that a cluster needs, also of older versions."""
     return {
         (cluster_id, file.version_of or path)
         for (cluster_id, path), file in known.items()
-        if file.status != REFUSED and is_of_kind(path, "sacct")
+        if file.status != REFUSED and any(is_of_kind(path, kind) for kind in ALONE)
     }
 
 

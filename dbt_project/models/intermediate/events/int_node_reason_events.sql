@@ -115,7 +115,7 @@ in_node_events as (
     from parts
     where
         not is_in_slurmctld_log
-        and source != 'slurmctld'
+        and source not in ('slurmctld', 'failures')
 
 )
 

@@ -42,6 +42,12 @@ nodes as (
 
 ),
 
+failure_records as (
+
+    select * from {{ ref('stg_failures__records') }}
+
+),
+
 -- Node lists repeat: the times are folded before the lists are unfolded. A job that runs was seen running: its elapsed
 -- time ends where the export does.
 allocations as (
@@ -133,6 +139,16 @@ sightings as (
         null as told_by,
         null as name
     from slurmctld_events
+    group by cluster_id, node_id
+    union all
+    select
+        cluster_id,
+        node_id,
+        min(started_at) as first_at,
+        max(coalesce(ended_at, started_at)) as last_at,
+        null as told_by,
+        null as name
+    from failure_records
     group by cluster_id, node_id
     union all
     select

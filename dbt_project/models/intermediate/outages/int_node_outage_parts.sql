@@ -20,6 +20,25 @@ shown_withdrawals as (
 
 ),
 
+failure_records as (
+
+    select * from {{ ref('stg_failures__records') }}
+    where
+        node_id is not null
+        -- A part that fails need not take its node down.
+        and unit_name is null
+
+),
+
+accounting_files as (
+
+    select * from {{ ref('stg_ops__files') }}
+    where
+        kind = 'sacct'
+        and loaded_count > 0
+
+),
+
 reasons as (
 
     select * from {{ ref('int_node_reasons_classified') }}
@@ -193,6 +212,19 @@ inventory_withdrawals as (
 
 ),
 
+-- Of a cluster without accounting, the records of its failures are all that tells. A record without an end is open
+-- where it is the node's last and others have one, and else it does not tell how long the node was out.
+recorded_failures as (
+
+    select
+        *,
+        bool_or(ended_at is not null) over (partition by cluster_id) as has_ends,
+        started_at = max(started_at) over (partition by cluster_id, node_id) as is_last
+    from failure_records
+    where cluster_id not in (select accounting_files.cluster_id from accounting_files)
+
+),
+
 -- A node that inventory snapshots show out, at a time when neither node events nor the log show it out.
 intervals as (
 
@@ -222,6 +254,23 @@ intervals as (
                 and coalesce(stated.ended_at, timestamp '9999-01-01') > inventory_withdrawals.reason_at
                 and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > stated.started_at
         )
+    union all
+    select
+        cluster_id,
+        node_id,
+        started_at,
+        ended_at,
+        cast(null as string) as state,
+        cast(null as string) as state_flags,
+        reason,
+        cast(null as string) as reason_user,
+        'failures' as source,
+        source_path,
+        source_line_number
+    from recorded_failures
+    where
+        ended_at is not null
+        or (has_ends and is_last)
 
 ),
 

@@ -19,6 +19,12 @@ snapshots as (
 
 ),
 
+failure_records as (
+
+    select * from {{ ref('stg_failures__records') }}
+
+),
+
 clusters as (
 
     select * from {{ ref('stg_config__clusters') }}
@@ -119,6 +125,12 @@ reasons as (
         cluster_id,
         lower(reason) as reason_key
     from snapshots
+    where reason is not null
+    union
+    select
+        cluster_id,
+        lower(reason) as reason_key
+    from failure_records
     where reason is not null
     union
     select

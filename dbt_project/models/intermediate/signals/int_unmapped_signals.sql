@@ -21,6 +21,15 @@ unknown_lines as (
 
 ),
 
+failures as (
+
+    select * from {{ ref('int_unit_failures') }}
+    where
+        reason is not null
+        and failure_category is null
+
+),
+
 xids as (
 
     select * from {{ ref('xids') }}
@@ -135,6 +144,17 @@ select
     cast(1 as bigint) as event_count,
     event_id
 from unmapped_events
+union all
+select
+    cluster_id,
+    'failure_record' as kind,
+    {{ without_variable_parts('reason') }} as signal,
+    node_id,
+    started_at as first_at,
+    started_at as last_at,
+    cast(1 as bigint) as event_count,
+    cast(null as string) as event_id
+from failures
 union all
 select
     cluster_id,

@@ -32,6 +32,7 @@ select
     switch_pattern,
     nvlink_domain_pattern,
     position_pattern,
+    units_in_service,
     config_path,
     config_sha256
 from clusters

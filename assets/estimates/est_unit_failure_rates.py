@@ -1,0 +1,103 @@
+"""estimates.est_unit_failure_rates: recorded failures per 1,000 unit-days of each cluster, with limits.
+
+Records that begin at the same moment are one incident: they widen the limits as failures of one cause do elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import numpy as np
+
+from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, with_limits, write
+from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SERVICE = tuple(f"marts.dim_units_in_service.{column}" for column in ("unit_count", "from_at", "to_at"))
+FAILURES = ("marts.fct_unit_failures.started_at", *SERVICE[1:])
+RATE = (*FAILURES, SERVICE[0])
+DOWN = (
+    "marts.fct_unit_failures.ended_at",
+    "marts.fct_unit_failures.node_id",
+    "marts.fct_unit_failures.unit_name",
+    *FAILURES,
+)
+MIN_INCIDENTS = 3
+
+TABLE = TableSpec(
+    table="est_unit_failure_rates",
+    description=(
+        "Failures that a site recorded of its nodes or other units per 1,000 days in service, with their limits. One "
+        "row per cluster with records of failures."
+    ),
+    key=("cluster_id",),
+    columns=(
+        CLUSTER,
+        Column("recorded_count", "bigint", "failures", "Failures recorded in all.", FAILURES[:1], is_required=True),
+        Column(
+            "failure_count",
+            "bigint",
+            "failures",
+            "Those that began while units are known to have been in service. NULL: no time in service is configured.",
+            FAILURES,
+        ),
+        Column(
+            "incident_count",
+            "bigint",
+            "incidents",
+            "Moments at which those failures began. NULL: no time in service is configured.",
+            FAILURES,
+        ),
+        Column("unit_days", "double", "unit-days", "Units times days in service. NULL: not configured.", SERVICE),
+        *with_limits(
+            "failures_per_1000_unit_days",
+            "failures per 1,000 unit-days",
+            "Failure rate. NULL: no time in service is configured, or no failure yet.",
+            RATE,
+            "Upper limit, also without a failure. NULL: no time in service is configured.",
+        ),
+        Column(
+            "down_unit_days",
+            "double",
+            "unit-days",
+            "Time in service for which units were down, that of a unit counted once; records without an end or a unit "
+            "add nothing. NULL: no time in service is configured.",
+            DOWN,
+        ),
+        *evidence(WEIGHTED_METHODS, "Failures, as failure_count.", FAILURES, "Unit-days, as unit_days.", SERVICE),
+    ),
+    judges_itself=True,
+)
+
+
+def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
+    """Add rates and limits to counts with their variance and exposure."""
+    rate = node_day_rate(counts.assign(node_days=counts["unit_days"]))
+    return counts.assign(
+        failures_per_1000_unit_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
+        failures_per_1000_unit_days_low=1000 * rate.low,
+        failures_per_1000_unit_days_high=1000 * rate.high,
+        confidence_level=rate.confidence_level,
+        method=rate.method,
+        has_enough_data=numbers(counts, "incident_count") >= MIN_INCIDENTS,
+        event_count=counts["failure_count"],
+        exposure=counts["unit_days"],
+        exposure_unit="unit-days",
+    )
+
+
+def headline(rates: pd.DataFrame) -> str:
+    """Return a sentence: each cluster's recorded failures."""
+    return "; ".join(f"{row.cluster_id}: {row.recorded_count:,} recorded failures" for row in rates.itertuples())
+
+
+@estimate(TABLE)
+def est_unit_failure_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+    """Count recorded failures over the time in service, and put limits on their ratio."""
+    with warehouse.writing() as con:
+        rates = with_rates(con.execute(TABLE.query).df())
+        return write(con, TABLE, rates, headline(rates))

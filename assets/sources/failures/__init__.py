@@ -1,0 +1,1 @@
+"""Records of failures and repairs."""
