@@ -4,6 +4,7 @@
 
 {% set tables = [
     'agg_attribution_controls',
+    'agg_availability_monthly',
     'agg_check_introductions',
     'agg_cooccurrence',
     'agg_crash_loops',
@@ -18,6 +19,7 @@
     'agg_lost_hours_by_account_monthly',
     'agg_unmapped_signals',
     'dim_annotations',
+    'dim_node_versions',
     'dim_nodes',
     'dim_study_gaps',
     'dim_units_in_service',
