@@ -20,7 +20,8 @@ ROW = {
     "expected_failures": 7.61, "expected_lost_gpu_hours": 120.4, "expected_lost_gpu_hours_low": 60.0,
     "expected_lost_gpu_hours_high": 240.0,
     "rate": 6.5, "rate_low": 2.5, "rate_high": 13.1, "rate_failures": 8, "node_days": 1230.0,
-    "population": "gpus_gt_128", "has_enough_data": True, "rate_note": None,
+    "population": "gpus_gt_128", "has_enough_data": True, "rate_note": None, "has_accounting": True,
+    "recorded_failures": 0,
 }  # fmt: skip
 
 
@@ -50,6 +51,12 @@ def printed(cluster, *more) -> str:
 )
 def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
     assert f"  failure rate {words}\n" in printed(ROW | found)
+
+
+def test_of_a_cluster_without_accounting_its_recorded_failures_are_told() -> None:
+    found = printed(ROW | {"has_accounting": False, "recorded_failures": 584})
+    assert "c1: no accounting, 584 recorded failures\n" in found
+    assert "failure rate" not in found
 
 
 @pytest.mark.parametrize(
