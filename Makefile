@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1
 
-.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof configuration tables sbom audit ui bench lock clean
+.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof studies configuration tables sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -71,8 +71,12 @@ recovery: .venv/.installed  ## Refresh simulated logs and compare with what was 
 proof: .venv/.installed  ## Measure the coverage of every estimator; writes docs/estimators.md.
 	@$(BIN)/python -m tests.proof --write docs/estimators.md
 
+studies: .venv/.installed  ## Work published studies out again from their own data (FAULTLINE_STUDIES_DATA); writes docs/studies.md.
+	@$(BIN)/python -m pip install -q --no-deps -r requirements-studies.lock.txt
+	@$(BIN)/python -m tests.studies --write docs/studies.md
+
 slow: .venv/.installed strace  ## Run the tests at full scale as well; takes many minutes.
-	@$(BIN)/python -m pip install -q --no-deps -r requirements-axe.lock.txt
+	@$(BIN)/python -m pip install -q --no-deps -r requirements-axe.lock.txt -r requirements-studies.lock.txt
 	@$(BIN)/python -m pytest -m slow
 
 slurm: .venv/.installed  ## Pull from a real Slurm with planted faults, refresh, compare; needs root and the testbed that FAULTLINE_SLURM_TESTBED names.
@@ -165,6 +169,8 @@ lock:  ## Pin every dependency again, with hashes and without addresses.
 		--no-header --no-annotate --quiet -o requirements-supply.lock.txt
 	uv pip compile --group axe --no-deps --universal --python-version 3.11 --generate-hashes \
 		--no-header --no-annotate --quiet -o requirements-axe.lock.txt
+	uv pip compile --group studies --no-deps --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-annotate --quiet -o requirements-studies.lock.txt
 	uv pip compile --group containers --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 		--no-header --no-annotate --quiet -o requirements-containers.lock.txt
 

@@ -1,0 +1,53 @@
+"""Published figures come out again from the data of their studies, and those that do not are known and explained."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from tests.studies import FOLDER, DataMissingError, Study, data_file
+from tests.studies.__main__ import STUDIES
+from tests.studies.page import page
+from tests.studies.titan import concordance
+
+
+@cache
+def study(name: str) -> Study:
+    try:
+        return import_module(f"tests.studies.{name}").study()
+    except (DataMissingError, ModuleNotFoundError) as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_figure_comes_out_or_is_known_not_to(name):
+    figures = study(name).figures
+    assert figures
+    for figure in figures:
+        assert figure.agrees == figure.follows, figure
+        assert bool(figure.note) != figure.follows, figure
+
+
+@pytest.mark.slow
+def test_every_study_is_on_the_page():
+    studies = [study(name) for name in STUDIES]
+    written = page(studies)
+    for found in studies:
+        assert f"## {found.title}\n" in written
+        assert all(figure.quantity in written for figure in found.figures)
+
+
+def test_absent_data_name_the_setting(tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    with pytest.raises(DataMissingError, match="FAULTLINE_STUDIES_DATA"):
+        data_file("titan", "gc_summary_loc.csv.xz")
+
+
+def test_concordance_of_a_small_example():
+    # Pairs that can be told: (1, 2), (1, 3), (1, 4), (2, 3), (2, 4). All but (2, 3) are right; (1, 4) is a tie of risk.
+    risk, years = np.array([2.0, 1.0, 1.5, 2.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    assert concordance(risk, years, np.array([True, True, False, False])) == pytest.approx((2 + 0.5) / 5)
