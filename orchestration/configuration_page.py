@@ -90,6 +90,12 @@ def variables() -> list[Variable]:
             "`HOME/metrics/faultline.prom`",
             "Where each refresh writes its metrics ([alerts.md](alerts.md#metrics)).",
         ),
+        Variable(
+            environment.LINEAGE,
+            "none",
+            "A file, or an address, that gets each refresh as OpenLineage events ([operations.md](operations.md)).",
+        ),
+        Variable(environment.LINEAGE_KEY_FILE, "none", "A file with the key that the address asks for."),
         Variable(environment.UI_TOKEN, "made at each start", "The token of the web UI ([ui.md](ui.md))."),
         Variable(environment.CACHE, "`~/.cache`", "Folder of the user's caches; Faultline's are in `faultline/`."),
         *_alert_variables(),

@@ -17,7 +17,7 @@ from pathlib import Path
 from string import ascii_letters
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from orchestration.alert_settings import AlertSettings, parse_alert_settings
+from orchestration.alert_settings import AlertSettings, is_web_address, parse_alert_settings
 from orchestration.home import Home
 from orchestration.upkeep.permissions import PUBLISH_GROUP
 
@@ -34,6 +34,8 @@ FRESHNESS_HOURS = "FAULTLINE_FRESHNESS_HOURS"
 WATCH_MINUTES = "FAULTLINE_WATCH_MINUTES"
 OWNERS = "FAULTLINE_OWNERS"
 METRICS_FILE = "FAULTLINE_METRICS_FILE"
+LINEAGE = "FAULTLINE_OPENLINEAGE"
+LINEAGE_KEY_FILE = "FAULTLINE_OPENLINEAGE_KEY_FILE"
 DAGSTER_HOME = "DAGSTER_HOME"
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 SLURM_TOKEN = "SLURM_JWT"  # noqa: S105 -- as above; Slurm's own name
@@ -66,6 +68,20 @@ def _privacy_key_file() -> Path:
         return Path(named).expanduser()
     configuration = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(configuration).expanduser() / "faultline" / "privacy.key"
+
+
+@dataclass(frozen=True)
+class LineageSettings:
+    """Where OpenLineage events of a refresh go: posted to an address, with the key of a file, or written to a file."""
+
+    address: str | None = field(default=None, repr=False)
+    key_file: Path | None = None
+    file: Path | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Tell whether events go anywhere."""
+        return self.address is not None or self.file is not None
 
 
 @dataclass(frozen=True)
@@ -105,6 +121,8 @@ class HomeSettings:
         Where alerts go, and about what.
     metrics_file
         Where each refresh writes its metrics. None: in the home.
+    lineage
+        Where OpenLineage events go, if anywhere.
     privacy_key
         The file with the key of pseudonyms, outside the home.
     """
@@ -125,6 +143,7 @@ class HomeSettings:
     owners: tuple[str, ...] = ("team:reliability",)
     alerts: AlertSettings = field(default_factory=AlertSettings)
     metrics_file: Path | None = None
+    lineage: LineageSettings = field(default_factory=LineageSettings)
     privacy_key: Path = field(default_factory=_privacy_key_file)
 
 
@@ -171,7 +190,21 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
         owners=_read_owners() or defaults.owners,
         alerts=parse_alert_settings(os.environ, WrongSetting),
         metrics_file=Path(os.environ[METRICS_FILE]).absolute() if os.environ.get(METRICS_FILE) else None,
+        lineage=_read_lineage(),
     )
+
+
+def _read_lineage() -> LineageSettings:
+    """Read where events go: an address, or a file."""
+    where = os.environ.get(LINEAGE, "").strip()
+    key = os.environ.get(LINEAGE_KEY_FILE, "").strip()
+    if "://" not in where:
+        return LineageSettings(file=Path(where).absolute() if where else None)
+    if not is_web_address(where):
+        raise WrongSetting(
+            f"{LINEAGE} is a file, or an address that begins with https:// or http://; correct it or unset it"
+        )
+    return LineageSettings(where, Path(key).expanduser() if key else None)
 
 
 def _read_owners() -> tuple[str, ...]:

@@ -99,24 +99,30 @@ class Webhook:
         address = self.address or read_secret(self.file)
         if not is_web_address(address):
             raise NotDelivered(f"{self.file} holds no address that begins with https:// or http://")
-        where = f"{urlsplit(address).hostname}"
-        body = json.dumps({"text": message.text.translate(_SLACK)}).encode()
-        request = urllib.request.Request(  # noqa: S310 -- http and https only
-            address, body, {"Content-Type": "application/json", "User-Agent": "faultline"}, method="POST"
+        post(
+            address, json.dumps({"text": message.text.translate(_SLACK)}).encode(), {"Content-Type": "application/json"}
         )
-        try:
-            with urllib.request.build_opener(_NoRedirect).open(request, timeout=SECONDS) as answer:
-                answer.read(1024)
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise NotDelivered(f"{where} answered {error.code}") from None
-        except urllib.error.URLError as error:
-            # urllib wraps what happens before the request is sent, and nothing later.
-            raise NotDelivered(f"{where}: {_words(error.reason)}") from None
-        except (OSError, http.client.HTTPException) as error:
-            raise NotDelivered(f"{where}: {_words(error)}", is_certain=False) from None
-        except ValueError:
-            raise NotDelivered(f"the address of {where} has characters that no address has") from None
+
+
+def post(address: str, body: bytes, headers: Mapping[str, str]) -> None:
+    """Post to an address of http or https, or raise `NotDelivered`; any answer but 2xx means that it was not taken."""
+    where = f"{urlsplit(address).hostname}"
+    try:
+        request = urllib.request.Request(  # noqa: S310 -- http and https only
+            address, body, {**headers, "User-Agent": "faultline"}, method="POST"
+        )
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=SECONDS) as answer:
+            answer.read(1024)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise NotDelivered(f"{where} answered {error.code}") from None
+    except urllib.error.URLError as error:
+        # urllib wraps what happens before the request is sent, and nothing later.
+        raise NotDelivered(f"{where}: {_words(error.reason)}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise NotDelivered(f"{where}: {_words(error)}", is_certain=False) from None
+    except ValueError:
+        raise NotDelivered(f"the address of {where} has characters that no address has") from None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

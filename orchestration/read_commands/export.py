@@ -83,7 +83,7 @@ def _write_tables(
         written.append(asdict(exported))
         yield exported
     listed = json.dumps(publication | {"tables": written}, indent=2)
-    _replace(folder / METADATA, lambda place: place.write_text(f"{listed}\n", encoding="utf-8"))
+    replace_file(folder / METADATA, lambda place: place.write_text(f"{listed}\n", encoding="utf-8"))
 
 
 def _publication(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
@@ -119,7 +119,7 @@ def _write(
     )
     file = folder / schema / f"{name}.parquet"
     file.parent.mkdir(exist_ok=True)
-    ((row_count,),) = _replace(
+    ((row_count,),) = replace_file(
         file,
         lambda place: con.execute(
             f"copy (from {identifier(schema, name)}) to {literal(str(place))}"
@@ -129,7 +129,7 @@ def _write(
     return ExportedTable(table.name, f"{schema}/{name}.parquet", row_count, file.stat().st_size)
 
 
-def _replace(file: Path, write: Callable[[Path], Written]) -> Written:
+def replace_file(file: Path, write: Callable[[Path], Written]) -> Written:
     """Write a file beside its place, put it there when it is whole, and return what writing gave."""
     unfinished = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:

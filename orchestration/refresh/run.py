@@ -35,6 +35,7 @@ from orchestration.failures import (
 )
 from orchestration.home import Home, code_version
 from orchestration.metrics.collecting import keep_metrics
+from orchestration.open_lineage.sending import send_failure, send_publication
 from orchestration.publication.folders import (
     newest_publication,
     problem_of_current,
@@ -67,6 +68,7 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
     except RefreshFailed as error:
         if error.is_alert:
             tell_of_failure(settings, str(error), error.run_id, to_stderr)
+            send_failure(settings, error.run_id, str(error), to_stderr)
             # Where the home cannot be written, the failure says so already.
             if settings.metrics_file or os.access(settings.home.work, os.W_OK):
                 keep_metrics(settings, to_stderr)
@@ -144,6 +146,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     outcome = read_outcome(home, "unchanged" if result is None else "published", started)
     if result is not None:
         outcome.checks["warned"] += warnings_of_report(result)
+        send_publication(settings, result.run_id, to_stderr)
     return outcome
 
 

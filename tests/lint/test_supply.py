@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parents[2]
+ENVIRONMENTS = ("axe", "containers", "duckdb2", "runtime", "spark", "studies", "supply")
 LOCKS = sorted(PROJECT.glob("requirements*.lock.txt"))
 THIS = {"faultline"}
 
@@ -56,7 +57,7 @@ def test_no_lock_names_a_place_to_get_packages_from(lock):
 
 def test_what_users_install_is_what_the_tests_run_with():
     tested, used = (
-        {(requirement.name, str(requirement.specifier), str(requirement.marker)) for requirement, _ in pinned(lock)}
+        {(requirement.name, str(requirement.specifier)) for requirement, _ in pinned(lock)}
         for lock in (PROJECT / "requirements.lock.txt", PROJECT / "requirements-runtime.lock.txt")
     )
     assert used < tested

@@ -20,7 +20,7 @@ class Web:
     """What was posted, and what is answered."""
 
     def __init__(self):
-        self.status, self.bodies, self.paths, self.wait = 200, [], [], threading.Event()
+        self.status, self.bodies, self.paths, self.keys, self.wait = 200, [], [], [], threading.Event()
         self.wait.set()
 
     @property
@@ -39,6 +39,7 @@ def web_server():
             if web.status == 200:
                 web.bodies.append(body)
                 web.paths.append(self.path)
+                web.keys.append(self.headers["Authorization"])
             self.send_response(web.status)
             if web.status in {301, 302, 307}:
                 self.send_header("Location", "/elsewhere")

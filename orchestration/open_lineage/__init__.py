@@ -1,0 +1,1 @@
+"""Lineage for other programs: a refresh as OpenLineage events, to a file or to an address."""

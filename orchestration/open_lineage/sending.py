@@ -1,0 +1,65 @@
+"""Send the events of a refresh where FAULTLINE_OPENLINEAGE says. Nothing here ever makes a refresh fail."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterable
+
+import duckdb
+
+from assets.sources.text.masking import mask
+from orchestration.alerts.channels import NotDelivered, post, read_secret
+from orchestration.environment import HomeSettings
+from orchestration.home import code_version
+from orchestration.open_lineage.events import Event, Namespaces, event_of_failure, events_of_publication
+from orchestration.read_commands.export import replace_file
+from orchestration.read_commands.published import ReadingError, published
+
+Say = Callable[[str], None]
+MAX_SECONDS = 60
+"""How long all events of a refresh may take together; each has the shorter limit of a channel."""
+
+
+def send_publication(settings: HomeSettings, run_id: str, say: Say) -> None:
+    """Send the events of the refresh that made what is published; a problem becomes a line."""
+    if not settings.lineage.is_set:
+        return
+    try:
+        with published(settings.home.published_file) as con:
+            _send(settings, list(events_of_publication(con, run_id, namespaces(settings))))
+    except (ReadingError, duckdb.Error, NotDelivered, OSError) as error:
+        say(f"the lineage was not delivered: {' '.join(str(error).split())}")
+
+
+def send_failure(settings: HomeSettings, run_id: str | None, message: str, say: Say) -> None:
+    """Send that a refresh failed; one that never had a run has no event."""
+    if not settings.lineage.is_set or run_id is None:
+        return
+    try:
+        _send(settings, [event_of_failure(run_id, mask(message), code_version(), namespaces(settings))])
+    except (NotDelivered, OSError) as error:
+        say(f"the lineage was not delivered: {' '.join(str(error).split())}")
+
+
+def namespaces(settings: HomeSettings) -> Namespaces:
+    """Name a home by its machine and path."""
+    machine = socket.gethostname()
+    return Namespaces(f"faultline://{machine}{settings.home.root}", f"file://{machine}{settings.home.sources}")
+
+
+def _send(settings: HomeSettings, events: Iterable[Event]) -> None:
+    lineage = settings.lineage
+    if lineage.file:
+        lines = "".join(f"{json.dumps(event)}\n" for event in events)
+        replace_file(lineage.file, lambda place: place.write_text(lines, encoding="utf-8"))
+        return
+    headers = {"Content-Type": "application/json"}
+    if lineage.key_file:
+        headers["Authorization"] = f"Bearer {read_secret(lineage.key_file)}"
+    until = time.monotonic() + MAX_SECONDS
+    for event in events:
+        if time.monotonic() > until:
+            raise NotDelivered(f"not all of it within {MAX_SECONDS} s")
+        post(str(lineage.address), json.dumps(event).encode(), headers)
