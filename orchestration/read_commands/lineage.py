@@ -7,13 +7,13 @@ raw tables come from files, seeds from the code.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import duckdb
 
-from orchestration.read_commands.catalogue import where
+from orchestration.read_commands.catalogue import list_columns, where
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.terminal import say_json, say_lines
 
@@ -67,12 +67,16 @@ def lineage(con: duckdb.DuckDBPyConnection, name: str) -> Lineage:
         There is no such table or column; the text says what there is.
     """
     rows = con.execute(EDGES).fetchall()
-    table, column = _split(name, rows)
+    table, column = _split(con, name, rows)
+    is_of_column = any(row[:2] == (table, column) for row in rows)
     upstream: dict[Place, list[Place]] = defaultdict(list)
     for of_table, of_column, from_table, from_column in rows:
-        step = ((of_table, of_column), (from_table, from_column)) if column else ((of_table, ""), (from_table, ""))
-        if step[1] not in upstream[step[0]]:
-            upstream[step[0]].append(step[1])
+        place, above = (of_table, of_column * is_of_column), (from_table, from_column * is_of_column)
+        if above not in upstream[place]:
+            upstream[place].append(above)
+    if column and not is_of_column and (table, "") in upstream:
+        # A count of rows has no column above it: it is made of all that its table is made of.
+        upstream[table, column].append((table, ""))
     edges, waiting, seen = [], [(table, column)], {(table, column)}
     while waiting:
         place = waiting.pop(0)
@@ -84,10 +88,7 @@ def lineage(con: duckdb.DuckDBPyConnection, name: str) -> Lineage:
     return Lineage(f"{table}.{column}".rstrip("."), edges, _files_behind(con, {found for found, _ in seen}))
 
 
-def _split(name: str, rows: Iterable[tuple[str, str, str, str]]) -> Place:
-    columns: dict[str, set[str]] = defaultdict(set)
-    for of_table, of_column, _, _ in rows:
-        columns[of_table].add(of_column)
+def _split(con: duckdb.DuckDBPyConnection, name: str, rows: Iterable[tuple[str, str, str, str]]) -> Place:
     parts = name.strip().lower().split(".")
     # `schema.table` and `table.column` look alike: what is a table is one.
     errors = []
@@ -97,14 +98,16 @@ def _split(name: str, rows: Iterable[tuple[str, str, str, str]]) -> Place:
         except ReadingError as error:
             errors.append(error)
         else:
+            # Tables between the raw ones and the marts are known by their lineage alone.
+            columns = {column for of_table, column, _, _ in rows if of_table == table}
+            columns |= {column.name for column in list_columns(con, table)}
             return table, _known(".".join(parts[length:]), columns, table)
     raise errors[0]
 
 
-def _known(column: str, columns: Mapping[str, set[str]], table: str) -> str:
-    if column and column not in columns[table]:
-        known = ", ".join(sorted(columns[table])) or "none: it is read from files or made of the code"
-        raise ReadingError(f"the lineage of {table} has no column '{column}'; it has {known}")
+def _known(column: str, columns: Collection[str], table: str) -> str:
+    if column and column not in columns:
+        raise ReadingError(f"{table} has no column '{column}'; it has {', '.join(sorted(columns)) or 'none'}")
     return column
 
 

@@ -56,6 +56,16 @@ def test_a_table_is_followed_as_a_whole_and_drawn_once(file, capsys):
     assert len(found["files"]["raw.sacct"]) == 12
 
 
+def test_a_count_of_rows_is_made_of_all_that_its_table_is_made_of(file):
+    with duckdb.connect(str(file)) as con:
+        con.execute("create schema marts; create table marts.fct_failures (cause text, lost double, n bigint)")
+        found = lineage(con, "fct_failures.n")
+        whole = lineage(con, "fct_failures")
+    assert found.edges[0] == ("marts.fct_failures", "n", "marts.fct_failures", "")
+    assert set(found.edges[1:]) == set(whole.edges)
+    assert found.files == whole.files != {}
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
