@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import lzma
-from pathlib import Path
 from statistics import mean, median, stdev
 
 import pytest
 
 from assets.sources.failures import reader as failures
 from tests.sources.batches import cluster_of, load, read
+from tests.studies import DataMissingError, data_file
+from tests.studies.lanl import REPAIRS
+from tests.studies.records import LANL_CAUSES
 
 HEADER = "node,from,to,cause\n"
-LANL = Path("/work/shared/samples/public/lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz")
 
 
 def test_equal_rows_of_a_file_count_and_those_of_two_exports_count_once() -> None:
@@ -32,30 +33,19 @@ def test_two_failures_of_one_moment_stay_two_in_whatever_order_an_export_has_the
     assert sorted(found) == ["CPU", "disk"]
 
 
-PUBLISHED = {
-    "Human Error": (163.1, 44, 421),
-    "Network": (250.0, 70, 723),
-    "Facilities": (572.3, 276, 811),
-    "Hardware": (343.8, 68, 4134),
-    "Software": (348.2, 43, 5462),
-    "Undetermined": (441.2, 30, 6589),
-    None: (352.4, 59, 4683),
-}
-"""Minutes of repair of the LANL release by cause, and of all: mean, median, standard deviation."""
-
-
 def test_the_release_of_los_alamos_gives_its_numbers_by_cause() -> None:
-    if not LANL.exists():
-        pytest.skip(f"{LANL.name} may not be committed, and is not on this machine")
+    try:
+        release = data_file("lanl", "LA-UR-05-7318-failure-data-1996-2005.csv.xz")
+    except DataMissingError as error:
+        pytest.skip(str(error))
     columns = {"node": "nodenumz", "from": "Prob Started", "to": "Prob Fixed", "duration": "Down Time"}
-    causes = [cause for cause in PUBLISHED if cause]
     cluster = cluster_of(
-        "America/Denver", failures={"duration_unit": "minutes", "columns": {**columns, "cause": causes}}
+        "America/Denver", failures={"duration_unit": "minutes", "columns": {**columns, "cause": list(LANL_CAUSES)}}
     )
-    with lzma.open(LANL, "rt", encoding="latin-1") as text:
+    with lzma.open(release, "rt", encoding="latin-1") as text:
         found = read(failures, text.read(), cluster=cluster)
     assert (len(found.loaded), found.quarantined) == (23_739, [])
     assert sum(row["cause"] is None for row in found.loaded) == 453
-    for cause, numbers in PUBLISHED.items():
-        minutes = [row["down_minutes"] for row in found.loaded if cause in {None, row["cause"]}]
-        assert (round(mean(minutes), 1), round(median(minutes)), round(stdev(minutes))) == numbers
+    for cause, printed in REPAIRS.items():
+        minutes = [row["down_minutes"] for row in found.loaded if cause in {"all", row["cause"]}]
+        assert (f"{mean(minutes):.1f}", f"{median(minutes):.0f}", f"{stdev(minutes):.0f}") == printed
