@@ -49,11 +49,11 @@ def study() -> Study:
     return Study(
         "LANL: 23,739 failures of 23 systems",
         "Los Alamos National Laboratory's record of failures from 1996 to 2005, release LA-UR-05-7318; Los Alamos asks "
-        "to be recognised by those who use it. The figures are those of the release, worked out apart from this code: "
-        "Schroeder and Gibson, *A large-scale study of failures in high-performance computing systems*, DSN 2006, used "
-        "an earlier state of the record, of 23,000 failures, and numbered the systems otherwise. The column `Down "
-        "Time` counts, not start and end, which differ from it in 423 rows. 453 records have no cause and count in "
-        "`all` alone. Weibull's shape is `fit_weibull`'s.",
+        "to be recognised by those who use it. The figures are those of the release, worked out apart from this code. "
+        "Schroeder and Gibson studied the record in *A large-scale study of failures in high-performance computing "
+        "systems*, DSN 2006; their abstract counts 23,000 failures. Systems have the numbers of the file, whatever "
+        "numbers the paper gives them. The column `Down Time` counts, not start and end, which differ from it in 423 "
+        "rows. 453 records have no cause and count in `all` alone. Weibull's shape is `fit_weibull`'s.",
         [
             Figure(SOURCE, "records", count["records"], len(minutes["all"]), "count"),
             Figure(SOURCE, "cause unknown", count["Undetermined"], len(minutes["Undetermined"]), "count"),

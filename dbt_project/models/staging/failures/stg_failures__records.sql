@@ -19,8 +19,8 @@ select
     cause,
     cause_detail,
     case
-        when cause_detail is distinct from cause then concat_ws(': ', cause, cause_detail)
-        else cause
+        when cause_detail is null or cause_detail = cause then cause
+        else concat_ws(': ', cause, cause_detail)
     end as reason,
     action
 from failures
