@@ -5,6 +5,7 @@ Records that begin at the same moment are one incident: they widen the limits as
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -27,6 +28,7 @@ DOWN = (
     *FAILURES,
 )
 MIN_INCIDENTS = 3
+ENOUGH = f"True when {MIN_INCIDENTS} incidents or more began in the time in service. False: read no rate of this row."
 
 TABLE = TableSpec(
     table="est_unit_failure_rates",
@@ -36,7 +38,7 @@ TABLE = TableSpec(
     ),
     key=("cluster_id",),
     columns=(
-        CLUSTER,
+        replace(CLUSTER, upstream=("marts.fct_unit_failures.cluster_id",)),
         Column("recorded_count", "bigint", "failures", "Failures recorded in all.", FAILURES[:1], is_required=True),
         Column(
             "failure_count",
@@ -68,7 +70,12 @@ TABLE = TableSpec(
             "add nothing. NULL: no time in service is configured.",
             DOWN,
         ),
-        *evidence(WEIGHTED_METHODS, "Failures, as failure_count.", FAILURES, "Unit-days, as unit_days.", SERVICE),
+        *(
+            replace(column, description=ENOUGH, upstream=FAILURES) if column.name == "has_enough_data" else column
+            for column in evidence(
+                WEIGHTED_METHODS, "Failures, as failure_count.", FAILURES, "Unit-days, as unit_days.", SERVICE
+            )
+        ),
     ),
     judges_itself=True,
 )
@@ -77,13 +84,16 @@ TABLE = TableSpec(
 def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
     """Add rates and limits to counts with their variance and exposure."""
     rate = node_day_rate(counts.assign(node_days=counts["unit_days"]))
+    is_enough = numbers(counts, "incident_count") >= MIN_INCIDENTS
+    too_little = f"too little to tell: {MIN_INCIDENTS} incidents are needed"
     return counts.assign(
         failures_per_1000_unit_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
         failures_per_1000_unit_days_low=1000 * rate.low,
         failures_per_1000_unit_days_high=1000 * rate.high,
         confidence_level=rate.confidence_level,
         method=rate.method,
-        has_enough_data=numbers(counts, "incident_count") >= MIN_INCIDENTS,
+        has_enough_data=is_enough,
+        note=counts["note"].where(is_enough | counts["note"].notna(), too_little),
         event_count=counts["failure_count"],
         exposure=counts["unit_days"],
         exposure_unit="unit-days",
