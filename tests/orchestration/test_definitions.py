@@ -159,6 +159,7 @@ def test_every_check_says_in_a_sentence_what_it_claims(definitions):
         name for name, text in said.items() if not (text.endswith(".") and " " in text and "None" not in text)
     ] == []
     assert said["rows_of_stg_config__rules_are_valid"] == (
-        "Every row has a value of failure_category and coalesce(check_name, pattern, cast(code as string)). "
+        "Every row has a value of coalesce(failure_category, repair_action) and "
+        "coalesce(check_name, pattern, cast(code as string)). "
         "Every failure_category stands in failure_category of failure_categories."
     )
