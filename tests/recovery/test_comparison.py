@@ -223,7 +223,8 @@ def test_a_rate_elsewhere_does_not_hold(spoil):
 
 def test_the_page_says_what_was_simulated(comparisons):
     levels = Levels(seed=7, scale=0.5)
-    text = page(Month(seed=7), comparisons.values(), levels, list(comparisons.values()))
+    text = page(Month(seed=7), comparisons.values(), levels, list(comparisons.values()), ["## A question\n"])
+    assert "## A question\n" in text
     assert "python -m tests.recovery --write docs/recovery.md --seed 7 --levels-scale 0.5\n" in text
     assert f"| `{CLUSTERS[0]}` | `{CLUSTERS[1]}` |" in text
     for comparison in comparisons.values():
