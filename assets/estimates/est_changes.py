@@ -18,7 +18,6 @@ from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, write
 from assets.model.change_effects import (
     CANNOT_TELL,
-    FALSE_DISCOVERIES,
     HELPED,
     HURT,
     POWER,
@@ -28,6 +27,7 @@ from assets.model.change_effects import (
     ratio_of_ratios,
 )
 from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.false_discovery import FALSE_DISCOVERIES
 from assets.model.incident_counts import Floats
 from assets.model.rate_ratio import NO_EVENTS, NO_EXPOSURE, RatioInterval, rate_ratio
 from assets.model.rollouts import compared_cells

@@ -11,18 +11,18 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
 from assets.model.stratified_odds import NOT_COMPARED, Floats, StratifiedOdds, stratified_odds
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FALSE_DISCOVERIES, OTHERS_BY_CHANCE = 0.05, 0.01
+OTHERS_BY_CHANCE = 0.01
 SUSPICIONS = {
     "failed_early": "a black hole: jobs fail as soon as they start",
     "failed_late": "silent corruption, or a fault that only the jobs see",
@@ -140,11 +140,8 @@ def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
     found = [_idle(strata[is_idle])] if is_idle.any() else []
     for cluster_id, own in strata[~is_idle].groupby("cluster_id"):
         compared = pd.concat(_comparisons(own), ignore_index=True)
-        is_compared = (compared["method"] != NOT_COMPARED).to_numpy()
-        p_value, q_value = numbers(compared, "p_value"), np.full(len(compared), np.nan)
-        if is_compared.any():
-            q_value[is_compared] = stats.false_discovery_control(p_value[is_compared])
-        compared["q_value"] = q_value
+        p_value = numbers(compared, "p_value")
+        compared["q_value"] = q_value = false_discovery(np.where(compared["method"] == NOT_COMPARED, np.nan, p_value))
         compared["is_suspect"] = (q_value <= FALSE_DISCOVERIES) & (compared["p_of_others"] <= OTHERS_BY_CHANCE)
         found.append(compared.assign(cluster_id=cluster_id))
     columns = [name for name in TABLE.column_names if name not in WRITTEN]

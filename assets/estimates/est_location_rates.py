@@ -16,7 +16,8 @@ import pandas as pd
 from assets.estimates.evidence import CLUSTER, NODES_OF_JOBS, STUDY_GAPS, WEIGHTED_METHODS, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, nodes_of_jobs, numbers, with_limits, write
 from assets.model.common_causes import CommonCauses, bursts_of, common_causes, mttf_of_job
-from assets.model.place_rates import FALSE_DISCOVERIES, place_rates
+from assets.model.false_discovery import FALSE_DISCOVERIES
+from assets.model.place_rates import place_rates
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:

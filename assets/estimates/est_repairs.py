@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, with_limits, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.false_discovery import FALSE_DISCOVERIES
 from assets.model.repairs import (
-    FALSE_DISCOVERIES,
     HOLDS_LONGER,
     MINIMUM_RELAPSES,
     MINIMUM_REPAIRS,

@@ -16,12 +16,11 @@ from scipy.stats.contingency import odds_ratio
 
 from assets.model.dispersion import pearson_dispersion
 from assets.model.failure_rate import CONFIDENCE_LEVEL, NO_EXPOSURE
+from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
 from assets.model.rate_ratio import NO_EVENTS, RatioInterval
 
 Floats = NDArray[np.float64]
 
-FALSE_DISCOVERIES = 0.05
-"""Share of wrong verdicts among those that a change helped or hurt."""
 POWER = 0.8
 """Share of such changes that a change of the smallest ratio is shown in."""
 WORTH_SEEING = 0.5
@@ -210,13 +209,12 @@ def judge(
     Notes
     -----
     Rows whose events are too few for any outcome to be below `FALSE_DISCOVERIES` are no part of the family (Tarone):
-    ``2 min(p, 1 - p)^n`` is the smallest p-value of n events. Of the others q is Benjamini and Hochberg's. The level of
-    `smallest_shown` is that of a single true change among them, ``FALSE_DISCOVERIES / rows``.
+    ``2 min(p, 1 - p)^n`` is the smallest p-value of n events. Of the others q is that of `false_discovery`. The level
+    of `smallest_shown` is that of a single true change among them, ``FALSE_DISCOVERIES / rows``.
 
     References
     ----------
-    Y. Benjamini and Y. Hochberg, J. R. Statist. Soc. B 57 (1995) 289-300. R. E. Tarone, "A modified Bonferroni method
-    for discrete data", Biometrics 46 (1990) 515-522.
+    R. E. Tarone, "A modified Bonferroni method for discrete data", Biometrics 46 (1990) 515-522.
 
     Examples
     --------
@@ -226,9 +224,8 @@ def judge(
     p, r, n, s, c = (np.asarray(x, dtype=float) for x in (p_value, ratio, event_count, share, control_count))
     extreme = 2.0 * np.minimum(s, 1.0 - s) ** np.minimum(n, c)
     is_told = np.isfinite(p) & (extreme <= FALSE_DISCOVERIES)
-    q, smallest = np.full(p.shape, np.nan), np.full(p.shape, np.nan)
+    q, smallest = false_discovery(np.where(is_told, p, np.nan)), np.full(p.shape, np.nan)
     if is_told.any():
-        q[is_told] = stats.false_discovery_control(p[is_told])
         level = FALSE_DISCOVERIES / is_told.sum()
         rows = zip(n[is_told], s[is_told], c[is_told], strict=True)
         smallest[is_told] = [smallest_shown(events, part, level, control) for events, part, control in rows]

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.false_discovery import false_discovery
 from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import HOURS_PER_DAY, MttfInterval
-from assets.model.place_rates import Floats, false_discovery
+from assets.model.place_rates import Floats
 from assets.model.rate_ratio import common_dispersion, rate_ratio
 
 BURST_SECONDS = 600.0

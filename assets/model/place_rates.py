@@ -11,16 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import false_discovery_control
 
 from assets.model.failure_rate import CONFIDENCE_LEVEL, RateInterval
+from assets.model.false_discovery import false_discovery
 from assets.model.incident_counts import weighted_interval
 from assets.model.rate_ratio import RatioInterval, common_dispersion, rate_ratio
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-FALSE_DISCOVERIES = 0.05
-"""Share of wrong names that a list of places may be expected to have."""
 MIN_NODES = 3
 """With fewer nodes a place cannot be told from a node of it."""
 
@@ -97,7 +95,7 @@ def place_rates(  # noqa: PLR0917
     `rate_ratio` with the dispersion of both sides in common.
 
     The p-value is one-sided, and that of the place without the node that failed most: a place is bad if its other nodes
-    are. q-values are Benjamini and Hochberg's.
+    are. q-values are those of `false_discovery`.
 
     Assumptions: a node's failures are known to be its own. Places share no cause that strikes them together, such as a
     file system; it would make the places more alike than their limits say.
@@ -105,7 +103,7 @@ def place_rates(  # noqa: PLR0917
     References
     ----------
     A. C. Cameron, J. B. Gelbach and D. L. Miller, "Robust inference with multiway clustering", J. Business and Economic
-    Statistics 29 (2011) 238-249. Y. Benjamini and Y. Hochberg, J. Royal Statistical Society B 57 (1995) 289-300.
+    Statistics 29 (2011) 238-249.
 
     Examples
     --------
@@ -117,7 +115,7 @@ def place_rates(  # noqa: PLR0917
     >>> rates = place_rates(racks, days, nodes, np.arange(24), np.ones(24), np.arange(16) == 4)
     >>> rates.rate.low.round(3).tolist(), rates.rate.high.round(3).tolist()
     ([0.017, 0.002, 0.0], [0.049, 0.142, 0.004])
-    >>> bool(rates.q_value[0] < FALSE_DISCOVERIES < rates.q_value[1])
+    >>> bool(rates.q_value[0] < 0.05 < rates.q_value[1])
     True
     """
     of_node, time = np.asarray(place, dtype=np.intp), np.asarray(exposure, dtype=float)
@@ -133,15 +131,6 @@ def place_rates(  # noqa: PLR0917
     p_value = np.where(np.nan_to_num(others.value, nan=np.inf) > 1, others.p_value / 2, 1 - others.p_value / 2)
     rate = weighted_interval(whole.count, whole.variance, whole.node_days, confidence_level)
     return PlaceRates(whole.nodes.astype(np.int64), rate, ratio, false_discovery(p_value))
-
-
-def false_discovery(p_value: Floats) -> Floats:
-    """Return Benjamini and Hochberg's q-values of those p-values that are known."""
-    known = np.isfinite(p_value)
-    found = np.full(p_value.shape, np.nan)
-    if known.any():
-        found[known] = false_discovery_control(p_value[known])
-    return found
 
 
 def _is_worst(place: Indices, time: Floats, node: Indices, probability: Floats) -> NDArray[np.bool_]:

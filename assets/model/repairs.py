@@ -15,12 +15,11 @@ from scipy import stats
 
 from assets.model.coincidence import UNKNOWN, Share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
+from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
 
 Floats = NDArray[np.float64]
 
 HOLDS_LONGER, RELAPSES_SOONER, CANNOT_TELL = "holds longer", "relapses sooner", "cannot tell"
-FALSE_DISCOVERIES = 0.05
-"""Share of the verdicts of a cluster that may be wrong."""
 MINIMUM_REPAIRS, MINIMUM_RELAPSES = 5, 5
 """Repairs that an action needs to be compared, and relapses that it and those beside it need together."""
 
@@ -284,21 +283,17 @@ def verdicts(comparisons: list[Comparison]) -> list[str]:
 
     Notes
     -----
-    Benjamini and Hochberg's procedure at `FALSE_DISCOVERIES`.
+    A verdict's q-value, by `false_discovery`, is `FALSE_DISCOVERIES` at most.
 
     Examples
     --------
     >>> verdicts([Comparison(-3.5, 0.001), Comparison(1.0, 0.3), Comparison(np.nan, np.nan)])
     ['holds longer', 'cannot tell', 'cannot tell']
     """
-    p_values = np.array([comparison.p_value for comparison in comparisons], dtype=float)
-    tested = np.isfinite(p_values)
-    adjusted = np.ones(p_values.size)
-    if tested.any():
-        adjusted[tested] = stats.false_discovery_control(p_values[tested])
+    q_values = false_discovery([comparison.p_value for comparison in comparisons])
     return [
-        CANNOT_TELL if q > FALSE_DISCOVERIES else HOLDS_LONGER if comparison.score < 0 else RELAPSES_SOONER
-        for comparison, q in zip(comparisons, adjusted, strict=True)
+        (HOLDS_LONGER if comparison.score < 0 else RELAPSES_SOONER) if q <= FALSE_DISCOVERIES else CANNOT_TELL
+        for comparison, q in zip(comparisons, q_values, strict=True)
     ]
 
 

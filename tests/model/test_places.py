@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from assets.model.common_causes import bursts_of, common_causes, mttf_of_job
-from assets.model.place_rates import FALSE_DISCOVERIES, place_rates
+from assets.model.false_discovery import FALSE_DISCOVERIES
+from assets.model.place_rates import place_rates
 
 # Nodes, nodes of a place, days, failures per node-day, spread of nodes (shape), lemons, events that take six nodes.
 MACHINES = [(64, 8, 90, 0.012, None, 3, 0), (64, 4, 120, 0.02, 4, 3, 3), (400, 16, 60, 0.006, 4, 5, 3)]

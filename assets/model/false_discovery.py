@@ -1,0 +1,39 @@
+"""How many of the names that many tests give are wrong: Benjamini and Hochberg's q-values, and the share allowed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
+
+FALSE_DISCOVERIES = 0.05
+"""Share of wrong names or verdicts that those of a cluster may be expected to have."""
+
+
+def false_discovery(p_value: ArrayLike) -> NDArray[np.float64]:
+    """Return the smallest share of wrong names in a list that has this one, for each p-value.
+
+    Parameters
+    ----------
+    p_value
+        Of all tests of the family; `nan` where nothing was tested, which is no part of it.
+
+    Returns
+    -------
+    numpy.ndarray
+        q-values of the same shape, `nan` where the p-value is.
+
+    References
+    ----------
+    Y. Benjamini and Y. Hochberg, J. Royal Statistical Society B 57 (1995) 289-300.
+
+    Examples
+    --------
+    >>> false_discovery([0.01, np.nan, 0.5, 0.02]).tolist()
+    [0.03, nan, 0.5, 0.03]
+    """
+    p = np.asarray(p_value, dtype=float)
+    known, q = np.isfinite(p), np.full(p.shape, np.nan)
+    if known.any():
+        q[known] = false_discovery_control(p[known])
+    return q
