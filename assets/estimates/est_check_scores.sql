@@ -36,13 +36,14 @@ checks as (
     group by checks.cluster_id, checks.check_name
 ),
 
--- A repeat is as true as what it repeats. The first word of a category names the component.
+-- A repeat is as true as what it repeats. The first word of a category names the component; unmapped is none.
 events as (
     select
         *,
         coalesce(duplicate_of_event_id, event_id) as fault_id,
         lower(trim(check_name)) as check_key,
-        [split_part(failure_category, '_', 1), split_part(co_category, '_', 1)] as components
+        list_filter([split_part(failure_category, '_', 1), split_part(co_category, '_', 1)], lambda x: x != 'unmapped')
+            as components
     from marts.fct_health_events
 ),
 

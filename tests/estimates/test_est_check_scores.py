@@ -26,7 +26,7 @@ from (values
     ('mended', 'high', 'went on', 3),
     ('low', 'low', 'went on', 3), ('ignored', 'low', 'none', 2), ('xid errors', 'high', 'none', 2),
     ('ahead', 'high', 'failed later', 2), ('storm', 'high', 'went on', 20),
-    ('unsure', 'high', 'failed', 1), ('silent', 'info', 'went on', 1)
+    ('unsure', 'high', 'failed', 1), ('silent', 'info', 'went on', 1), ('unmapped', 'high', 'none', 3)
 ) as checks (check_name, severity, jobs, onset_count), range(20) as numbers (number)
 where number < onset_count;
 update onsets set observed_at = timestamp '2026-01-20' + to_seconds(number) where check_name = 'storm';
@@ -37,7 +37,7 @@ select 'c', 'never', timestamp '2026-01-16';
 insert into marts.fct_health_events by name
 select
     'c' as cluster_id, event_id, node_id, observed_at, 'health_check' as source, upper(check_name) as check_name,
-    severity, 'gpu_memory' as failure_category,
+    severity, if(check_name = 'unmapped', 'unmapped', 'gpu_memory') as failure_category,
     if(check_name = 'low', observed_at + interval 2 hour, null) as cleared_at,
     if(check_name = 'xid errors', 'kernel' || number, null) as duplicate_of_event_id,
     check_name = 'xid errors' as is_repeat
@@ -53,7 +53,13 @@ select
     'c' as cluster_id, 'boot' as event_id, node_id, observed_at + interval 1 minute as observed_at,
     'kernel' as source, 'boot' as check_name, 'info' as severity, 'system' as failure_category, false as is_repeat
 from onsets
-where event_id = 'next2';
+where event_id = 'next2'
+union all by name
+select
+    'c' as cluster_id, 'unclear' as event_id, node_id, observed_at, 'kernel' as source, 'new' as check_name,
+    'high' as severity, 'unmapped' as failure_category, false as is_repeat
+from onsets
+where event_id = 'unmapped2';
 
 insert into marts.fct_attempts by name
 select
@@ -94,16 +100,19 @@ insert into marts.fct_tickets by name
 select 'c' as cluster_id, node_id, observed_at + interval 5 hour as opened_at, 'gpu_unavailable' as failure_category
 from onsets where event_id = 'mended0'
 union all
-select 'c', node_id, observed_at + interval 5 hour, 'ib_link' from onsets where event_id = 'mended1';
+select 'c', node_id, observed_at + interval 5 hour, 'ib_link' from onsets where event_id = 'mended1'
+union all
+select 'c', node_id, observed_at + interval 5 hour, 'unmapped' from onsets where event_id = 'unmapped0';
 insert into marts.fct_node_outages by name
 select
-    'c' as cluster_id, event_id as outage_id, node_id, false as is_planned, 'gpu_memory' as failure_category,
-    if(event_id = 'mended2', 'administrator', 'health_check') as origin, 'HC: ' || check_name as reason,
+    'c' as cluster_id, event_id as outage_id, node_id, false as is_planned,
+    if(event_id = 'unmapped1', 'unmapped', 'gpu_memory') as failure_category,
+    if(event_id in ('mended2', 'unmapped1'), 'administrator', 'health_check') as origin, 'HC: ' || check_name as reason,
     observed_at + interval 2 minute as requested_at,
     observed_at + if(event_id = 'noise0', interval 2 hour, interval 5 minute) as started_at,
     observed_at + interval 6 hour as ended_at
 from onsets
-where event_id in ('mended2', 'noise0', 'next1', 'low1', 'ignored1', 'idle0');
+where event_id in ('mended2', 'unmapped1', 'noise0', 'next1', 'low1', 'ignored1', 'idle0');
 """
 
 
@@ -129,6 +138,7 @@ def checks(tmp_path_factory):
         ("xid errors", 2, 1, 1.0),  # the kernel's own message
         ("unsure", 1, 1, pytest.approx(0.1)),
         ("ahead", 2, 1, 1.0),  # twenty minutes before a failure of the component on this node, and of another
+        ("unmapped", 3, 0, None),  # a ticket, an outage, a kernel message that no rule knows either: unknown
         ("silent", 0, 0, None),  # severity info asks for nothing
         ("never", 0, 0, None),
     ],
