@@ -97,7 +97,7 @@ TABLE = TableSpec(
             "boolean",
             "",
             f"q_value is {FALSE_DISCOVERIES:g} at most, and without the user who has most such ends beyond expectation "
-            f"the p-value is {OTHERS_BY_CHANCE:g} at most: no user alone makes a suspect.",
+            f"the p-value is {OTHERS_BY_CHANCE:g} at most: failures of a single user are not enough.",
             COMPARED,
             is_required=True,
         ),
@@ -124,10 +124,11 @@ TABLE = TableSpec(
             "mantel_haenszel; one_sided_limit: no job ended so, or none elsewhere; not_compared: no job of the same "
             f"user and size ended otherwise or elsewhere; measured: {IDLE}.",
             "Jobs with such an end, where they can be compared: attempts of a user under one name on one node and day "
-            "are one job. Of "
-            f"{IDLE}: attempts.",
+            "are one job. Of after_: each job by the share of its attempts that were as old, met the evidence and "
+            f"ended so. Of {IDLE}: attempts.",
             EITHER,
-            f"Jobs on the node, or with the evidence. Of {IDLE}: GPU-hours of which the use is known.",
+            "Jobs on the node. Of after_: jobs with the evidence, each by the share of its attempts. Of "
+            f"{IDLE}: GPU-hours of which the use is known.",
             EITHER,
         ),
     ),
@@ -189,7 +190,7 @@ def _comparisons(own: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def _compared(strata: pd.DataFrame, name: str, others: Floats, others_bad: Floats) -> pd.DataFrame:
     """Make a row of each node of the strata, or one of all; sums of two runs differ in digits that are rounded."""
     number, nodes = pd.factorize(strata["node_id"].astype(object), sort=True, use_na_sentinel=False)
-    ends, bad = numbers(strata, "end_count"), numbers(strata, name).round(9)
+    ends, bad = (numbers(strata, column).round(9) for column in ("end_count", name))
     cells = np.stack([bad, ends, others_bad.round(9), others.round(9)])
     odds = _odds(number, cells, len(nodes))
     user, users = pd.factorize(strata["user_number"])

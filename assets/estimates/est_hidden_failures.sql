@@ -115,10 +115,8 @@ struck as (
     select
         ends.attempt_id,
         ends.stratum,
-        ends.job,
-        ends.has_ended_badly,
         events.failure_category,
-        greatest(9, min(cast(floor(log2(1 + epoch(events.observed_at - ends.started_at))) as integer))) as age_class
+        greatest(9, min(cast(floor(log2(epoch(events.observed_at - ends.started_at))) as integer))) as age_class
     from marts.fct_health_events as events
     inner join ends_on_nodes as ends
         on
@@ -127,50 +125,64 @@ struck as (
             and events.observed_at > ends.started_at
             and events.observed_at < ends.ended_at
     where events.is_evidence
-    group by ends.attempt_id, ends.stratum, ends.job, ends.has_ended_badly, events.failure_category
+    group by ends.attempt_id, ends.stratum, events.failure_category
 ),
 
-struck_ages as (
-    select
+ages as (
+    select distinct
         stratum,
         failure_category,
         age_class,
         if(age_class = 9, 0, 2 ** age_class) as from_seconds,
-        2 ** (age_class + 1) as to_seconds,
-        count(distinct job) as end_count,
-        count(distinct job) filter (where has_ended_badly) as is_after,
-        count(*) filter (where has_ended_badly) as attempts_is_after
+        2 ** (age_class + 1) as to_seconds
     from struck
-    group by stratum, failure_category, age_class
 ),
 
 -- An attempt that was not struck up to this age counts by the share of the class that it ran: so likely it was to be
 -- struck there.
-spared as (
+reached as (
     select
-        ages.*,
+        ages.stratum,
+        ages.failure_category,
+        ages.age_class,
+        ends.job,
         ends.attempt_id,
         ends.has_ended_badly,
-        least(1, (ends.runtime_seconds - ages.from_seconds) / (ages.to_seconds - ages.from_seconds)) as weight
-    from struck_ages as ages
-    inner join ends
-        on ages.stratum = ends.stratum and ages.from_seconds < ends.runtime_seconds
+        coalesce(struck.age_class = ages.age_class, false) as is_struck,
+        if(
+            is_struck, 1, least(1, (ends.runtime_seconds - ages.from_seconds) / (ages.to_seconds - ages.from_seconds))
+        ) as weight
+    from ages
+    inner join ends using (stratum)
     left join struck
         on ends.attempt_id = struck.attempt_id and ages.failure_category = struck.failure_category
-    where coalesce(struck.age_class, 99) > ages.age_class
+    where coalesce(struck.age_class, 99) >= ages.age_class and (is_struck or ends.runtime_seconds > ages.from_seconds)
+),
+
+-- The attempts of a job are one job together, on whichever side each of them is.
+jobs_reached as (
+    select
+        stratum,
+        failure_category,
+        age_class,
+        job,
+        count(*) filter (where is_struck and has_ended_badly) as attempts_is_after,
+        count(*) filter (where is_struck) / count(*) as end_count,
+        attempts_is_after / count(*) as is_after,
+        coalesce(sum(weight order by attempt_id) filter (where not is_struck), 0) / count(*) as weight,
+        coalesce(sum(weight order by attempt_id) filter (where not is_struck and has_ended_badly), 0) / count(*)
+            as weight_is_after
+    from reached
+    group by stratum, failure_category, age_class, job
 ),
 
 after_events as (
     select
         stratum,
         failure_category,
-        end_count,
-        is_after,
-        attempts_is_after,
-        sum(weight order by attempt_id) as weight,
-        coalesce(sum(weight order by attempt_id) filter (where has_ended_badly), 0) as weight_is_after
-    from spared
-    group by stratum, failure_category, age_class, end_count, is_after, attempts_is_after
+        sum(columns(* exclude (stratum, failure_category, age_class, job)) order by job)
+    from jobs_reached
+    group by stratum, failure_category, age_class
 ),
 
 -- A job that computes uses its GPUs for more than a twentieth of its time.

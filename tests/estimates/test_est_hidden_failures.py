@@ -9,12 +9,15 @@ from tests.warehouses import filled
 # Ten users run 60 jobs of an hour each on nodes 0 to 19 of the cluster `planted`, every twentieth of which times out.
 # On node 0 all of them fail at once. On nodes 3 to 8 user 1 fails 40 times under one name. On node 9 ten jobs of each
 # user fail by infrastructure. User 2 also has jobs on nodes 10 to 17 together, a quarter of which fail.
+# Of cluster `arrays` each user has, every day, an array of 40 tasks and four jobs of names of their own. Two tasks of
+# each array, one of which fails, and every twentieth job meet an event; half of the jobs fail, struck or not. Each
+# attempt has its own node.
 # Cluster `struck` has the same users; their jobs run two hours, and half of them meet an event after one. Those end
 # only at their limit of eight hours. Cluster `alone` has no bad node, but user 3 fails at once on node 9 on 30 days.
 MARTS = """
 insert into marts.dim_clusters (cluster_id, study_from_at, study_to_at)
 select cluster_id, '2026-01-01', '2026-03-01'
-from (values ('planted'), ('struck'), ('alone')) as clusters (cluster_id);
+from (values ('planted'), ('struck'), ('alone'), ('arrays')) as clusters (cluster_id);
 
 create temp table ends as
 select
@@ -50,7 +53,17 @@ union all
 select
     'struck', 's' || u || '-' || j, 'u' || u, 'job' || j, ['n' || u], timestamp '2026-01-02' + to_hours(12 * j),
     if(j % 2 = 0, 'TIMEOUT', 'COMPLETED'), if(j % 2 = 0, 8, 2) * 3600, false
-from range(10) as users (u), range(20) as jobs (j);
+from range(10) as users (u), range(20) as jobs (j)
+union all
+select
+    'arrays', 'task' || u || '-' || d || '-' || t as attempt_id, 'u' || u, 'array', [attempt_id],
+    timestamp '2026-01-02' + to_days(d), if(t = 0, 'FAILED', 'COMPLETED'), 3600, false
+from range(10) as users (u), range(20) as days (d), range(40) as tasks (t)
+union all
+select
+    'arrays', 'single' || u || '-' || j as attempt_id, 'u' || u, 'single' || j, [attempt_id],
+    timestamp '2026-01-02' + to_days(j // 4), if(j // 20 % 2 = 1, 'FAILED', 'COMPLETED'), 3600, false
+from range(10) as users (u), range(80) as jobs (j);
 
 insert into marts.fct_attempts by name
 select
@@ -66,7 +79,13 @@ select
     cluster_id, 'e' || attempt_id as event_id, nodes[1] as node_id, started_at + interval 1 hour as observed_at,
     true as is_evidence, 'gpu_memory' as failure_category
 from ends
-where cluster_id = 'struck' and state = 'TIMEOUT';
+where cluster_id = 'struck' and state = 'TIMEOUT'
+union all
+select
+    cluster_id, 'e' || attempt_id as event_id, nodes[1] as node_id, started_at + interval 30 minute as observed_at,
+    true as is_evidence, 'gpu_memory' as failure_category
+from ends
+where cluster_id = 'arrays' and cast(split_part(attempt_id, '-', -1) as integer) % 20 = 0;
 """
 
 
@@ -131,6 +150,14 @@ def test_hangs_after_an_event_are_found(rows):
     assert (row["kind"], row["node_id"], row["user_count"]) == ("after_gpu_memory", None, 10)
     assert (row["attempt_count"], row["event_count"], row["exposure"]) == (100, 100, 100)
     assert row["low"] > 20
+
+
+def test_an_array_is_one_job_on_both_sides_of_an_event(rows):
+    """Of each user's 20 arrays and 80 jobs, 1 and 4 were struck, of which 0.5 and 2 failed; of the rest 38 of 95."""
+    (row,) = rows(cluster_id="arrays", kind="after_gpu_memory")
+    assert (row["attempt_count"], row["user_count"], row["is_suspect"]) == (220, 10, False)
+    assert (row["event_count"], row["exposure"]) == pytest.approx((25, 50))
+    assert row["odds_ratio"] == pytest.approx(2.5 * 57 / (2.5 * 38))
 
 
 def test_the_ratio_is_that_of_strata_worked_out_by_hand(rows):
