@@ -144,7 +144,7 @@ LABELS = {
 }
 """Columns that hold a category, and the column that its label gets."""
 OBSERVED = re.compile(
-    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(other_)?node_days|gpu_hours|runtime_hours|exposure|confidence_level"
+    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(other_)?node_days|(held_)?gpu_hours|runtime_hours|exposure|confidence_level"
     r"|planned_days|(restart|write|checkpoint)_minutes|ettr_target"
 )
 """Columns of estimates that are no estimates: counts, exposures, and what is assumed."""

@@ -8,6 +8,10 @@ import pytest
 
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.page import figures_of
+from assets.report.queries import known_of
+from assets.report.sections.check_scores import check_scores
+from assets.report.sections.hidden import hidden
+from tests.report.planting import own_of
 from tests.report.reading import section, table
 
 
@@ -151,6 +155,19 @@ def test_checks_to_drop_come_first_with_what_they_cost(sections):
     assert "Logs of health checks would tell" in sections("hall-b", "checks").text
 
 
+@pytest.mark.parametrize(
+    ("days", "has_checks", "said"),
+    [
+        (90.0, True, "No health check failed in the study period."),
+        (None, True, "Accounting would tell which health checks to trust"),
+        (None, False, "Logs of health checks would tell"),
+    ],
+)
+def test_without_a_score_the_page_says_what_is_missing(frames, days, has_checks, said):
+    clusters = [{"cluster_id": "demo", "study_days": days, "has_health_checks": has_checks}]
+    assert said in str(check_scores(own_of(frames, clusters=clusters, check_scores=[])))
+
+
 def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
     part = sections("demo", "repairs")
     assert "PCIe error: try exchange first (0% back within 7 days), reboot relapses sooner (100%)." in part.text
@@ -236,3 +253,8 @@ def test_forecasts_say_how_often_they_held_and_whether_they_beat_the_naive_one(s
 def test_causes_never_seen_have_a_bound(sections):
     rows = table(sections("demo", "causes"), "Causes that were never seen").rows()
     assert rows == [["GPU link error (NVLink, xGMI)", "2.50", "1,200,000 100% of all"]]
+
+
+def test_gpus_held_without_use_are_measured_on_a_small_cluster_too(frames):
+    rows = [known_of(row | {"has_enough_data": False}) for row in frames["hidden_failures"]]
+    assert "250 GPU-hours were held without use" in str(hidden(own_of(frames, hidden_failures=rows)))

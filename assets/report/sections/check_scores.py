@@ -35,7 +35,7 @@ SCORES = (
     Col("#Alarm to end of job", "lead_seconds", _lead, detail=_range_of_leads),
     Col("#Drained for nothing, node-hours", "drained_node_hours", short),
     Col("#Failures it alone showed", "alone_count", short),
-    Col("#Unseen without it", "lost_count", short),
+    Col("#Failures missed without it", "lost_count", short),
 )  # fmt: skip
 
 
@@ -43,11 +43,12 @@ def check_scores(own: Own) -> Section:
     """Build the section on the worth of each health check."""
     rows = own.rows("check_scores")
     if not rows:
-        said = (
-            "No health check failed in the study period."
-            if own.cluster["has_health_checks"]
-            else "Logs of health checks would tell which of them to trust (docs/logs.md)."
-        )
+        if not own.cluster["has_health_checks"]:
+            said = "Logs of health checks would tell which of them to trust (docs/logs.md)."
+        elif own.cluster["study_days"] is None:
+            said = "Accounting would tell which health checks to trust: they are judged inside the study period."
+        else:
+            said = "No health check failed in the study period."
         return section("checks", "Which checks to trust", note(said))
     by_verdict = grouped(rows, "verdict")
     parts = [
@@ -69,7 +70,7 @@ def check_scores(own: Own) -> Section:
             "False: the job went on, or the finding cleared or stood for a week with nothing done. The rest is unknown "
             "and makes the {level} limits wider. Drop: surely fewer than a fifth are true, and at most one failure, or "
             "one in fifty, is seen by it alone or a minute early. Tune: surely fewer than half. Keep: surely more than "
-            "half. Drained for nothing: time out of service after alarms that were true with less than 20%. Unseen "
-            "without it: failures that would pass for users' errors.",
+            "half. Drained for nothing: time out of service after alarms that were true with less than 20%. Failures "
+            "missed without it: those that would pass for users' errors.",
         ),
     )

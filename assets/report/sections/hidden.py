@@ -23,7 +23,7 @@ SUSPECTS = (
     Col("#Jobs", "event_count", short, detail=lambda row: f"{short(row['expected_count'])} expected"),
     Col("#Times the odds ({level})", "odds_ratio", short, detail=lambda row: span(row["low"], row["high"]),
         unknown="no upper limit"),
-    Col("#Expected to be false", "q_value", lambda q: share(q) if q >= MIN_SHARE else f"below {share(MIN_SHARE)}"),
+    Col("#False discovery rate", "q_value", lambda q: share(q) if q >= MIN_SHARE else f"below {share(MIN_SHARE)}"),
 )  # fmt: skip
 HOLDERS = (
     Col("Account", "account"),
@@ -46,9 +46,10 @@ def hidden(own: Own) -> Section:
             suspects,
             SUSPECTS,
             "Against the same users' jobs of the same size elsewhere; attempts under one name on one node and day are "
-            "one job, and no user alone makes a suspect. "
-            "What is attributed to infrastructure already is left out. The last column: share of names with this value "
-            "or a lower one that are expected to be wrong. Run a burn-in before such a node gets jobs again.",
+            "one job, and failures of a single user are not enough. "
+            "What is attributed to infrastructure already is left out. False discovery rate: the share that is "
+            "expected to be wrong of the rows with this value or a lower one. Run a burn-in before such a node gets jobs "
+            "again.",
         ),
         _idle(next((row for row in rows if row["kind"] == "idle_gpus"), None)),
         table(
