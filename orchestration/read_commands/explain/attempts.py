@@ -6,7 +6,6 @@ import duckdb
 
 from assets.node_lists import exclude_option
 from assets.report.explained.failures import (
-    LOGS,
     Part,
     entries_words,
     line_of,
@@ -62,7 +61,17 @@ SUSPECTS = """
     inner join marts.fct_attempt_nodes as nodes using (cluster_id, node_id)
     where
         cluster_id = $cluster and nodes.attempt_id = $attempt
-        and suspects.is_suspect and starts_with(suspects.kind, lower($state))
+        and suspects.is_suspect and suspects.kind = $kind
+"""
+SIGHT = """
+    select count(distinct nodes.node_id) as node_count, count(distinct sight.node_id) as seen_count
+    from marts.fct_attempt_nodes as nodes
+    left join ops.sight as sight
+        on
+            nodes.cluster_id = sight.cluster_id
+            and nodes.node_id = sight.node_id
+            and sight.day_date = cast($ended_at as date)
+    where nodes.cluster_id = $cluster and nodes.attempt_id = $attempt
 """
 ENDS = {
     "COMPLETED": "It ended by itself.",
@@ -76,6 +85,8 @@ ENDS = {
 }
 MAY_HIDE_FAULTS = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY"}
 """States of which nobody knows whether a fault of a node was behind them."""
+EARLY_SECONDS = 300
+"""A job that fails sooner failed early, as in est_hidden_failures."""
 MAX_SHOWN = 20
 
 
@@ -96,11 +107,11 @@ def explain_job(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
     failed = [row for answer in shown for row in answer.rows.get("failures", [])]
     parts = [("In short", _in_short(attempts, run))]
     if victims:
-        lost = sum(row["lost_gpu_hours"] or 0 for row in victims)
+        losses = [row["lost_gpu_hours"] for row in victims]
         jobs = ", ".join(dict.fromkeys(printable(row["job_id"]) for row in victims[:10]))
         said = f"{plural(len(victims), 'attempt')} of other jobs, preempted for it: {jobs}"
         more = f" and {len(victims) - 10} more" if len(victims) > 10 else ""
-        parts.append(("Who made room for it", f"{said}{more}. They lost {short(lost)} GPU-hours."))
+        parts.append(("Who made room for it", f"{said}{more}. {_lost_by(losses)}"))
     parts += [("What to do", _what_to_do(reader, failed))] if failed else []
     if len(attempts) > len(shown):
         parts.append(("Not shown", f"{plural(len(attempts) - len(shown), 'earlier attempt')}"))
@@ -124,6 +135,21 @@ def _in_short(attempts: list[Row], run: Row) -> str:
         spent = duration(run["wallclock_hours"])
         texts.append(f"Of {spent} in the queue and at work, {share(run['ettr'])} were productive (ETTR).")
     return " ".join(texts)
+
+
+def _lost_by(losses: list[float | None]) -> str:
+    """Say what victims lost.
+
+    >>> _lost_by([1.0, 2.5]), _lost_by([1.0, None]), _lost_by([None])
+    ('They lost 3.50 GPU-hours.', 'They lost at least 1.00 GPU-hours: of 1 attempt the loss is unknown.', \
+'How many GPU-hours they lost is unknown.')
+    """
+    known = [lost for lost in losses if lost is not None]
+    if not known:
+        return "How many GPU-hours they lost is unknown."
+    unknown = len(losses) - len(known)
+    least, rest = ("at least ", f": of {plural(unknown, 'attempt')} the loss is unknown") if unknown else ("", "")
+    return f"They lost {least}{short(sum(known))} GPU-hours{rest}."
 
 
 def _what_to_do(reader: Reader, failed: list[Row]) -> str:
@@ -200,9 +226,18 @@ def _failed(reader: Reader, attempt: Row) -> list[str]:
     code, signal = attempt["exit_code"], attempt["exit_signal"]
     ended = "Its batch script ended" + (" with an unknown exit code" if code is None else f" with exit code {code}")
     texts = [f"{ended}, killed by signal {signal}." if signal else f"{ended}."]
-    if not any(reader.cluster[name] for name in (*LOGS, "has_slurmctld_log")):
-        return [*texts, "No log of its nodes was given, so whether a node failed is unknown (docs/logs.md)."]
-    texts.append("No node of it shows a critical fault around the end, so it counts as a failure of the program.")
+    (sight,) = reader.rows(SIGHT, attempt=attempt["attempt_id"], ended_at=attempt["ended_at"])
+    count, unseen = sight["node_count"], sight["node_count"] - sight["seen_count"]
+    if not sight["seen_count"]:
+        why = "No log of its nodes covers the day of its end" if count else "Accounting names no node of it"
+        return [*texts, f"{why}, so whether a node failed is unknown (docs/logs.md).", *_suspects(reader, attempt)]
+    if unseen:
+        texts.append(
+            f"No log covers {unseen} of its {count} nodes on the day of its end, so whether one of these failed is "
+            "unknown. No other shows a critical fault around the end."
+        )
+    else:
+        texts.append("No node of it shows a critical fault around the end, so it counts as a failure of the program.")
     for reach in reader.rows(REACH):
         limits = f"{share(reach['low'])} to {share(reach['high'])}"
         texts.append(f"Logs of this cluster show {share(reach['reach'])} of what infrastructure ends ({limits}).")
@@ -210,10 +245,11 @@ def _failed(reader: Reader, attempt: Row) -> list[str]:
 
 
 def _suspects(reader: Reader, attempt: Row) -> list[str]:
+    kind, seconds = attempt["state"].lower(), attempt["runtime_seconds"]
+    if kind == "failed" and seconds is not None:
+        kind = "failed_early" if seconds < EARLY_SECONDS else "failed_late"
     return [
         f"Its node {printable(row['node_id'])} is a suspect: the same users' jobs end so ({words(row['kind'])}) with "
         f"{short(row['odds_ratio'])} times the odds that they have elsewhere ({span(row['low'], row['high'])})."
-        for row in reader.rows_if_there(
-            SUSPECTS, "est_hidden_failures", attempt=attempt["attempt_id"], state=attempt["state"]
-        )
+        for row in reader.rows_if_there(SUSPECTS, "est_hidden_failures", attempt=attempt["attempt_id"], kind=kind)
     ]
