@@ -84,6 +84,14 @@ def test_who_made_room_is_told_on_both_sides(explain):
     )
 
 
+def test_a_loss_of_those_who_made_room_that_nobody_knows_is_not_zero(testbed_home, tmp_path):
+    own = copy_of(testbed_home, tmp_path)
+    change(own, "update marts.fct_preemptions set lost_gpu_hours = null where attempt_id like 'testbed:60:%'")
+    said = texts(explained(own.published_file, "63"))["Who made room for it"]
+    assert "They lost at least" in said
+    assert said.endswith("GPU-hours: of 1 attempt the loss is unknown.")
+
+
 def test_a_preempted_attempt_that_slurm_calls_requeued_made_room_too(testbed_home, tmp_path):
     own = copy_of(testbed_home, tmp_path)
     change(own, "update marts.fct_attempt_records set state = 'REQUEUED' where job_id = '59' and state = 'PREEMPTED'")
@@ -105,6 +113,26 @@ def test_an_end_that_is_no_failure_is_explained_by_its_state(explain, job, why):
     assert why in texts(explain(job).attempts[0])["Why"]
 
 
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("delete from ops.sight", "No log of its nodes covers the day of its end, so whether a node failed is unknown"),
+        ("delete from ops.sight where day_date = (select max(cast(ended_at as date)) from marts.fct_attempts where "
+         "job_id = '39')", "No log of its nodes covers the day of its end, so whether a node failed is unknown"),
+        ("update marts.fct_attempt_records set node_ids = list_append(node_ids, 'dark') where job_id = '39'",
+         "nodes on the day of its end, so whether one of these failed is unknown. No other shows a critical fault"),
+        ("update marts.fct_attempt_records set node_ids = [] where job_id = '39'", "Accounting names no node of it"),
+    ],
+    ids=["no log at all", "no log of the day", "no log of one node", "no node"],
+)  # fmt: skip
+def test_what_no_log_could_show_is_not_called_a_failure_of_the_program(testbed_home, tmp_path, statement, said):
+    own = copy_of(testbed_home, tmp_path)
+    change(own, statement)
+    why = texts(explained(own.published_file, "39").attempts[0])["Why"]
+    assert said in why
+    assert "failure of the program" not in why
+
+
 def test_a_node_has_one_timeline_of_all_that_logs_tell(explain, testbed_home):
     answer = explain("node002")
     assert texts(answer)["Failures"] == "1 incident: GPU unavailable (1)."
@@ -116,6 +144,21 @@ def test_a_node_has_one_timeline_of_all_that_logs_tell(explain, testbed_home):
     shown = faultline(testbed_home, "explain", "node002", "--limit", 6).stdout
     assert f"{len(history) - 6} earlier entries: raise --limit" in shown
     assert "56 FAILED with 16 GPUs, probability 100%" in shown
+
+
+def test_a_node_of_which_failures_were_recorded_tells_of_them(testbed_home, tmp_path):
+    own = copy_of(testbed_home, tmp_path)
+    change(
+        own,
+        "insert into marts.fct_unit_failures by name select 'testbed' as cluster_id, 'one' as failure_id, 'node002' as "
+        "node_id, 'gpu-3' as unit_name, timestamp '2026-11-01' as started_at, timestamp '2026-11-02' as ended_at, "
+        "'bad riser' as cause, 'testbed/failures/list.csv' as source_path, 4 as source_line_number",
+    )
+    answer = explained(own.published_file, "node002")
+    assert texts(answer)["Failures"] == "1 incident: GPU unavailable (1); 1 recorded failure."
+    (entry,) = [entry for entry in answer.rows["history"] if entry["kind"] == "recorded failure"]
+    assert (entry["message"], entry["source_line_number"]) == ("gpu-3: bad riser", 4)
+    assert (entry["observed_at"].day, entry["until_at"].day) == (1, 2)
 
 
 def test_a_number_has_its_meaning_formula_tables_and_files(explain):
@@ -203,9 +246,11 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
         own,
         "create or replace table estimates.est_check_scores as select 'testbed' as cluster_id, "
         "'nvidia smi gpu_num' as check_name, 8e-1 as true_share, 6e-1 as low, 9e-1 as high, 'tune' as verdict",
-        "update marts.dim_nodes set rack = 'r7' where node_id = 'node002'",
-        "create or replace table estimates.est_location_rates as select 'testbed' as cluster_id, 'rack' as place_kind, "
-        "'r7' as place, 'fails more' as verdict, 3e0 as ratio, 15e-1 as low, 6e0 as high",
+        "update marts.dim_nodes set rack = 'r7', position = 'u3' where node_id = 'node002'",
+        "create or replace table estimates.est_location_rates as select 'testbed' as cluster_id, * from (values "
+        "('position', 'u3', 'both', null, 2e0, null, 3, 5e-1), ('rack', 'r7', 'fails more', 3e0, 15e-1, 6e0, 0, 1e0), "
+        "('switch', null, 'fails together', null, null, null, 4, 5e-1)) as places "
+        "(place_kind, place, verdict, ratio, low, high, burst_count, expected_burst_count)",
         "create or replace table estimates.est_repairs as select 'testbed' as cluster_id, 'gpu_unavailable' as "
         "failure_category, 'reset' as repair_action, 'try first' as verdict, 1e-1 as relapse_30d_ratio, "
         "5e-2 as relapse_30d_ratio_low, 2e-1 as relapse_30d_ratio_high, 15e-1 as repair_hours",
@@ -215,7 +260,8 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
         "where job_id = '39' limit 1",
     )
     assert texts(explained(own.published_file, "node002"))["Its place"] == (
-        "rack r7 fails more: 3.00 times the rate elsewhere (1.50 to 6.00)."
+        "position u3 has all failures, at least 2.00 times the rate elsewhere, and lost several nodes at once 3 times, "
+        "where chance gives 0.500. rack r7 fails 3.00 times as often as the rest (1.50 to 6.00)."
     )
     (failure,) = explained(own.published_file, "56").attempts
     assert texts(failure)["Repair to try first"] == (
@@ -226,3 +272,9 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
     )
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect: the same users' jobs end so (failed early) with 4.00 times the odds" in texts(attempt)["Why"]
+    change(own, "update marts.fct_attempt_records set runtime_seconds = 18000 where job_id = '39'")
+    (attempt,) = explained(own.published_file, "39").attempts
+    assert "is a suspect" not in texts(attempt)["Why"]
+    change(own, "update estimates.est_hidden_failures set kind = 'failed_late'")
+    (attempt,) = explained(own.published_file, "39").attempts
+    assert "jobs end so (failed late)" in texts(attempt)["Why"]

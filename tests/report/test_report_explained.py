@@ -42,6 +42,7 @@ NODE = {
     "node_name": "n1", "gpu_count": 8, "rack": "r7", "verdict": "ok", "posterior_probability": 0.98, "rate": 90.0,
     "rate_low": 40.0, "rate_high": 150.0, "confidence_level": 0.9, "reasons": "4 failures", "open_since": None,
     "open_is_planned": None, "causes": [{"category": "pcie", "label": "PCIe error", "count": 4}], "incident_count": 4,
+    "recorded_count": 0,
     "days_since_last_incident": 3, "relapsed_at": None, "lost_gpu_hours": 32.0, "fault_outage_count": 2,
     "fault_outage_hours": 5.0, "planned_outage_count": 0, "planned_outage_hours": None, "saving_note": None,
     "saved_gpu_hours_per_month": 12.0, "saved_gpu_hours_per_month_low": 4.5, "saved_gpu_hours_per_month_high": 21.0,

@@ -27,6 +27,8 @@ def parts_of_node(node: Row) -> list[Part]:
     places = [f"{place.replace('_', ' ')} {printable(node[place])}" for place in PLACES if node.get(place)]
     blamed = ", ".join(f"{cause['label']} ({cause['count']})" for cause in node["causes"] or [])
     losses = f", {short(node['lost_gpu_hours'])} GPU-hours lost" if node["lost_gpu_hours"] else ""
+    failed = [f"{plural(node['incident_count'], 'incident')}: {blamed}{losses}"] if blamed else []
+    failed += [plural(node["recorded_count"], "recorded failure")] if node["recorded_count"] else []
     out = [
         f"{plural(node[f'{kind}_outage_count'], *name)} ({duration(node[f'{kind}_outage_hours'])})"
         for kind, name in OUTAGES.items()
@@ -36,7 +38,7 @@ def parts_of_node(node: Row) -> list[Part]:
     parts = [
         ("Node", ", ".join([f"{printable(node['node_name'])} with {gpus(node['gpu_count'])}", *places])),
         ("Verdict", f"{verdict}. {printable(node['reasons'], 500)}." if node["reasons"] else f"{verdict}."),
-        ("Failures", f"{plural(node['incident_count'], 'incident')}: {blamed}{losses}." if blamed else "none known"),
+        ("Failures", f"{'; '.join(failed)}." if failed else "none known"),
         ("Outages", ", ".join(out) or "none known"),
         ("What to do", advise(node)),
     ]

@@ -43,6 +43,13 @@ entries as (
     from asked
     inner join marts.fct_tickets as tickets using (cluster_id, node_id)
     union all
+    select
+        asked.*, failures.started_at, failures.ended_at, 'recorded failure',
+        concat_ws(': ', failures.unit_name, failures.cause, failures.cause_detail),
+        failures.failure_category, failures.source_path, failures.source_line_number
+    from asked
+    inner join marts.fct_unit_failures as failures using (cluster_id, node_id)
+    union all
     select asked.*, versions.first_seen_at, null, 'version', concat_ws(' ', component, version), null, null, null
     from asked
     inner join marts.dim_node_versions as versions using (cluster_id, node_id)

@@ -87,6 +87,12 @@ losses as (
     group by all
 ),
 
+recorded as (
+    select cluster_id, node_id, count(*) as recorded_count
+    from marts.fct_unit_failures
+    group by all
+),
+
 outages as (
     select
         cluster_id, node_id,
@@ -117,6 +123,7 @@ repairs as (
 select
     cluster_id, node_id, nodes.node_name, nodes.gpu_count, nodes.rack, nodes.switch, nodes.nvlink_domain, nodes.position,
     repairs.last_tickets, causes.causes, losses.lost_gpu_hours,
+    coalesce(recorded.recorded_count, 0) as recorded_count,
     relapses.* exclude (cluster_id, node_id),
     counted.* exclude (cluster_id, node_id) replace (coalesce(counted.incident_count, 0) as incident_count),
     outages.* exclude (cluster_id, node_id) replace (
@@ -133,6 +140,7 @@ left join counted using (cluster_id, node_id)
 left join outages using (cluster_id, node_id)
 left join causes using (cluster_id, node_id)
 left join losses using (cluster_id, node_id)
+left join recorded using (cluster_id, node_id)
 left join relapses using (cluster_id, node_id)
 left join repairs using (cluster_id, node_id)
 left join estimates.est_lemon_nodes as lemons using (cluster_id, node_id)
