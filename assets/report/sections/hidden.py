@@ -46,10 +46,9 @@ def hidden(own: Own) -> Section:
             suspects,
             SUSPECTS,
             "Against the same users' jobs of the same size elsewhere; attempts under one name on one node and day are "
-            "one job, and failures of a single user are not enough. "
-            "What is attributed to infrastructure already is left out. False discovery rate: the share that is "
-            "expected to be wrong of the rows with this value or a lower one. Run a burn-in before such a node gets jobs "
-            "again.",
+            "one job, and failures of a single user are not enough. What is attributed to infrastructure already is "
+            "left out. False discovery rate: the share that is expected to be wrong of the rows with this value or a "
+            "lower one. Run a burn-in before such a node gets jobs again.",
         ),
         _idle(next((row for row in rows if row["kind"] == "idle_gpus"), None)),
         table(
