@@ -79,22 +79,22 @@ usual as (
         from intermediate.node_day_sight as sight
         cross join (values (0), (1), (2), (4)) as bits (kind)
         group by sight.cluster_id, bits.kind
-        having coalesce(sum(sight.in_use_hours) filter (where sight.kinds & bits.kind = bits.kind), 0)
-            >= 0.5 * sum(sight.in_use_hours)
+        having coalesce(sum(sight.study_hours) filter (where sight.kinds & bits.kind = bits.kind), 0)
+            >= 0.5 * sum(sight.study_hours)
     )
     group by cluster_id
 ),
 
--- Of each node, and of all. Hours are decimals: their sum is exact.
+-- Of each node, and of all, within the study period. Hours are decimals: their sum is exact.
 node_days as (
     select
         sight.cluster_id,
         coalesce(sight.node_id, '') as node_id,
         sight.day_date,
-        sum(sight.in_use_hours) as in_use_hours
+        sum(sight.study_hours) as study_hours
     from intermediate.node_day_sight as sight
     inner join usual using (cluster_id)
-    where sight.kinds & usual.kinds = usual.kinds and sight.in_use_hours > 0
+    where sight.kinds & usual.kinds = usual.kinds and sight.study_hours > 0
     group by grouping sets ((sight.cluster_id, sight.node_id, sight.day_date), (sight.cluster_id, sight.day_date))
 ),
 
@@ -131,7 +131,7 @@ hours as (
         changes.changed_at,
         changes.changed_day,
         node_days.day_date - changes.first_date as day,
-        sum(node_days.in_use_hours) as in_use_hours
+        sum(node_days.study_hours) as study_hours
     from changes_of_nodes as changes
     inner join node_days using (cluster_id, node_id)
     group by all
@@ -169,7 +169,7 @@ select
     cohorts.* exclude (first_date),
     found.found,
     coalesce(hours.day, 0) as day,
-    coalesce(cast(hours.in_use_hours as double) / 24, 0) as node_days,
+    coalesce(cast(hours.study_hours as double) / 24, 0) as node_days,
     failures.causes,
     failures.probabilities
 from cohorts

@@ -17,7 +17,8 @@ select
     coalesce(nodes.gpu_vendor, 'nvidia') as gpu_vendor,
     coalesce(sight.kinds, 0) as kinds,
     cast(coalesce(node_days.allocated_gpu_hours, 0) as decimal(38, 9)) as allocated_gpu_hours,
-    cast(coalesce(node_days.in_use_hours, 0) as decimal(38, 9)) as in_use_hours
+    cast(coalesce(node_days.in_use_hours, 0) as decimal(38, 9)) as in_use_hours,
+    cast(coalesce(node_days.study_hours, 0) as decimal(38, 9)) as study_hours
 from marts.fct_node_days as node_days
 left join marts.dim_nodes as nodes using (cluster_id, node_id)
 left join sight using (cluster_id, node_id, day_date)

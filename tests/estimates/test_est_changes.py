@@ -14,7 +14,8 @@ delete from marts.fct_node_days;
 delete from ops.sight;
 insert into marts.fct_node_days by name
 select
-    'large' as cluster_id, 'n' || n as node_id, date '2026-01-01' + d::integer as day_date, 24 as in_use_hours
+    'large' as cluster_id, 'n' || n as node_id, date '2026-01-01' + d::integer as day_date, 24 as in_use_hours,
+    24 as study_hours
 from range(40) nodes(n), range(120) days(d);
 insert into ops.sight select cluster_id, node_id, 'kernel', day_date from marts.fct_node_days;
 update marts.dim_clusters set study_to_at = timestamp '2026-05-01' where cluster_id = 'large';
@@ -168,6 +169,21 @@ def test_days_without_the_usual_logs_do_not_count(changes):
     row = changes(HALVED, NOTE, "delete from ops.sight where day_date > '2026-03-02'")["all"]
     assert (row["method"], row["ratio"], row["verdict"]) == ("no_exposure", None, "cannot tell")
     assert row["note"] == "no day of one side counts"
+
+
+def test_days_outside_the_study_period_do_not_count(changes):
+    """Nodes were in use 20 days before the study period, and 20 days after it."""
+    outside = """
+    insert into marts.fct_node_days by name
+    select
+        'large' as cluster_id, 'n' || n as node_id, date '2026-01-01' + d::integer as day_date, 24 as in_use_hours,
+        0 as study_hours
+    from range(40) nodes(n), range(-20, 140) days(d) where d not between 0 and 119;
+    insert into ops.sight select cluster_id, node_id, 'kernel', day_date from marts.fct_node_days
+    where study_hours = 0
+    """
+    failed = "insert into planted select d, 0, 'pcie' from (values (-5), (125)) days(d)"
+    assert changes(HALVED, NOTE, outside, failed) == changes(HALVED, NOTE)
 
 
 def test_changes_of_one_kind_end_each_other_s_days(changes):

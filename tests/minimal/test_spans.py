@@ -83,7 +83,7 @@ CLUSTERS = {
         json.dumps({"command": "sacctmgr", "from": "2024-05-06T00:00:00Z", "to": "2024-05-13T00:00:00Z"}, indent=1),
     ),
     # sacct -S 2024-05-11: of the jobs before, those that still ran.
-    "survivors": Cluster()
+    "survivors": Cluster('[[annotations]]\nat = 2024-05-15\ntext = "new racks"\n')
     .job(1, "n1", at(days=0), at(days=20))
     .job(2, "n2", at(days=9), at(days=11))
     .job(3, "n2", at(days=11), at(days=13))
@@ -93,7 +93,7 @@ CLUSTERS = {
     .job(2, "n2", at(days=0), at(days=6))
     .job(3, "n1", at(days=4), at(days=6)),
     # Jobs of four days, one beginning every day; those that ran at the end are not in the export.
-    "ended-jobs-only": Cluster(),
+    "ended-jobs-only": Cluster('[[annotations]]\nat = 2024-05-15\ntext = "new racks"\n'),
 }
 for day in range(41):
     CLUSTERS["ended-jobs-only"].job(day + 1, f"n{day % 4}", at(days=day), at(days=day + 4))
@@ -225,6 +225,16 @@ def test_a_manifest_says_what_its_file_covers(minimal):
 
 def test_the_study_begins_with_the_first_end_and_goes_on_while_jobs_are_seen_to_run(minimal):
     assert study_period(minimal, "survivors") == (11, 20, 20)
+
+
+def test_a_change_is_compared_over_the_days_of_the_study_alone(minimal):
+    """A note of day 14: of `survivors` days 11 to 19, of `ended-jobs-only` days 4 to 39, without that day."""
+    days = """
+        select node_days_before, node_days_after from estimates.est_changes
+        where cluster_id = $cluster and failure_category = 'all'
+    """
+    assert minimal.execute(days, {"cluster": "survivors"}).fetchall() == [(7, 10)]
+    assert minimal.execute(days, {"cluster": "ended-jobs-only"}).fetchall() == [(40, 100)]
 
 
 def test_the_study_begins_with_jobs_that_began_together(minimal):
