@@ -43,7 +43,7 @@ RATIO = "ratio 0 to 1"
 SAME = 3.0
 """Where the ratio is surely below it, nothing is to be done about a place."""
 LIKELY = 0.5
-"""A node that more likely failed than not is one of a burst."""
+"""Nodes that more likely failed than not make a burst."""
 MORE, TOGETHER, BOTH, NO_MORE, CANNOT_TELL = "fails more", "fails together", "both", "no difference", "cannot tell"
 KIND = Column(
     "place_kind",
@@ -96,8 +96,8 @@ TABLE = TableSpec(
             "burst_count",
             "bigint",
             "bursts",
-            "Bursts that took two or more of its nodes. Failures with no more than 10 minutes between them are one "
-            "burst.",
+            "Bursts that took two or more of its nodes. Likely failures with no more than 10 minutes between them are "
+            "one burst.",
             RATE,
             is_required=True,
         ),
@@ -224,7 +224,8 @@ def kinds_of(con: duckdb.DuckDBPyConnection) -> Iterator[Kind]:
 def _in_bursts(nodes: pd.DataFrame, failures: pd.DataFrame) -> pd.DataFrame:
     """Give each burst a number, and keep each node once in each."""
     failed = failures[failures["node_id"].isin(nodes["node_id"])]
-    failed = failed.assign(burst=bursts_of(numbers(failed, "seconds")))
+    is_likely = numbers(failed, "failure_probability") >= LIKELY
+    failed = failed.assign(burst=bursts_of(numbers(failed, "seconds"), is_likely))
     likeliest_first = failed.sort_values("failure_probability", ascending=False, kind="stable")
     return likeliest_first.drop_duplicates(["burst", "node_id"])
 

@@ -27,14 +27,13 @@ clusters as (
 
 days as (
     select
-        node_days.cluster_id,
-        node_days.node_id,
-        node_days.study_hours / 24 as days,
-        coalesce(sight.kinds, 0) > 0 as is_seen,
-        max(coalesce(sight.kinds, 0)) over (partition by node_days.cluster_id) = 0 as is_blind
-    from marts.fct_node_days as node_days
+        cluster_id,
+        node_id,
+        study_hours / 24 as days,
+        kinds > 0 as is_seen,
+        max(kinds) over (partition by cluster_id) = 0 as is_blind
+    from intermediate.node_day_sight
     semi join clusters using (cluster_id)
-    left join intermediate.node_day_sight as sight using (cluster_id, node_id, day_date)
 )
 
 select
@@ -56,7 +55,9 @@ left join intermediate.node_day_sight as sight
         failures.cluster_id = sight.cluster_id
         and failures.node_id = sight.node_id
         and cast(failures.failed_at - interval 1 microsecond as date) = sight.day_date
-qualify sight.kinds > 0 or max(coalesce(sight.kinds, 0)) over (partition by failures.cluster_id) = 0
+where
+    sight.kinds > 0
+    or failures.cluster_id not in (select seen.cluster_id from intermediate.node_day_sight as seen where seen.kinds > 0)
 order by failures.cluster_id, failures.failed_at, failures.incident_id, failures.node_id;
 
 -- All nodes of the attempts that lost several of them.

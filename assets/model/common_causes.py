@@ -51,14 +51,30 @@ class CommonCauses:
     confidence_level: float
 
 
-def bursts_of(seconds: ArrayLike) -> NDArray[np.int64]:
+def bursts_of(seconds: ArrayLike, is_likely: ArrayLike = True) -> NDArray[np.int64]:
     """Give each burst a number, of failures that are in the order of their times.
+
+    Likely failures make a burst. An unlikely one belongs to the burst of the likely one that is nearest, if that is
+    near enough; otherwise it is a burst of its own, so that unlikely ones join nothing.
 
     >>> bursts_of([0, 500, 1000, 1700]).tolist()
     [0, 0, 0, 1]
+    >>> bursts_of([0, 500, 1000, 1500], [True, False, False, True]).tolist()
+    [0, 0, 1, 1]
+    >>> bursts_of([0, 700, 1300], [True, False, False]).tolist()
+    [0, 1, 2]
     """
-    gaps = np.diff(np.asarray(seconds, dtype=float), prepend=-np.inf)
-    return np.cumsum(gaps > BURST_SECONDS) - 1
+    times = np.asarray(seconds, dtype=float)
+    likely = np.broadcast_to(np.asarray(is_likely, dtype=bool), times.shape)
+    makers = times[likely]
+    number = np.cumsum(np.diff(makers, prepend=-np.inf) > BURST_SECONDS) - 1
+    ends = np.concatenate([[-np.inf], makers, [np.inf]])
+    after = np.searchsorted(makers, times) + 1
+    nearest = np.where(times - ends[after - 1] <= ends[after] - times, after - 1, after)
+    is_alone = ~(np.abs(times - ends[nearest]) <= BURST_SECONDS)
+    bursts = np.concatenate([[-1], number, [-1]])[nearest]
+    bursts[is_alone] = number.max(initial=-1) + 1 + np.arange(is_alone.sum())
+    return bursts.astype(np.int64)
 
 
 def common_causes(
