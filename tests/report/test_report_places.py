@@ -1,13 +1,18 @@
 """What the page of nodes says of racks and switches, and what it says where nobody knows where nodes stand."""
 
+import pytest
+
+from assets.report.queries import Frames, Own, read_frames
+from assets.report.sections.places import places
 from tests.report.reading import section, table
+from tests.warehouses import filled
 
 
 def test_places_that_differ_are_named_with_their_limits(demo):
     said = section(demo, "places").text
     assert "fails 5.25 times as often as the rest (3.50 to 7.75)" in said
     assert "Switch leaf3 lost several nodes at once 4 times, where chance gives 0.200" in said
-    assert "Of 1 place the data cannot tell." in said
+    assert "The data cannot tell of 1 place whether nodes fail more there." in said
 
 
 def test_the_share_is_of_the_kind_that_shows_most_and_its_job_stands_beside_the_independent_one(demo):
@@ -21,6 +26,38 @@ def test_the_table_has_every_place_and_the_bad_ones_first(demo):
     rows = table(demo, "Places by how they fail").rows()
     assert [row[2] for row in rows] == ["fails more", "fails together", "no difference", "cannot tell"]
     assert rows[-1][6] == "not compared"
+
+
+def test_a_place_that_has_all_failures_fails_at_least_so_many_times_as_often(frames):
+    own = next(Own(frames, cluster) for cluster in frames["clusters"] if cluster["cluster_id"] == "demo")
+    rows = [row | {"ratio": None, "high": None} if row["ratio"] == 5.25 else row for row in own.rows("places")]
+    said, *_, listed = places(Own(Frames({**frames, "places": rows}), own.cluster)).blocks
+    assert "fails at least 3.50 times as often as the rest (no node of which failed, lemons aside)" in said.text
+    assert [row[6].text for row in listed.rows] == ["at least 3.50", "1.25", "0.500", "not compared"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"study_from_at": None}, "No study period is known"),
+        ({"has_places": True}, "stand in one place of each kind"),
+        ({}, "put topology.conf"),
+    ],
+)
+def test_a_section_without_places_names_the_reason(frames, changed, expected):
+    cluster = next(cluster for cluster in frames["clusters"] if cluster["cluster_id"] == "hall-b")
+    (said,) = places(Own(frames, cluster | changed)).blocks
+    assert said.text.count(expected) == 1
+
+
+def test_places_are_known_where_any_node_has_one(tmp_path):
+    planted = """
+    insert into marts.dim_clusters (cluster_id) values ('placed'), ('flat');
+    insert into marts.dim_nodes (cluster_id, node_id, rack) values ('placed', 'n1', 'r1'), ('flat', 'n1', null);
+    """
+    with filled(tmp_path, planted).reading() as con:
+        known = {row["cluster_id"]: row["has_places"] for row in read_frames(con, "clusters")["clusters"]}
+    assert known == {"placed": True, "flat": False}
 
 
 def test_a_cluster_without_places_says_what_would_bring_them(hall):

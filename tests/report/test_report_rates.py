@@ -107,7 +107,7 @@ def test_what_each_known_change_did_is_said_with_what_would_have_been_seen(secti
     driver = rows["driver 550.54.15", "PCIe error"]
     assert driver[1] == "2026-09-13 40 of 80 nodes, until 2026-09-15"
     assert driver[3] == "0.490 0.330 to 0.710"
-    assert driver[4:] == ["60.0 400 node-days", "30.0 410 node-days", "1.25", "× 0.55", "helped"]
+    assert driver[4:] == ["60.0 400 node-days", "30.0 410 node-days", "1.25", "to 55.0%", "helped"]
     assert len(rows) == 3, "a cause of which nothing is shown has no row"
     assert ["2026-09-13", "Version rolled out", "driver 550.54.15"] in table(
         found, "What was introduced or noted"

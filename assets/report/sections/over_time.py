@@ -9,7 +9,7 @@ from assets.model.failure_rate import dispersed_interval
 from assets.report import palette
 from assets.report.blocks import Figure, Section, Text, note, section
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, hover, layer, name, pick, zoom
-from assets.report.numbers import printable, short, whole
+from assets.report.numbers import printable, share, short, whole
 from assets.report.queries import Own, Row, grouped
 from assets.report.sections.causes import cause_figure
 from assets.report.sections.first_screen import change_of
@@ -68,9 +68,9 @@ def over_time(own: Own) -> Section:
             [row for row in known if row["failure_category"] == "all" or row["verdict"] in SHOWN],
             KNOWN,
             f"After to before, up to {CHANGE_DAYS} days each. Where some nodes had not changed, over the same ratio of "
-            "theirs (other nodes); else all that came at the same time is part of it. Helped, hurt: at most 1 in 20 "
-            "such verdicts is wrong. No change shown: half as many incidents would have been. Shown from: the ratio "
-            "that would be, in 4 of 5 such changes. Causes have rows where something is shown.",
+            "theirs; else all that came at the same time is part of it. Helped, hurt: at most 1 in 20 such verdicts is "
+            "wrong. No change shown: a fall to half of the rate would show. Detectable fall: the smallest that 4 of 5 "
+            "such changes would show. Causes have rows where something is shown.",
         ),
         f"{_words_on_changes(own.rows('rate_changes', failure_category='all'))} The last month: {change_of(own).said}"
         if changes
@@ -335,8 +335,8 @@ KNOWN = (
         detail=lambda row: "" if row["low"] is None else span(row["low"], row["high"])),
     Col("#Before", "incident_count_before", short, detail=lambda row: f"{short(row['node_days_before'])} node-days"),
     Col("#After", "incident_count_after", short, detail=lambda row: f"{short(row['node_days_after'])} node-days"),
-    Col("#Other nodes", "unchanged_ratio", short, unknown=""),
-    Col("#Shown from", "smallest_ratio", lambda ratio: f"× {short(ratio, 2)}", unknown="none"),
+    Col("#Ratio of unchanged nodes", "unchanged_ratio", short, unknown=""),
+    Col("#Detectable fall", "smallest_ratio", lambda ratio: f"to {share(ratio)}", unknown="none"),
     Col("Verdict", "verdict"),
 )  # fmt: skip
 

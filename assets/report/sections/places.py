@@ -22,6 +22,19 @@ KINDS = {
 FOUND = {"fails more": 0, "both": 0, "fails together": 1}
 MAX_DRAWN = 24
 RATE = "failures_per_1000_node_days"
+
+
+def _times(row: Row) -> str | None:
+    """Write the ratio, or its lower limit where the rest had no failure to divide by."""
+    if row["ratio"] is not None:
+        return short(row["ratio"])
+    return f"at least {short(row['low'])}" if row["low"] else None
+
+
+def _ratio_span(row: Row) -> str:
+    return span(row["low"], row["high"])
+
+
 PLACES = (
     Col("Kind", lambda row: KINDS[row["place_kind"]], filter="kind"),
     Col("Place", "place"),
@@ -29,17 +42,13 @@ PLACES = (
     Col("#Nodes", "node_count", whole),
     Col("#Failures of nodes", "event_count", number),
     Col("#Per 1,000 node-days ({level})", RATE, short, limits=RATE),
-    Col("#Times the rest", "ratio", short, detail=lambda row: "" if row["ratio"] is None else _ratio_span(row),
+    Col("#Times the rest", _times, detail=lambda row: "" if row["ratio"] is None else _ratio_span(row),
         unknown="not compared"),
-    Col("#Wrong names to expect", "q_value", chance, unknown="not compared"),
+    Col("#False findings expected", "q_value", chance, unknown="not compared"),
     Col("#Several nodes at once", "burst_count", whole,
         detail=lambda row: f"{short(row['expected_burst_count'])} by chance"),
     Col("#Share with a common cause", "common_cause_share", share, limits="common_cause_share"),
 )  # fmt: skip
-
-
-def _ratio_span(row: Row) -> str:
-    return span(row["low"], row["high"])
 
 
 def places(own: Own) -> Section:
@@ -48,17 +57,12 @@ def places(own: Own) -> Section:
     kinds = grouped(own.rows("places"), "place_kind")
     rows = [row for name in KINDS for row in kinds.get(name, []) if row["place"] is not None]
     if not rows:
-        said = (
-            "Where nodes stand would tell which racks and switches fail more often: put topology.conf or a CSV of "
-            "nodes and racks into inventory/, or patterns of node names into [topology] of cluster.toml "
-            "(docs/forms.md)."
-        )
-        return section("places", title, note(said))
-    rows.sort(key=lambda row: (FOUND.get(row["verdict"], 2), -(row["ratio"] or 0)))
+        return section("places", title, note(_explain_missing(own.cluster)))
+    rows.sort(key=lambda row: (FOUND.get(row["verdict"], 2), -(row["ratio"] or row["low"] or 0)))
     found = [row for row in rows if row["verdict"] in FOUND]
     said = " ".join(map(_said, found[:6])) or f"No {_or([KINDS[name] for name in KINDS if name in kinds])} stands out."
     unsure = sum(row["verdict"] == "cannot tell" for row in rows)
-    said += f" Of {plural(unsure, 'place')} the data cannot tell." if unsure else ""
+    said += f" The data cannot tell of {plural(unsure, 'place')} whether nodes fail more there." if unsure else ""
     shown = {row["place_kind"] for row in found} or {next(name for name in KINDS if name in kinds)}
     return section(
         "places",
@@ -71,11 +75,25 @@ def places(own: Own) -> Section:
             rows,
             PLACES,
             "A place fails more if its nodes do, the worst of them left out, against all other places without their "
-            "lemons; it fails together if bursts, failures within ten minutes of each other, take several of its nodes "
-            "more often than by chance. Either is said where 5% of such names or fewer are expected to be wrong. No "
-            "difference: surely less than three times the rest.",
+            "lemons; it fails together if bursts, likely failures within ten minutes of each other, take several of "
+            "its nodes more often than by chance. Either is said where at most 5% of such findings are expected to be "
+            "false. No difference: surely less than three times the rest.",
             is_collapsed=not found,
         ),
+    )
+
+
+def _explain_missing(cluster: Row) -> str:
+    if cluster["study_from_at"] is None:
+        return "No study period is known: which places fail more often takes an export of jobs that ended."
+    if cluster["has_places"]:
+        return (
+            "Where nodes stand is known, but those that were in use stand in one place of each kind: there is no other "
+            "to compare it with."
+        )
+    return (
+        "Where nodes stand would tell which racks and switches fail more often: put topology.conf or a CSV of nodes "
+        "and racks into inventory/, or patterns of node names into [topology] of cluster.toml (docs/forms.md)."
     )
 
 
@@ -92,7 +110,9 @@ def _said(row: Row) -> str:
     name = f"{KINDS[row['place_kind']]} {printable(row['place'], 40)}"
     parts = []
     if row["verdict"] != "fails together":
-        parts.append(f"fails {short(row['ratio'])} times as often as the rest ({_ratio_span(row)})")
+        often = f"{times} times as often as" if (times := _times(row)) else "more often than"
+        limits = "no node of which failed, lemons aside" if row["ratio"] is None else _ratio_span(row)
+        parts.append(f"fails {often} the rest{f' ({limits})' if times else ''}")
     if row["verdict"] != "fails more":
         chance = short(row["expected_burst_count"])
         parts.append(f"lost several nodes at once {plural(row['burst_count'], 'time')}, where chance gives {chance}")

@@ -2,7 +2,12 @@
 select
     *,
     epoch(study_to_at - study_from_at) / 86400 - coalesce(gap_days, 0) as study_days,
-    cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden
+    cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden,
+    cluster_id in (
+        select cluster_id
+        from marts.dim_nodes
+        where rack is not null or switch is not null or nvlink_domain is not null or position is not null
+    ) as has_places
 from marts.dim_clusters
 left join (
     select cluster_id, sum(epoch(to_at - from_at)) / 86400 as gap_days
