@@ -3,8 +3,6 @@
 with clusters as (
     select
         clusters.cluster_id,
-        clusters.has_tickets,
-        clusters.has_kernel_messages,
         coalesce(clusters.study_from_at, clusters.first_at) as from_at,
         least(coalesce(clusters.study_to_at, clusters.last_at), outages_known.to_at) as to_at
     from marts.dim_clusters as clusters
@@ -275,16 +273,13 @@ with_history as (
 )
 
 select
-    clusters.cluster_id,
-    clusters.has_tickets,
-    clusters.has_kernel_messages,
-    with_history.node_id,
-    with_history.failure_category,
-    with_history.repair_action,
-    with_history.is_relapse,
-    with_history.hours,
-    with_history.days,
-    with_history.earlier_count
-from clusters
-inner join with_history using (cluster_id)
-order by clusters.cluster_id, with_history.node_id, with_history.ended_at
+    cluster_id,
+    node_id,
+    failure_category,
+    repair_action,
+    is_relapse,
+    hours,
+    days,
+    earlier_count
+from with_history
+order by cluster_id, node_id, ended_at

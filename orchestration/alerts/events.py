@@ -148,14 +148,15 @@ def _burn_event(cluster: dict[str, Any], burn: dict[str, Any]) -> Event:
     rates = ", ".join(
         f"{_number(burn[f'burn_rate_{days}d'])} over {'1 day' if days == 1 else f'{days} days'}" for days in BURN_DAYS
     )
-    used = f"{_number(100 * (1 - burn['error_budget_left_high']))}%"
+    left = burn["error_budget_left_high"]
+    used = "an unknown part" if left is None else f"{_number(100 * (1 - left))}%"
     return Event(
         f"error_budget:{cluster_id}:{month}:{pace}",
         "error_budget",
         cluster_id,
         f"error budget of {month}",
         f"{pace} burn, in failed node-hours against those that the objective of {100 * burn['objective']:g}% allows:"
-        f" {rates}; {used} of the budget of {month} is used so far",
+        f" {rates}; {used} of the budget of the month's hours so far is used",
         cluster["is_simulated"],
         burn,
     )

@@ -135,7 +135,7 @@ PUBLISHED = (
         ("cluster", "simulated"),
         {
             "availability_ratio": "Share of node-hours without planned work that nodes were in service, this month.",
-            "error_budget_left_ratio": "Share of this month's error budget that is left; negative: overspent.",
+            "error_budget_left_ratio": "Share left of the budget of this month's hours so far; negative: overspent.",
         },
         ("availability_ratio", "error_budget_left_ratio"),
     ),

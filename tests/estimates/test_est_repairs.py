@@ -131,6 +131,24 @@ def test_an_outage_that_does_not_say_why_is_told_by_the_incident_or_left_out(hou
     assert row(house, "all", "reboot")["note"].startswith("1 repairs of unknown cause are left out; not compared")
 
 
+def test_a_second_fault_of_one_stay_out_is_a_relapse_too(tmp_path):
+    # Out for memory, and ten days later for PCIe and at once for memory: one stay out, called by its first fault.
+    outages = """
+    insert into marts.fct_node_outages by name
+    select
+        'c' as cluster_id, 'twice' as node_id, number as outage_id, false as is_planned, category as failure_category,
+        timestamp '2026-01-02' + to_hours(hour) as started_at, started_at + interval 1 hour as ended_at
+    from (values ('1', 0, 'gpu_memory'), ('2', 240, 'pcie'), ('3', 241, 'gpu_memory')) as o (number, hour, category);
+    insert into marts.dim_nodes by name
+    select 'c' as cluster_id, 'twice' as node_id, timestamp '2026-03-01' as last_seen_at
+    """
+    warehouse = filled(tmp_path, MARTS.split("create temp table outages", maxsplit=1)[0], outages)
+    est_repairs(warehouse=warehouse)
+    memory = row(warehouse, "gpu_memory", "unknown")
+    assert (memory["repair_count"], memory["event_count"]) == (1, 1)
+    assert row(warehouse, "pcie", "unknown")["event_count"] == 0
+
+
 def test_a_gap_in_accounting_ends_the_watch(tmp_path):
     gap = "select 'c' as cluster_id, timestamp '2026-01-04 02:00:00' as from_at, timestamp '2026-01-10' as to_at"
     warehouse = filled(tmp_path, MARTS, f"insert into marts.dim_study_gaps by name {gap}")

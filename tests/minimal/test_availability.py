@@ -28,13 +28,24 @@ def out_daily(minutes, days):
 
 
 CLUSTERS = {
+    # No job can use a host that only a list of places names.
     # n1: planned 8 to 12, of which a fault takes two hours, and two hours more; 25 to 28, an hour of it with a job.
     "hours-of-every-kind": two_days("[availability]\nobjective = 0.9\n")
     .event("n1", at(8), at(12), "DRAIN", "maint: replace cable")
     .event("n1", at(10), at(14), "DOWN", "PSU failure")
     .event("n1", at(25), at(28), "DOWN", "PSU failure")
-    .event("n2", at(30), at(33), "DRAIN", "looks odd"),
+    .event("n2", at(30), at(33), "DRAIN", "looks odd")
+    .file("inventory/topology_2024-05-01.conf", "SwitchName=leaf1 Nodes=n[1-2],storage1"),
     "states-of-nodes-unknown": two_days(),
+    # Accounting of the first morning and of the third day.
+    "gap-until-midnight": Cluster(
+        SPAN.format(kind="sacct", to="2024-05-01T12:00:00Z")
+        + SPAN.format(kind="sacct", to="2024-05-04").replace("from = 2024-05-01", "from = 2024-05-03")
+        + SPAN.format(kind="events", to="2024-05-04")
+    )
+    .job(1, "n[1-2]", at(0), at(6))
+    .job(2, "n[1-2]", at(48), at(54))
+    .event("n1", at(60), at(61), "DOWN", "PSU failure"),
     "out-when-the-node-events-end": two_days(SPAN.format(kind="events", to="2024-05-02")).event(
         "n1", at(8), None, "DOWN", "PSU failure"
     ),
@@ -75,6 +86,10 @@ def test_without_the_states_of_nodes_what_no_job_held_is_unknown(minimal):
     assert month(minimal, "states-of-nodes-unknown", f"{AVAILABILITY}, error_budget_left, burn_pace") == (
         None, pytest.approx(22 / 96), 1, None, None,
     )  # fmt: skip
+
+
+def test_a_gap_that_ends_at_midnight_hides_nothing_of_the_day_after(minimal):
+    assert month(minimal, "gap-until-midnight", HOURS) == (24, 35, 0, 1, 84, 144, 0)
 
 
 def test_whether_a_node_is_still_out_is_unknown_where_nothing_shows_it(minimal):

@@ -1,5 +1,9 @@
 """What was delivered, on the page: hours by month, the error budget, reasons, and nodes that are not back."""
 
+from datetime import timedelta
+
+import pytest
+
 from assets.report.blocks import Table
 from assets.report.queries import Frames, Own
 from assets.report.sections.delivered import delivered
@@ -35,6 +39,39 @@ def test_reasons_that_no_rule_knows_stand_with_their_text(frames):
     blocks = delivered(Own(Frames({**frames, "out_of_service": [unmapped]}), own.cluster)).blocks
     reasons = next(block for block in blocks if isinstance(block, Table) and "by reason" in block.caption)
     assert [cell.text for cell in reasons.rows[0]][:2] == ["looks odd", "failed: no rule knows the reason"]
+
+
+BUDGET_UNKNOWN = {f"burn_rate_{days}d": None for days in (1, 3, 7, 28)} | {"burn_pace": None}
+ALL_PLANNED = BUDGET_UNKNOWN | dict.fromkeys(
+    name + end for name in ("availability", "error_budget_left") for end in ("", "_low", "_high")
+)
+
+
+@pytest.mark.parametrize(
+    ("month", "said", "unsaid"),
+    [
+        (BUDGET_UNKNOWN | {"burn_rate_3d": 0.5}, "Over the last 3 days the budget burned 0.500 times as fast", "28"),
+        (BUDGET_UNKNOWN | {"burn_rate_1d": 2.0}, "Over the last day the budget burned 2.00 times as fast", "28"),
+        (BUDGET_UNKNOWN, "is overspent by 500.00%.", "burned"),
+        (ALL_PLANNED, "In 2026-09 all node-hours were planned work.", "availability"),
+    ],
+)
+def test_no_window_and_no_month_is_told_of_which_nothing_is_known(frames, month, said, unsaid):
+    own = Own(frames, next(row for row in frames["clusters"] if row["cluster_id"] == "demo"))
+    months = [row | month for row in own.rows("availability") if row["month_date"].month == 9]
+    text, figure, *_ = delivered(Own(Frames({**frames, "availability": months}), own.cluster)).blocks
+    assert said in str(text)
+    assert unsaid not in str(text)
+    assert ("Worst month" in figure.description) is (month is not ALL_PLANNED)
+
+
+def test_a_node_that_went_out_after_the_end_of_accounting_is_out_for_no_time(frames):
+    own = Own(frames, next(row for row in frames["clusters"] if row["cluster_id"] == "hall-b"))
+    out = [row for row in own.rows("nodes") if row["open_since"] is not None]
+    cluster = own.cluster | {"last_at": out[0]["open_since"] - timedelta(days=1)}
+    blocks = delivered(Own(Frames({**frames, "nodes": out[:1]}), cluster)).blocks
+    (waiting,) = [block for block in blocks if isinstance(block, Table) and "are out of service" in block.caption]
+    assert waiting.rows[0][2].text == "0 h"
 
 
 def test_nodes_that_are_not_back_stand_with_their_age(hall):

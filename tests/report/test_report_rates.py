@@ -8,9 +8,10 @@ import pytest
 
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.page import figures_of
-from assets.report.queries import known_of
+from assets.report.queries import Frames, Own, known_of
 from assets.report.sections.check_scores import check_scores
 from assets.report.sections.hidden import hidden
+from assets.report.sections.repairs import repairs
 from tests.report.planting import own_of
 from tests.report.reading import section, table
 
@@ -170,7 +171,10 @@ def test_without_a_score_the_page_says_what_is_missing(frames, days, has_checks,
 
 def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
     part = sections("demo", "repairs")
-    assert "PCIe error: try exchange first (0% back within 7 days), reboot relapses sooner (100%)." in part.text
+    assert (
+        "PCIe error: try exchange first (0% back within 7 days), reboot relapses sooner (100% back within 7 days)."
+        in part.text
+    )
     assert "6 of 46 repairs were false returns, with nothing done; after 100% of them the fault was back" in part.text
     rows = {(row[0], row[1]): row[2:] for row in table(part, "Relapses by cause").rows()}
     assert rows["PCIe error", "reboot"][:3] == ["relapses sooner", "20 20 relapses", "100% 88.1% to 100%"]
@@ -178,7 +182,19 @@ def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
     assert rows["PCIe error", "exchange"][:2] == ["try first", "20 0 relapses"]
     assert rows["InfiniBand link", "nothing (a false return)"][0] == "cannot tell"
     assert ("all causes", "reboot") in rows
-    assert "No repair was seen" in sections("hall-b", "repairs").text
+    assert "No node came back from an outage for a fault of known cause" in sections("hall-b", "repairs").text
+
+
+def test_repairs_say_what_is_missing_and_no_share_that_is_unknown(frames):
+    own = Own(frames, next(row for row in frames["clusters"] if row["cluster_id"] == "demo"))
+    blind = own.cluster | {"has_node_events": False, "has_slurmctld_log": False}
+    nothing = repairs(Own(Frames({**frames, "repair_actions": []}), blind))
+    assert "No repair was seen: an export of node events" in str(nothing.blocks)
+    rows = [row | {"relapse_7d_ratio": None} for row in own.rows("repair_actions")]
+    rows = [row | {"repair_action": row["repair_action"].replace("none", "unknown")} for row in rows]
+    said = str(repairs(Own(Frames({**frames, "repair_actions": rows}), own.cluster)).blocks[0])
+    assert "PCIe error: try exchange first, reboot relapses sooner. What was done" in said
+    assert "What was done in 6 of 46 repairs is not known: tickets" in said
 
 
 def test_suspects_of_hidden_failures_come_first_and_who_held_gpus_idle_is_told(sections):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from assets.report import palette
 from assets.report.addresses import of_node
 from assets.report.blocks import Figure, Section, note, section
@@ -17,8 +19,10 @@ SHADES = {
     "unknown": palette.OTHER,
 }
 """What takes node-hours out of service, or hides whether they were in service."""
-BURN_DAYS = {"fast": 3, "medium": 7, "slow": 28, None: 28}
-"""The longer window of each pace, and the longest of all."""
+BURN_DAYS = {"fast": 3, "medium": 7, "slow": 28}
+"""The longer window of each pace."""
+WINDOWS = (28, 7, 3, 1)
+"""Days over which the budget burns; those that are longer than the data are unknown."""
 
 
 def percent(ratio: float) -> str:
@@ -94,7 +98,7 @@ def delivered(own: Own) -> Section:
             (
                 Col("Node", "node_name", link=of_node),
                 Col("Since (UTC)", "open_since", moment),
-                Col("#For", lambda row: duration((last_at - row["open_since"]).total_seconds() / 3600)),
+                Col("#For", lambda row: duration(_hours_out(row, last_at))),
                 Col("Reason", lambda row: printable(row["open_reason"] or "none")),
                 Col("Repair", _repair) if own.cluster["has_tickets"] else flag("Planned", "open_is_planned"),
             ),
@@ -110,9 +114,16 @@ def _repair(row: Row) -> str:
     return "no ticket is open" if row["needs_repair"] else "a ticket is open"
 
 
+def _hours_out(row: Row, last_at: datetime) -> float:
+    """Count the hours to the end of accounting; node events may be newer."""
+    return max(0.0, float((last_at - row["open_since"]).total_seconds()) / 3600)
+
+
 def _summary(months: list[Row]) -> str:
     last = months[-1]
     month, unknown = f"{last['month_date']:%Y-%m}", last["unknown_node_hours"]
+    if last["availability_high"] is None:
+        return f"In {month} all node-hours were planned work."
     if last["availability"] is None:
         return (
             f"Nothing shows whether nodes without a job were in service in {month}. An export of node events "
@@ -129,9 +140,13 @@ def _summary(months: list[Row]) -> str:
     left, budget = last["error_budget_left"], "the error budget of these hours"
     said += f" The objective is {percent(last['objective'])}: "
     said += f"{percent(left)} of {budget} is left." if left >= 0 else f"{budget} is overspent by {percent(-left)}."
-    days = BURN_DAYS[last["burn_pace"]]
-    burned = f"Over the last {days} days the budget burned {short(last[f'burn_rate_{days}d'])} times as fast as allowed"
-    return f"{said} {burned}{': too fast' if last['burn_pace'] else ''}."
+    known = (days for days in WINDOWS if last[f"burn_rate_{days}d"] is not None)
+    days = BURN_DAYS.get(last["burn_pace"]) or next(known, None)
+    if days is None:
+        return said
+    burned = f"the budget burned {short(last[f'burn_rate_{days}d'])} times as fast as allowed"
+    window = "day" if days == 1 else f"{days} days"
+    return f"{said} Over the last {window} {burned}{': too fast' if last['burn_pace'] else ''}."
 
 
 def _figure(months: list[Row]) -> Figure:
@@ -146,14 +161,16 @@ def _figure(months: list[Row]) -> Figure:
         for row in months
         for kind in SHADES
     ]
-    worst = min(months, key=lambda row: row["availability_high"])
+    counted = [row for row in months if row["availability_high"] is not None]
+    lowest = min(counted, key=lambda row: row["availability_high"], default=None)
+    worst = f" Worst month: {lowest['month_date']:%Y-%m}." if lowest else ""
     x = name("month", title=None, axis=FLAT_AXIS)
     y = {"title": "node-hours (%)", "axis": {"tickCount": 5}}
     return figure(
         "delivered",
         "Node-hours not delivered, by month",
         f"Stacked bars of {plural(len(months), 'month')}: share of the node-hours that failed, were planned work, or "
-        f"are unknown. Worst month: {worst['month_date']:%Y-%m}. The table below holds the hours.",
+        f"are unknown.{worst} The table below holds the hours.",
         bars,
         {"month": "Month", "kind": "Kind", "percent": "Node-hours (%)"},
         [

@@ -11,7 +11,7 @@ from assets.report.wording import plural
 ACTIONS = {"none": "nothing (a false return)", "unknown": "not known"}
 MIN_REPAIRS = 5
 """Causes with fewer repairs are left out of the table."""
-VERDICTS = {"try first": "try {} first ({} back within 7 days)", "relapses sooner": "{} relapses sooner ({})"}
+VERDICTS = {"try first": "try {} first", "relapses sooner": "{} relapses sooner"}
 
 
 def _cause(row: Row) -> str:
@@ -39,6 +39,8 @@ def repairs(own: Own) -> Section:
     rows, title = own.rows("repair_actions"), "Did the repairs hold?"
     if not rows:
         said = "No repair was seen: an export of node events or the controller's log would show them (docs/logs.md)."
+        if own.cluster["has_node_events"] or own.cluster["has_slurmctld_log"]:
+            said = "No node came back from an outage for a fault of known cause, so there is no repair to follow."
         return section("repairs", title, note(said))
     return section(
         "repairs",
@@ -63,7 +65,8 @@ def _found(rows: list[Row]) -> Text:
     for verdict, words in VERDICTS.items():
         for row in rows:
             if row["verdict"] == verdict and row["failure_category"] != "all":
-                text = words.format(_action(row), share(row["relapse_7d_ratio"]))
+                back = row["relapse_7d_ratio"]
+                text = words.format(_action(row)) + ("" if back is None else f" ({share(back)} back within 7 days)")
                 found.setdefault(_cause(row), []).append(text)
     of_all = {row["repair_action"]: row for row in rows if row["failure_category"] == "all"}
     total = sum(row["repair_count"] for row in of_all.values())
@@ -78,7 +81,7 @@ def _found(rows: list[Row]) -> Text:
         )
     if "unknown" in of_all:
         said.append(
-            f"Of {whole(of_all['unknown']['repair_count'])} nothing tells what was done: tickets with an action, or "
-            "boots in the kernel's log, would (docs/logs.md)."
+            f"What was done in {whole(of_all['unknown']['repair_count'])} of {plural(total, 'repair')} is not known: "
+            "tickets with an action, or boots in the kernel's log, would tell it (docs/logs.md)."
         )
     return Text(" ".join(said), "warning" if found else "plain")

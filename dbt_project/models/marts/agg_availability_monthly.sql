@@ -27,17 +27,18 @@ clusters as (
 
 ),
 
+-- A gap that ends at midnight does not touch the day that begins then.
 gap_days as (
 
     select distinct
         cluster_id,
-        {{ unnest_date_range('cast(from_at as date)', 'cast(to_at as date)') }} as day_date
+        {{ unnest_date_range('cast(from_at as date)', 'cast(to_at - interval 1 second as date)') }} as day_date
     from {{ ref('dim_study_gaps') }}
 
 ),
 
--- A node counts from the day on which it is first seen. One that the newest inventory lacks, and that nothing told of
--- for 30 days, counts until it was last seen, as in dim_clusters.
+-- A node of Slurm counts from the day on which it is first seen. One that the newest inventory lacks, and that nothing
+-- told of for 30 days, counts until it was last seen, as in dim_clusters.
 counted_nodes as (
 
     select
@@ -52,9 +53,9 @@ counted_nodes as (
             else clusters.study_to_at
         end as to_at,
         coalesce(clusters.watched_to_at, nodes.last_seen_at) as shown_to_at
-    from {{ ref('dim_nodes') }} as nodes
+    from {{ ref('int_node_sightings') }} as nodes
     inner join clusters on nodes.cluster_id = clusters.cluster_id
-    where nodes.first_seen_at is not null
+    where nodes.is_in_slurm and nodes.first_seen_at is not null
 
 ),
 

@@ -73,7 +73,7 @@ days as (
     left join gaps
         on
             days.cluster_id = gaps.cluster_id
-            and days.day_date between cast(gaps.from_at as date) and cast(gaps.to_at as date)
+            and days.day_date between cast(gaps.from_at as date) and cast(gaps.to_at - interval 1 second as date)
     left join watched_days
         on
             days.cluster_id = watched_days.cluster_id

@@ -94,7 +94,7 @@ def test_a_budget_that_burns_is_told_once_a_month_and_pace(settings, home, web):
     assert text.splitlines() == [
         "alpha: the error budget burns",
         "fast burn, in failed node-hours against those that the objective of 99% allows: 5 over 1 day, 5 over 3 days, "
-        "unknown over 7 days, unknown over 28 days; 521% of the budget of 2026-01 is used so far",
+        "unknown over 7 days, unknown over 28 days; 521% of the budget of the month's hours so far is used",
     ]
     web.bodies.clear()
     tell(settings)

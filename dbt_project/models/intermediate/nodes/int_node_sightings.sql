@@ -80,7 +80,8 @@ allocated_nodes as (
 
 ),
 
--- `told_by` is what tells the vendor of the node's GPUs, and `name` how it tells it.
+-- `told_by` is what tells the vendor of the node's GPUs, and `name` how it tells it. A list of places alone, such as
+-- topology.conf, does not tell whether jobs can use a node.
 sightings as (
 
     select
@@ -89,7 +90,8 @@ sightings as (
         cast(null as timestamp) as first_at,
         cast(null as timestamp) as last_at,
         cast(null as string) as told_by,
-        cast(null as string) as name
+        cast(null as string) as name,
+        false as is_in_slurm
     from node_names
     union all
     select
@@ -98,7 +100,8 @@ sightings as (
         min(first_at) as first_at,
         max(last_at) as last_at,
         'type' as told_by,
-        gpu_type as name
+        gpu_type as name,
+        true as is_in_slurm
     from allocated_nodes
     group by cluster_id, node_id, gpu_type
     union all
@@ -108,7 +111,8 @@ sightings as (
         min(observed_at) as first_at,
         max(observed_at) as last_at,
         'check' as told_by,
-        check_name as name
+        check_name as name,
+        false as is_in_slurm
     from health_checks
     group by cluster_id, node_id, check_name
     union all
@@ -118,7 +122,8 @@ sightings as (
         min(occurred_at) as first_at,
         max(occurred_at) as last_at,
         'driver' as told_by,
-        rule as name
+        rule as name,
+        false as is_in_slurm
     from kernel_messages
     group by cluster_id, node_id, rule
     union all
@@ -128,7 +133,8 @@ sightings as (
         started_at as first_at,
         coalesce(ended_at, started_at) as last_at,
         null as told_by,
-        null as name
+        null as name,
+        true as is_in_slurm
     from node_events
     union all
     select
@@ -137,7 +143,8 @@ sightings as (
         min(logged_at) as first_at,
         max(logged_at) as last_at,
         null as told_by,
-        null as name
+        null as name,
+        true as is_in_slurm
     from slurmctld_events
     group by cluster_id, node_id
     union all
@@ -147,7 +154,8 @@ sightings as (
         min(started_at) as first_at,
         max(coalesce(ended_at, started_at)) as last_at,
         null as told_by,
-        null as name
+        null as name,
+        false as is_in_slurm
     from failure_records
     group by cluster_id, node_id
     union all
@@ -157,7 +165,8 @@ sightings as (
         captured_at as first_at,
         captured_at as last_at,
         null as told_by,
-        null as name
+        null as name,
+        coalesce(state, cast(cpu_count as string), cast(gpu_count as string)) is not null as is_in_slurm
     from nodes
 
 ),
@@ -205,6 +214,7 @@ select
     node_id,
     min(first_at) as first_seen_at,
     max(last_at) as last_seen_at,
+    bool_or(is_in_slurm) as is_in_slurm,
     max(case when told_by = 'driver' and is_last then vendor end) as driver_vendor,
     min(case when told_by = 'type' then vendor end) as type_vendor,
     min(case when told_by = 'check' then vendor end) as check_vendor
