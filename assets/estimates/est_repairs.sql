@@ -96,6 +96,7 @@ outages as (
     group by all
 ),
 
+-- A stay out is called by its first fault; faults that followed within it count as well.
 failures as (
     select cluster_id, node_id, failure_category, failed_at from incidents
     union all

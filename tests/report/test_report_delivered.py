@@ -65,7 +65,7 @@ def test_no_window_and_no_month_is_told_of_which_nothing_is_known(frames, month,
     assert ("Worst month" in figure.description) is (month is not ALL_PLANNED)
 
 
-def test_a_node_that_went_out_after_the_end_of_accounting_is_out_for_no_time(frames):
+def test_a_node_that_went_out_after_the_end_of_the_records_is_out_for_no_time(frames):
     own = Own(frames, next(row for row in frames["clusters"] if row["cluster_id"] == "hall-b"))
     out = [row for row in own.rows("nodes") if row["open_since"] is not None]
     cluster = own.cluster | {"last_at": out[0]["open_since"] - timedelta(days=1)}

@@ -115,7 +115,7 @@ def _repair(row: Row) -> str:
 
 
 def _hours_out(row: Row, last_at: datetime) -> float:
-    """Count the hours to the end of accounting; node events may be newer."""
+    """Count the hours until the end of the records, before which an outage may not have begun."""
     return max(0.0, float((last_at - row["open_since"]).total_seconds()) / 3600)
 
 
@@ -140,8 +140,8 @@ def _summary(months: list[Row]) -> str:
     left, budget = last["error_budget_left"], "the error budget of these hours"
     said += f" The objective is {percent(last['objective'])}: "
     said += f"{percent(left)} of {budget} is left." if left >= 0 else f"{budget} is overspent by {percent(-left)}."
-    known = (days for days in WINDOWS if last[f"burn_rate_{days}d"] is not None)
-    days = BURN_DAYS.get(last["burn_pace"]) or next(known, None)
+    windows = (days for days in WINDOWS if last[f"burn_rate_{days}d"] is not None)
+    days = BURN_DAYS.get(last["burn_pace"]) or next(windows, None)
     if days is None:
         return said
     burned = f"the budget burned {short(last[f'burn_rate_{days}d'])} times as fast as allowed"
@@ -161,8 +161,8 @@ def _figure(months: list[Row]) -> Figure:
         for row in months
         for kind in SHADES
     ]
-    counted = [row for row in months if row["availability_high"] is not None]
-    lowest = min(counted, key=lambda row: row["availability_high"], default=None)
+    known = [row for row in months if row["availability_high"] is not None]
+    lowest = min(known, key=lambda row: row["availability_high"], default=None)
     worst = f" Worst month: {lowest['month_date']:%Y-%m}." if lowest else ""
     x = name("month", title=None, axis=FLAT_AXIS)
     y = {"title": "node-hours (%)", "axis": {"tickCount": 5}}
