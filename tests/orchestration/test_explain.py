@@ -261,7 +261,8 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
     )
     assert texts(explained(own.published_file, "node002"))["Its place"] == (
         "position u3 fails at least 2.00 times as often as the rest (no node of which failed, lemons aside), and lost "
-        "several nodes at once 3 times, where chance gives 0.500. rack r7 fails 3.00 times as often as the rest (1.50 to 6.00)."
+        "several nodes at once 3 times, where chance gives 0.500. rack r7 fails 3.00 times as often as the rest "
+        "(1.50 to 6.00)."
     )
     (failure,) = explained(own.published_file, "56").attempts
     assert texts(failure)["Repair to try first"] == (

@@ -53,7 +53,9 @@ nodes at once 3 times, where chance gives 0.250.'
     """
     parts = []
     if row["verdict"] != "fails together" and row["ratio"] is None:
-        parts.append(f"fails at least {short(row['low'])} times as often as the rest (no node of which failed, lemons aside)")
+        parts.append(
+            f"fails at least {short(row['low'])} times as often as the rest (no node of which failed, lemons aside)"
+        )
     elif row["verdict"] != "fails together":
         parts.append(f"fails {short(row['ratio'])} times as often as the rest ({span(row['low'], row['high'])})")
     if row["verdict"] != "fails more":
