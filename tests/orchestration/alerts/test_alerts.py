@@ -99,9 +99,10 @@ def test_a_budget_that_burns_is_told_once_a_month_and_pace(settings, home, web):
     web.bodies.clear()
     tell(settings)
     assert web.texts == []
-    write(home, "update marts.agg_availability_monthly set burn_pace = 'medium'")
+    write(home, "update marts.agg_availability_monthly set burn_pace = 'medium', error_budget_left_high = null")
     tell(settings)
     assert [text.splitlines()[0] for text in web.texts] == ["alpha: the error budget burns"]
+    assert web.texts[0].endswith("an unknown part of the budget of the month's hours so far is used")
     # A month later nothing burns any more, and the month before is history.
     write(home, "insert into marts.agg_availability_monthly by name select 'alpha' as cluster_id, "
                 "date '2026-02-01' as month_date, 0.99 as objective")  # fmt: skip
