@@ -55,9 +55,11 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 LOADED = """
 select
     *,
-    row_number() over (
-        partition by file_id, node_name, unit_name, started_at
-        order by cause nulls first, cause_detail nulls first, line_number
+    cast(
+        row_number() over (
+            partition by file_id, node_name, unit_name, started_at
+            order by cause nulls first, cause_detail nulls first, line_number
+        ) as integer
     ) as repeat_number
 from read_failures"""
 """Records of one file are failures of their own, even where they agree in everything: exports repeat each other."""

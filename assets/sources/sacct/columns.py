@@ -114,7 +114,7 @@ PRIVACY = {
     **dict.fromkeys(
         (
             "job_id", "time_quality", "state", "node_list", "node_ids", "gpu_count_source", "gpu_type",
-            "failed_node_id", "excluded_node_ids", "warnings", "gpu_utilisation",
+            "failed_node_id", "excluded_node_ids", "warnings",
         ),
         KEPT,
     ),
