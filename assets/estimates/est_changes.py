@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from assets.estimates.est_rate_changes import ANNOTATION_DAYS
-from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
+from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, write
 from assets.model.change_effects import (
     CANNOT_TELL,
@@ -64,7 +64,7 @@ INCIDENTS = tuple(
     f"marts.fct_attempt_exposures.{name}"
     for name in ("failure_probability", "failure_category", "incident_id", "culprit_node_id", "failed_at")
 )
-NODE_DAYS = ("marts.fct_node_days.study_hours", "ops.sight.kind", *STUDY_GAPS)
+NODE_DAYS = ("marts.fct_node_days.study_hours", "ops.sight.kind")
 RATE = (*VERSIONS, *NOTED, *INCIDENTS, *NODE_DAYS)
 KNOWN = (*VERSIONS, *NOTED)
 
