@@ -18,9 +18,10 @@ simulated cluster whose faults are known. This page is made by
     {command}
 
 which simulates, refreshes, and compares the published tables with the truth beside the logs: first one large cluster
-at three levels of difficulty, side by side, then profile `{month.profile}` in detail, over {month.days} days at scale
-{month.scale:g} with seed {month.seed}. `tests/recovery/test_recovery.py` asserts the numbers of the detail on the
-default month.
+at three levels of difficulty, side by side, then small clusters in which one thing was planted for one question, then
+profile `{month.profile}` in detail, over {month.days} days at scale {month.scale:g} with seed {month.seed}.
+`tests/recovery/test_recovery.py` asserts the numbers of the detail on the default month,
+`tests/recovery/test_planted.py` what each question asks for.
 
 *Precision* is the share of what is published that is right, *recall* the share of what was planted that was found.
 """
