@@ -151,7 +151,7 @@ def sacct() -> list[Rule]:
     ]
 
 
-# One query over the table keeps the `{batch}` placeholder, and finds clusters that have no row at all.
+# One query over the table keeps `{batch}`, the name of the table, and finds clusters that have no row at all.
 RECORDS_PRESENT = """
     with counted as (
         select cluster_id from {batch} where disposition = 'loaded'

@@ -212,6 +212,17 @@ def test_suspects_of_hidden_failures_come_first_and_who_held_gpus_idle_is_told(s
     assert "Accounting with jobstats' summaries (AdminComment) would tell" in quiet
 
 
+@pytest.mark.parametrize("cluster_id", ["demo", "hall-b"])
+def test_of_a_study_that_is_too_short_no_node_is_called_suspect_or_clean(frames, cluster_id):
+    few = [
+        row | {"has_enough_data": False, "note": "too little to tell: 3 minutes"} for row in frames["hidden_failures"]
+    ]
+    own = Own(Frames({**frames, "hidden_failures": few}), {"cluster_id": cluster_id})
+    said = str(hidden(own).blocks)
+    assert "Whether jobs fail unnoticed on some node cannot be told: too little to tell: 3 minutes." in said
+    assert "On none of" not in said and "far more often" not in said
+
+
 def test_every_window_is_held_against_chance(root):
     rows = table(root.all("section", id="trust-demo")[0], "Attribution with other windows").rows()
     assert [row[:3] for row in rows] == [

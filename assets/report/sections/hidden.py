@@ -36,7 +36,7 @@ HOLDERS = (
 def hidden(own: Own) -> Section:
     """Build the section on what no log calls a failure of a node."""
     rows = own.rows("hidden_failures")
-    suspects = [row for row in rows if row["is_suspect"]]
+    suspects = [row for row in rows if row["is_suspect"] and row["has_enough_data"]]
     return section(
         "hidden",
         "Failures that Slurm does not call so",
@@ -63,6 +63,8 @@ def hidden(own: Own) -> Section:
 
 def _found(rows: list[Row], suspects: list[Row]) -> Text:
     compared = rows[0]["compared_count"] if rows else 0
+    if rows and not rows[0]["has_enough_data"]:
+        return note(f"Whether jobs fail unnoticed on some node cannot be told: {printable(rows[0]['note'], 200)}.")
     if suspects:
         nodes = {row["node_id"] for row in suspects if row["node_id"]}
         events = len(suspects) - sum(1 for row in suspects if row["node_id"])
