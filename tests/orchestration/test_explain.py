@@ -255,7 +255,8 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
         "failure_category, 'reset' as repair_action, 'try first' as verdict, 1e-1 as relapse_30d_ratio, "
         "5e-2 as relapse_30d_ratio_low, 2e-1 as relapse_30d_ratio_high, 15e-1 as repair_hours",
         "create or replace table estimates.est_hidden_failures as select cluster_id, 'failed_early' as kind, "
-        "node_id, 4e0 as odds_ratio, 2e0 as low, null::double as high, true as is_suspect "
+        "node_id, 4e0 as odds_ratio, 2e0 as low, null::double as high, true as is_suspect, "
+        "true as has_enough_data "
         "from marts.fct_attempt_nodes inner join marts.fct_attempts using (cluster_id, attempt_id) "
         "where job_id = '39' limit 1",
     )
@@ -279,3 +280,6 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
     change(own, "update estimates.est_hidden_failures set kind = 'failed_late'")
     (attempt,) = explained(own.published_file, "39").attempts
     assert "jobs end so (failed late)" in texts(attempt)["Why"]
+    change(own, "update estimates.est_hidden_failures set has_enough_data = false")
+    (attempt,) = explained(own.published_file, "39").attempts
+    assert "is a suspect" not in texts(attempt)["Why"]

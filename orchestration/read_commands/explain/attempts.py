@@ -61,7 +61,7 @@ SUSPECTS = """
     inner join marts.fct_attempt_nodes as nodes using (cluster_id, node_id)
     where
         cluster_id = $cluster and nodes.attempt_id = $attempt
-        and suspects.is_suspect and suspects.kind = $kind
+        and suspects.is_suspect and suspects.has_enough_data and suspects.kind = $kind
 """
 SIGHT = """
     select count(distinct nodes.node_id) as node_count, count(distinct sight.node_id) as seen_count
