@@ -13,13 +13,22 @@ import duckdb
 from rich.progress import track
 
 from assets.sql import identifier, literal
-from orchestration.read_commands.catalogue import TableListing, list_tables
+from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_columns, list_tables
 from orchestration.read_commands.published import ReadingError, one_line, published
 from orchestration.terminal import console, print_table, say_json
 
 Written = TypeVar("Written")
 METADATA = "faultline.json"
 """The file that lists what the last export wrote."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What of a table is exported: its columns, and the SELECT that gives them in this order."""
+
+    table: TableListing
+    columns: Sequence[ColumnListing]
+    select: str
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,8 @@ def export(path: Path, folder: Path, wanted: Sequence[str] = (), as_json: bool =
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with published(path, writes_to=folder) as con:
-            exported = list(_write_tables(con, _chosen(list_tables(con), wanted), folder))
+            relations = [whole_table(con, table) for table in _chosen(list_tables(con), wanted)]
+            exported = list(_write_tables(con, relations, folder))
     except (duckdb.IOException, OSError) as error:
         raise ReadingError(f"{folder} could not be written: {one_line(error)}") from None
     if as_json:
@@ -72,14 +82,19 @@ def _chosen(tables: Sequence[TableListing], wanted: Sequence[str]) -> list[Table
     return [table for table in tables if not wanted or {table.name, table.name.split(".")[1]} & set(wanted)]
 
 
+def whole_table(con: duckdb.DuckDBPyConnection, table: TableListing) -> Relation:
+    """Export a table with all its columns and rows."""
+    return Relation(table, list_columns(con, table.name), f"from {identifier(*table.name.split('.'))}")
+
+
 def _write_tables(
-    con: duckdb.DuckDBPyConnection, tables: Sequence[TableListing], folder: Path
+    con: duckdb.DuckDBPyConnection, relations: Sequence[Relation], folder: Path
 ) -> Iterator[ExportedTable]:
     """Write one table after the other, and then the list of them."""
     publication = _publication(con)
     written = []
-    for table in track(tables, "Writing Parquet", console=console(is_error=True), transient=True):
-        exported = _write(con, table, folder, publication)
+    for relation in track(relations, "Writing Parquet", console=console(is_error=True), transient=True):
+        exported = _write(con, relation, folder, publication)
         written.append(asdict(exported))
         yield exported
     listed = json.dumps(publication | {"tables": written}, indent=2)
@@ -102,15 +117,15 @@ def _publication(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
 
 
 def _write(
-    con: duckdb.DuckDBPyConnection, table: TableListing, folder: Path, publication: Mapping[str, object]
+    con: duckdb.DuckDBPyConnection, relation: Relation, folder: Path, publication: Mapping[str, object]
 ) -> ExportedTable:
+    table = relation.table
     schema, name = table.name.split(".")
-    columns = con.execute(COLUMNS, [schema, name]).fetchall()
     metadata = {
         "table": table.name,
         "description": table.description,
         "one_row_per": table.grain,
-        "columns": dict(columns),
+        "columns": {column.name: _meaning(column) for column in relation.columns},
         **publication,
     }
     described = ", ".join(
@@ -122,11 +137,15 @@ def _write(
     ((row_count,),) = replace_file(
         file,
         lambda place: con.execute(
-            f"copy (from {identifier(schema, name)}) to {literal(str(place))}"
+            f"copy ({relation.select}) to {literal(str(place))}"
             f" (format parquet, compression zstd, kv_metadata {{{described}}})"
         ).fetchall(),
     )
     return ExportedTable(table.name, f"{schema}/{name}.parquet", row_count, file.stat().st_size)
+
+
+def _meaning(column: ColumnListing) -> str:
+    return f"{column.description} Unit: {column.unit}." if column.unit else column.description
 
 
 def replace_file(file: Path, write: Callable[[Path], Written]) -> Written:
@@ -138,12 +157,3 @@ def replace_file(file: Path, write: Callable[[Path], Written]) -> Written:
         return written
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-COLUMNS = """
-    select column_name, comment
-    from duckdb_columns()
-    where schema_name = ? and table_name = ?
-    order by column_index
-"""
-"""Names and comments of a table's columns."""
