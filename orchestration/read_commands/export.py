@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,32 +13,14 @@ import duckdb
 from rich.progress import track
 
 from assets.sql import identifier, literal
-from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_columns, list_tables
+from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_tables
+from orchestration.read_commands.exported import ExportedTable, Publication, Relation, last_publication, whole_table
 from orchestration.read_commands.published import ReadingError, one_line, published
 from orchestration.terminal import console, print_table, say_json
 
 Written = TypeVar("Written")
 METADATA = "faultline.json"
 """The file that lists what the last export wrote."""
-
-
-@dataclass(frozen=True)
-class Relation:
-    """What of a table is exported: its columns, and the SELECT that gives them in this order."""
-
-    table: TableListing
-    columns: Sequence[ColumnListing]
-    select: str
-
-
-@dataclass(frozen=True)
-class ExportedTable:
-    """A table that was written; `file` is relative to the folder of the export."""
-
-    table: str
-    file: str
-    row_count: int
-    size_bytes: int
 
 
 def export(path: Path, folder: Path, wanted: Sequence[str] = (), as_json: bool = False) -> None:
@@ -82,43 +64,21 @@ def _chosen(tables: Sequence[TableListing], wanted: Sequence[str]) -> list[Table
     return [table for table in tables if not wanted or {table.name, table.name.split(".")[1]} & set(wanted)]
 
 
-def whole_table(con: duckdb.DuckDBPyConnection, table: TableListing) -> Relation:
-    """Export a table with all its columns and rows."""
-    return Relation(table, list_columns(con, table.name), f"from {identifier(*table.name.split('.'))}")
-
-
 def _write_tables(
     con: duckdb.DuckDBPyConnection, relations: Sequence[Relation], folder: Path
 ) -> Iterator[ExportedTable]:
     """Write one table after the other, and then the list of them."""
-    publication = _publication(con)
+    publication = last_publication(con)
     written = []
     for relation in track(relations, "Writing Parquet", console=console(is_error=True), transient=True):
         exported = _write(con, relation, folder, publication)
         written.append(asdict(exported))
         yield exported
-    listed = json.dumps(publication | {"tables": written}, indent=2)
+    listed = json.dumps(asdict(publication) | {"tables": written}, indent=2)
     replace_file(folder / METADATA, lambda place: place.write_text(f"{listed}\n", encoding="utf-8"))
 
 
-def _publication(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
-    """Say which publication the tables are of, and which of its clusters are simulated."""
-    published_last = con.execute(
-        "select run_id, published_at, code_version from ops.published order by rowid desc limit 1"
-    ).fetchall()
-    simulated = con.execute("select cluster_id from marts.dim_clusters where is_simulated order by 1").fetchall()
-    run_id, published_at, code_version = published_last[0] if published_last else (None, None, None)
-    return {
-        "run_id": run_id,
-        "published_at": f"{published_at.isoformat()}Z" if published_at else None,
-        "code_version": code_version,
-        "simulated_clusters": [cluster_id for (cluster_id,) in simulated],
-    }
-
-
-def _write(
-    con: duckdb.DuckDBPyConnection, relation: Relation, folder: Path, publication: Mapping[str, object]
-) -> ExportedTable:
+def _write(con: duckdb.DuckDBPyConnection, relation: Relation, folder: Path, publication: Publication) -> ExportedTable:
     table = relation.table
     schema, name = table.name.split(".")
     metadata = {
@@ -126,7 +86,7 @@ def _write(
         "description": table.description,
         "one_row_per": table.grain,
         "columns": {column.name: _meaning(column) for column in relation.columns},
-        **publication,
+        **asdict(publication),
     }
     described = ", ".join(
         f"{identifier(f'faultline.{key}')}: {literal(value if isinstance(value, str) else json.dumps(value))}"

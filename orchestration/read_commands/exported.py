@@ -1,0 +1,60 @@
+"""What an export is made of: relations to write, files that were written, and the publication that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from assets.sql import identifier
+from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_columns
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What of a table is exported: its columns, and the SELECT that gives them in this order."""
+
+    table: TableListing
+    columns: Sequence[ColumnListing]
+    select: str
+
+
+@dataclass(frozen=True)
+class ExportedTable:
+    """A table that was written; `file` is relative to the folder of the export."""
+
+    table: str
+    file: str
+    row_count: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The refresh whose tables are exported, and which of its clusters are simulated; times are UTC."""
+
+    run_id: str | None
+    published_at: str | None
+    code_version: str | None
+    simulated_clusters: Sequence[str]
+
+
+def whole_table(con: duckdb.DuckDBPyConnection, table: TableListing) -> Relation:
+    """Export a table with all its columns and rows."""
+    return Relation(table, list_columns(con, table.name), f"from {identifier(*table.name.split('.'))}")
+
+
+def last_publication(con: duckdb.DuckDBPyConnection) -> Publication:
+    """Say which publication the tables are of."""
+    published_last = con.execute(
+        "select run_id, published_at, code_version from ops.published order by rowid desc limit 1"
+    ).fetchall()
+    simulated = con.execute("select cluster_id from marts.dim_clusters where is_simulated order by 1").fetchall()
+    run_id, published_at, code_version = published_last[0] if published_last else (None, None, None)
+    return Publication(
+        run_id,
+        f"{published_at.isoformat()}Z" if published_at else None,
+        code_version,
+        [cluster_id for (cluster_id,) in simulated],
+    )
