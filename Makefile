@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1
 
-.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof studies configuration tables docs sbom audit ui bench lock clean
+.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof studies configuration tables statistics docs sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -61,6 +61,9 @@ configuration: .venv/.installed  ## Write docs/configuration.md from the code th
 
 tables: .venv/.installed  ## Write docs/tables.md from the descriptions of the tables.
 	@$(BIN)/python -m orchestration.tables_page --write docs/tables.md
+
+statistics: .venv/.installed  ## Write docs/statistics.md from the descriptions of estimates and their functions.
+	@$(BIN)/python -m orchestration.statistics_page --write docs/statistics.md
 
 docs: .venv/.installed  ## Build these docs as a site that needs no network: build/site/index.html.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

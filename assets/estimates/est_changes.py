@@ -40,8 +40,8 @@ CHANGE_DAYS = 90
 """Longest time before and after a change that is compared: after longer times other things have changed, too."""
 APART_DAYS = 7
 """Changes of a kind that lie this far apart end each other's time."""
+# the day on which nodes change that never did
 NEVER = 1_000_000
-"""Day on which nodes change that never did."""
 METHODS = {False: "before_after", True: "ratio_of_ratios"}
 WITHOUT_RATIO = {NO_EVENTS: "no incident", NO_EXPOSURE: "no day of one side counts"}
 SEEN_NOT_FAILED = "a new check changes what is seen, not what fails"

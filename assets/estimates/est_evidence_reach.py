@@ -193,6 +193,7 @@ TABLE = TableSpec(
     prepared=("node_day_sight",),
 )
 NEARLY_ALL = 0.9
+"""Where less was counted, the note says that the true rate is likely above."""
 TELLING = 14.0
 """Where fewer failures were counted, that the two sources have few in common says nothing of either."""
 METHODS = {True: "late_evidence", False: "two_sources"}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OTHERS_BY_CHANCE = 0.01
+"""Largest p-value without the user with most such ends at which a node is a suspect."""
 SUSPICIONS = {
     "failed_early": "a black hole: jobs fail as soon as they start",
     "failed_late": "silent corruption, or a fault that only the jobs see",

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from datetime import date
 
-# Largest distance of a known event from a change, or from its limits, at which it is named with the change.
 ANNOTATION_DAYS = 7
+"""Largest distance of a known event from a change, or from its limits, at which it is named with the change."""
 
 INCIDENTS = (
     "marts.fct_incidents.started_at",

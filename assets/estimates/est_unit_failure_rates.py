@@ -28,6 +28,7 @@ DOWN = (
     *FAILURES,
 )
 MIN_INCIDENTS = 3
+"""Fewer moments at which failures began tell of no rate."""
 ENOUGH = f"True when {MIN_INCIDENTS} incidents or more began in the time in service. False: read no rate of this row."
 
 TABLE = TableSpec(

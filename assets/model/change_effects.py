@@ -25,8 +25,7 @@ POWER = 0.8
 """Share of such changes that a change of the smallest ratio is shown in."""
 WORTH_SEEING = 0.5
 """Where a change to this ratio would have been shown, and none was, no change is said to be shown."""
-BLOCK_DAYS = 14
-BLOCK_EVENTS = 4
+BLOCK_DAYS, BLOCK_EVENTS = 14, 4
 """Fewest days and events of the blocks between which counts are seen to scatter."""
 CONDITIONAL_HYPERGEOMETRIC = "conditional_hypergeometric"
 HELPED, HURT, NO_CHANGE, CANNOT_TELL = "helped", "hurt", "no change shown", "cannot tell"
@@ -106,6 +105,8 @@ def ratio_of_ratios(
     Given the sums of rows and columns of the four counts, the first is of Fisher's noncentral hypergeometric
     distribution with odds ``r (T1 / T2) / (T3 / T4)`` for the ratio of ratios r. Its limits are exact. Counts of
     dispersion phi are divided by it and rounded to whole events.
+
+    Assumption: without the change the rates of both groups would have moved alike.
 
     References
     ----------

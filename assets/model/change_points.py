@@ -16,7 +16,9 @@ from assets.model.dispersion import neighbour_dispersion
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 
 PENALTY_FACTOR = 3.0
+"""Of the logarithm of the days: what a change must gain, in twice the log-likelihood."""
 MINIMUM_CELLS = 7
+"""Shortest span of constant rate, in days."""
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,14 @@ def late_excess(
         Limits by what chance may bring, a negative binomial count, given what it brought to completed attempts. Without
         any of these every end that saw an onset may be chance.
 
+    Notes
+    -----
+    The ends seen less those to expect by chance, at least 0. Chance shows an onset in a node's window with the
+    probability ``q = control_hits / control_windows``, so that an end on n nodes has ``(1 - (1 - q)^n) / q`` windows.
+    What these bring is predicted by `prediction_interval` from the control's onsets, times its hits per onset.
+
+    Assumption: ends without evidence meet coincidences as often, per node and window, as completed attempts do.
+
     Examples
     --------
     Of 100 ends on one node 12 saw an onset, and of 10,000 windows of completed attempts 100, so that 1 is chance:
@@ -252,7 +260,10 @@ def unexplained_bound(
     Notes
     -----
     Poisson counts with ``E(failed) = (a + b node_count) days``, an `a` of each user and runtime class and one `b`, none
-    of them negative; the limit is that of the profile likelihood of `b`.
+    of them negative; the limit is that of the profile likelihood of `b`, one-sided at 95%.
+
+    Assumption: faults of machines grow in proportion to nodes, and a user's errors by no less than 0. Errors that grow
+    with nodes make the bound too high.
     """
     user, runtime_class, size = (np.asarray(values, dtype=float) for values in (users, runtime_classes, node_counts))
     user_of_size = np.unique(np.stack([user, size]), axis=1)[0]
@@ -340,6 +351,12 @@ def evidence_reach(counted: float, late: Count, sources: TwoSources, unexplained
         The bound on unexplained ends lowers `low` where it leaves room. Where the sources cannot be compared, the value
         is the most that late evidence leaves, with that bound as its lower limit; `nan` where chance alone explains the
         late evidence.
+
+    Notes
+    -----
+    ``counted / (counted + missed)``, where missed are the late excess, or what two sources did not see.
+
+    Assumptions: those of the three functions. Faults that leave no trace in any source are in the bound alone.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 CONFIDENCE_LEVEL = 0.90
+"""Of all limits, unless another level is asked for."""
 
 GARWOOD = "garwood"
 GARWOOD_UPPER_LIMIT = "garwood_upper_limit"

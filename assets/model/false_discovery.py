@@ -23,6 +23,12 @@ def false_discovery(p_value: ArrayLike) -> NDArray[np.float64]:
     numpy.ndarray
         q-values of the same shape, `nan` where the p-value is.
 
+    Notes
+    -----
+    Of m tests the q-value of the i-th smallest p-value is the least ``p_j m / j`` of all j from i on, at most 1.
+
+    Assumption: the tests are independent, or go together.
+
     References
     ----------
     Y. Benjamini and Y. Hochberg, J. Royal Statistical Society B 57 (1995) 289-300.

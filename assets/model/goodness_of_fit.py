@@ -12,6 +12,7 @@ from scipy import stats
 
 MAX_SPANS = 10
 EVENTS_PER_SPAN = 5
+"""Failures to expect in each span of age, at least."""
 
 
 def kaplan_meier_distance(

@@ -20,6 +20,7 @@ CHUNK = 100
 """Fleets that are drawn at once; more need more memory."""
 ROUNDING = 1e-9
 LEVEL = 0.05
+"""An excess of lemons can be seen if its gain is above that of all but this share of fleets without lemons."""
 CLASS_RATIO = 1.1
 """Nodes whose exposures differ by less than this factor are taken to have been in use for the same time."""
 MEANS = np.linspace(-4.0, 4.0, 13)
@@ -85,6 +86,8 @@ def compare_with_even_fleets(
     the same for the counts and for the drawn fleets, so its steps cost power at most, and the p-value stays valid:
     ``(1 + draws with at least this gain) / (1 + draws)``. Which node caused a failure is not inferred again in the
     drawn fleets.
+
+    Assumption: without lemons the nodes' rates are of one Gamma distribution, and failures come one by one.
 
     References
     ----------

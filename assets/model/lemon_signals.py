@@ -20,6 +20,7 @@ KINDS = {
 """The signals by the paper's names, and who speaks in each; two of one kind are one witness."""
 SIGNALS = tuple(KINDS)
 FLEET_QUANTILE = 0.99
+"""Share of the fleet above which a signal stands out."""
 MIN_COUNT = 2.0
 """What happened once happens to any node, and may be above the 99th percentile of a good fleet."""
 
@@ -62,6 +63,13 @@ def stand_out(values: ArrayLike, configured: Mapping[str, float] | None = None) 
     ------
     ValueError
         Values of another width, an unknown signal.
+
+    Notes
+    -----
+    A signal stands out above the fleet's percentile `FLEET_QUANTILE` with at least `MIN_COUNT`, or from its configured
+    limit on. Signals of two kinds that agree make a candidate.
+
+    Assumption: most nodes of the fleet are good.
 
     References
     ----------

@@ -24,6 +24,7 @@ MIN_PROBABILITY = 0.7
 """A node of less is not called a lemon, however good the rest of the list. At ten times the fleet's rate, in 90 days,
 9% of the names were wrong then and 64% of the lemons named, against 11% and 65% at 0.5."""
 MIN_EVENTS = 2.0
+"""Fewer failures make no lemon."""
 MIN_FLEET_EVENTS = 10.0
 """Fewer failures in the whole fleet cannot tell a lemon from bad luck."""
 MAX_P_VALUE = 0.05

@@ -75,6 +75,8 @@ def relapse_share(spells: Spells, within_days: float, confidence_level: float = 
     or where all relapsed, it is the number that relapsed or was watched until t. Spells of one node go together: n is
     divided by how many times larger the variance is with the influences of a node added up, if it is larger.
 
+    Assumption: why watching ended has nothing to do with the fault.
+
     References
     ----------
     K. J. Rothman, "Estimation of confidence limits for the cumulative probability of survival in life table analysis",
@@ -124,6 +126,8 @@ def time_to_relapse(spells: Spells, confidence_level: float = CONFIDENCE_LEVEL) 
     -----
     The median of Kaplan and Meier's survival. Its limits are where those of the survival, Greenwood's on the scale of
     ``log(-log S)``, fall to one half (Brookmeyer and Crowley).
+
+    Assumption: that of `relapse_share`.
 
     References
     ----------

@@ -67,6 +67,8 @@ def compared_cells(changed_on: ArrayLike, node_count: ArrayLike, from_day: int, 
     days before the roll-out do, and each group `MIN_SHARE` of the nodes, the roll-out was staged: both groups are
     compared with themselves before the first change. Otherwise each node that changed is compared with itself.
 
+    Assumption: which nodes change first does not depend on how they fail.
+
     Examples
     --------
     A tenth of the days after half of the nodes changed, the others follow:

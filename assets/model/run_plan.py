@@ -105,6 +105,10 @@ def predict_interruptions(
     PredictionInterval
         Negative binomial for a rate that was counted, Poisson for one that is assumed.
 
+    Notes
+    -----
+    `prediction_interval` or `prediction_at_known_rate`, with their assumptions.
+
     Examples
     --------
     >>> future = predict_interruptions(assumed_rate(0.0065), 2048 * 30)

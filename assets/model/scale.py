@@ -17,6 +17,7 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.scale_verdicts import CANNOT_TELL, CONSTANT, FALLS, GROWS
 
 EQUIVALENCE_MARGIN = 0.05
+"""A rate is the same at every size if the limits of beta lie within this margin of 0."""
 
 POISSON_PROFILE = "poisson_profile"
 QUASI_POISSON = "quasi_poisson"

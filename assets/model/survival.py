@@ -19,6 +19,7 @@ from assets.model.goodness_of_fit import kaplan_meier_distance, span_test
 MINIMUM_INCIDENTS = 5
 """Incidents that a shape takes: jobs that one incident ended tell of one age, however many they were."""
 EQUIVALENCE_FACTOR = 1.1
+"""A hazard is constant if the limits of the shape lie within this factor of 1."""
 
 CONSTANT, RISES, FALLS, CANNOT_TELL = "constant", "rises", "falls", "cannot tell"
 

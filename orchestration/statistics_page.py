@@ -1,0 +1,220 @@
+"""The page docs/statistics.md: each estimate with its question, limits, thresholds and proofs, and the formulas.
+
+What it says stands in the specs of estimates and in the docstrings of assets/model. Proofs are the pages that measure.
+`python -m orchestration.statistics_page` prints the page, and `--write FILE` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+
+from assets.estimates.evidence import HAS_ENOUGH_DATA
+from assets.estimates.table import TableSpec
+from assets.model.failure_rate import CONFIDENCE_LEVEL
+from orchestration.formulas import (
+    ESTIMATES,
+    MODEL,
+    Formula,
+    docstring,
+    formulas_behind,
+    formulas_of_module,
+    thresholds_of,
+)
+from orchestration.home import PROJECT
+from orchestration.pages import run_page_command, table
+
+OVERVIEW = ("estimate", "what it tells")
+MEASURED = "estimators"
+COVERAGE = ("Coverage and error", "Lists of lemons")
+"""The parts of docs/estimators.md that show how often limits and lists hold the truth."""
+PLANTED = {
+    "From easy to hard": ("est_failure_rates", "est_rate_changes"),
+    "Did the change help?": ("est_changes",),
+    "Which check to trust": ("est_check_scores",),
+    "Failures that Slurm does not call so": ("est_hidden_failures",),
+    "Where in the machine": ("est_location_rates",),
+    "Did the repair work": ("est_repairs",),
+}
+"""The parts of docs/recovery.md that hold a table against what was planted in the logs."""
+PUBLISHED = {"InfiniteHBD: 584 faults of 400 servers": ("est_unit_failure_rates",)}
+"""The parts of docs/studies.md that ask a table; others name the function."""
+INTRODUCTION = f"""# The statistics
+
+This page is written by `make statistics` from the descriptions of the tables and the docstrings of the functions that
+fill them. `faultline explain TABLE.COLUMN` tells the same of one column, with the files behind its numbers. The columns
+are on the page of [tables](tables.md#estimates).
+
+## What holds for all estimates
+
+* Limits are two-sided at {CONFIDENCE_LEVEL:.0%} unless something else is said. Each row has its `confidence_level`, and
+  `method` says what kind of limits it has. NULL is unknown, never zero, and `note` says why a value is missing.
+{textwrap.fill(f"* `has_enough_data`: {HAS_ENOUGH_DATA.description}", 120, subsequent_indent="  ")}
+* A threshold is a name in the code, given here with its value. Where it is not reached, the answer is that it cannot be
+  told.
+* Counts of failures are sums of probabilities: [attribution](#attribution) says how likely infrastructure ended an
+  attempt. Failures of one incident are no independent events: [incident_counts](#incident_counts) widens the limits.
+* Proofs are of four kinds. *Coverage*: how often limits hold a simulated truth ([estimators.md](estimators.md)).
+  *Planted*: what comes back of faults that were planted in simulated logs ([recovery.md](recovery.md)). *Published*:
+  figures of others, worked out again ([studies.md](studies.md), [estimators.md](estimators.md#published-figures)).
+  *Tests* against worked examples and other programs. The simulated clusters are held against the paper of Kokolis et
+  al. in [calibration.md](calibration.md). An estimate of which no coverage was measured says so.
+"""
+FORMULAS = """## The formulas
+
+They are functions of numbers, by module of `assets/model`: rates are failures per node-day, and a table multiplies by
+1,000. Names in capitals are thresholds.
+"""
+
+
+def page() -> str:
+    """Write the page."""
+    names = sorted(path.stem for path in (PROJECT / "assets" / "estimates").glob("est_*.py"))
+    specs: list[TableSpec] = [import_module(f"{ESTIMATES}{name}").TABLE for name in names]
+    rows = ((f"[{spec.table}](#{spec.table})", _answer(spec.table)) for spec in specs)
+    parts = [INTRODUCTION, "## The estimates\n", table(OVERVIEW, rows, OVERVIEW), *map(_estimate, specs), FORMULAS]
+    modules = sorted(path.stem for path in (PROJECT / "assets" / "model").glob("*.py"))
+    text = "\n".join([*parts, *(text for module in modules for text in _module(module, names))])
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _answer(name: str) -> str:
+    """Say what a table tells: the first line of its module."""
+    told = docstring(f"{ESTIMATES}{name}").partition("\n")[0].partition(": ")[2]
+    return told[0].upper() + told[1:]
+
+
+def _estimate(spec: TableSpec) -> str:
+    columns = {column.name: column for column in spec.columns}
+    formulas = _formulas(spec.table)
+    items = {
+        "Limits": columns["method"].description,
+        "Verdict": columns["verdict"].description if "verdict" in columns else "",
+        "Thresholds": _thresholds(f"{ESTIMATES}{spec.table}"),
+        "Formulas": ", ".join(f"[{found.name}](#{found.name})" for found in formulas),
+        "Proofs": _proofs(spec.table, formulas),
+    }
+    meaning = _wrapped(re.sub(r" One row per [^.]*\.$", "", spec.description))
+    return "\n".join([f"### {spec.table}\n", meaning, "", *_listed(items), ""])
+
+
+def _thresholds(module: str) -> str:
+    lines = [f"    * `{found.name} = {found.value}`: {found.meaning}" for found in thresholds_of(module)]
+    return "".join(f"\n{_wrapped(line, ' ' * 6)}" for line in lines)
+
+
+@lru_cache
+def _formulas(name: str, *, deep: bool = False) -> list[Formula]:
+    return [found for found in formulas_behind(f"{ESTIMATES}{name}", deep=deep) if found.summary]
+
+
+def _proofs(name: str, formulas: list[Formula]) -> str:
+    """Link what shows that a table's numbers are right; say so where no coverage is measured."""
+    behind = [f"`{found.name}`" for found in _formulas(name, deep=True)]
+    sections = _sections(MEASURED)
+    own = [heading for heading, text in sections.items() if f"`{name}`" in text]
+    measured = {
+        heading: [each for each in behind if each in text] for heading, text in sections.items() if "`est_" not in text
+    }
+    tests = sorted({test for found in formulas for test in _tests(found.module, found.name) if _covers(test)})
+    proofs = [f"{_link(MEASURED, heading)} of {', '.join(found)}" for heading, found in measured.items() if found]
+    proofs += [f"coverage in {', '.join(f'`{test}`' for test in tests)}"] if tests else []
+    if not tests and not any(measured[heading] for heading in COVERAGE):
+        proofs.append("not proven by coverage")
+    proofs += [f"method: {_link(MEASURED, heading)}" for heading in own]
+    proofs += [f"planted: {_link('recovery', heading)}" for heading, names in PLANTED.items() if name in names]
+    proofs += [
+        f"published: {_link('studies', heading)}"
+        for heading, text in _sections("studies").items()
+        if name in PUBLISHED.get(heading, ()) or any(each in text for each in behind)
+    ]
+    return f"{'; '.join(proofs)}."
+
+
+@lru_cache
+def _sections(name: str) -> dict[str, str]:
+    """Read a page of the docs by its headings of second order."""
+    _, *parts = re.split(r"^## ", (PROJECT / "docs" / f"{name}.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {part.partition("\n")[0]: part for part in parts}
+
+
+def _link(name: str, heading: str) -> str:
+    return f"[{heading}]({name}.md#{re.sub(r'[^a-z0-9 -]', '', heading.lower()).replace(' ', '-')})"
+
+
+@lru_cache
+def _tests(module: str, function: str) -> list[str]:
+    """List the test files of the model that import a function; the one with the name of its module comes alone."""
+    folder = PROJECT / "tests" / "model"
+    own = folder / f"test_{module}.py"
+    line = re.compile(rf"^from {re.escape(MODEL + module)} import (\([^)]*|.*)\b{function}\b", re.MULTILINE)
+    files = [own] if own.exists() else sorted(folder.glob("test_*.py"))
+    return [str(file.relative_to(PROJECT)) for file in files if line.search(file.read_text(encoding="utf-8"))]
+
+
+def _readers(module: str) -> list[str]:
+    """List the files outside of estimates that import a module of the model."""
+    files = (
+        file for room in ("assets/report", "dbt_project", "orchestration") for file in (PROJECT / room).rglob("*.py")
+    )
+    line = f"from {MODEL}{module} import"
+    return sorted(str(file.relative_to(PROJECT)) for file in files if line in file.read_text(encoding="utf-8"))
+
+
+@lru_cache
+def _covers(test: str) -> bool:
+    return bool(re.search(r"\bcover(ed|s|age)\b", (PROJECT / test).read_text(encoding="utf-8")))
+
+
+def _module(module: str, names: Iterable[str]) -> Iterator[str]:
+    """Write the formulas of a module, if it has any."""
+    formulas = [found for found in formulas_of_module(f"{MODEL}{module}") if found.summary]
+    if not any(found.notes or found.source for found in formulas):
+        return
+    used = [name for name in names if any(found.module == module for found in _formulas(name, deep=True))]
+    tests = sorted({test for found in formulas for test in _tests(module, found.name)})
+    yield f"### {module}\n\n{_plain(docstring(f'{MODEL}{module}'))}\n"
+    items = {
+        "Thresholds": _thresholds(f"{MODEL}{module}"),
+        "Used by": ", ".join([f"[{name}](#{name})" for name in used] or [f"`{file}`" for file in _readers(module)]),
+        "Tests": ", ".join(f"`{test}`{' (with coverage)' if _covers(test) else ''}" for test in tests),
+    }
+    yield from _listed(items)
+    for found in formulas:
+        yield f"\n#### {found.name}\n\n{_plain(found.summary)}\n"
+        if found.result:
+            yield f"{_filled(f'**Result:** {_plain(found.result)}')}\n"
+        if found.notes:
+            yield f"{_plain(found.notes)}\n"
+        if found.source:
+            yield f"{_filled(f'**Source:** {_plain(found.source)}')}\n"
+
+
+def _listed(items: Mapping[str, str]) -> Iterator[str]:
+    for title, text in items.items():
+        if text.startswith("\n"):
+            yield f"* **{title}**:{text}"
+        elif text:
+            yield _wrapped(f"* **{title}**: {text}", "  ")
+
+
+def _plain(text: str) -> str:
+    """Turn a docstring into Markdown: code, blocks of code, and the words that begin assumptions in bold."""
+    text = re.sub(r"\b(Assumptions?|Limitations):", r"**\1:**", text.replace("``", "`"))
+    text = re.sub(r" ?::\n\n((?:    .+\n?)+)", lambda block: f":\n\n```text\n{textwrap.dedent(block[1])}```\n", text)
+    return re.sub(r"^([-+*]) ", r"\\\1 ", text, flags=re.MULTILINE)
+
+
+def _filled(text: str) -> str:
+    return "\n\n".join(_wrapped(paragraph) for paragraph in text.split("\n\n"))
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    run_page_command("orchestration.statistics_page", __doc__, page)
