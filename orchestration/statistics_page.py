@@ -26,8 +26,10 @@ from orchestration.formulas import (
 )
 from orchestration.home import PROJECT
 from orchestration.pages import run_page_command, table
+from orchestration.tables_page import marts
 
 OVERVIEW = ("estimate", "what it tells")
+MEASURES = ("column", "how it is measured")
 MEASURED = "estimators"
 COVERAGE = ("Coverage and error", "Lists of lemons")
 """The parts of docs/estimators.md that show how often limits and lists hold the truth."""
@@ -42,6 +44,14 @@ PLANTED = {
 """The parts of docs/recovery.md that hold a table against what was planted in the logs."""
 PUBLISHED = {"InfiniteHBD: 584 faults of 400 servers": ("est_unit_failure_rates",)}
 """The parts of docs/studies.md that ask a table; others name the function."""
+COUNTED = {
+    "fct_failures": ("posterior_probability", "lost_gpu_hours"),
+    "fct_incidents": ("incident_probability",),
+    "fct_job_runs": ("productive_hours", "ettr", "progress_ratio"),
+    "fct_preemptions": ("instigator_rule", "second_order_probability", "lost_gpu_hours"),
+    "agg_availability_monthly": ("availability", "error_budget_left", "burn_pace"),
+}
+"""The columns of marts that say how something is measured, by their tables."""
 INTRODUCTION = f"""# The statistics
 
 This page is written by `make statistics` from the descriptions of the tables and the docstrings of the functions that
@@ -63,6 +73,11 @@ are on the page of [tables](tables.md#estimates).
   *Tests* against worked examples and other programs. The simulated clusters are held against the paper of Kokolis et
   al. in [calibration.md](calibration.md). An estimate of which no coverage was measured says so.
 """
+MARTS = """## What is counted first
+
+Estimates rest on what the logs say of single attempts, runs and nodes. `tests/recovery` holds it against planted truth
+([recovery.md](recovery.md)), and [decisions](decisions/attribution.md) say why it is counted like this.
+"""
 FORMULAS = """## The formulas
 
 They are functions of numbers, by module of `assets/model`: rates are failures per node-day, and a table multiplies by
@@ -75,10 +90,19 @@ def page() -> str:
     names = sorted(path.stem for path in (PROJECT / "assets" / "estimates").glob("est_*.py"))
     specs: list[TableSpec] = [import_module(f"{ESTIMATES}{name}").TABLE for name in names]
     rows = ((f"[{spec.table}](#{spec.table})", _answer(spec.table)) for spec in specs)
-    parts = [INTRODUCTION, "## The estimates\n", table(OVERVIEW, rows, OVERVIEW), *map(_estimate, specs), FORMULAS]
+    parts = [INTRODUCTION, "## The estimates\n", table(OVERVIEW, rows, OVERVIEW), *map(_estimate, specs)]
+    parts += [MARTS, table(MEASURES, _measures(), MEASURES), FORMULAS]
     modules = sorted(path.stem for path in (PROJECT / "assets" / "model").glob("*.py"))
     text = "\n".join([*parts, *(text for module in modules for text in _module(module, names))])
     return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _measures() -> Iterator[tuple[str, str]]:
+    """List what marts measure, in the words of their columns."""
+    for found in marts():
+        for column in found.columns:
+            if column.name in COUNTED.get(found.name, ()):
+                yield f"[{found.name}](tables.md#{found.name}).{column.name}", column.description
 
 
 def _answer(name: str) -> str:

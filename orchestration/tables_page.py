@@ -84,7 +84,7 @@ class Described:
 
 def page() -> str:
     """Write the page."""
-    tables = [*_marts(), *_estimates(), *_ops()]
+    tables = [*marts(), *_estimates(), *_ops()]
     owners = table(OWNING, ((f"`{column}`", f"`{owner}`") for column, owner in OWNERS.items()), OWNING)
     drawn = [
         found
@@ -106,7 +106,8 @@ def _section(found: Described) -> str:
     return f"\n### {found.name}\n\n{text}\n\n{table(COLUMNS, rows, COLUMNS)}"
 
 
-def _marts() -> Iterator[Described]:
+def marts() -> Iterator[Described]:
+    """Read the tables of marts and their columns."""
     meanings = _meanings()
     for path in sorted((DBT_PROJECT / "models" / "marts").glob("*.yml")):
         for model in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).get("models", []):

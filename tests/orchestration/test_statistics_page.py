@@ -7,7 +7,7 @@ import pytest
 from assets.model.survival import MINIMUM_INCIDENTS
 from orchestration.formulas import formulas_behind
 from orchestration.home import PROJECT
-from orchestration.statistics_page import COVERAGE, PLANTED, PUBLISHED, page
+from orchestration.statistics_page import COUNTED, COVERAGE, PLANTED, PUBLISHED, page
 
 WRITTEN = (PROJECT / "docs" / "statistics.md").read_text(encoding="utf-8")
 ESTIMATES = [path.stem for path in sorted((PROJECT / "assets" / "estimates").glob("est_*.py"))]
@@ -55,6 +55,11 @@ def test_helpers_of_estimates_are_followed_and_functions_of_the_model_if_asked()
     assert names("est_failure_rates_monthly") == ["weighted_interval"]
     assert names("est_ettr_by_qos") == ["mean_or_bounds"]
     assert names("est_ettr_by_qos", deep=True) == ["mean_or_bounds", "mean_ratio_interval"]
+
+
+def test_what_marts_measure_is_said_of_each_column():
+    named = re.findall(r"^\| \[(\w+)\]\(tables\.md#\w+\)\.(\w+) \| .{20}", WRITTEN, re.MULTILINE)
+    assert sorted(named) == sorted((table, column) for table, columns in COUNTED.items() for column in columns)
 
 
 def test_what_is_said_to_be_planted_or_published_is_of_an_estimate():
