@@ -7,7 +7,7 @@ HOME_DIR := $(FAULTLINE_HOME)
 BIN := .venv/bin
 export FAULTLINE_HOME DO_NOT_TRACK=1
 
-.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof studies configuration tables statistics docs sbom audit ui bench lock clean
+.PHONY: help wheel installed containers refresh test lint slow slurm soak postgres spark duckdb2 calibration recovery proof studies configuration tables statistics commands docs sbom audit ui bench lock clean
 help:  ## Show the targets.
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -64,6 +64,9 @@ tables: .venv/.installed  ## Write docs/tables.md from the descriptions of the t
 
 statistics: .venv/.installed  ## Write docs/statistics.md from the descriptions of estimates and their functions.
 	@$(BIN)/python -m orchestration.statistics_page --write docs/statistics.md
+
+commands: .venv/.installed  ## Write docs/commands.md from the commands themselves.
+	@$(BIN)/python -m orchestration.commands_page --write docs/commands.md
 
 docs: .venv/.installed  ## Build these docs as a site that needs no network: build/site/index.html.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

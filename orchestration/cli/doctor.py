@@ -14,7 +14,10 @@ def doctor(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is missing or wrong in the sources and the set-up, and the command that fixes it."""
+    """Say what is missing or wrong in the sources and the set-up, and the command that fixes it.
+
+    Exit 1 when a finding is an error, not a warning or a note.
+    """
     from orchestration.doctor.doctor import show_doctor
 
     if not answer(lambda: show_doctor(settings_of(home, sources).home, as_json)):

@@ -64,7 +64,7 @@ def pull(  # noqa: PLR0917
     """Fetch accounting, node events, nodes and the queue from Slurm into the sources folder, day by day.
 
     One query runs at a time. What was fetched is not asked for again, except for the last days: Slurm may write late.
-    A pull that was stopped goes on where it was.
+    A pull that was stopped goes on where it was. Exit 1 when something could not be fetched.
     """
     from orchestration.interruption import INTERRUPTED, sigterm_as_ctrl_c
     from orchestration.pull.outcomes import keep_outcome
