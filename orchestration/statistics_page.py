@@ -107,8 +107,8 @@ def _measures() -> Iterator[tuple[str, str]]:
 
 def _answer(name: str) -> str:
     """Say what a table tells: the first line of its module."""
-    told = docstring(f"{ESTIMATES}{name}").partition("\n")[0].partition(": ")[2]
-    return told[0].upper() + told[1:]
+    line = docstring(f"{ESTIMATES}{name}").partition("\n")[0].partition(": ")[2]
+    return line[0].upper() + line[1:]
 
 
 def _estimate(spec: TableSpec) -> str:
