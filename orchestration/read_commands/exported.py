@@ -12,12 +12,21 @@ from orchestration.read_commands.catalogue import ColumnListing, TableListing, l
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """What of a table is not exported: how many cells became NULL, and the columns that are withheld."""
+
+    cell_count: int
+    columns: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Relation:
     """What of a table is exported: its columns, and the SELECT that gives them in this order."""
 
     table: TableListing
     columns: Sequence[ColumnListing]
     select: str
+    left_out: LeftOut | None = None
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,7 @@ class ExportedTable:
     file: str
     row_count: int
     size_bytes: int
+    left_out: LeftOut | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What `faultline export --public` leaves out: columns by name, and in SQL which cells are hidden."""

@@ -1,0 +1,15 @@
+-- Names of clusters and accounts outside. Accounts are numbered at random, anew in each export: an order by name or by
+-- losses would tell of both.
+create temp table public_names as
+select
+    cluster_id,
+    cast(null as varchar) as account,
+    'cluster-' || row_number() over (order by first_at, cluster_id) as public_name
+from marts.dim_clusters
+union all
+select
+    cluster_id,
+    part as account,
+    'account-' || row_number() over (partition by cluster_id order by random()) as public_name
+from public_cells
+where kind = 'started' and split = 'account' and part is not null

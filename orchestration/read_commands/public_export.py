@@ -1,0 +1,155 @@
+"""`faultline export --public`: tables without names, in which cells of few users are NULL.
+
+Which columns go out, and by what they are counted, stands in assets/public/tables.yml; which cells are hidden in
+cells.sql beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import yaml
+
+from assets.sql import fill, identifier, literal
+from orchestration.home import PROJECT
+from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_columns
+from orchestration.read_commands.exported import LeftOut, Publication, Relation
+from orchestration.read_commands.published import ReadingError
+
+KINDS = ("ended", "started", "failures", "runs")
+"""What is counted in cells; columns below one of these names are NULL where fewer than five users are behind it."""
+WHY = "fewer than five users, or the smallest other cell, which a total would give away with it"
+
+
+@cache
+def decisions() -> dict[str, Any]:
+    """Read which tables and columns go out."""
+    found: dict[str, Any] = yaml.safe_load((PROJECT / "assets" / "public" / "tables.yml").read_text(encoding="utf-8"))
+    return found
+
+
+def refuse_other_files(folder: Path, metadata: str) -> None:
+    """Raise where a folder holds anything but an earlier export of this kind: names may be in it."""
+    try:
+        is_public = json.loads((folder / metadata).read_text(encoding="utf-8")).get("is_public", False)
+    except (OSError, ValueError):
+        is_public = False
+    if not is_public and any(folder.iterdir()):
+        raise ReadingError(f"{folder} holds other files, which may hold names; give --public an empty folder")
+
+
+def public_tables(tables: Sequence[TableListing], wanted: Sequence[str]) -> list[TableListing]:
+    """Keep the tables that go out.
+
+    Raises
+    ------
+    ReadingError
+        A table was asked for that never does.
+    """
+    reasons = {name: reason for reason, names in decisions()["never"].items() for name in names}
+    kept = [table for table in tables if table.name in decisions()["tables"]]
+    if wanted and (kept_back := [table.name for table in tables if table not in kept]):
+        name = kept_back[0]
+        raise ReadingError(f"{name} is never exported with --public: {reasons.get(name, 'it is no public table')}")
+    return kept
+
+
+def leave_names_out(
+    con: duckdb.DuckDBPyConnection, publication: Publication, cluster_names: Sequence[str]
+) -> Publication:
+    """Decide which cells are hidden and what clusters and accounts are called; give the publication with these names.
+
+    Parameters
+    ----------
+    con
+        The published file.
+    publication
+        As it is called inside.
+    cluster_names
+        The name of the only cluster, or `OLD=NEW` for some; the others become `cluster-1`, `cluster-2`.
+    """
+    con.execute(fill("public/cells.sql"))
+    con.execute(fill("public/names.sql"))
+    names = _names(con)
+    for given in cluster_names:
+        old, _, new = given.rpartition("=")
+        if not old and len(names) == 1:
+            (old,) = names
+        if old not in names:
+            raise ReadingError(f"--cluster-name {given}: give OLD=NEW, where OLD is one of {', '.join(names)}")
+        con.execute("update public_names set public_name = ? where cluster_id = ? and account is null", [new, old])
+    names = _names(con)
+    if len({*names.values()}) < len(names) or not all(names.values()):
+        raise ReadingError("--cluster-name: each cluster needs a name of its own")
+    return replace(publication, simulated_clusters=sorted(names[old] for old in publication.simulated_clusters))
+
+
+def _names(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    return dict(
+        con.execute("select cluster_id, public_name from public_names where account is null order by 1").fetchall()
+    )
+
+
+def public_relation(con: duckdb.DuckDBPyConnection, table: TableListing) -> Relation:
+    """Give what goes out of a table, and how much of it does not."""
+    decided = decisions()["tables"][table.name]
+    kinds = {name: kind for kind in KINDS for name in decided.get(kind, ())}
+    columns = [column for column in list_columns(con, table.name) if column.name in {*decided["shown"], *kinds}]
+    source = " ".join(_source(table.name, decided, columns, kinds))
+    values = ", ".join(_value(column.name, kinds.get(column.name)) for column in columns)
+    hidden = [
+        f"count(t.{identifier(name)}) filter (where not coalesce({identifier(kind)}.is_shown, false))"
+        for name, kind in kinds.items()
+    ]
+    ((cells,),) = con.execute(f"select {' + '.join(['count(null)', *hidden])} {source}").fetchall()
+    if decided.get("sums"):
+        table = replace(table, grain=" and ".join(decided["shown"]))
+    # The order of the rows inside may be one by name.
+    return Relation(
+        table, columns, f"select {values} {source} order by all", LeftOut(cells, decided.get("withheld", []))
+    )
+
+
+def _source(
+    name: str, decided: Mapping[str, Any], columns: Sequence[ColumnListing], kinds: Mapping[str, str]
+) -> Iterator[str]:
+    """Give the rows of a table as `t`, with the names outside and the cells that each belongs to."""
+    table = identifier(*name.split("."))
+    if decided.get("sums"):
+        shown = ", ".join(identifier(column) for column in decided["shown"])
+        sums = (
+            f"cast(sum({identifier(column.name)}) as {'bigint' if column.type == 'bigint' else 'double'})"
+            f" as {identifier(column.name)}"
+            for column in columns
+            if column.name in kinds
+        )
+        table = f"(select {shown}, {', '.join(sums)} from {table} group by all)"
+    yield f"from {table} as t"
+    if "cluster_id" not in decided["shown"]:
+        return
+    yield "inner join public_names as cluster on t.cluster_id = cluster.cluster_id and cluster.account is null"
+    if "account" in decided["shown"]:
+        yield "left join public_names as account on t.cluster_id = account.cluster_id and t.account = account.account"
+    split = decided["split"]
+    part = "''" if split == "cluster" else f"cast(t.{identifier(split)} as varchar)"
+    for kind in dict.fromkeys(kinds.values()):
+        cells = identifier(kind)
+        yield (
+            f"left join public_cells as {cells} on {cells}.kind = {literal(kind)} and {cells}.split = {literal(split)}"
+            f" and {cells}.cluster_id = t.cluster_id and {cells}.part is not distinct from {part}"
+        )
+    for column, values in decided.get("rows", {}).items():
+        yield f"where t.{identifier(column)} in ({', '.join(literal(value) for value in values)})"
+
+
+def _value(name: str, kind: str | None) -> str:
+    column = identifier(name)
+    if name in ("cluster_id", "account"):
+        return f"{identifier(name.removesuffix('_id'))}.public_name as {column}"
+    return f"if({identifier(kind)}.is_shown, t.{column}, null) as {column}" if kind else f"t.{column}"
