@@ -114,10 +114,12 @@ def _answer(name: str) -> str:
 def _estimate(spec: TableSpec) -> str:
     columns = {column.name: column for column in spec.columns}
     formulas = _formulas(spec.table)
+    modules = [name for name in dict.fromkeys(found.module for found in formulas) if _thresholds(f"{MODEL}{name}")]
+    others = ", ".join(f"[{name}](#{name})" for name in modules)
     items = {
         "Limits": columns["method"].description,
         "Verdict": columns["verdict"].description if "verdict" in columns else "",
-        "Thresholds": _thresholds(f"{ESTIMATES}{spec.table}"),
+        "Thresholds": _thresholds(f"{ESTIMATES}{spec.table}") + (f"\n    * those of {others}" if others else ""),
         "Formulas": ", ".join(f"[{found.name}](#{found.name})" for found in formulas),
         "Proofs": _proofs(spec.table, formulas),
     }

@@ -66,4 +66,5 @@ def test_what_is_said_to_be_planted_or_published_is_of_an_estimate():
     assert {name for shown in (PLANTED, PUBLISHED) for names in shown.values() for name in names} <= set(ESTIMATES)
     assert "not proven by coverage" in section("est_hidden_failures")
     assert "planted: [Did the repair" in section("est_repairs")
+    assert "[lemon_verdicts](#lemon_verdicts)" in section("est_lemon_nodes")
     assert "published: [InfiniteHBD" in section("est_unit_failure_rates")
