@@ -19,6 +19,8 @@ from orchestration.upkeep.permissions import PUBLISH_GROUP
 
 INTRODUCTION = """# Configuration
 
+<!-- run by: tests/orchestration/test_configuration_page.py -->
+
 This page is written by `make configuration` from the code that reads the settings. There are two kinds of them:
 
 * `cluster.toml` in a cluster's folder says how that cluster's logs are read and judged. It may be missing: every key

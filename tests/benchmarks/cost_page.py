@@ -19,7 +19,10 @@ HEAD = """# What a night costs, by nodes, jobs and checks
 
 This page is worked out from [benchmarks.md](benchmarks.md) and its results by
 
-    {commands}
+<!-- needs: minutes -->
+```sh
+{commands}
+```
 
 It holds for the machine of that page. Another one is about as much quicker or slower as its refresh of the committed
 capture is (`make bench`).
@@ -56,7 +59,7 @@ Spark replaces the dbt step alone: reading, estimates, checks and the report sta
 
 def page(found: Results) -> str:
     """Write the model, or what is missing for it."""
-    parts = [HEAD.format(commands="\n    ".join(found.commands))]
+    parts = [HEAD.format(commands="\n".join(found.commands))]
     model = cost_model(found)
     if model is None:
         parts.append("Not measured: the model takes the refresh of the capture and two scales.\n")

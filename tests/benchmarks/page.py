@@ -17,7 +17,10 @@ HEAD = """# What a refresh costs
 
 This page is made by
 
-    {commands}
+<!-- needs: minutes -->
+```sh
+{commands}
+```
 
 at {scales}. {runs} What it costs elsewhere is worked out from these numbers in [cost-model.md](cost-model.md).
 
@@ -86,7 +89,7 @@ def page(found: Results) -> str:
     scales = [scale for of_workload in found.workloads.values() for scale in of_workload]
     parts = [
         HEAD.format(
-            commands="\n    ".join(found.commands),
+            commands="\n".join(found.commands),
             scales=f"scale {at}" if at else "no scale",
             runs=runs,
             workloads="\n".join(f"| `{name}` | {workload.logs} |" for name, workload in WORKLOADS.items()),

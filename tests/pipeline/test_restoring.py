@@ -22,7 +22,7 @@ PAGE = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 def commands(title):
     """The block of the page that begins with a comment."""
-    return re.search(rf"^```\n# {title}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
+    return re.search(rf"^```sh\n# {title}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
 
 
 class Shell:

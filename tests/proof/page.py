@@ -26,7 +26,10 @@ HEAD = f"""# How far the estimators can be trusted
 Every estimate comes with limits and a confidence level. This page shows how often the limits hold the truth, how far
 the values are off, and whether figures that others published come out again. It is made by
 
-    python -m tests.proof --write docs/estimators.md
+<!-- needs: minutes -->
+```sh
+python -m tests.proof --write docs/estimators.md
+```
 
 which simulates data whose truth is known, from the seeds given here, and estimates from them with the functions of
 `assets/model` that the tables use (made with numpy {np.__version__} and scipy {scipy.__version__}).

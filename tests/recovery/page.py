@@ -15,7 +15,10 @@ HEAD = """# What a refresh gives back of what was planted
 **Simulated clusters.** No site knows the true cause of each of its failures, so the pipeline is tried on logs of a
 simulated cluster whose faults are known. This page is made by
 
-    {command}
+<!-- needs: minutes -->
+```sh
+{command}
+```
 
 which simulates, refreshes, and compares the published tables with the truth beside the logs: first one large cluster
 at three levels of difficulty, side by side, then small clusters in which one thing was planted for one question, then

@@ -13,7 +13,10 @@ HEAD = """# Published studies, worked out again
 
 Numbers that others published, from their own data. This page is made by
 
-    make studies
+<!-- needs: minutes -->
+```sh
+make studies
+```
 
 which reads the data from the folder that `FAULTLINE_STUDIES_DATA` names (by default `shared/samples/public` beside the
 checkout), a folder per study: `lanl/`, `titan/`, `hbd/`, `alpine/`. `tests/studies/test_studies.py` asserts every

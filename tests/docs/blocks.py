@@ -1,0 +1,58 @@
+"""The blocks of code on the pages: where each stands, its language, and the marks before it.
+
+A mark is an HTML comment, which no reader sees on the site:
+
+* `<!-- needs: slurm, minutes -->`: these commands cannot run here as they are. They run against stubs (`shell`).
+* `<!-- output -->`: this text is what the commands before it print; `...` stands for anything.
+* `<!-- run by: tests/sources/test_extending.py -->`: that test runs the block. Below the title of a page it holds for
+  all blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from orchestration.home import PROJECT
+
+PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "data").glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
+MARK = re.compile(r"<!-- (needs|output|run by)(?:: (.+?))? -->")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code."""
+
+    place: str
+    """Page and line."""
+    language: str
+    text: str
+    needs: tuple[str, ...] = ()
+    is_output: bool = False
+    run_by: str = ""
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    """Give the blocks of a page, fenced and indented ones, in their order."""
+    marks: dict[str, str] = {}
+    run_by = ""
+    name = page.relative_to(PROJECT) if page.is_relative_to(PROJECT) else page.name
+    for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+        if token.type == "html_block":
+            marks |= MARK.findall(token.content)
+            run_by = marks["run by"] if token.map == [2, 3] and "run by" in marks else run_by
+            continue
+        if token.type in ("fence", "code_block"):
+            yield Block(
+                f"{name}:{(token.map or [0])[0] + 1}",
+                token.info.strip(),
+                token.content,
+                tuple(marks["needs"].split(", ")) if "needs" in marks else (),
+                "output" in marks,
+                marks.get("run by", run_by),
+            )
+        marks = {}

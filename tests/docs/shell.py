@@ -1,0 +1,191 @@
+"""Commands of the pages, run in a folder of their own: no other program is there than those that are named here.
+
+Absolute paths (`/etc/faultline/token`) lead into the folder. What a block needs and this machine may not have are
+stubs: scripts that note how they were called and succeed. Faultline's own command line then judges the noted words.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+import typer
+
+from orchestration.cli import app
+from orchestration.home import PROJECT, Home
+from tests.docs.blocks import Block
+from tests.pull.fake_slurm import FakeSlurm
+
+NEEDS = {
+    "containers": "docker podman",
+    "minutes": "dbt faultline make python python3",
+    "network": "curl git pip pip3 pipx uv",
+    "nights": "faultline",
+    "nodes": "cp health_checks journalctl",
+    "programs": "apprise jq oauth2-proxy",
+    "root": "chown install systemctl useradd",
+    "server": "faultline",
+    "slurm": "sacct sacctmgr scontrol squeue ssh",
+    "ssh": "scp ssh",
+}
+"""What a mark may name, and the programs that a stub stands in for. Nights: a home that has seen several of them."""
+RUN = {
+    "sh": "{}",
+    "crontab": "line=$(cat <<'END'\n{}END\n)\neval \"${{line#* * * * * }}\"",
+    "python": "python - <<'END'\n{}END",
+}
+"""How a shell runs a block, by its language; a line of cron has five fields before the command."""
+PROGRAMS = (
+    "bash cat chmod cp cut date env flock grep gzip head hostname ls mkdir mv openssl rm sed sh sort tail tar touch wc"
+)
+STUB = """#!/bin/bash
+printf '%s\\0' "${0##*/}" "$@" >> "$CALLS"
+printf '\\n' >> "$CALLS"
+[ -p /dev/stdin ] && cat > /dev/null
+if [ "${0##*/} ${1-}" = "faultline refresh" ] && [ -d "$FAULTLINE_HOME" ]; then
+    cp --archive --no-clobber "$PREPARED"/{publications,warehouse,reports} "$FAULTLINE_HOME"
+fi
+"""
+FAULTLINE = typer.main.get_group(app)
+USAGE_ERROR = typer.BadParameter.__base__
+"""Of the click that typer brings along, which has no public name."""
+ABSOLUTE = re.compile(r"(?<![\w.:/$}~*-])/(?=(?:data|etc|opt|srv|tmp|usr|var)/)")
+OF_AN_ENVIRONMENT = re.compile(r"[\w./~-]*\bbin/(?=(?:dbt|faultline|pip|python)\b)")
+
+
+class Sandbox:
+    """A folder in which the blocks of pages run, one after the other.
+
+    Parameters
+    ----------
+    folder
+        Where to make it.
+    home
+        A refreshed home. A copy is `data`, and what a refresh of other homes publishes where only a stub refreshes.
+    """
+
+    def __init__(self, folder: Path, home: Home) -> None:
+        self.folder, self.calls = folder, folder / ".calls"
+        for part in ("publications", "warehouse", "reports", "sources"):
+            shutil.copytree(home.root / part, folder / "data" / part, symlinks=True)
+        shutil.copytree(PROJECT / "orchestration" / "deploy", folder / "orchestration" / "deploy")
+        for name in (".venv/bin/activate", "etc/faultline/faultline.env", "FOLDER/file"):
+            _put(folder / name, "")
+        with pytest.MonkeyPatch.context() as patch:
+            slurm = FakeSlurm(folder / ".stubs" / "slurm", patch)
+        programs = folder / ".programs"
+        for program in PROGRAMS.split():
+            if found := shutil.which(program):
+                _put(programs / program, f'#!/bin/sh\nexec {found} "$@"\n')
+        for program in ("faultline", "python"):
+            _put(programs / program, f'#!/bin/sh\nexec {Path(sys.executable).with_name(program)} "$@"\n')
+        for need, stubs in NEEDS.items():
+            for program in stubs.split():
+                if need != "slurm":
+                    _put(folder / ".stubs" / need / "bin" / program, STUB)
+        self.variables = {
+            "HOME": str(folder), "PATH": str(programs), "PYTHONPATH": str(PROJECT), "CALLS": str(self.calls),
+            "LANG": "C.UTF-8", "FAULTLINE_HOME": str(folder / "data"), "BACKUPS": str(folder / "backups"),
+            "TOKEN": "secret", "PREPARED": str(home.root), "FAKE_SLURM": str(slurm.folder),
+        }  # fmt: skip
+
+    def run(self, blocks: Sequence[Block]) -> None:
+        """Run blocks in one shell, as a reader would, and compare what they print with the blocks of output."""
+        script = ["set -euo pipefail"]
+        for number, block in enumerate(blocks):
+            if block.language not in RUN or block.run_by:
+                continue
+            unknown = set(block.needs) - NEEDS.keys()
+            assert not unknown, f"{block.place}: nothing is known of the need {unknown}; name one of {sorted(NEEDS)}"
+            stubs = [str(self.folder / ".stubs" / need / "bin") for need in block.needs]
+            script += [
+                f"cd {self.folder}; PATH={':'.join([*stubs, self.variables['PATH']])}; hash -r",
+                f"echo {block.place} > .place; exec > .printed.{number} 2>&1",
+                self._here(RUN[block.language].format(block.text)),
+            ]
+        self.calls.write_text("")
+        done = subprocess.run(
+            ["bash", "-c", "\n".join(script)],
+            cwd=self.folder,
+            env=self.variables,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        place = (self.folder / ".place").read_text().strip()
+        printed = self._printed(next(number for number, block in enumerate(blocks) if block.place == place))
+        assert done.returncode == 0, (
+            f"{place}: the commands fail:\n{printed}\n"
+            f"correct them, or say what they need in a line before the block: <!-- needs: {'|'.join(NEEDS)} -->"
+        )
+        for call in self.calls.read_text().splitlines():
+            _check_call(call.rstrip("\0").split("\0"), blocks[0].place.partition(":")[0])
+        self._compare(blocks)
+
+    def _compare(self, blocks: Sequence[Block]) -> None:
+        """Look for each line of a block of output in what the commands before it printed, in the same order."""
+        of = -1
+        for number, block in enumerate(blocks):
+            if block.language == "sh":
+                of = number
+            if not block.is_output or set(blocks[of].needs) - {"slurm"}:
+                continue
+            printed = [line.rstrip() for line in self._printed(of).splitlines()]
+            rest = iter(printed)
+            for line in block.text.splitlines():
+                wanted = re.compile(re.escape(line.rstrip()).replace(re.escape("..."), ".*"))
+                assert any(wanted.fullmatch(other) for other in rest), "\n".join(
+                    [f"{block.place}: the commands do not print: {line}", "but:", *printed, "correct the page"]
+                )
+
+    def _printed(self, number: int) -> str:
+        return (self.folder / f".printed.{number}").read_text(encoding="utf-8")
+
+    def _here(self, text: str) -> str:
+        """Let absolute paths lead into the folder, and make the folders that they name."""
+        text = OF_AN_ENVIRONMENT.sub("", text)
+        for path in re.findall(rf"{ABSOLUTE.pattern}([\w./-]*)", text):
+            place = self.folder / path
+            (place if path.endswith("/") else place.parent).mkdir(parents=True, exist_ok=True)
+        return ABSOLUTE.sub(f"{self.folder}/", text)
+
+
+def _put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+
+
+def _check_call(words: list[str], page: str) -> None:
+    """Judge how a stub was called, by the program that it stands in for."""
+    program, *rest = words
+    if program == "make":
+        targets = {word for word in rest if "=" not in word}
+        known = set(re.findall(r"^([\w./-]+):", (PROJECT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+        assert targets <= known, f"{page}: make knows no {targets - known}"
+    if program.startswith("python") and rest[:1] == ["-m"] and rest[1] != "venv":
+        assert importlib.util.find_spec(rest[1]), f"{page}: there is no module {rest[1]}"
+    if "faultline" in words:
+        arguments = words[len(words) - words[::-1].index("faultline") :]
+        if re.fullmatch("--version|[a-z-]+", "".join(arguments[:1])):
+            check_command(arguments, page)
+
+
+def check_command(arguments: Iterable[str], page: str, *, is_whole: bool = True) -> None:
+    """Fail if Faultline has no such command, option or kind of value; what is not whole may lack some."""
+    words = list(arguments)
+    try:
+        with FAULTLINE.make_context("faultline", words.copy()) as context:
+            name, command, rest = FAULTLINE.resolve_command(context, words)
+            command.make_context(name, rest, parent=context).close()
+    except typer.Exit:
+        pass
+    except USAGE_ERROR as error:
+        if not is_whole and str(error).startswith("Missing parameter"):
+            return
+        raise AssertionError(f"{page}: faultline {' '.join(words)}: {error}; correct the page") from None

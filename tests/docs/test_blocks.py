@@ -1,0 +1,161 @@
+"""Every block of code on a page runs: commands in a folder of their own, queries on a published home, the rest parsed.
+
+A page with a block of no language, of a language that nothing here runs, or with a command that fails, fails.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from assets.sources.settings import read_settings as read_cluster
+from orchestration.configuration_page import variables
+from orchestration.environment import read_settings
+from orchestration.home import PROJECT
+from orchestration.metrics.collecting import exposition
+from orchestration.read_commands.published import published
+from orchestration.read_commands.query import ask
+from tests.docs.blocks import PAGES, blocks_of
+from tests.docs.shell import RUN, Sandbox, check_command
+
+COMMAND = re.compile(r"^\s*\$? ?(?:\S*/)?(?:curl|docker|faultline|make|pip|python3?|sudo) +[a-z-]", re.MULTILINE)
+
+
+def text(block, _):
+    assert not COMMAND.search(block.text), f"{block.place}: these are commands; make it ```sh"
+
+
+def toml(block, folder):
+    (folder / "cluster.toml").write_text(block.text)
+    _, errors = read_cluster(folder, folder.name)
+    assert not errors, f"{block.place}: {errors}"
+
+
+def env(block, _):
+    """Settings of the environment, each by itself: a page may show two values of one."""
+    known = {variable.name for variable in variables()}
+    for line in filter(None, shlex.split(block.text, comments=True)):
+        name, _, value = line.partition("=")
+        assert name in known, f"{block.place}: no setting is called {name}"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(name, value)
+            read_settings()
+
+
+def braces(block, _):
+    """Files of web servers: each line ends a directive, or begins or ends a part."""
+    lines = [line.split(" #")[0].strip() for line in block.text.splitlines()]
+    assert sum(line.endswith("{") for line in lines) == lines.count("}"), f"{block.place}: braces do not match"
+    if block.language == "nginx":
+        odd = [line for line in lines if line and line[-1] not in ";{}"]
+        assert not odd, f"{block.place}: no semicolon: {odd}"
+
+
+LANGUAGES = {
+    "caddyfile": braces,
+    "env": env,
+    "json": lambda block, _: json.loads(block.text),
+    "nginx": braces,
+    "text": text,
+    "toml": toml,
+    "yaml": lambda block, _: yaml.safe_load(block.text),
+}
+"""What judges a block by itself. Commands, Python, queries and metrics need a home."""
+OF_A_HOME = (*RUN, "promql", "sql")
+
+
+def judge(page, folder):
+    """Judge the blocks of a page that need no home, and say what to do with those that nothing runs."""
+    for block in blocks_of(page):
+        if block.run_by:
+            test = PROJECT / block.run_by
+            assert test.is_file() and page.name in test.read_text("utf-8"), f"{block.place}: {test} runs no {page.name}"
+        elif block.language in LANGUAGES:
+            LANGUAGES[block.language](block, folder)
+        else:
+            assert block.language in OF_A_HOME, (
+                f"{block.place}: no test runs {block.language!r}; make the block one of "
+                f"{', '.join(sorted([*LANGUAGES, *OF_A_HOME]))} (text: output, trees, formulas), or name the test that "
+                "runs it in a line before it: <!-- run by: tests/... -->"
+            )
+
+
+BAD = {
+    "no language": ("```\nx\n```", "page.md:1: no test runs ''; make the block one of caddyfile, "),
+    "indented": ("Say:\n\n    x\n", "page.md:3: no test runs ''"),
+    "a language that nothing runs": ("```rust\nfn\n```", "no test runs 'rust'"),
+    "commands as text": ("```text\n$ faultline status\n```", "these are commands; make it ```sh"),
+    "a key that is not there": ("```toml\nx = 1\n```", "unknown key 'x'"),
+    "a setting that is not there": ("```env\nFAULTLINE_X=1\n```", "no setting is called FAULTLINE_X"),
+    "a test that is not there": ("<!-- run by: tests/none.py -->\n```diff\n```", "none.py runs no page.md"),
+    "an unknown need": ("<!-- needs: luck -->\n```sh\ntrue\n```", "nothing is known of the need {'luck'}; name one of"),
+    "a program that is not there": (
+        "\n```sh\ndocker ps\n```",
+        "page.md:2: the commands fail:(.|\n)*docker: command not f",
+    ),
+    "an option that is not there": (
+        "<!-- needs: minutes -->\n```sh\nfaultline refresh --fast\n```",
+        "such option: --f",
+    ),
+    "a target that is not there": ("<!-- needs: minutes -->\n```sh\nmake tea\n```", "make knows no {'tea'}"),
+    "output that is not printed": (
+        "```sh\nfaultline --version\n```\n<!-- output -->\n```text\nfaultline ...\nready\n```",
+        "page.md:5: the commands do not print: ready",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD)
+def test_a_page_with_a_bad_block_fails(content, message, testbed_home, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(content)
+    with pytest.raises(AssertionError, match=message):
+        judge(page, tmp_path)
+        Sandbox(tmp_path / "sandbox", testbed_home).run(list(blocks_of(page)))
+
+
+def pages_with(*languages):
+    return [page for page in PAGES if any(b.language in languages and not b.run_by for b in blocks_of(page))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_block_of_a_page_is_run(page, tmp_path):
+    judge(page, tmp_path)
+
+
+@pytest.mark.parametrize("page", pages_with(*RUN), ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run(page, testbed_home, tmp_path):
+    Sandbox(tmp_path, testbed_home).run(list(blocks_of(page)))
+
+
+@pytest.mark.parametrize("page", pages_with("sql"), ids=lambda page: page.stem)
+def test_every_query_of_a_page_has_an_answer(page, many_clusters):
+    """Asked of the published file with preemptions, requeues and checks that repeat the kernel's log."""
+    with published(many_clusters) as con:
+        for block in blocks_of(page):
+            if block.language == "sql":
+                assert ask(con, block.text).fetchall(), f"{block.place}: no row"
+
+
+@pytest.mark.parametrize("page", pages_with("promql"), ids=lambda page: page.stem)
+def test_every_metric_of_a_page_is_there(page, testbed_home):
+    there = exposition(read_settings(testbed_home.root)).decode()
+    for block in blocks_of(page):
+        if block.language == "promql":
+            for name in re.findall(r"faultline_\w+", block.text):
+                assert re.search(rf"^{name}[{{ ]", there, re.MULTILINE), f"{block.place}: no metric is called {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_named_in_a_sentence_is_one(page):
+    """Its options are there; values and arguments may be left out of a sentence."""
+    if page.name != "CHANGELOG.md":
+        for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+            for part in token.children or ():
+                if part.type == "code_inline" and re.fullmatch(r"faultline [a-z][^[{]*", part.content):
+                    check_command(shlex.split(re.sub(r"\bN\b", "1", part.content))[1:], page.name, is_whole=False)
