@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import yaml
-
 from assets.estimates.table import TableSpec
 from orchestration.ddl import declared_tables
 from orchestration.home import DBT_PROJECT, PROJECT
 from orchestration.pages import run_page_command, table
-from orchestration.read_commands.catalogue import ColumnListing, column_listing
+from orchestration.read_commands.catalogue import ColumnListing, column_listing, models_of_marts
 
 OWNERS = {
     "cluster_id": "dim_clusters",
@@ -110,20 +108,14 @@ def _section(found: Described) -> str:
 def marts() -> Iterator[Described]:
     """Read the tables of marts and their columns."""
     meanings = _meanings()
-    for path in sorted((DBT_PROJECT / "models" / "marts").glob("*.yml")):
-        for model in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).get("models", []):
-            rules = [
-                test["rows_are_valid"]["arguments"]
-                for test in model.get("data_tests", [])
-                if isinstance(test, Mapping) and "rows_are_valid" in test
-            ]
-            keys = [_joined(key) for rule in rules for key in rule.get("keys", [])]
-            references = [found for rule in rules for found in map(_reference, rule.get("references", [])) if found]
-            columns = [
-                column_listing(column["name"], column["data_type"], _resolved(column["description"], meanings))
-                for column in model["columns"]
-            ]
-            yield Described("marts", model["name"], model["description"], columns, keys, references)
+    for model, rules in models_of_marts():
+        keys = [_joined(key) for rule in rules for key in rule.get("keys", [])]
+        references = [found for rule in rules for found in map(_reference, rule.get("references", [])) if found]
+        columns = [
+            column_listing(column["name"], column["data_type"], _resolved(column["description"], meanings))
+            for column in model["columns"]
+        ]
+        yield Described("marts", model["name"], model["description"], columns, keys, references)
 
 
 def _reference(declared: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -1,9 +1,9 @@
-"""`faultline export`: the published tables as Parquet."""
+"""`faultline export`: the published tables as Parquet or CSV, described in Croissant."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,18 +14,23 @@ EXAMPLES = """Examples:
 
 Two tables: `faultline export /data/faultline --table fct_attempts --table est_failure_rates`
 
+As CSV, with what only you know: `faultline export /data/csv --format csv --license https://spdx.org/licenses/CC-BY-4.0`
+
 What may leave the house, without names: `faultline export /data/open --public --cluster-name "GPU cluster A"`
 
 Names for two of several clusters: `faultline export /data/open --public --cluster-name red=A --cluster-name blue=B`
 """
 
 
-def export(  # noqa: PLR0917
-    folder: Annotated[Path, typer.Argument(help="Where to write FOLDER/SCHEMA/TABLE.parquet.")],
+def export(
+    folder: Annotated[
+        Path, typer.Argument(help="Where to write SCHEMA/TABLE.parquet and croissant.json; replaces an earlier export.")
+    ],
     table: Annotated[
         list[str] | None,
         typer.Option("--table", help="Only this table; can be repeated.", autocompletion=complete_tables),
     ] = None,
+    *,
     is_public: Annotated[
         bool,
         typer.Option("--public", help="Leave out names and cells of fewer than five users; `faultline docs privacy`."),
@@ -38,16 +43,27 @@ def export(  # noqa: PLR0917
             "[default: cluster-1, cluster-2, ...].",
         ),
     ] = None,
+    fmt: Annotated[Literal["parquet", "csv"], typer.Option("--format", help="Form of the tables' files.")] = "parquet",
+    license_url: Annotated[
+        str | None, typer.Option("--license", metavar="URL", help="The data's license, for croissant.json.")
+    ] = None,
+    creator: Annotated[
+        str | None, typer.Option("--creator", metavar="NAME", help="The data's creator, for croissant.json.")
+    ] = None,
+    url: Annotated[str | None, typer.Option("--url", help="The data's page, for croissant.json.")] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the published tables as Parquet, each with its description, its run and what its columns mean."""
+    """Write the published tables as Parquet or CSV, with what every table, column and unit means in Croissant 1.1."""
     from orchestration.read_commands import export as exporting
+    from orchestration.read_commands.croissant import NOT_STATED, Owner
 
     if cluster_name and not is_public:
         raise typer.BadParameter("it needs --public", param_hint="--cluster-name")
     names = cluster_name or () if is_public else None
+    owner = Owner(license_url or NOT_STATED.license, creator, url)
+    path = settings_of(home).home.published_file
     answer(
-        lambda: exporting.export(settings_of(home).home.published_file, folder, table or (), as_json, names),
+        lambda: exporting.export(path, folder, table or (), as_json, cluster_names=names, file_format=fmt, owner=owner),
         writes=True,
     )

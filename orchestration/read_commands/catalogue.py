@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import yaml
 
 from assets.sql import identifier
 from orchestration.ddl import declared_tables
@@ -146,6 +148,23 @@ def column_listing(name: str, kind: str, comment: str) -> ColumnListing:
     unit = (found["unit"] or found["utc"] or "") if found else ""
     is_time = kind.startswith("timestamp")
     return ColumnListing(name, kind, unit or ("UTC timestamp" if is_time else ""), _UNIT.sub("", text))
+
+
+def models_of_marts() -> Iterator[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+    """Read what yml says of each mart, and the rules of its test `rows_are_valid`."""
+    for path in sorted((DBT_PROJECT / "models" / "marts").glob("*.yml")):
+        for model in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).get("models", []):
+            tests = [test for test in model.get("data_tests", []) if isinstance(test, Mapping)]
+            yield model, [test["rows_are_valid"]["arguments"] for test in tests if "rows_are_valid" in test]
+
+
+def keys_of_marts() -> dict[str, Sequence[str]]:
+    """Read the columns that tell the rows of each mart apart, by `schema.table`; its first key where it has several."""
+    keys = {}
+    for model, rules in models_of_marts():
+        for key in [key for rule in rules for key in rule.get("keys", [])][:1]:
+            keys[f"marts.{model['name']}"] = [key] if isinstance(key, str) else key
+    return keys
 
 
 def where(name: str) -> Definition:

@@ -1,19 +1,27 @@
-"""`faultline export`: every published table as a Parquet file that says what it is and of which publication."""
+"""`faultline export`: the published tables as Parquet or CSV, described in Croissant and of one publication.
+
+An export is written whole into a folder of its own inside the wanted one, and takes the place of the one before only
+then: a crash leaves the earlier files and their description as they were.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import duckdb
 from rich.progress import track
 
 from assets.sql import identifier, literal
 from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_tables
+from orchestration.read_commands.croissant import NOT_STATED, Owner, data_type, describe, meaning
 from orchestration.read_commands.exported import ExportedTable, Publication, Relation, last_publication, whole_table
 from orchestration.read_commands.public_export import (
     WHY,
@@ -25,9 +33,15 @@ from orchestration.read_commands.public_export import (
 from orchestration.read_commands.published import ReadingError, one_line, published
 from orchestration.terminal import console, print_table, say, say_json
 
+Format = Literal["parquet", "csv"]
 Written = TypeVar("Written")
 METADATA = "faultline.json"
 """The file that lists what the last export wrote."""
+CROISSANT = "croissant.json"
+UNFINISHED = ".faultline-export.tmp"
+"""Holds the files of an export until all are whole; one that was killed leaves it, and the next one deletes it."""
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+"""ISO 8601 in UTC, as CSV has times."""
 
 
 def export(
@@ -35,7 +49,10 @@ def export(
     folder: Path,
     wanted: Sequence[str] = (),
     as_json: bool = False,
+    *,
     cluster_names: Sequence[str] | None = None,
+    file_format: Format = "parquet",
+    owner: Owner = NOT_STATED,
 ) -> None:
     """Write the published tables, and print what was written.
 
@@ -44,13 +61,17 @@ def export(
     path
         The published file.
     folder
-        Made where it is missing. Tables of an earlier export are replaced; what else lies in it stays.
+        Made where it is missing. The files of an earlier export are replaced or deleted; what else lies in it stays.
     wanted
         Tables by `schema.table` or by name alone; without one, all.
     as_json
         Print JSON for a program to read.
     cluster_names
         Leave out names and what few users did, and call clusters so: `NAME` or `OLD=NEW`. None: leave out nothing.
+    file_format
+        Of the tables' files.
+    owner
+        What the description states of the data's owner.
 
     Raises
     ------
@@ -60,30 +81,46 @@ def export(
     folder = folder.expanduser().resolve()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with published(path, writes_to=folder) as con:
-            tables = _chosen(list_tables(con), wanted)
-            publication = last_publication(con)
-            if cluster_names is None:
-                relations = [whole_table(con, table) for table in tables]
-            else:
-                refuse_other_files(folder, METADATA)
-                tables = public_tables(tables, wanted)
-                publication = leave_names_out(con, publication, cluster_names)
-                relations = [public_relation(con, table) for table in tables]
-            exported = list(_write_tables(con, relations, folder, publication))
+        shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
+        if cluster_names is not None:
+            refuse_other_files(folder, METADATA)
+        with _unfinished(folder) as unfinished, published(path, writes_to=unfinished) as con:
+            publication, relations = _relations(con, wanted, cluster_names)
+            followed = track(relations, "Writing", console=console(is_error=True), transient=True)
+            tables = [_write(con, relation, unfinished, publication, file_format) for relation in followed]
+            left_out = {"is_public": True, "null_cells": WHY} if cluster_names is not None else {}
+            listed = asdict(publication) | left_out | {"tables": [_listed(table) for table in tables]}
+            described = describe(zip(relations, tables, strict=True), publication, owner, file_format)
+            for name, record in ((METADATA, listed), (CROISSANT, described)):
+                (unfinished / name).write_text(f"{json.dumps(record, indent=2)}\n", encoding="utf-8")
+            _replace(folder, unfinished, [table.file for table in tables])
     except (duckdb.IOException, OSError) as error:
         raise ReadingError(f"{folder} could not be written: {one_line(error)}") from None
     if as_json:
-        say_json([_listed(table) for table in exported], indent=2)
+        say_json([_listed(table) for table in tables], indent=2)
         return
-    rows = [(table.table, f"{table.row_count:,}", f"{table.size_bytes / 1e6:,.1f}", table.file) for table in exported]
+    rows = [(table.table, f"{table.row_count:,}", f"{table.size_bytes / 1e6:,.1f}", table.file) for table in tables]
     print_table(("table", "rows", "MB", "file"), rows, right=(1, 2))
-    for table in exported:
+    for table in tables:
         if table.left_out:
             withheld = f"; columns withheld: {', '.join(table.left_out.columns)}" if table.left_out.columns else ""
             say(f"{table.table}: cells made NULL: {table.left_out.cell_count:,}{withheld}")
     if cluster_names is not None:
         say(f"NULL are cells of {WHY}. `faultline docs privacy` says what --public leaves out.")
+    say(f"described in {folder / CROISSANT}")
+
+
+def _relations(
+    con: duckdb.DuckDBPyConnection, wanted: Sequence[str], cluster_names: Sequence[str] | None
+) -> tuple[Publication, list[Relation]]:
+    """Say what is written of which tables, and how the publication is called outside."""
+    tables = _chosen(list_tables(con), wanted)
+    publication = last_publication(con)
+    if cluster_names is None:
+        return publication, [whole_table(con, table) for table in tables]
+    tables = public_tables(tables, wanted)
+    publication = leave_names_out(con, publication, cluster_names)
+    return publication, [public_relation(con, table) for table in tables]
 
 
 def _listed(table: ExportedTable) -> dict[str, object]:
@@ -97,48 +134,79 @@ def _chosen(tables: Sequence[TableListing], wanted: Sequence[str]) -> list[Table
     return [table for table in tables if not wanted or {table.name, table.name.split(".")[1]} & set(wanted)]
 
 
-def _write_tables(
-    con: duckdb.DuckDBPyConnection, relations: Sequence[Relation], folder: Path, publication: Publication
-) -> Iterator[ExportedTable]:
-    """Write one table after the other, and then the list of them."""
-    written = []
-    for relation in track(relations, "Writing Parquet", console=console(is_error=True), transient=True):
-        exported = _write(con, relation, folder, publication)
-        written.append(_listed(exported))
-        yield exported
-    left_out = {"is_public": True, "null_cells": WHY} if any(relation.left_out for relation in relations) else {}
-    listed = json.dumps(asdict(publication) | left_out | {"tables": written}, indent=2)
-    replace_file(folder / METADATA, lambda place: place.write_text(f"{listed}\n", encoding="utf-8"))
+@contextmanager
+def _unfinished(folder: Path) -> Iterator[Path]:
+    """Make a folder for files that are not whole yet, and delete it at the end."""
+    unfinished = folder / UNFINISHED
+    unfinished.mkdir()
+    try:
+        yield unfinished
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _write(con: duckdb.DuckDBPyConnection, relation: Relation, folder: Path, publication: Publication) -> ExportedTable:
-    table = relation.table
-    schema, name = table.name.split(".")
+def _write(
+    con: duckdb.DuckDBPyConnection, relation: Relation, folder: Path, publication: Publication, file_format: Format
+) -> ExportedTable:
+    schema, name = relation.table.name.split(".")
+    file = folder / schema / f"{name}.{file_format}"
+    file.parent.mkdir(exist_ok=True)
+    columns = ", ".join(f"{_value(column, file_format)} as {identifier(column.name)}" for column in relation.columns)
+    if file_format == "csv":
+        options = f"format csv, header, timestampformat {literal(TIME_FORMAT)}"
+    else:
+        options = f"format parquet, compression zstd, kv_metadata {{{_metadata(relation, publication)}}}"
+    ((row_count,),) = con.execute(
+        f"copy (select {columns} from ({relation.select})) to {literal(str(file))} ({options})"
+    ).fetchall()
+    with file.open("rb") as content:
+        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    place = file.relative_to(folder).as_posix()
+    return ExportedTable(relation.table.name, place, row_count, file.stat().st_size, sha256, relation.left_out)
+
+
+def _value(column: ColumnListing, file_format: Format) -> str:
+    """Give times their zone, which the database leaves out, and write as JSON what CSV has no form for."""
+    name = identifier(column.name)
+    if column.type.startswith("timestamp"):
+        return f"{name}::timestamp" if file_format == "csv" else f"{name}::timestamp at time zone 'UTC'"
+    return f"to_json({name})" if file_format == "csv" and data_type(column.type) is None else name
+
+
+def _metadata(relation: Relation, publication: Publication) -> str:
+    """Write what a Parquet file says of itself, as pairs of SQL."""
     metadata = {
-        "table": table.name,
-        "description": table.description,
-        "one_row_per": table.grain,
-        "columns": {column.name: _meaning(column) for column in relation.columns},
+        "table": relation.table.name,
+        "description": relation.table.description,
+        "one_row_per": relation.table.grain,
+        "columns": {column.name: meaning(column) for column in relation.columns},
         **asdict(publication),
     }
-    described = ", ".join(
+    return ", ".join(
         f"{identifier(f'faultline.{key}')}: {literal(value if isinstance(value, str) else json.dumps(value))}"
         for key, value in metadata.items()
     )
-    file = folder / schema / f"{name}.parquet"
-    file.parent.mkdir(exist_ok=True)
-    ((row_count,),) = replace_file(
-        file,
-        lambda place: con.execute(
-            f"copy ({relation.select}) to {literal(str(place))}"
-            f" (format parquet, compression zstd, kv_metadata {{{described}}})"
-        ).fetchall(),
-    )
-    return ExportedTable(table.name, f"{schema}/{name}.parquet", row_count, file.stat().st_size, relation.left_out)
 
 
-def _meaning(column: ColumnListing) -> str:
-    return f"{column.description} Unit: {column.unit}." if column.unit else column.description
+def _replace(folder: Path, unfinished: Path, files: Sequence[str]) -> None:
+    """Put whole files in their places, and delete those of the export before that this one does not have."""
+    earlier = _files_of(folder / METADATA)
+    for file in files:
+        (folder / file).parent.mkdir(exist_ok=True)
+        (unfinished / file).replace(folder / file)
+    for place in folder.glob("*/*"):
+        if place.relative_to(folder).as_posix() in earlier.difference(files):
+            place.unlink()
+    for name in (METADATA, CROISSANT):
+        (unfinished / name).replace(folder / name)
+
+
+def _files_of(listing: Path) -> set[str]:
+    """Read which files an export wrote; none where its list is missing or damaged."""
+    try:
+        return {table["file"] for table in json.loads(listing.read_text(encoding="utf-8"))["tables"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
 
 
 def replace_file(file: Path, write: Callable[[Path], Written]) -> Written:

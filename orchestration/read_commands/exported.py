@@ -37,6 +37,7 @@ class ExportedTable:
     file: str
     row_count: int
     size_bytes: int
+    sha256: str
     left_out: LeftOut | None = None
 
 

@@ -1,13 +1,16 @@
-"""`faultline export`: Parquet that says what it is, whole or not at all."""
+"""`faultline export`: Parquet and CSV that say what they are, whole or not at all."""
 
+import hashlib
 import json
 
 import duckdb
 import pytest
 
-from orchestration.read_commands.export import METADATA, export
+from assets.sql import identifier
+from orchestration.read_commands import export as exporting
+from orchestration.read_commands.export import CROISSANT, METADATA, UNFINISHED, export
 from orchestration.read_commands.published import ReadingError, published
-from tests.homes import change
+from tests.homes import change, faultline
 
 
 @pytest.fixture
@@ -15,9 +18,20 @@ def home(small_home):
     return small_home
 
 
+@pytest.fixture
+def folder(tmp_path):
+    """Where to export to."""
+    return tmp_path / "out"
+
+
 def metadata_of(file):
     pairs = duckdb.execute("select decode(key), decode(value) from parquet_kv_metadata(?)", [str(file)]).fetchall()
     return {key.removeprefix("faultline."): value for key, value in pairs if key.startswith("faultline.")}
+
+
+def _cast(name, kind):
+    """Cast a text of CSV, in which all but plain values are JSON."""
+    return f"{name}::json::{kind}" if kind.endswith(("[]", ")")) else f"{name}::{kind}"
 
 
 def test_every_published_table_is_written_with_its_rows(home, tmp_path, capsys):
@@ -61,6 +75,69 @@ def test_a_second_export_replaces_the_first(home, tmp_path):
     (tmp_path / "marts" / "fct_attempts.parquet").write_text("an earlier one")
     export(home.published_file, tmp_path, ["marts.fct_attempts"])
     assert metadata_of(tmp_path / "marts" / "fct_attempts.parquet")["table"] == "marts.fct_attempts"
+
+
+def test_an_export_deletes_the_files_of_the_one_before_that_it_does_not_have(home, folder):
+    (folder / "marts").mkdir(parents=True)
+    (folder / "marts" / "notes.txt").write_text("an analyst's own")
+    export(home.published_file, folder, ["fct_attempts", "dim_nodes"])
+    (folder / UNFINISHED / "marts").mkdir(parents=True)
+    export(home.published_file, folder, ["dim_nodes"], file_format="csv")
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    assert found == [CROISSANT, METADATA, "marts/dim_nodes.csv", "marts/notes.txt"]
+    record = json.loads((folder / CROISSANT).read_text())
+    assert [file["contentUrl"] for file in record["distribution"]] == ["marts/dim_nodes.csv"]
+    assert [record_set["@id"] for record_set in record["recordSet"]] == ["marts.dim_nodes"]
+
+
+def test_an_export_that_fails_leaves_the_earlier_files_and_their_description(home, folder, monkeypatch):
+    export(home.published_file, folder, ["fct_attempts", "dim_nodes"])
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def no_space(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(exporting, "describe", no_space)
+    with pytest.raises(ReadingError, match="No space left"):
+        export(home.published_file, folder, ["fct_attempts", "dim_clusters"])
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_times_in_parquet_are_of_utc_whatever_the_zone_of_the_reader(home, tmp_path):
+    export(home.published_file, tmp_path)
+    listed = json.loads((tmp_path / METADATA).read_text())["tables"]
+    checked = 0
+    with duckdb.connect() as reader, published(home.published_file) as con:
+        reader.execute("set timezone = 'America/New_York'")
+        for table in listed:
+            file = str(tmp_path / table["file"])
+            for name, kind, *_ in reader.execute("describe from read_parquet(?)", [file]).fetchall():
+                if kind.startswith("TIMESTAMP"):
+                    assert kind == "TIMESTAMP WITH TIME ZONE", (table, name)
+                    moments = f"select list(epoch_us({identifier(name)}) order by all) from"
+                    expected = con.execute(f"{moments} {table['table']}").fetchall()
+                    assert reader.execute(f"{moments} read_parquet(?)", [file]).fetchall() == expected, (table, name)
+                    checked += expected != [(None,)]
+    assert checked > 10
+
+
+def test_csv_gives_back_every_value_and_tells_null_from_an_empty_text(home, tmp_path):
+    texts = "partition = '', qos = null, account = 'NULL', job_name = 'a, \"b\"\n', warnings = ['', null]"
+    change(home, f"update marts.fct_attempts set {texts}")
+    result = faultline(home, "export", tmp_path, "--format", "csv", "--license", "https://example.org/terms", "--json")
+    assert result.exit_code == 0, result.output
+    with published(home.published_file) as con, duckdb.connect() as reader:
+        for table in json.loads(result.stdout):
+            file = tmp_path / table["file"]
+            assert hashlib.sha256(file.read_bytes()).hexdigest() == table["sha256"]
+            columns = con.execute(f"describe {table['table']}").fetchall()
+            values = ", ".join(_cast(identifier(name), kind) for name, kind, *_ in columns)
+            reading = (
+                "read_csv(?, all_varchar = true, allow_quoted_nulls = false, header = true, delim = ',', quote = '\"')"
+            )
+            found = reader.execute(f"select {values} from {reading} order by all", [str(file)]).fetchall()
+            assert found == con.execute(f"from {table['table']} order by all").fetchall(), table
+    assert json.loads((tmp_path / CROISSANT).read_text())["license"] == "https://example.org/terms"
 
 
 def test_what_cannot_be_written_is_told_in_a_line(home, tmp_path):
