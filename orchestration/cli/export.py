@@ -50,7 +50,9 @@ def export(
     creator: Annotated[
         str | None, typer.Option("--creator", metavar="NAME", help="The data's creator, for croissant.json.")
     ] = None,
-    url: Annotated[str | None, typer.Option("--url", help="The data's page, for croissant.json.")] = None,
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="The data's page, for croissant.json.")
+    ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
