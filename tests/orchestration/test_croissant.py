@@ -13,6 +13,7 @@ import pytest
 from assets.sql import identifier
 from orchestration.read_commands.croissant import Owner
 from orchestration.read_commands.export import CROISSANT, export
+from orchestration.read_commands.public_export import WHY
 
 SOME = 500
 
@@ -141,3 +142,14 @@ def test_csv_has_its_record_too_with_what_its_owner_states(testbed_home, tmp_pat
     node_days = [row["estimates.est_failure_rates/node_days"] for row in dataset.records("estimates.est_failure_rates")]
     expected = con.execute("select node_days from estimates.est_failure_rates").fetchall()
     assert Counter(node_days) == Counter(value for (value,) in expected)
+
+
+def test_a_public_export_has_a_record_that_says_what_is_hidden(testbed_home, tmp_path, caplog):
+    export(testbed_home.published_file, tmp_path, ["dim_clusters", "agg_job_sizes"], cluster_names=["A"])
+    dataset = mlcroissant.Dataset(jsonld=str(tmp_path / CROISSANT))
+    assert not dataset.metadata.ctx.issues.warnings
+    assert not caplog.records
+    assert WHY in dataset.metadata.description
+    for table in ("dim_clusters", "agg_job_sizes"):
+        listed = [row[f"marts.{table}/cluster_id"] for row in dataset.records(f"marts.{table}")]
+        assert set(listed) == {b"A"}
