@@ -15,7 +15,7 @@ from orchestration.read_commands.croissant import Owner
 from orchestration.read_commands.export import CROISSANT, export
 from orchestration.read_commands.public_export import WHY
 
-SOME = 500
+SOME = 200
 
 
 @pytest.fixture(scope="module")
