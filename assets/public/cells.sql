@@ -15,8 +15,8 @@ with attempts as (
         if(attempts.is_terminal, attempts.state, null) as state,
         attempts.started_at is not null as has_started,
         attempts.is_infrastructure_failure or attempts.state = 'NODE_FAIL' as may_have_failed,
-        date_trunc('month', attempts.started_at) as first_month,
-        date_trunc('month', coalesce(attempts.ended_at, clusters.study_to_at)) as last_month,
+        date_trunc('month', greatest(attempts.started_at, clusters.study_from_at)) as first_month,
+        date_trunc('month', least(attempts.ended_at, clusters.study_to_at)) as last_month,
         coalesce(
             attempts.is_terminal
             and attempts.started_at >= clusters.study_from_at

@@ -208,12 +208,15 @@ def test_a_folder_with_an_export_that_has_names_is_refused(planted, tmp_path):
 
 RAN = {"gpu_count": 1, "node_count": 1, "runtime_seconds": 60, "is_terminal": True, "started_at": "2026-01-01 01:00",
        "ended_at": "2026-01-01 01:01"}  # fmt: skip
-PEOPLE = st.lists(
-    st.tuples(st.sampled_from([None, 1, 8, 128, 256, 512]), st.sampled_from("ABC"), st.booleans(), st.integers(0, 12)),
+GROUPS = st.lists(
+    st.tuples(
+        st.sampled_from([None, 1, 8, 128, 256, 512]), st.sampled_from("ABC"), st.booleans(), st.integers(1, 9),
+        st.integers(0, 5),
+    ),
     min_size=1,
-    max_size=60,
-)
-"""Attempts: GPUs, account, whether it failed, user."""
+    max_size=9,
+)  # fmt: skip
+"""Attempts of several users: GPUs, account, whether they failed, number of users, and the first of these."""
 
 
 @pytest.fixture(scope="module")
@@ -225,16 +228,33 @@ def con():
         yield con
 
 
+def test_a_month_before_the_study_is_no_cell(con):
+    con.execute("truncate marts.fct_attempts; drop table if exists public_cells")
+    rows = [{"cluster_id": "a", **RAN, "is_infrastructure_failure": False, "user_name": user} for user in range(6)]
+    insert(con, "marts.fct_attempts", [*rows[1:], rows[0] | {"started_at": "2025-11-30 00:00"}])
+    con.execute(fill("public/cells.sql"))
+    assert con.execute(
+        "select part, user_count, is_shown from public_cells where split = 'month_date' order by kind"
+    ).fetchall() == [
+        ("2026-01-01", 6, True),
+        ("2026-01-01", 5, True),
+    ]
+
+
 @settings(max_examples=40)
-@given(people=PEOPLE)
-def test_no_hidden_cell_can_be_computed_from_totals_and_other_cells(con, people):
+@given(groups=GROUPS)
+def test_no_hidden_cell_can_be_computed_from_totals_and_other_cells(con, groups):
     """The totals of the cluster, and of its large jobs where their row is shown, are known.
 
     A sum of what is known gives a cell away if the cell's unit vector lies in the row space of the equations.
     """
     con.execute("truncate marts.fct_attempts; drop table if exists public_cells")
     names = ("gpu_size_bin", "account", "is_infrastructure_failure", "user_name")
-    rows = [dict(zip(names, row, strict=True)) for row in people]
+    rows = [
+        dict(zip(names, (*group, user), strict=True))
+        for *group, count, first in groups
+        for user in range(first, first + count)
+    ]
     insert(con, "marts.fct_attempts", [{"cluster_id": "a", **RAN, **row} for row in rows])
     con.execute(fill("public/cells.sql"))
     shown = set(con.execute("select kind, split, part from public_cells where is_shown").fetchall())

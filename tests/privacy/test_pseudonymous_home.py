@@ -16,6 +16,7 @@ from orchestration.home import Home
 from orchestration.upkeep.healing import MARK as DAMAGED
 from orchestration.upkeep.privacy import read_state
 from tests.conftest import refresh
+from tests.homes import faultline
 from tests.privacy.planted import MARK, PLAIN, PRIVATE, names_in, write_planted
 
 pytestmark = pytest.mark.slow
@@ -63,6 +64,20 @@ def rows_of_sqlite(file: Path) -> str:
         return "\n".join(str(row) for (name,) in names for row in con.execute(f'select * from "{name}"').fetchall())
 
 
+def names_in_public_export(home: Home) -> list[str]:
+    """List the planted names, that of the cluster included, in an export for people outside."""
+    folder = home.root / "public"
+    done = faultline(home, "export", folder, "--public")
+    assert done.exit_code == 0, done.output
+    texts = [done.output.replace(str(home.root), "")]
+    for file in (path for path in folder.rglob("*") if path.is_file()):
+        texts.append(file.read_bytes().decode("latin-1"))
+        if file.suffix == ".parquet":
+            texts.append(str(duckdb.execute("from read_parquet(?)", [str(file)]).fetchall()))
+    shutil.rmtree(folder)
+    return [name for text in texts for name in [*names_in(text), *re.findall("planted", text)]]
+
+
 def numbers(file: Path) -> dict[str, list[tuple[object, ...]]]:
     """Return the columns of numbers, moments and truth of every mart and estimate."""
     with duckdb.connect(str(file), read_only=True) as con:
@@ -91,6 +106,7 @@ def test_a_home_that_is_switched_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     plain = numbers(home.published_file)
     assert names_in(printed) == [] or "planted" in printed
     assert len(files_with_names(home)) > 4, "names are where they are looked for"
+    assert names_in_public_export(home) == [], "and --public leaves them out of what is plain"
     shutil.copy(home.working_file, home.work / f"faultline.duckdb{DAMAGED}20260101T000000Z")
     (home.work / "reading-left").mkdir()
     (home.work / "reading-left" / "0.txt").write_text(f"{MARK}left\n", encoding="utf-8")
@@ -101,6 +117,7 @@ def test_a_home_that_is_switched_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert names_in(printed) == []
     assert files_with_names(home) == []
     assert read_state(home).keys() == {"planted"}
+    assert names_in_public_export(home) == []
     assert (tmp_path / "key" / "privacy.key").stat().st_mode & 0o077 == 0
     private = numbers(home.published_file)
     assert private.keys() == plain.keys()
