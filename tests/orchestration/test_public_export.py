@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assets.sql import fill
 from orchestration.home import Home
 from orchestration.read_commands.public_export import KINDS, decisions
-from tests.homes import faultline
+from tests.homes import change, copy_of, faultline
 from tests.warehouses import create_tables, insert, published_tables
 
 NAME = "zqxv"
@@ -160,16 +160,27 @@ def test_a_cell_of_few_users_is_null_and_so_is_the_smallest_other(sized, tmp_pat
     assert "fewer than five users" in printed
 
 
-def test_the_hours_of_an_account_are_those_of_its_users_together(sized, tmp_path):
-    with duckdb.connect(str(sized.published_file)) as con:
-        con.execute(
-            "insert into marts.agg_lost_hours_by_account by name"
-            " select * replace (user_name || '2' as user_name) from marts.agg_lost_hours_by_account"
+def test_an_account_is_a_number_with_the_hours_of_all_its_users(planted, tmp_path):
+    home = copy_of(planted, tmp_path)
+    for table in ("fct_attempts", "agg_lost_hours_by_account"):
+        # five accounts; what the last two lost is told of two users
+        change(
+            home,
+            f"create table more as select * replace (account || n as account) from marts.{table}, range(5) as t(n)",
+            f"alter table more drop n; truncate marts.{table}; insert into marts.{table} from more; drop table more",
         )
-    exported(sized, tmp_path)
-    assert rows_of(tmp_path, "marts.agg_lost_hours_by_account", "account, failure_count, first_order_gpu_hours") == [
-        ("account-1", 60, 60.0)
-    ]
+    change(
+        home,
+        "insert into marts.agg_lost_hours_by_account by name select * replace (user_name || '2' as user_name)"
+        " from marts.agg_lost_hours_by_account where account similar to '.*[34]'",
+    )
+    exported(home, tmp_path / "open")
+    file = tmp_path / "open" / "marts" / "agg_lost_hours_by_account.parquet"
+    found = duckdb.execute("select account, failure_count, first_order_gpu_hours from read_parquet(?)", [str(file)])
+    accounts, counts, hours = zip(*found.fetchall(), strict=True)
+    assert accounts == tuple(f"account-{number}" for number in range(1, 6)), "no order of names is left"
+    assert sorted(counts) == [30, 30, 30, 60, 60]
+    assert hours == counts
 
 
 @pytest.mark.parametrize(
