@@ -118,8 +118,9 @@ def test_what_is_not_counted_is_a_key_or_a_word_of_the_product():
         assert texts <= TEXTS | {"cluster_id", "account"}, table
 
 
-def test_no_name_is_in_any_byte(planted, tmp_path):
-    done = faultline(planted, "export", tmp_path / "public", "--public")
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_no_name_is_in_any_byte(planted, tmp_path, form):
+    done = faultline(planted, "export", tmp_path / "public", "--public", "--format", form)
     assert done.exit_code == 0, done.output
     assert [text for text in [done.output, *everything(tmp_path / "public")] if NAME in text.lower()] == []
     assert faultline(planted, "export", tmp_path / "whole").exit_code == 0
