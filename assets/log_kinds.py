@@ -89,6 +89,7 @@ LOG_KINDS = {
         _SACCT,
         "Nothing can be said of a cluster without accounting, but for the failures that failures/ records.",
         "error",
+        "has_accounting",
         warnings={
             "exported_without_duplicates": Gap(
                 "Accounting exported without --duplicates",
@@ -251,6 +252,14 @@ LOG_KINDS = {
     ),
 }
 """By the name of the folder."""
+
+IN_SERVICE = Gap(
+    "Time in service",
+    "How often units fail, and for what share of their time they are down, is unknown: what never failed is in no "
+    "record.",
+    "put units, from and to under [[failures.in_service]] in cluster.toml",
+)
+"""Of units whose failures are recorded."""
 
 WARNINGS = {
     warning: Gap(gap.name, gap.consequence, gap.command.replace("FOLDER", f"FOLDER/{folder}"))

@@ -101,7 +101,17 @@ def counted_by_kind(counts: Mapping[str, int]) -> str:
     '2 health checks, 1 Xid'
     """
     found = ((noun, counts.get(kind, 0)) for kind, noun in KINDS.items())
-    return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in found if count)
+    return ", ".join(f"{count:,} {_many(noun) if count != 1 else noun}" for noun, count in found if count)
+
+
+def _many(noun: str) -> str:
+    """Write the plural of a noun with its complement.
+
+    >>> _many("cause of recorded failures"), _many("error line")
+    ('causes of recorded failures', 'error lines')
+    """
+    first, of, complement = noun.partition(" of ")
+    return f"{first}s{of}{complement}"
 
 
 def lines_of(signal: Signal) -> list[str]:

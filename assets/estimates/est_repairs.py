@@ -1,7 +1,7 @@
 """estimates.est_repairs: did repairs hold, by what was done, and which action to try first.
 
-Read from outages, tickets, administrators' reasons, boots, and the failures that followed. What was done is known by
-words and boots alone; nothing here knows how bad a fault was.
+Read from outages, tickets, records of failures, administrators' reasons, boots, and the failures that followed. What
+was done is known by words and boots alone; nothing here knows how bad a fault was.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ ACTIONS = (
     "marts.fct_tickets.action",
     "marts.fct_tickets.opened_at",
     "marts.fct_tickets.closed_at",
+    "marts.fct_unit_failures.action",
+    "marts.fct_unit_failures.started_at",
+    "marts.fct_unit_failures.ended_at",
     "marts.fct_health_events.message",
     "marts.fct_health_events.check_name",
     "intermediate.int_node_boots.booted_at",
@@ -61,6 +64,7 @@ WATCHED = (
     *STUDY_GAPS,
     "marts.dim_clusters.study_from_at",
     "marts.dim_clusters.study_to_at",
+    "marts.dim_units_in_service.to_at",
     "marts.dim_nodes.last_seen_at",
     "ops.spans.to_at",
 )
@@ -81,10 +85,11 @@ TABLE = TableSpec(
         "Whether repairs held. A repair is an outage for a fault that ended with the node back in service; a relapse "
         "is the next failure of the same cause on that node: an incident whose culprit it is, or an outage. The clock "
         "stands still while the node is out for something else, and stops where the study, accounting, the record of "
-        "outages or all trace of the node ends. One row per cluster, cause and action, and one per action of all "
-        "causes."
+        "outages or all trace of the node ends; of a cluster with records of failures alone, where these or the time "
+        "in service end. One row per cluster, cause and action, and one per action of all causes."
     ),
     key=("cluster_id", "failure_category", "repair_action"),
+    needs_jobs=False,
     columns=(
         CLUSTER,
         Column(
@@ -101,9 +106,9 @@ TABLE = TableSpec(
             "varchar",
             "",
             "The most thorough thing done: exchange, reseat, reset (of a device, a driver or a service), reboot. By "
-            "the words of tickets and of administrators' reasons, and by boots. none: a false return, that is, words "
-            "that say so, or nothing seen where a boot would have been. unknown: words that no rule knows, or nothing "
-            "that could show it.",
+            "the words of tickets, recorded failures and administrators' reasons, and by boots. none: a false return, "
+            "that is, words that say so, or nothing seen where a boot would have been. unknown: words that no rule "
+            "knows, or nothing that could show it.",
             ACTIONS,
             is_required=True,
         ),

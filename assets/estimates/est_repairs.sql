@@ -3,9 +3,17 @@
 with clusters as (
     select
         clusters.cluster_id,
+        clusters.has_accounting,
         coalesce(clusters.study_from_at, clusters.first_at) as from_at,
-        least(coalesce(clusters.study_to_at, clusters.last_at), outages_known.to_at) as to_at
+        least(coalesce(clusters.study_to_at, in_service.to_at, clusters.last_at), outages_known.to_at) as to_at
     from marts.dim_clusters as clusters
+    left join (
+        select
+            cluster_id,
+            max(to_at) as to_at
+        from marts.dim_units_in_service
+        group by cluster_id
+    ) as in_service using (cluster_id)
     -- Where outages were no longer recorded, a fault that took an idle node out was not seen.
     left join (
         select
@@ -114,7 +122,12 @@ actions as (
         outages.node_id,
         outages.spell,
         coalesce(texts.repair_action, if(tickets.action is null, 'not recorded', 'unknown')) as repair_action
-    from marts.fct_tickets as tickets
+    from (
+        select cluster_id, node_id, opened_at, closed_at, action from marts.fct_tickets
+        union all
+        select cluster_id, node_id, started_at, ended_at, action from marts.fct_unit_failures
+        where action is not null
+    ) as tickets
     left join intermediate.int_repair_actions as texts
         on
             tickets.cluster_id = texts.cluster_id
@@ -199,9 +212,11 @@ repairs as (
             outages.cluster_id = clusters.cluster_id
             and outages.ended_at >= clusters.from_at
             and outages.ended_at < clusters.to_at
+    -- Records of failures alone show a node only when it fails: it is there all the time.
     left join marts.dim_nodes as nodes
         on
-            outages.cluster_id = nodes.cluster_id
+            clusters.has_accounting
+            and outages.cluster_id = nodes.cluster_id
             and outages.node_id = nodes.node_id
     left join marts.dim_study_gaps as gaps
         on

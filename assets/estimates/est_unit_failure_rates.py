@@ -1,4 +1,4 @@
-"""estimates.est_unit_failure_rates: recorded failures per 1,000 unit-days of each cluster, with limits.
+"""estimates.est_unit_failure_rates: recorded failures per 1,000 unit-days by cause, with limits.
 
 Records that begin at the same moment are one incident: they widen the limits as failures of one cause do elsewhere.
 """
@@ -18,8 +18,9 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
+CAUSE = "marts.fct_unit_failures.cause"
 SERVICE = tuple(f"marts.dim_units_in_service.{column}" for column in ("unit_count", "from_at", "to_at"))
-FAILURES = ("marts.fct_unit_failures.started_at", *SERVICE[1:])
+FAILURES = ("marts.fct_unit_failures.started_at", CAUSE, *SERVICE[1:])
 RATE = (*FAILURES, SERVICE[0])
 DOWN = (
     "marts.fct_unit_failures.ended_at",
@@ -35,12 +36,20 @@ TABLE = TableSpec(
     table="est_unit_failure_rates",
     description=(
         "Failures that a site recorded of its nodes or other units per 1,000 days in service, with their limits. One "
-        "row per cluster with records of failures."
+        "row per cluster with records of failures and cause, and one of all causes."
     ),
-    key=("cluster_id",),
+    key=("cluster_id", "cause"),
     columns=(
         replace(CLUSTER, upstream=("marts.fct_unit_failures.cluster_id",)),
-        Column("recorded_count", "bigint", "failures", "Failures recorded in all.", FAILURES[:1], is_required=True),
+        Column(
+            "cause",
+            "varchar",
+            "",
+            "Cause as recorded. all: all causes together; not recorded: none was given.",
+            (CAUSE,),
+            is_required=True,
+        ),
+        Column("recorded_count", "bigint", "failures", "Failures recorded in all.", FAILURES[:2], is_required=True),
         Column(
             "failure_count",
             "bigint",
@@ -103,7 +112,8 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
 
 def headline(rates: pd.DataFrame) -> str:
     """Return a sentence: each cluster's recorded failures."""
-    return "; ".join(f"{row.cluster_id}: {row.recorded_count:,} recorded failures" for row in rates.itertuples())
+    of_all = rates[rates["cause"] == "all"]
+    return "; ".join(f"{row.cluster_id}: {row.recorded_count:,} recorded failures" for row in of_all.itertuples())
 
 
 @estimate(TABLE)

@@ -61,7 +61,8 @@ class TableSpec:
 
     `shared` names queries of this folder that the table's query has in common with others, and reads by their names.
     `prepared` names tables of schema `intermediate` that assets of this folder make for several estimates.
-    `judges_itself` means that its frame says whether enough was seen.
+    `judges_itself` means that its frame says whether enough was seen, and `needs_jobs` that nothing was without
+    accounting.
     """
 
     table: str
@@ -71,6 +72,7 @@ class TableSpec:
     shared: tuple[str, ...] = ()
     prepared: tuple[str, ...] = ()
     judges_itself: bool = False
+    needs_jobs: bool = True
 
     @property
     def name(self) -> str:
@@ -185,7 +187,7 @@ def write(
     if not spec.judges_itself:
         frame = frame.assign(has_enough_data=True)
     if spec.is_of_clusters:
-        frame = _with_enough_data(con, frame)
+        frame = _with_enough_data(con, frame, spec.needs_jobs)
     rows = replace_table(con, spec.name, frame[spec.column_names], spec.ddl)
     con.execute(f"begin; {'; '.join(spec.comments)}; commit")
     replace_lineage(con, [spec.name], spec.lineage)
@@ -196,9 +198,13 @@ NO_ACCOUNTING = "no accounting"
 """What the query of enough data says of a cluster that has none."""
 
 
-def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame) -> pd.DataFrame:
+def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame, needs_jobs: bool) -> pd.DataFrame:
     enough = con.execute(f"select cluster_id, has_enough_data, note from intermediate.{ENOUGH_DATA}").fetchall()
-    reasons = {cluster_id: reason for cluster_id, has_enough_data, reason in enough if not has_enough_data}
+    reasons = {
+        cluster_id: reason
+        for cluster_id, has_enough_data, reason in enough
+        if not has_enough_data and (needs_jobs or reason != NO_ACCOUNTING)
+    }
     notes = frame["note"].astype(object).where(frame["note"].notna(), None)
     # A pair of clusters needs enough of both.
     sides = [frame[name] for name in ("cluster_id", "other_cluster_id") if name in frame]

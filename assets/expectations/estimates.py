@@ -637,7 +637,7 @@ def est_rate_ratios() -> list[Rule]:
 
 def est_unit_failure_rates() -> list[Rule]:
     """Demand a rate between its limits, of failures that were recorded, and no more time down than in service."""
-    row = ("cluster_id",)
+    row = ("cluster_id", "cause")
     return [
         interval("failures_per_1000_unit_days", *row),
         not_negative("unit_days", *row),

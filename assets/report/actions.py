@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assets.log_kinds import LOG_KINDS, SILENT_DAYS
+from assets.log_kinds import IN_SERVICE, LOG_KINDS, SILENT_DAYS
 from assets.node_lists import exclude_option, fold, safe_names
 from assets.report.advice import NEXT_STEP, RECENT_DAYS
 from assets.report.numbers import chance, confidence, duration, moment, printable, short, whole
@@ -278,7 +278,11 @@ def _about_sources(own: Own) -> list[Action]:
     """Name days that accounting lacks, logs that a cluster should have and has not, and those that have ended.
 
     The log that would tell most of what the evidence misses comes first: kernel messages, which every node has already.
+    Of a cluster without accounting that is the time in service, and accounting, before which other logs tell nothing.
     """
+    if own.cluster["has_records_alone"]:
+        accounting = _from_log(own, "sacct", "Of jobs, and so of what failures cost them, nothing is known")
+        return [accounting] if own.cluster["unit_days"] else [_time_in_service(own.cluster), accounting]
     cluster, said, asked = own.cluster, own.row("evidence_reach").get("statement"), []
     lacking = (log for log in LOG_KINDS.items() if log[1].flag and not cluster[log[1].flag] and log[1].weight != "note")
     missing = {kind: log.unknown_without.removesuffix(".") for kind, log in lacking}
@@ -297,6 +301,16 @@ def _about_sources(own: Own) -> list[Action]:
             why += "the end of the study period"
             asked.append(_from_log(own, row["kind"], why, since=row["to_at"], days=row["silent_days"]))
     return asked
+
+
+def _time_in_service(cluster: Row) -> Action:
+    where = f"[[failures.in_service]] in {printable(cluster['cluster_id'])}/cluster.toml"
+    return Action(
+        "source",
+        f"State the time in service: {where}",
+        f"{IN_SERVICE.consequence.removesuffix('.')}. It takes how many units there were, from when on and until when",
+        saving=Saving(note="it saves nothing; it gives failures a rate"),
+    )
 
 
 def _from_log(own: Own, kind: str, why: str, since: dt.datetime | None = None, days: float | None = None) -> Action:

@@ -40,7 +40,9 @@ def advise(node: Row) -> str:
     if not said and node["fault_outage_count"]:
         last = printable(node["last_fault_reason"], 60).rstrip(".") if node.get("last_fault_reason") else ""
         times = "once" if node["fault_outage_count"] == 1 else f"{node['fault_outage_count']} times"
-        said = [f"Taken out {times} without a job blamed on it{f'; last reason: {last}' if last else ''}."]
+        # Without accounting there is no job to blame.
+        blamed = " without a job blamed on it" if node.get("has_accounting", True) else ""
+        said = [f"Taken out {times}{blamed}{f'; last reason: {last}' if last else ''}."]
     return " ".join(said) or "Planned work only: nothing to do."
 
 

@@ -180,6 +180,8 @@ class FirstScreen:
     missing: str
     lost_gpu_hours: float = 0.0
     trend: Figure | None = None
+    trend_title: str = "Failures per 1,000 node-days by cause, all jobs, trailing 30 days"
+    without_trend: str = "The failure rate has no course to draw yet: that takes two weeks of days with failures."
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ from assets.report.sections.mttf import mttf
 from assets.report.sections.over_time import drawn, over_time
 from assets.report.sections.places import places
 from assets.report.sections.provenance import provenance
+from assets.report.sections.recorded import recorded
 from assets.report.sections.repairs import repairs
 from assets.report.sections.shares import sizes, states
 from assets.report.what_if import start_of, what_if, what_if_script, what_if_styles
@@ -66,9 +67,10 @@ def what_to_expect(own: Own) -> Section:
     return section("what-if", "What would another run meet?", Markup(html))
 
 
-PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
+Builder = Callable[[Own], Section | None]
+PAGES: tuple[tuple[str, str, tuple[Builder, ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
-    ("failures", "Failures", (drawn, failures, causes, check_scores, over_time, forecasts)),
+    ("failures", "Failures", (recorded, drawn, failures, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
@@ -76,6 +78,8 @@ PAGES: tuple[tuple[str, str, tuple[Callable[[Own], Section], ...]], ...] = (
     ("quality", "Data quality", (gaps,)),
 )
 """Address, name and sections of the pages that each cluster has."""
+WITHOUT_JOBS = {what_to_do, recorded, repairs, nodes, what_to_expect, gaps}
+"""Sections that say something of a cluster of which records of failures alone are known."""
 
 
 def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
@@ -162,7 +166,9 @@ def chapter(frames: Frames, cluster: Row, made_at: dt.datetime, fresh_hours: flo
     not_made: list[str] = []
     built = {builder: _section(builder, own, not_made) for _, _, builders in PAGES for builder in builders}
     for key, name, builders in PAGES:
-        sections = tuple(built[builder] for builder in builders)
+        sections = tuple(found for builder in builders if (found := built[builder]))
+        if cluster["has_records_alone"]:
+            sections = _without_jobs({builder: found for builder in builders if (found := built[builder])})
         address = f"{bare.anchor}/{key}" if key else bare.anchor
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         try:
@@ -181,7 +187,15 @@ UNEXPECTED_ROWS = (ArithmeticError, LookupError, TypeError, ValueError)
 """What a section raises on rows that it does not expect; it spoils that section alone."""
 
 
-def _section(builder: Callable[[Own], Section], own: Own, not_made: list[str]) -> Section:
+def _without_jobs(built: dict[Builder, Section]) -> tuple[Section, ...]:
+    """Take out the sections that nothing can be said in without accounting, and name them."""
+    kept = [found for builder, found in built.items() if builder in WITHOUT_JOBS]
+    needy = [found.title.rstrip("?") for builder, found in built.items() if builder not in WITHOUT_JOBS]
+    said = f"No accounting. An export of sacct (docs/logs.md) would tell: {'; '.join(needy)}."
+    return (*kept, *([section("without-jobs", "What takes accounting", Text(said, "note"))] if needy else []))
+
+
+def _section(builder: Builder, own: Own, not_made: list[str]) -> Section | None:
     """Build a section; where rows of the cluster make it fail, say so in its place and go on with the others.
 
     The page tells only the kind of error: its words may hold a name that is to be hidden.

@@ -118,6 +118,7 @@ PUBLISHED = {
     "sizes": "marts.agg_job_sizes order by gpu_size_bin nulls last",
     "states": "marts.agg_job_states order by is_infrastructure, attempt_count desc, state",
     "time_to_failure": "estimates.est_time_to_failure order by gpu_size_bin",
+    "unit_rates": "estimates.est_unit_failure_rates order by cause",
     "unobservable_causes": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count is null "
     "order by failure_category",
     "unmapped_signals": f"marts.agg_unmapped_signals order by {ORDER}",
@@ -144,7 +145,7 @@ LABELS = {
 }
 """Columns that hold a category, and the column that its label gets."""
 OBSERVED = re.compile(
-    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(other_)?node_days|(held_)?gpu_hours|runtime_hours|exposure|confidence_level"
+    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(other_)?node_days|(held_)?gpu_hours|(down_)?unit_days|runtime_hours|exposure|confidence_level"
     r"|planned_days|(restart|write|checkpoint)_minutes|ettr_target"
 )
 """Columns of estimates that are no estimates: counts, exposures, and what is assumed."""

@@ -81,12 +81,13 @@ class Col:
             detail = self.detail(row) or ""
         else:
             detail = printable(row[self.detail] or "", 200) if self.detail else ""
+        text = self._written(value)
         return Cell(
-            self._written(value),
+            text,
             detail,
             swatch=colour_of(row["failure_category"]) if self.has_swatch and row["failure_category"] != "all" else "",
             link=self.link(row) if self.link else "",
-            is_code=self.is_code,
+            is_code=self.is_code and bool(text),
         )
 
 

@@ -20,15 +20,23 @@ from assets.report.wording import POPULATIONS
 GRID_MINUTES = (5, 15, 30, 60, 120, 240)
 DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 5.0, "planned_days": 30.0, "ettr_target": 0.9}
 MAX_GPUS = 131_072
+START_NODES = 128
+"""Nodes of a run to start from, where records of failures alone are known."""
 
 
 def start_of(own: Own) -> Row:
     """Gather what the sliders start from: the reference rate with what it rests on, the machine, its settings."""
     months = own.rows("forecasts")
     plan = own.row("checkpoint_plans")
+    recorded: Row = {"recorded_rate": None}
+    if own.cluster["has_records_alone"]:
+        # How many nodes there are, no record tells.
+        recorded = {"recorded_rate": own.row("unit_rates", cause="all")["failures_per_1000_unit_days"]}
+        recorded |= {"gpu_count": START_NODES * own.cluster["gpus_per_node"], "gpu_node_count": START_NODES}
     rate = dict.fromkeys(("population", "has_enough_data", "failure_count", "failure_variance", "node_days", "note"))
     return {
         **own.cluster,
+        **recorded,
         **rate,
         **own.row("rates", is_reference=True),
         "month_failure_counts": [month["month_failure_count"] for month in months],

@@ -7,7 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from assets.log_kinds import LOG_KINDS
+from assets.log_kinds import IN_SERVICE, LOG_KINDS
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.find.candidates import Candidate, candidates, shown, unreachable_folders
@@ -66,21 +66,29 @@ def _log_findings(folder: Path, cluster: ClusterSettings, pull: Pull | None) -> 
     except OSError as error:
         return [_finding("error", unreadable(folder.name, error))]
     findings = []
+    kinds = {kind for kind in KINDS for candidate in found if candidate.path.is_relative_to(folder / kind)}
+    has_records_alone = "failures" in kinds and "sacct" not in kinds
+    if "failures" in kinds and not cluster.settings.failures.in_service:
+        where = f"{folder.name}/cluster.toml"
+        findings.append(Finding("warning", IN_SERVICE.consequence, where, IN_SERVICE.command))
     for kind in KINDS:
         files = [candidate for candidate in found if candidate.path.is_relative_to(folder / kind)]
-        findings += [] if files else [_missing_kind(folder, kind, pull)]
+        # Before accounting, no other log explains a failure.
+        if not files and (kind == "sacct" or not has_records_alone):
+            level = "warning" if has_records_alone else LOG_KINDS[kind].weight
+            findings.append(_missing_kind(folder, kind, pull, level))
         for candidate in files:
             place = shown(candidate.path, folder.parent)
             findings += _file_findings(candidate, place, "error" if kind == "sacct" else "warning")
     return [*findings, *(_finding("warning", message) for message in ignored)]
 
 
-def _missing_kind(folder: Path, kind: str, pull: Pull | None) -> Finding:
+def _missing_kind(folder: Path, kind: str, pull: Pull | None, level: Level) -> Finding:
     log = LOG_KINDS[kind]
     next_step = f"{_by_pull(folder, kind)}{log.export_to(folder / kind, START)}"
     if pull is not None and pull.via != "slurmrestd" and kind in pull.kinds:
         next_step = "nothing to do: [pull] asks for it, and a file comes as soon as Slurm has any"
-    return Finding(log.weight, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
+    return Finding(level, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
 
 
 def _file_findings(candidate: Candidate, place: str, level: Level) -> list[Finding]:

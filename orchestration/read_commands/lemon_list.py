@@ -126,6 +126,8 @@ NODES = """
     order by shown.cluster_id, shown.verdict, shown.rank nulls last, shown.node_id
 """
 
+RECORDED = "select cluster_id from marts.dim_clusters where not has_accounting"
+
 JUDGED = ("lemon_count", "watch_count", "ok_count", "fleet_rate", "p_value", "false_discovery_ratio")
 """What is unknown of a cluster of which too little was seen."""
 
@@ -158,6 +160,12 @@ def list_lemons(
     """
     with published(path) as con:
         clusters, nodes = rows_of(con, CLUSTERS), rows_of(con, NODES)
+        recorded = {row["cluster_id"] for row in rows_of(con, RECORDED)}
+    if cluster_id in recorded:
+        raise ReadingError(
+            f"cluster '{cluster_id}' has no accounting, which tells lemons from nodes that work more; the report lists "
+            "the nodes with the most recorded failures"
+        )
     known = [cluster["cluster_id"] for cluster in clusters]
     if not known:
         raise ReadingError(f"{path} holds no cluster with accounting; `faultline doctor` says what is missing")

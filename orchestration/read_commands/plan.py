@@ -26,6 +26,7 @@ from assets.model.run_plan import (
     probability_uninterrupted,
 )
 from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
+from assets.report.numbers import short
 from assets.report.wording import stale
 from assets.rows import rows_of
 from orchestration.environment import HomeSettings
@@ -60,6 +61,10 @@ RATES = """
         coalesce(months.month_node_days, []) as month_node_days,
         rates.note,
         rates.has_enough_data,
+        (
+            select any_value(failures_per_1000_unit_days) from estimates.est_unit_failure_rates as recorded
+            where recorded.cluster_id = rates.cluster_id and recorded.cause = 'all' and recorded.has_enough_data
+        ) as recorded_rate,
         incidents.failures_per_1000_node_days as failures_per_1000_node_days_incidents,
         projections.largest_job_gpu_count,
         clusters.gpu_count as cluster_gpu_count,
@@ -148,9 +153,11 @@ def plan_on_cluster(
     if found is None:
         raise WrongQuestion(f"there is no cluster '{cluster_id}'; there are: {', '.join(clusters)}")
     if found["failure_count"] is None or not found["node_days"]:
+        recorded = found["recorded_rate"]
+        known = f"; its recorded failures come to {short(recorded)} per 1,000 unit-days" if recorded else ""
         raise ReadingError(
             f"cluster '{found['cluster_id']}' has no failure rate: {found['note']}; "
-            "`faultline doctor` says which logs are missing, or give --rate"
+            f"`faultline doctor` says which logs are missing, or give --rate{known}"
         )
     if not found["has_enough_data"]:
         raise ReadingError(f"cluster '{found['cluster_id']}': {found['note']}; --rate plans with a rate that you give")

@@ -19,6 +19,7 @@ import duckdb
 from assets.bad_clusters.ends import ENDS
 from assets.report.numbers import short
 from assets.report.queries import SQL
+from assets.report.wording import plural
 from assets.rows import rows_of
 from assets.site_rules import counted_by_kind
 from orchestration.environment import HomeSettings
@@ -106,11 +107,18 @@ FRESHNESS = """
         clusters.stale_reason,
         clusters.built_at,
         coalesce(attempts.record_count, 0) as record_count,
-        attempts.newest_at
+        attempts.newest_at,
+        if(clusters.has_accounting, null, recorded.recorded_count) as recorded_count,
+        recorded.last_recorded_at
     from marts.dim_clusters as clusters
     left join (
         select cluster_id, count(*) as record_count, max(ended_at) as newest_at from marts.fct_attempts group by all
     ) as attempts using (cluster_id)
+    left join (
+        select cluster_id, count(*) as recorded_count, max(started_at) as last_recorded_at
+        from marts.fct_unit_failures
+        group by all
+    ) as recorded using (cluster_id)
     order by clusters.cluster_id
 """
 
@@ -337,7 +345,11 @@ def _cluster_lines(found: dict[str, Any]) -> list[str]:
             if cluster["newest_at"]
             else "empty"
         )
-        lines.append(f"cluster    {name}: {cluster['record_count']:,} accounting records, {fresh}")
+        counted = f"{cluster['record_count']:,} accounting records, {fresh}"
+        if cluster["recorded_count"]:
+            last = _moment(cluster["last_recorded_at"])
+            counted = f"{plural(cluster['recorded_count'], 'recorded failure')}, the last {last}"
+        lines.append(f"cluster    {name}: {counted}")
         lines.extend(f"           {line}" for line in (_numbers_line(cluster), _old_line(cluster)) if line)
         if cluster["is_stale"]:
             lines.append(

@@ -1,5 +1,12 @@
 """A cluster may have records of its failures alone; beside accounting they are evidence that makes no failure."""
 
+import datetime as dt
+
+import pytest
+
+from assets.report.blocks import Table, Text
+from assets.report.page import chapter
+from assets.report.queries import read_frames
 from tests.logs import Cluster, at
 
 SETTINGS = """
@@ -29,9 +36,25 @@ RECORDS = (
     "n2,,2024-06-02T00:00Z,,DIMM",
 )
 
+REPAIRS = (
+    "node,from,to,cause,done",
+    "n1,2024-05-02T00:00Z,2024-05-02T06:00Z,DIMM,Replaced DIMM",
+    "n1,2024-05-12T06:00Z,2024-05-12T08:00Z,DIMM,rebooted",
+    "n2,2024-05-20T00:00Z,2024-05-20T01:00Z,DIMM,kind words 3",
+)
+SERVICE_OF_REPAIRS = """
+    [failures.columns]
+    action = "done"
+    [[failures.in_service]]
+    units = 2
+    from = 2024-05-01
+    to = 2024-07-01
+"""
+
 CLUSTERS = {
     "failures-alone": Cluster(SETTINGS).file("failures/list.csv", *RECORDS),
     "failures-without-units": Cluster().file("failures/list.csv", "node,from", "n1,2024-05-02", "n1,2024-05-03"),
+    "failures-with-repairs": Cluster(SERVICE_OF_REPAIRS).file("failures/list.csv", *REPAIRS),
     "failures-beside-jobs": Cluster()
     .job(1, "n1", at(0), at(10), "NODE_FAIL")
     .job(2, "n1", at(0, days=20), at(10, days=20))
@@ -107,7 +130,7 @@ def test_the_time_in_service_gives_a_rate_with_limits(minimal):
         select
             recorded_count, failure_count, incident_count, unit_days, failures_per_1000_unit_days, down_unit_days,
             failures_per_1000_unit_days_low < 30 and failures_per_1000_unit_days_high > 70, has_enough_data, note
-        from estimates.est_unit_failure_rates where cluster_id = $cluster
+        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause = 'all'
     """
     # 80 and 40 unit-days. Two records begin at one moment. n1 is down for two days, whatever its two records say.
     assert ask(minimal, query) == [(6, 5, 4, 120.0, 1000 * 5 / 120, 3.25, True, True, None)]
@@ -125,3 +148,112 @@ def test_beside_accounting_records_make_no_failure_and_no_outage(minimal):
             (select max(failure_category) from marts.fct_failures where cluster_id = $cluster)
     """
     assert ask(minimal, counts, "failures-beside-jobs") == [(1, 0, 0, "node_fail_unattributed")]
+
+
+def test_every_cause_has_a_rate_of_its_own(minimal):
+    query = """
+        select cause, recorded_count, failure_count, incident_count, unit_days, down_unit_days, has_enough_data
+        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause != 'all' order by cause
+    """
+    # The second DIMM failed after the time in service. The two records of n1 overlap, and each cause counts its own.
+    assert ask(minimal, query) == [
+        ("DIMM", 2, 1, 1, 120.0, 1.0, False),
+        ("bad riser", 1, 1, 1, 120.0, 1.5, False),
+        ("not recorded", 1, 1, 1, 120.0, 0.0, False),
+        ("poltergeist 7", 1, 1, 1, 120.0, 0.25, False),
+        ("poltergeist 9", 1, 1, 1, 120.0, 1.0, False),
+    ]
+
+
+def test_recorded_actions_are_repairs_that_are_followed_to_the_end_of_the_time_in_service(minimal):
+    query = """
+        select repair_action, repair_count, event_count, round(exposure, 3), has_enough_data
+        from estimates.est_repairs
+        where cluster_id = $cluster and failure_category = 'main_memory' order by repair_action
+    """
+    # The exchange held for ten days; n1 ran for 49 days after its reboot, and n2 for 41 after what no rule knows.
+    assert ask(minimal, query, "failures-with-repairs") == [
+        ("exchange", 1, 1, 10.0, True),
+        ("reboot", 1, 0, 49.667, True),
+        ("unknown", 1, 0, 41.958, True),
+    ]
+    unmapped = "select kind, signal from marts.agg_unmapped_signals where cluster_id = $cluster"
+    assert ask(minimal, unmapped, "failures-with-repairs") == [("repair_action", "kind words #")]
+
+
+@pytest.fixture(scope="module")
+def pages(minimal):
+    """The pages of a cluster's report, by address."""
+    frames = read_frames(minimal)
+
+    def build(cluster_id):
+        (cluster,) = (row for row in frames["clusters"] if row["cluster_id"] == cluster_id)
+        found = chapter(frames, cluster, dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 36.0)
+        assert not found.not_made
+        return {leaf.address.partition("/")[2]: leaf for leaf in found.leaves}
+
+    return build
+
+
+def keys(leaf):
+    return [part.key for part in leaf.sections]
+
+
+def test_the_report_of_records_alone_shows_them_and_says_no_accounting_for_the_rest(pages):
+    found = pages("failures-alone")
+    first = found[""].first
+    assert first.change.said.startswith(
+        "No accounting: of jobs nothing is known. The site recorded 6 failures of 3 units"
+    )
+    assert [(tile.value, tile.unit) for tile in first.tiles[:2]] == [("41.7", "[13.1, 99.9]"), ("6", "")]
+    assert [tile.value for tile in first.tiles[3:]] == ["24.0 h", "2.71%"]
+    assert [row["count"] for row in first.trend.spec["datasets"]["main"]] == [5, 1]
+    assert [action.title for action in first.actions] == [
+        "Repair n2, then return to service",
+        "Export what is missing: accounting",
+    ]
+    assert first.missing == "Missing: accounting."
+    assert {address: keys(leaf) for address, leaf in found.items() if address} == {
+        "failures": ["recorded", "without-jobs"],
+        "nodes": ["repairs", "nodes", "without-jobs"],
+        "jobs": ["without-jobs"],
+        "ettr": ["what-if", "without-jobs"],
+        "losses": ["without-jobs"],
+        "quality": ["gaps"],
+    }
+    (said,) = found["losses"].sections[0].blocks
+    assert said.text.startswith("No accounting. An export of sacct (docs/logs.md) would tell: Lost goodput")
+
+
+def test_recorded_failures_are_listed_by_cause_and_by_what_failed(pages):
+    causes, units = (
+        block for block in pages("failures-alone")["failures"].sections[0].blocks if isinstance(block, Table)
+    )
+    rows = [[cell.text for cell in row] for row in causes.rows]
+    assert rows[0] == ["DIMM", "2", "33.3%", "too little to tell", "24.0 h", "24.0 h", "31.0 days", "31.0 days"]
+    assert rows[-1][:4] == ["all causes", "6", "100%", "41.7"]
+    assert [[cell.text for cell in row[:3]] for row in units.rows] == [
+        ["n1", "", "2"],
+        ["n2", "", "2"],
+        ["n3", "gpu-17", "1"],
+    ]
+
+
+def test_without_time_in_service_there_is_no_rate_and_that_is_asked_for_first(pages):
+    found = pages("failures-without-units")
+    assert found[""].first.tiles[0].value == found[""].first.tiles[4].value == "unknown"
+    assert [action.title for action in found[""].first.actions] == [
+        "State the time in service: [[failures.in_service]] in failures-without-units/cluster.toml",
+        "Export what is missing: accounting",
+    ]
+    text = found["failures"].sections[0].blocks[0].text
+    assert "There is no rate: no time in service is stated" in text
+
+
+def test_beside_accounting_records_stand_before_the_failures_of_jobs(pages):
+    failures = pages("failures-beside-jobs")["failures"]
+    assert keys(failures)[:3] == ["recorded", "drawn", "failures"]
+    assert "no record counts there" in next(
+        block.text for block in failures.sections[0].blocks if isinstance(block, Text)
+    )
+    assert "recorded" not in keys(pages("secrets")["failures"])

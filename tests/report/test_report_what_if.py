@@ -39,7 +39,7 @@ ROW = {
     "has_enough_data": True, "note": None, "gpus_per_node": 8, "gpu_count": 512, "gpu_node_count": 64,
     "checkpoint_minutes": 60.0, "restart_minutes": 5.0,
     "write_minutes": 0.0, "planned_days": 30.0, "ettr_target": 0.9, "repair_count": 161, "repair_hours": 5.0,
-    "month_failure_counts": [], "month_node_days": [],
+    "month_failure_counts": [], "month_node_days": [], "recorded_rate": None,
 }  # fmt: skip
 MEASURED = {
     "plain": ROW,

@@ -55,6 +55,6 @@ RATE = """
     select
         failures_per_1000_unit_days, failures_per_1000_unit_days_low, failures_per_1000_unit_days_high, failure_count
     from estimates.est_unit_failure_rates
-    where cluster_id = $cluster
+    where cluster_id = $cluster and cause = 'all'
 """
 DOWN = "select sum(epoch(ended_at - started_at)) / 86400 from marts.fct_node_outages where cluster_id = $cluster"

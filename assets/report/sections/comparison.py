@@ -9,24 +9,38 @@ from collections.abc import Callable, Sequence
 
 from assets.report.blocks import Chapter, FirstScreen, Section, section
 from assets.report.changes import Change
-from assets.report.numbers import printable, whole
+from assets.report.numbers import UNKNOWN, printable, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, table
 
 
-def _first(heading: str, said: Callable[[FirstScreen], str], detail: Callable[[FirstScreen], str], page: str) -> Col:
+def _first(
+    heading: str,
+    said: Callable[[FirstScreen], str],
+    detail: Callable[[FirstScreen], str],
+    page: str,
+    needs_jobs: bool = False,
+) -> Col:
     """Make a column of what stands on the first screens; a click shows the page behind it."""
+
+    def shown(row: Row) -> FirstScreen | None:
+        first: FirstScreen | None = row["first"]
+        return None if needs_jobs and row["has_records_alone"] else first
+
     return Col(
         heading,
-        lambda row: row["first"] and said(row["first"]),
-        detail=lambda row: row["first"] and detail(row["first"]),
+        lambda row: (first := shown(row)) and said(first),
+        detail=lambda row: detail(first) if (first := shown(row)) else "",
         link=lambda row: f"#{row['chapter'].anchor}{page}",
+        unknown="no accounting" if needs_jobs else UNKNOWN,
     )
 
 
 def _tile(heading: str, place: int, page: str) -> Col:
-    """Make a column of a number of the first screens, with its limits."""
-    return _first(heading, lambda first: first.tiles[place].value, lambda first: first.tiles[place].unit, page)
+    """Make a column of a number of the first screens, with its limits; of recorded failures alone there is none."""
+    return _first(
+        heading, lambda first: first.tiles[place].value, lambda first: first.tiles[place].unit, page, needs_jobs=True
+    )
 
 
 def _taken_out(first: FirstScreen) -> str:
@@ -50,8 +64,8 @@ CLUSTERS = (
     _first("#To do", lambda first: whole(len(first.actions)), _taken_out, "-actions"),
     _first("Data until (UTC)", lambda first: first.age.until,
            lambda first: f"old: {first.age.ago}" if first.age.is_old else "", "/quality"),
-    Col("#Nodes", "node_count", whole),
-    Col("#GPUs", "gpu_count", whole),
+    Col("#Nodes", "node_count", whole, detail=lambda row: "that failed" if row["has_records_alone"] else ""),
+    Col("#GPUs", lambda row: None if row["has_records_alone"] else row["gpu_count"], whole),
 )  # fmt: skip
 ACTIONS = (
     NAME,

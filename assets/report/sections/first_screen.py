@@ -12,6 +12,7 @@ from assets.report.queries import Own, Row
 from assets.report.sections.ettr import waiting
 from assets.report.sections.gaps import missing_kinds
 from assets.report.sections.headline import COUNTED, has_enough, is_doubtful, period, reference_of, through, utilisation
+from assets.report.sections.recorded import by_month, change_of_records, tiles_of_records
 from assets.report.tables import ends
 from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate, sentence
 
@@ -33,8 +34,9 @@ def first_screen(
 ) -> FirstScreen:
     """Build the first screen of a cluster; `course` is its section on the rate over time, whose figure it shows."""
     cluster, enough = own.cluster, has_enough(own)
+    if cluster["has_records_alone"]:
+        return _of_records(own, made_at, actions, fresh_hours)
     trend = next((block for block in course.blocks if isinstance(block, Figure)), None)
-    names = [gap.name.lower() if gap.name[1:2].islower() else gap.name for gap in missing_kinds(cluster)]
     return FirstScreen(
         period=f"{period(cluster)} from {moment(cluster['first_at'])[:10]} on, "
         f"{plural(cluster['node_count'] or 0, 'node')}, {gpus(cluster['gpu_count'])}",
@@ -43,10 +45,32 @@ def first_screen(
         tiles=(_rate_tile(own), _mttf_tile(own), _ettr_tile(own.rows("ettr")), _loss_tile(own), _allocation_tile(own)),
         actions=tuple(actions),
         age=_age(through(cluster), made_at, fresh_hours),
-        missing=f"Missing: {', '.join(names)}." if names else "No kind of log is missing.",
+        missing=_missing(own),
         lost_gpu_hours=losses_of(own)["expected_lost_gpu_hours"] or 0.0,
         trend=trend if enough else None,
     )
+
+
+def _of_records(own: Own, made_at: dt.datetime, actions: Sequence[Action], fresh_hours: float) -> FirstScreen:
+    """Build the first screen of a cluster of which records of failures alone are known."""
+    trend = by_month(own)
+    return FirstScreen(
+        period=f"{period(own.cluster)} from {moment(own.cluster['first_at'])[:10]} on, records of failures alone",
+        change=change_of_records(own),
+        sentence="",
+        tiles=tiles_of_records(own),
+        actions=tuple(actions),
+        age=_age(through(own.cluster), made_at, fresh_hours),
+        missing=_missing(own),
+        trend=trend,
+        trend_title="Recorded failures by month",
+        without_trend="The recorded failures have no course to draw: that takes two months.",
+    )
+
+
+def _missing(own: Own) -> str:
+    names = [gap.name.lower() if gap.name[1:2].islower() else gap.name for gap in missing_kinds(own.cluster)]
+    return f"Missing: {', '.join(names)}." if names else "No kind of log is missing."
 
 
 def change_of(own: Own) -> Change:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assets.log_kinds import LOG_KINDS, WARNINGS, Gap, missing
+from assets.log_kinds import IN_SERVICE, LOG_KINDS, WARNINGS, Gap, missing
 from assets.report.blocks import Section, Text, section
 from assets.report.numbers import moment, printable, share, short, whole, words
 from assets.report.queries import Own, Row, grouped
@@ -86,6 +86,8 @@ UNMAPPED = (
     Col("Example", lambda row: printable(Signal.of(row).place, 120)),
     Col("Lines for cluster.toml", lambda row: "\n".join(lines_of(Signal.of(row))[1:]), is_code=True),
 )
+OF_ENDS = UNMAPPED[6:9]
+"""Columns that compare ends of attempts."""
 
 
 def gaps(own: Own) -> Section:
@@ -120,7 +122,7 @@ def gaps(own: Own) -> Section:
         table(
             "What no rule knows",
             own.rows("unmapped_signals")[:MAX_UNMAPPED],
-            UNMAPPED,
+            [column for column in UNMAPPED if column not in OF_ENDS or not own.cluster["has_records_alone"]],
             "Failures that these announce stay without a cause until cluster.toml says what they mean; # stands for "
             "numbers and names. Ends are those of attempts with it on one of their nodes in the attribution window. "
             "What clearly stands more often before failed ends comes first; that is a hint and no proof. "
@@ -130,8 +132,10 @@ def gaps(own: Own) -> Section:
 
 
 def missing_kinds(cluster: Row) -> list[Gap]:
-    """List the kinds of evidence a cluster lacks."""
-    return [missing(folder) for folder, kind in LOG_KINDS.items() if kind.flag in cluster and not cluster[kind.flag]]
+    """List the kinds of evidence a cluster lacks; before accounting no other log explains a failure."""
+    kinds = [missing(folder) for folder, kind in LOG_KINDS.items() if kind.flag in cluster and not cluster[kind.flag]]
+    kinds = kinds[:1] if cluster["has_records_alone"] else kinds
+    return [IN_SERVICE, *kinds] if cluster["recorded_count"] and not cluster["unit_days"] else kinds
 
 
 def _unread(files: list[Row]) -> Iterator[tuple[str, Gap]]:

@@ -325,10 +325,17 @@ FAILED = (
     Col("#Lost GPU-hours", lambda row: short(row["lost_gpu_hours"]) if row["incident_count"] else "0"),
     Col("What to do", advise),
 )
+RECORDED = (
+    Col("Node", "node_name"),
+    Col("#Recorded failures", "recorded_count", whole),
+    *FAILED[3:5],
+    Col("What to do", advise),
+)
 
 
 def nodes(own: Own) -> Section:
     """Build the section on nodes that failed or were out of service."""
+    has_records_alone = own.cluster["has_records_alone"]
     reasons = ("incident_count", "fault_outage_count", "planned_outage_count")
     listed = [row for row in own.rows("nodes") if any(row[name] for name in reasons) or row["verdict"] == "lemon"]
     return section(
@@ -336,12 +343,14 @@ def nodes(own: Own) -> Section:
         "Nodes with failures or outages",
         _about_outages(listed) or "No node outage was recorded.",
         table(
-            "Nodes with the most incidents and outages",
+            "Nodes with the most outages" if has_records_alone else "Nodes with the most incidents and outages",
             listed,
-            FAILED,
-            f"All {plural(len(listed), 'node')} with a failure or an outage, most incidents first. An incident counts "
-            "for the node that a log or the evidence names; one without a culprit, one of something that many nodes "
-            "share, and evidence that is more likely a coincidence, count for none.",
+            RECORDED if has_records_alone else FAILED,
+            f"All {plural(len(listed), 'node')} with a recorded outage. Records that overlap are one outage."
+            if has_records_alone
+            else f"All {plural(len(listed), 'node')} with a failure or an outage, most incidents first. An incident "
+            "counts for the node that a log or the evidence names; one without a culprit, one of something that many "
+            "nodes share, and evidence that is more likely a coincidence, count for none.",
         ),
     )
 

@@ -39,7 +39,7 @@ def repairs(own: Own) -> Section:
     rows, title = own.rows("repair_actions"), "Did the repairs hold?"
     if not rows:
         said = "No repair was seen: an export of node events or the controller's log would show them (docs/logs.md)."
-        if own.cluster["has_node_events"] or own.cluster["has_slurmctld_log"]:
+        if any(own.cluster[name] for name in ("has_node_events", "has_slurmctld_log", "has_records_alone")):
             said = "No node came back from an outage for a fault of known cause, so there is no repair to follow."
         return section("repairs", title, note(said))
     return section(
@@ -82,6 +82,6 @@ def _found(rows: list[Row]) -> Text:
     if "unknown" in of_all:
         said.append(
             f"What was done in {whole(of_all['unknown']['repair_count'])} of {plural(total, 'repair')} is not known: "
-            "tickets with an action, or boots in the kernel's log, would tell it (docs/logs.md)."
+            "tickets or recorded failures with an action, or boots in the kernel's log, would tell it (docs/logs.md)."
         )
     return Text(" ".join(said), "warning" if found else "plain")

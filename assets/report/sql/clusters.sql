@@ -7,8 +7,14 @@ select
         select cluster_id
         from marts.dim_nodes
         where rack is not null or switch is not null or nvlink_domain is not null or position is not null
-    ) as has_places
+    ) as has_places,
+    recorded_count is not null and not has_accounting as has_records_alone
 from marts.dim_clusters
+left join (
+    select cluster_id, recorded_count, unit_days
+    from estimates.est_unit_failure_rates
+    where cause = 'all'
+) as recorded using (cluster_id)
 left join (
     select cluster_id, sum(epoch(to_at - from_at)) / 86400 as gap_days
     from marts.dim_study_gaps

@@ -121,7 +121,10 @@ repairs as (
 )
 
 select
-    cluster_id, node_id, nodes.node_name, nodes.gpu_count, nodes.rack, nodes.switch, nodes.nvlink_domain, nodes.position,
+    cluster_id, node_id, nodes.node_name,
+    -- of records of failures alone, the configured GPUs per node would be a guess
+    if(clusters.has_accounting or nodes.gpu_count_source = 'inventory', nodes.gpu_count, null) as gpu_count,
+    clusters.has_accounting, nodes.rack, nodes.switch, nodes.nvlink_domain, nodes.position,
     repairs.last_tickets, causes.causes, losses.lost_gpu_hours,
     coalesce(recorded.recorded_count, 0) as recorded_count,
     relapses.* exclude (cluster_id, node_id),

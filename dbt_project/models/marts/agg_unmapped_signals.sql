@@ -34,9 +34,28 @@ unknown_actions as (
 failures as (
 
     select * from {{ ref('int_unit_failures') }}
-    where
-        reason is not null
-        and failure_category is null
+
+),
+
+repairs as (
+
+    select
+        cluster_id,
+        node_id,
+        opened_at,
+        action,
+        source_path,
+        source_line_number
+    from tickets
+    union all
+    select
+        cluster_id,
+        node_id,
+        started_at as opened_at,
+        action,
+        source_path,
+        source_line_number
+    from failures
 
 ),
 
@@ -90,21 +109,21 @@ sightings as (
     union all
 
     select
-        tickets.cluster_id,
+        repairs.cluster_id,
         'repair_action' as kind,
-        {{ without_variable_parts('tickets.action') }} as signal,
-        tickets.node_id,
-        tickets.opened_at as first_at,
-        tickets.opened_at as last_at,
+        {{ without_variable_parts('repairs.action') }} as signal,
+        repairs.node_id,
+        repairs.opened_at as first_at,
+        repairs.opened_at as last_at,
         1 as event_count,
-        tickets.action as example,
-        tickets.source_path,
-        tickets.source_line_number
-    from tickets
+        repairs.action as example,
+        repairs.source_path,
+        repairs.source_line_number
+    from repairs
     inner join unknown_actions
         on
-            tickets.cluster_id = unknown_actions.cluster_id
-            and lower(trim(tickets.action)) = unknown_actions.text_key
+            repairs.cluster_id = unknown_actions.cluster_id
+            and lower(trim(repairs.action)) = unknown_actions.text_key
 
     union all
 
@@ -120,6 +139,9 @@ sightings as (
         source_path,
         source_line_number
     from failures
+    where
+        reason is not null
+        and failure_category is null
 
 ),
 

@@ -7,6 +7,13 @@ tickets as (
 
 ),
 
+failure_records as (
+
+    select * from {{ ref('stg_failures__records') }}
+    where action is not null
+
+),
+
 reasons as (
 
     select * from {{ ref('int_node_reasons_classified') }}
@@ -33,6 +40,11 @@ texts as (
         cluster_id,
         lower(trim(action)) as text_key
     from tickets
+    union
+    select
+        cluster_id,
+        lower(trim(action)) as text_key
+    from failure_records
     union
     select
         cluster_id,
