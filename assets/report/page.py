@@ -166,9 +166,8 @@ def chapter(frames: Frames, cluster: Row, made_at: dt.datetime, fresh_hours: flo
     not_made: list[str] = []
     built = {builder: _section(builder, own, not_made) for _, _, builders in PAGES for builder in builders}
     for key, name, builders in PAGES:
-        sections = tuple(found for builder in builders if (found := built[builder]))
-        if cluster["has_records_alone"]:
-            sections = _without_jobs({builder: found for builder in builders if (found := built[builder])})
+        made = {builder: found for builder in builders if (found := built[builder])}
+        sections = _without_jobs(made) if cluster["has_records_alone"] else tuple(made.values())
         address = f"{bare.anchor}/{key}" if key else bare.anchor
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         try:

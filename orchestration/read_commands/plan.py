@@ -154,10 +154,10 @@ def plan_on_cluster(
         raise WrongQuestion(f"there is no cluster '{cluster_id}'; there are: {', '.join(clusters)}")
     if found["failure_count"] is None or not found["node_days"]:
         recorded = found["recorded_rate"]
-        known = f"; its recorded failures come to {short(recorded)} per 1,000 unit-days" if recorded else ""
+        instead = f"; its recorded failures come to {short(recorded)} per 1,000 unit-days" if recorded else ""
         raise ReadingError(
             f"cluster '{found['cluster_id']}' has no failure rate: {found['note']}; "
-            f"`faultline doctor` says which logs are missing, or give --rate{known}"
+            f"`faultline doctor` says which logs are missing, or give --rate{instead}"
         )
     if not found["has_enough_data"]:
         raise ReadingError(f"cluster '{found['cluster_id']}': {found['note']}; --rate plans with a rate that you give")

@@ -30,13 +30,13 @@ LOST = Measure("GPU-hours", "all")
 
 
 def first_screen(
-    own: Own, made_at: dt.datetime, actions: Sequence[Action], course: Section, fresh_hours: float
+    own: Own, made_at: dt.datetime, actions: Sequence[Action], course: Section | None, fresh_hours: float
 ) -> FirstScreen:
     """Build the first screen of a cluster; `course` is its section on the rate over time, whose figure it shows."""
     cluster, enough = own.cluster, has_enough(own)
     if cluster["has_records_alone"]:
         return _of_records(own, made_at, actions, fresh_hours)
-    trend = next((block for block in course.blocks if isinstance(block, Figure)), None)
+    trend = next((block for block in (course.blocks if course else ()) if isinstance(block, Figure)), None)
     return FirstScreen(
         period=f"{period(cluster)} from {moment(cluster['first_at'])[:10]} on, "
         f"{plural(cluster['node_count'] or 0, 'node')}, {gpus(cluster['gpu_count'])}",

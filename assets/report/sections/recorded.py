@@ -56,12 +56,12 @@ def recorded(own: Own) -> Section | None:
     causes = [row | rates[row["cause"]] for row in (*own.rows("recorded", kind="cause"), of_all)]
     units = own.rows("recorded", kind="unit")
     has_rate = bool(own.cluster["unit_days"])
-    beside = " Below, an attempt or an incident is what accounting tells of; no record counts there."
+    explained = " Below, an attempt or an incident is what accounting tells of; no record counts there."
     return section(
         "recorded",
         "Recorded failures",
         f"The site recorded {_counted(of_all)} from {moment(of_all['first_at'])} to {moment(of_all['last_at'])} UTC "
-        f"(failures/). {_rate_in_words(rates['all'])}" + (beside if own.cluster["has_accounting"] else ""),
+        f"(failures/). {_rate_in_words(rates['all'])}" + (explained if own.cluster["has_accounting"] else ""),
         by_month(own),
         table(
             "Recorded failures by cause",
