@@ -7,6 +7,7 @@ stubs: scripts that note how they were called and succeed. Faultline's own comma
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ import typer
 
 from orchestration.cli import app
 from orchestration.home import PROJECT, Home
+from tests.conftest import CAPTURE
 from tests.docs.blocks import Block
 from tests.pull.fake_slurm import FakeSlurm
 
@@ -52,6 +54,8 @@ if [ "${0##*/} ${1-}" = "faultline refresh" ] && [ -d "$FAULTLINE_HOME" ]; then
     cp --archive --no-clobber "$PREPARED"/{publications,warehouse,reports} "$FAULTLINE_HOME"
 fi
 """
+FIRST_DAY = "2026-09-01"
+"""Of which Slurm's commands give the accounting and the events of the captured cluster."""
 FAULTLINE = typer.main.get_group(app)
 USAGE_ERROR = typer.BadParameter.__base__
 """Of the click that typer brings along, which has no public name."""
@@ -65,34 +69,39 @@ class Sandbox:
     Parameters
     ----------
     folder
-        Where to make it.
+        Where it is.
     home
         A refreshed home. A copy is `data`, and what a refresh of other homes publishes where only a stub refreshes.
+        Without it the folder is a checkout, and nothing but Slurm is a stub.
     """
 
-    def __init__(self, folder: Path, home: Home) -> None:
+    def __init__(self, folder: Path, home: Home | None) -> None:
         self.folder, self.calls = folder, folder / ".calls"
+        with pytest.MonkeyPatch.context() as patch:
+            slurm = FakeSlurm(folder / ".stubs" / "slurm", patch)
+        for command, file in (("sacct", "sacct/sacct_all.psv"), ("sacctmgr", "events/events.psv")):
+            slurm.whole_answer(command, FIRST_DAY, (CAPTURE / file).read_text(encoding="utf-8"))
+        self.variables = {"HOME": str(folder), "FAKE_SLURM": str(slurm.folder), "CALLS": str(self.calls)}
+        if home is None:
+            self.stubs = {"slurm"}
+            self.variables = {**os.environ, "PYTHONPATH": "", **self.variables}
+            return
+        self.stubs = {*NEEDS}
         for part in ("publications", "warehouse", "reports", "sources"):
             shutil.copytree(home.root / part, folder / "data" / part, symlinks=True)
         shutil.copytree(PROJECT / "orchestration" / "deploy", folder / "orchestration" / "deploy")
         for name in (".venv/bin/activate", "etc/faultline/faultline.env", "FOLDER/file"):
             _put(folder / name, "")
-        with pytest.MonkeyPatch.context() as patch:
-            slurm = FakeSlurm(folder / ".stubs" / "slurm", patch)
-        programs = folder / ".programs"
-        for program in PROGRAMS.split():
-            if found := shutil.which(program):
-                _put(programs / program, f'#!/bin/sh\nexec {found} "$@"\n')
-        for program in ("faultline", "python"):
-            _put(programs / program, f'#!/bin/sh\nexec {Path(sys.executable).with_name(program)} "$@"\n')
+        programs = {program: shutil.which(program) for program in PROGRAMS.split()}
+        programs |= {program: str(Path(sys.executable).with_name(program)) for program in ("faultline", "python")}
+        for program, found in programs.items():
+            _put(folder / ".programs" / program, f'#!/bin/sh\nexec {found} "$@"\n')
         for need, stubs in NEEDS.items():
-            for program in stubs.split():
-                if need != "slurm":
-                    _put(folder / ".stubs" / need / "bin" / program, STUB)
-        self.variables = {
-            "HOME": str(folder), "PATH": str(programs), "PYTHONPATH": str(PROJECT), "CALLS": str(self.calls),
-            "LANG": "C.UTF-8", "FAULTLINE_HOME": str(folder / "data"), "BACKUPS": str(folder / "backups"),
-            "TOKEN": "secret", "PREPARED": str(home.root), "FAKE_SLURM": str(slurm.folder),
+            for program in stubs.split() if need != "slurm" else ():
+                _put(folder / ".stubs" / need / "bin" / program, STUB)
+        self.variables |= {
+            "PATH": str(folder / ".programs"), "PYTHONPATH": str(PROJECT), "LANG": "C.UTF-8", "TOKEN": "secret",
+            "FAULTLINE_HOME": str(folder / "data"), "PREPARED": str(home.root),
         }  # fmt: skip
 
     def run(self, blocks: Sequence[Block]) -> None:
@@ -103,11 +112,12 @@ class Sandbox:
                 continue
             unknown = set(block.needs) - NEEDS.keys()
             assert not unknown, f"{block.place}: nothing is known of the need {unknown}; name one of {sorted(NEEDS)}"
-            stubs = [str(self.folder / ".stubs" / need / "bin") for need in block.needs]
+            stubs = "".join(f"{self.folder}/.stubs/{need}/bin:" for need in block.needs if need in self.stubs)
             script += [
-                f"cd {self.folder}; PATH={':'.join([*stubs, self.variables['PATH']])}; hash -r",
+                f"cd {self.folder}; PATH={stubs}$PATH; hash -r",
                 f"echo {block.place} > .place; exec > .printed.{number} 2>&1",
                 self._here(RUN[block.language].format(block.text)),
+                f"PATH=${{PATH/{stubs.replace('/', chr(92) + '/')}/}}",
             ]
         self.calls.write_text("")
         done = subprocess.run(
@@ -131,16 +141,16 @@ class Sandbox:
         """Look for each line of a block of output in what the commands before it printed, in the same order."""
         of = -1
         for number, block in enumerate(blocks):
-            if block.language == "sh":
+            if block.language in RUN:
                 of = number
-            if not block.is_output or set(blocks[of].needs) - {"slurm"}:
+            if not block.is_output or set(blocks[of].needs) & self.stubs - {"slurm"}:
                 continue
-            printed = [line.rstrip() for line in self._printed(of).splitlines()]
-            rest = iter(printed)
+            printed = self._printed(of)
+            rest = iter(printed.splitlines())
             for line in block.text.splitlines():
-                wanted = re.compile(re.escape(line.rstrip()).replace(re.escape("..."), ".*"))
-                assert any(wanted.fullmatch(other) for other in rest), "\n".join(
-                    [f"{block.place}: the commands do not print: {line}", "but:", *printed, "correct the page"]
+                wanted = re.compile(r"\s*".join(map(re.escape, line.split())).replace(re.escape("..."), ".*"))
+                assert any(wanted.fullmatch(other.strip()) for other in rest), (
+                    f"{block.place}: the commands do not print: {line}\nbut:\n{printed}\ncorrect the page"
                 )
 
     def _printed(self, number: int) -> str:

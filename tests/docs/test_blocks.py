@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 
 import pytest
 import yaml
@@ -22,6 +23,7 @@ from orchestration.read_commands.published import published
 from orchestration.read_commands.query import ask
 from tests.docs.blocks import PAGES, blocks_of
 from tests.docs.shell import RUN, Sandbox, check_command
+from tests.installation.wheel import tracked_files
 
 COMMAND = re.compile(r"^\s*\$? ?(?:\S*/)?(?:curl|docker|faultline|make|pip|python3?|sudo) +[a-z-]", re.MULTILINE)
 
@@ -131,6 +133,15 @@ def test_every_block_of_a_page_is_run(page, tmp_path):
 @pytest.mark.parametrize("page", pages_with(*RUN), ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page, testbed_home, tmp_path):
     Sandbox(tmp_path, testbed_home).run(list(blocks_of(page)))
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_word_for_word(tmp_path):
+    """In a checkout, with an environment of its own, which pip fills; only Slurm is a stub."""
+    for name in tracked_files():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / name, tmp_path / name)
+    Sandbox(tmp_path, None).run(list(blocks_of(PROJECT / "docs" / "tutorial.md")))
 
 
 @pytest.mark.parametrize("page", pages_with("sql"), ids=lambda page: page.stem)
