@@ -70,7 +70,7 @@ def what_to_expect(own: Own) -> Section:
 Builder = Callable[[Own], Section | None]
 PAGES: tuple[tuple[str, str, tuple[Builder, ...]], ...] = (
     ("", "Overview", (what_to_do, headline)),
-    ("failures", "Failures", (recorded, drawn, failures, causes, check_scores, over_time, forecasts)),
+    ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),

@@ -250,10 +250,9 @@ def test_without_time_in_service_there_is_no_rate_and_that_is_asked_for_first(pa
     assert "There is no rate: no time in service is stated" in text
 
 
-def test_beside_accounting_records_stand_before_the_failures_of_jobs(pages):
-    failures = pages("failures-beside-jobs")["failures"]
-    assert keys(failures)[:3] == ["recorded", "drawn", "failures"]
-    assert "no record counts there" in next(
-        block.text for block in failures.sections[0].blocks if isinstance(block, Text)
-    )
+def test_with_accounting_records_stand_beside_the_failures_of_jobs(pages):
+    sections = pages("failures-beside-jobs")["failures"].sections
+    assert [part.key for part in sections][:3] == ["drawn", "failures", "recorded"]
+    said = next(block.text for block in sections[2].blocks if isinstance(block, Text))
+    assert "no attempt and no incident on this page counts one" in said
     assert "recorded" not in keys(pages("secrets")["failures"])

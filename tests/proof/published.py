@@ -32,6 +32,7 @@ HSDP = "Meta, FT-HSDP (arXiv 2602.00277), 678 interruptions"
 DELTA = 'Delta, "Story of Two GPUs", SC 2025'
 FIRE_FLYER = "Fire-Flyer (DeepSeek), 12,970 XID events"
 PHILLY = "Philly, ATC 2019, 39,776 failures of jobs"
+BYTE_ROBUST = "ByteRobust (arXiv 2509.16293v4), 55,365 incidents of 778,135 jobs"
 WORKED_OUT = "worked out: the formula"
 
 
@@ -188,6 +189,26 @@ LLAMA_CAUSES = {
     "power supply": (3, "0.7"),
     "system memory": (2, "0.5"),
 }
+BYTE_ROBUST_INCIDENTS = {
+    "CUDA error": (19_968, "36.1"),
+    "CPU overload": (6_095, "11.0"),
+    "CPU out of memory": (5_567, "10.1"),
+    "disk space": (2_755, "5.0"),
+    "InfiniBand": (1_599, "2.9"),
+    "filesystem mount": (1_176, "2.1"),
+    "HDFS": (1_104, "2.0"),
+    "container": (781, "1.4"),
+    "kernel panic": (203, "0.4"),
+    "GPU memory": (188, "0.3"),
+    "external service": (128, "0.2"),
+    "GPU unavailable": (76, "0.1"),
+    "disk fault": (47, "0.1"),
+    "job hang": (5_506, "9.9"),
+    "decline of MFU": (442, "0.8"),
+    "NaN": (148, "0.3"),
+    "manual restart": (9_582, "17.3"),
+}
+"""The first 13 are called explicit, the next three implicit."""
 LEMON_CAUSES = {
     "GPU": (11, "28.2"),
     "DIMM": (8, "20.5"),
@@ -203,6 +224,13 @@ SHARES = (
     Figure(LLAMA, "faulty GPU: 148, %", "30.1", 100 * binomial_share(148, 419).value, "binomial_share", False,
            "148 of 419 are 35.3%"),
     *_shares(LLAMA, 419, LLAMA_CAUSES),
+    *_shares(BYTE_ROBUST, 55_365, BYTE_ROBUST_INCIDENTS),
+    Figure(BYTE_ROBUST, "explicit failures", "38,236",
+           sum(count for count, _ in [*BYTE_ROBUST_INCIDENTS.values()][:13]), "-", False,
+           "the explicit rows of its table add up to 39,687"),
+    Figure(BYTE_ROBUST, "implicit failures", "5,948",
+           sum(count for count, _ in [*BYTE_ROBUST_INCIDENTS.values()][13:16]), "-", False,
+           "the implicit rows add up to 6,096, and to 5,948 without the 148 of NaN"),
     *_shares(HSDP, 678, {"GPU memory (HBM3)": (155, "22.9")}),
     *_shares(FIRE_FLYER, 12_970, {"XID 74": (5521, "42.57")}),
     *_shares(PHILLY, 39_776, {"no signature": (1684, "4.2")}),

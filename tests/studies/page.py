@@ -23,8 +23,8 @@ checkout), a folder per study: `lanl/`, `titan/`, `hbd/`, `alpine/`. `tests/stud
 figure. A figure *agrees* if ours, rounded as it was printed, is the printed one.
 
 Records of failures go through the product: they are read as `failures/` of a cluster, refreshed, and counted from
-`marts.fct_unit_failures`. What was published without its data, by counts alone (the paper itself, Llama 3, Delta and
-others), stands in [estimators.md](estimators.md#published-figures).
+`marts.fct_unit_failures`. What was published without its data, by counts alone (the paper itself, Llama 3, ByteRobust,
+Delta and others), stands in [estimators.md](estimators.md#published-figures).
 """
 
 

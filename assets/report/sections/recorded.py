@@ -56,7 +56,7 @@ def recorded(own: Own) -> Section | None:
     causes = [row | rates[row["cause"]] for row in (*own.rows("recorded", kind="cause"), of_all)]
     units = own.rows("recorded", kind="unit")
     has_rate = bool(own.cluster["unit_days"])
-    explained = " Below, an attempt or an incident is what accounting tells of; no record counts there."
+    explained = " They are evidence, as tickets are: no attempt and no incident on this page counts one."
     return section(
         "recorded",
         "Recorded failures",
