@@ -239,6 +239,15 @@ def test_recorded_failures_are_listed_by_cause_and_by_what_failed(pages):
     ]
 
 
+def test_outages_that_records_tell_of_blame_no_job(pages):
+    nodes = pages("failures-with-repairs")["nodes"].sections[1]
+    (listed,) = (block for block in nodes.blocks if isinstance(block, Table))
+    assert [[cell.text for cell in row] for row in listed.rows] == [
+        ["n1", "2", "2", "0", "Taken out 2 times; last reason: DIMM."],
+        ["n2", "1", "1", "0", "Taken out once; last reason: DIMM."],
+    ]
+
+
 def test_without_time_in_service_there_is_no_rate_and_that_is_asked_for_first(pages):
     found = pages("failures-without-units")
     assert found[""].first.tiles[0].value == found[""].first.tiles[4].value == "unknown"

@@ -14,6 +14,7 @@ import pytest
 from assets.sql import literal
 from orchestration.doctor import warehouse as doctor_warehouse
 from orchestration.doctor.doctor import doctor, show_doctor
+from orchestration.doctor.sources import sources_findings
 from orchestration.home import Home
 from orchestration.publication.folders import remove_leftovers
 from tests.homes import change
@@ -44,6 +45,17 @@ class TestDoctor:
     def test_a_cluster_without_accounting_is_an_error(self, home, findings):
         (home.sources / "gamma").mkdir()
         assert findings()["gamma/sacct"].level == "error"
+
+    def test_beside_records_of_failures_alone_no_log_is_asked_for_but_accounting(self, tmp_path):
+        def found(settings):
+            (tmp_path / "gamma" / "cluster.toml").write_text(f'timezone = "UTC"\n{settings}')
+            return {finding.where: finding.level for finding in sources_findings(tmp_path)}
+
+        (tmp_path / "gamma" / "failures").mkdir(parents=True)
+        (tmp_path / "gamma" / "failures" / "list.csv").write_text("node,from\nn1,2024-05-02\n")
+        assert found("") == {"gamma/cluster.toml": "warning", "gamma/sacct": "warning"}
+        in_service = "[[failures.in_service]]\nunits = 4\nfrom = 2024-05-01\nto = 2024-06-01\n"
+        assert found(in_service) == {"gamma/sacct": "warning"}
 
     def test_settings_are_checked(self, home, findings):
         (home.sources / "alpha" / "cluster.toml").write_text('timezone = "Mars/Olympus"\n')
