@@ -1,7 +1,10 @@
 """The wheel carries every file that the product reads, at the path that it has in a checkout, and nothing else."""
 
 import configparser
+import os
 import re
+import subprocess
+import sys
 import tomllib
 import zipfile
 from importlib.metadata import packages_distributions
@@ -15,9 +18,18 @@ from tests.installation.wheel import ROOMS, build_wheel, tracked_files
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    with zipfile.ZipFile(build_wheel(tmp_path_factory.mktemp("wheel"))) as opened:
+def wheel_file(tmp_path_factory):
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def wheel(wheel_file):
+    with zipfile.ZipFile(wheel_file) as opened:
         yield opened
+
+
+def project():
+    return tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def metadata(wheel, name):
@@ -44,12 +56,21 @@ def test_its_code_is_the_version_that_the_checkout_is(wheel, tmp_path, monkeypat
 
 
 def test_it_has_the_command_and_the_version(wheel):
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     scripts = configparser.ConfigParser()
     scripts.read_string(metadata(wheel, "entry_points.txt"))
     assert dict(scripts["console_scripts"]) == {"faultline": "orchestration.cli:main"}
-    assert f"\nVersion: {project['version']}\n" in metadata(wheel, "METADATA")
+    assert f"\nVersion: {project()['version']}\n" in metadata(wheel, "METADATA")
     assert metadata(wheel, "top_level.txt").split() == sorted(ROOMS)
+
+
+def test_it_is_installed_by_pip_and_knows_its_version(wheel_file, tmp_path):
+    """With the packages of this environment; `make installed` does it with those of the lock, for each Python."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile"]
+    subprocess.run([*pip, "--target", tmp_path / "packages", wheel_file], check=True)
+    command = [sys.executable, "-P", "-c", "from orchestration.cli import main; main()", "--version"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path / "packages")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"faultline {project()['version']}+")
 
 
 def test_no_package_of_the_lock_installs_anything_under_the_names_of_the_rooms():
@@ -60,5 +81,10 @@ def test_no_package_of_the_lock_installs_anything_under_the_names_of_the_rooms()
 
 def test_the_changes_of_each_version_are_told():
     releases = re.findall(r"^## (\S+)", (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    version = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    assert releases[0] == ("Unreleased" if ".dev" in version else version)
+    assert releases[0] == ("Unreleased" if ".dev" in project()["version"] else project()["version"])
+
+
+def test_a_release_is_told_on_a_screen():
+    """Of sixty lines at most: what a user notices; the history of repairs is in git."""
+    _, *releases = re.split(r"^## ", (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert {release.split()[0]: len(release.splitlines()) for release in releases if release.count("\n") > 60} == {}
