@@ -4,7 +4,7 @@ Values are bound as parameters wherever DuckDB takes them. Where it takes none (
 readers), they pass through here. A test proves that all other parts of every statement come from the code.
 
 A statement of more than a few lines stands in a file beside the module that runs it, as a Jinja template. Each folder
-with templates has a `.sqlfluff` with a sample of what they are filled with: they are linted and parsed with it.
+with templates has a `.sqlfluff` with a sample of what they are filled with: a test parses them with it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Every SQL statement is made of the code: constants, numbers, and what `identifier` and `literal` have quoted."""
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -193,3 +194,17 @@ def test_a_template_filled_with_its_sample_is_sql(template):
     sample = config.get_section(("templater", "jinja", "context")) or {}
     statement = fill(template, **{name: JinjaTemplater.infer_type(value) for name, value in sample.items()})
     assert duckdb.extract_statements(statement) or "macro" in (PROJECT / "assets" / template).read_text()
+
+
+NOT_OF_SQL = re.compile(r"\{#.*?#\}|\{[{%].*?[}%]\}|--[^\n]*|'[^']*'|\"[^\"]*\"", re.DOTALL)
+"""Templates' own words, comments, texts and quoted names."""
+
+
+def test_statements_are_in_lower_case_and_their_files_end_with_one_line_break():
+    paths = [path for room in ("assets", "tests") for path in (PROJECT / room).rglob("*.sql")]
+    # A benchmark's script names the columns of a log as Slurm does.
+    texts = {path: path.read_text(encoding="utf-8") for path in paths if "benchmarks" not in path.parts}
+    assert len(texts) > 150
+    upper = {path: re.findall(r"\w*[A-Z]\w*", NOT_OF_SQL.sub("", text)) for path, text in texts.items()}
+    assert {path: words for path, words in upper.items() if words} == {}
+    assert [path for path, text in texts.items() if text != text.strip() + "\n"] == []
