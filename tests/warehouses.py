@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -17,7 +18,7 @@ import yaml
 
 from assets.estimates.prepared import QUERIES
 from assets.estimates.table import ENOUGH_DATA, TableSpec
-from assets.warehouse import Warehouse, create_raw_and_ops
+from assets.warehouse import OpenWarehouse, Warehouse, create_raw_and_ops
 
 PROJECT = Path(__file__).parents[1]
 MARTS = PROJECT / "dbt_project" / "models" / "marts"
@@ -114,11 +115,21 @@ def create_tables(con: duckdb.DuckDBPyConnection) -> None:
     prepare(con)
 
 
+@cache
+def _empty() -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "faultline.duckdb")
+        with Warehouse(path=str(path)).writing() as con:
+            create_tables(con)
+        return path.read_bytes()
+
+
 def filled(folder: Path, *statements: str) -> Warehouse:
-    """Make a warehouse of every table, with the rows that statements put in."""
-    warehouse = Warehouse(path=str(folder / "faultline.duckdb"))
+    """Make a warehouse of every table, with the rows that statements put in. It stays open, as in a refresh."""
+    path = folder / "faultline.duckdb"
+    path.write_bytes(_empty())
+    warehouse = OpenWarehouse(path=str(path))
     with warehouse.writing() as con:
-        create_tables(con)
         for statement in statements:
             con.execute(statement)
     return warehouse
