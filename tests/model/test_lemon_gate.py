@@ -28,10 +28,9 @@ def p_value_of_whole_fits(count, time, draws=200):
     return (1 + larger) / (1 + draws)
 
 
-@pytest.mark.parametrize("worst", [4.0, 5.0])
-def test_the_p_value_is_that_of_whole_fits(worst):
+def test_the_p_value_is_that_of_whole_fits():
     """200 draws have a standard error of 0.02 where the p-value is 0.1."""
-    count, time = np.array([worst, *WORST_OF_FORTY[1:]]), np.linspace(60.0, 90.0, 40)
+    count, time = np.array([5.0, *WORST_OF_FORTY[1:]]), np.linspace(60.0, 90.0, 40)
     assert gate_of(count, time).p_value == pytest.approx(p_value_of_whole_fits(count, time), abs=0.05)
 
 
@@ -41,11 +40,11 @@ def test_six_of_thirty_five_failures_on_one_of_forty_nodes_are_no_chance():
 
 
 def test_fleets_without_lemons_pass_as_often_as_the_level_says(monkeypatch):
-    """Of 30 fleets 1.5 are expected at 0.05, however many are drawn; more than 5 have a probability of 0.3%."""
+    """Of 15 fleets 0.75 are expected at 0.05, however many are drawn; more than 3 have a probability of 0.6%."""
     monkeypatch.setattr(lemon_gate, "DRAWS", lemon_gate.CHUNK)
     rng, time = np.random.default_rng(5), np.full(60, 80.0)
-    gates = [gate_of(rng.poisson(rng.gamma(4.0, 0.01 / 4.0, 60) * time).astype(float), time) for _ in range(30)]
-    assert sum(gate.p_value <= 0.05 for gate in gates) <= 5
+    gates = [gate_of(rng.poisson(rng.gamma(4.0, 0.01 / 4.0, 60) * time).astype(float), time) for _ in range(15)]
+    assert sum(gate.p_value <= 0.05 for gate in gates) <= 3
     assert np.mean([gate.p_value for gate in gates]) >= 0.3
 
 

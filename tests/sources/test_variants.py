@@ -15,7 +15,7 @@ from tests.sources.variants import VARIANTS, files
 TABLES = ("sacct", "health_checks", "kernel_messages", "slurmctld_events", "node_events", "nodes")
 """Raw tables that the capture fills."""
 PLACES = ["path", "line_number"]
-FOR_EACH_PUSH = ("shuffled", "doubled", "otherzone")
+FOR_EACH_PUSH = ("shuffled", "otherzone")
 WITH_THE_SAME_FILES = ("shuffled", "doubled", "renamed", "otherzone", "delimiter")
 """Variants in which the files still begin and end where they did, so that the spans of the logs are the same."""
 OF_THE_RESULT = ["started_at", "observed_at", "unchanged_since", "job_id_raw", "check_type", "message"]

@@ -82,9 +82,8 @@ def test_years_do_not_depend_on_what_comes_first(tmp_path: Path) -> None:
         {"health/nhc.log": LOGS["health/nhc.log"], "slurmctld/slurmctld.log": LOGS["slurmctld/slurmctld.log"]},
     ]
     at_once = everything(read(tmp_path / "once", {name: text for step in steps for name, text in step.items()}))
-    # A cluster is not read before it has accounting.
-    orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0)]
-    for order in orders:
+    # A cluster is not read before it has accounting. Logs come before the accounting that decides, and after it.
+    for order in ((0, 2, 1), (1, 2, 0)):
         in_order = read(tmp_path / f"{order}", *(steps[number] for number in order))
         assert everything(in_order) == at_once, order
 
