@@ -114,10 +114,10 @@ class Sandbox:
             assert not unknown, f"{block.place}: nothing is known of the need {unknown}; name one of {sorted(NEEDS)}"
             stubs = "".join(f"{self.folder}/.stubs/{need}/bin:" for need in block.needs if need in self.stubs)
             script += [
-                f"cd {self.folder}; PATH={stubs}$PATH; hash -r",
-                f"echo {block.place} > .place; exec > .printed.{number} 2>&1",
+                f"cd {self.folder}; echo {block.place} > .place; exec > .printed.{number} 2>&1",
+                f"path=$PATH; PATH={stubs}$PATH",
                 self._here(RUN[block.language].format(block.text)),
-                f"PATH=${{PATH/{stubs.replace('/', chr(92) + '/')}/}}",
+                "PATH=$path" if stubs else "",
             ]
         self.calls.write_text("")
         done = subprocess.run(

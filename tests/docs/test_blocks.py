@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from assets.sources.settings import read_settings as read_cluster
 from orchestration.configuration_page import variables
-from orchestration.environment import read_settings
+from orchestration.environment import WrongSetting, read_settings
 from orchestration.home import PROJECT
 from orchestration.metrics.collecting import exposition
 from orchestration.read_commands.published import published
@@ -78,7 +78,10 @@ def judge(page, folder):
             test = PROJECT / block.run_by
             assert test.is_file() and page.name in test.read_text("utf-8"), f"{block.place}: {test} runs no {page.name}"
         elif block.language in LANGUAGES:
-            LANGUAGES[block.language](block, folder)
+            try:
+                LANGUAGES[block.language](block, folder)
+            except (ValueError, yaml.YAMLError, WrongSetting) as error:
+                raise AssertionError(f"{block.place}: {error}") from None
         else:
             assert block.language in OF_A_HOME, (
                 f"{block.place}: no test runs {block.language!r}; make the block one of "
@@ -94,6 +97,8 @@ BAD = {
     "commands as text": ("```text\n$ faultline status\n```", "these are commands; make it ```sh"),
     "a key that is not there": ("```toml\nx = 1\n```", "unknown key 'x'"),
     "a setting that is not there": ("```env\nFAULTLINE_X=1\n```", "no setting is called FAULTLINE_X"),
+    "JSON that is none": ("```json\n{\n```", "page.md:1: Expecting property name"),
+    "a script that fails": ("```python\nraise SystemExit(1)\n```", "page.md:1: the commands fail"),
     "a test that is not there": ("<!-- run by: tests/none.py -->\n```diff\n```", "none.py runs no page.md"),
     "an unknown need": ("<!-- needs: luck -->\n```sh\ntrue\n```", "nothing is known of the need {'luck'}; name one of"),
     "a program that is not there": (
@@ -142,6 +147,7 @@ def test_the_tutorial_runs_word_for_word(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / name, tmp_path / name)
     Sandbox(tmp_path, None).run(list(blocks_of(PROJECT / "docs" / "tutorial.md")))
+    shutil.rmtree(tmp_path / ".venv")
 
 
 @pytest.mark.parametrize("page", pages_with("sql"), ids=lambda page: page.stem)
