@@ -7,7 +7,7 @@ import pytest
 from tests.benchmarks import measuring
 from tests.benchmarks.measuring import CommandFailed, Cost, measure, median
 
-HOLDS = "import time; kept = b'x' * 150_000_000; time.sleep(1.5)"
+HOLDS = "import time; kept = b'x' * 150_000_000; time.sleep(0.8)"
 STARTS_ANOTHER = f"import subprocess, sys; kept = b'x' * 150_000_000; subprocess.run([sys.executable, '-c', {HOLDS!r}])"
 BURNS = "import time\nwhile time.process_time() < 0.5: pass"
 
@@ -16,7 +16,7 @@ def test_memory_is_that_of_the_whole_tree(tmp_path):
     cost = measure([sys.executable, "-c", STARTS_ANOTHER], tmp_path / "log")
     assert 300 < cost.peak_mb < 450
     assert 150 < cost.process_mb < 250
-    assert cost.wall_seconds > 1.5
+    assert cost.wall_seconds > 0.8
 
 
 def test_cpu_time_of_children_counts(tmp_path):
@@ -29,7 +29,7 @@ def test_cpu_time_of_children_counts(tmp_path):
 
 def test_cpu_time_of_children_counts_that_nobody_waits_for(tmp_path):
     starts_and_leaves = f"import os, subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {BURNS!r}])"
-    cost = measure([sys.executable, "-c", f"{starts_and_leaves}; time.sleep(3); os._exit(0)"], tmp_path / "log")
+    cost = measure([sys.executable, "-c", f"{starts_and_leaves}; time.sleep(2); os._exit(0)"], tmp_path / "log")
     assert 0.4 <= cost.cpu_seconds < 5
 
 

@@ -10,8 +10,8 @@ from assets.estimates.est_scale_tests import est_scale_tests
 from tests.coverage import tables
 from tests.coverage.claims import ENOUGH_EVENTS, Claim
 
-SETS = 240
-"""Of each kind; the simulation error of a share of nine in ten is 2 points."""
+SETS = 120
+"""Of each kind; the simulation error of a share of nine in ten is 3 points."""
 COVERAGE = Claim("", lambda con, truths: pd.DataFrame())
 CONSERVATIVE = Claim("", lambda con, truths: pd.DataFrame(), high=1.0)
 

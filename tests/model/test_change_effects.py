@@ -70,7 +70,7 @@ def test_few_clusters_without_an_effect_show_one(rows):
 
 def test_a_halved_rate_helped_and_the_others_cannot_be_told_to_have_changed():
     rng = np.random.default_rng(3)
-    found = [_verdicts(rng, 10, ratio_of_first=0.5).verdict for _ in range(CLUSTERS)]
+    found = [_verdicts(rng, 10, ratio_of_first=0.5).verdict for _ in range(200)]
     assert np.mean([verdict[0] == "helped" for verdict in found]) > 0.9
     wrong = np.array([np.isin(verdict[1:], ["helped", "hurt"]).sum() for verdict in found])
     shown = wrong + [verdict[0] == "helped" for verdict in found]
@@ -88,7 +88,7 @@ def test_the_smallest_ratio_is_shown_as_often_as_is_said():
 def test_the_smallest_ratio_of_a_staged_roll_out_is_shown_as_often_as_is_said():
     rng, level = np.random.default_rng(6), 0.05
     ratio = smallest_shown(300, 0.5, level, control_count=300)
-    drawn = rng.poisson(np.array([150 * ratio, 150, 150, 150]), (CLUSTERS, 4))
+    drawn = rng.poisson(np.array([150 * ratio, 150, 150, 150]), (200, 4))
     shown = [float(ratio_of_ratios(counts, np.ones(4)).p_value) <= level for counts in drawn]
     assert POWER - 0.08 <= np.mean(shown) <= POWER + 0.06
 

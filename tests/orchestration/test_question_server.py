@@ -101,11 +101,11 @@ def test_only_one_select_on_the_file_is_answered(app, address, sql):
 
 @pytest.mark.parametrize("sql", [ENDLESS, UNINTERRUPTIBLE])
 def test_a_question_without_end_is_given_up(small_home, sql):
-    app = Asking(HomeSettings(small_home), max_seconds=3)
+    app = Asking(HomeSettings(small_home), max_seconds=1)
     started = time.monotonic()
     status, _, body = request(app, "/answer", sql)
     assert status == 400
-    assert "no answer within 3 seconds" in json.loads(body)["error"]
+    assert "no answer within 1 seconds" in json.loads(body)["error"]
     assert time.monotonic() - started < PATIENCE_SECONDS
     assert app._running == set()
 
@@ -132,8 +132,8 @@ def test_too_many_questions_wait_for_their_turn(app, small_home, monkeypatch):
     async def both(app):
         return await asyncio.gather(requested(app, "/answer", UNINTERRUPTIBLE), requested(app, "/answer", "select 1"))
 
-    (_, _, first), (_, _, second) = asyncio.run(both(Asking(HomeSettings(small_home), max_seconds=3)))
-    assert "no answer within 3 seconds" in json.loads(first)["error"]
+    (_, _, first), (_, _, second) = asyncio.run(both(Asking(HomeSettings(small_home), max_seconds=1)))
+    assert "no answer within 1 seconds" in json.loads(first)["error"]
     assert json.loads(second).get("rows") == [[1]] or "other questions are being answered" in second
 
 

@@ -94,6 +94,11 @@ DAMAGE = {
     "report is gone": (lambda home: home.report.unlink(), None),
 }
 """By kind: what is done to a home, and what is set aside before the run starts."""
+LIKE_OTHERS = {
+    "working file is cut in half", "working publication is cut in half", "run history is cut in half",
+    "published file is empty", "report is cut in half",
+}  # fmt: skip
+"""Kinds of damage to a file of which another kind is seen per push."""
 UNNOTICED = {
     "lock file is garbage": lambda home: home.lock_file.write_bytes(b"\xff\xfe" + GARBAGE),
     "lock file is a folder": lambda home: make_a_folder_of(home.lock_file),
@@ -146,7 +151,9 @@ def start(home, monkeypatch):
     return start
 
 
-@pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in LIKE_OTHERS else kind for kind in DAMAGE]
+)
 def test_damage_is_set_aside_and_said_in_one_line_and_the_run_starts(kind, home, start):
     do, set_aside = DAMAGE[kind]
     do(home)

@@ -120,26 +120,25 @@ def test_an_archive_behind_a_log_costs_no_line_of_the_log(tmp_path):
 
 def test_archives_one_behind_the_other_are_one_log(tmp_path):
     packed = b"".join(gzip.compress(f"{line}\n".encode(), mtime=0) for line in KERNEL_LINES)
-    con = load(make(tmp_path, {"c1/sacct/a.txt": WITH_NODES, "c1/kernel/kern.log.gz": packed}), readers=READERS)
+    con = load(make(tmp_path, {"c1/kernel/kern.log.gz": packed}), readers={"kernel": kernel})
     assert con.execute("select loaded, lines_in from ops.files where kind = 'kernel'").fetchall() == [(40, 40)]
 
 
 @pytest.mark.parametrize(
-    ("content", "quarantined"),
+    ("content", "quarantined", "suffix"),
     [
-        (KERNEL.replace(KERNEL_LINES[20], "\0" * 5000 + KERNEL_LINES[20]), 0),
-        (KERNEL.replace("NVRM: Xid", "NVRM:\0\0 Xid", 1), 0),
-        (KERNEL.replace(KERNEL_LINES[20], f"2024-05-01T10:00:59+00:00 n1 kern{chr(0) * 9}{KERNEL_LINES[20]}"), 0),
-        ("\0" * 600_000 + KERNEL, 0),
-        ("\0" * 600_000 + "\n" + KERNEL, 1),
-        (KERNEL + "\0" * 600_000, 0),
+        (KERNEL.replace(KERNEL_LINES[20], "\0" * 5000 + KERNEL_LINES[20]), 0, ""),
+        (KERNEL.replace("NVRM: Xid", "NVRM:\0\0 Xid", 1), 0, ".gz"),
+        (KERNEL.replace(KERNEL_LINES[20], f"2024-05-01T10:00:59+00:00 n1 kern{chr(0) * 9}{KERNEL_LINES[20]}"), 0, ""),
+        ("\0" * 600_000 + KERNEL, 0, ".gz"),
+        ("\0" * 600_000 + "\n" + KERNEL, 1, ""),
+        (KERNEL + "\0" * 600_000, 0, ".gz"),
     ],
     ids=["glued", "within", "between", "many before", "a line of them", "many behind"],
 )  # fmt: skip
-@pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_nuls_of_a_power_loss_lose_no_xid(content, quarantined, suffix, tmp_path):
     packed = gzip.compress(content.encode()) if suffix else content.encode()
-    con = load(make(tmp_path, {"c1/sacct/a.txt": WITH_NODES, f"c1/kernel/kern.log{suffix}": packed}), readers=READERS)
+    con = load(make(tmp_path, {f"c1/kernel/kern.log{suffix}": packed}), readers={"kernel": kernel})
     assert con.execute("select count(distinct node_name) from raw.kernel_messages").fetchall() == [(40,)]
     assert con.execute(
         "select status from ops.files where kind = 'kernel' and list_contains(warnings, 'bad_encoding')"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
+import duckdb
 import pytest
 
 from assets.sources.kernel import reader as kernel
 from tests.sources.batches import cluster_of, read
+from tests.sources.folders import load, make
 
 XID = "NVRM: Xid (PCI:0000:17:00): 79, pid=4242, name=python, GPU has fallen off the bus."
 AT = datetime(2026, 3, 2, 10, 0, 0)
@@ -46,21 +48,29 @@ def form_of(second: int, form: str) -> str:
     return later.replace("5600.0", f"560{second}.0")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_line_in_the_middle_of_a_log(form: str) -> None:
-    lines = [
-        FORMS[form].format("nothing of note"), FORMS[form].format(XID),
-        form_of(7, form).format(XID),
-        FORMS[form].format("usb 1-1: new device"),
-    ]  # fmt: skip
-    text = "".join(f"{line}\n" for line in lines)
-    outcome = read(kernel, text)
-    assert [(row["line_number"], row["node_name"], row["message"]) for row in outcome.loaded] == [
-        (2, "gpu01", XID), (3, "gpu01", XID)
-    ]  # fmt: skip
-    first, second = (row["occurred_at"].replace(microsecond=0) for row in outcome.loaded)
-    assert (first, (second - first).seconds) == (AT, 7)
-    assert outcome.skips == {"not_relevant": 2}
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """All forms as files of one folder, each of a node of its own, loaded at once."""
+    files = {}
+    for number, form in enumerate(FORMS):
+        said = [FORMS[form].format(text) for text in ("nothing of note", XID, "usb 1-1: new device")]
+        said.insert(2, form_of(7, form).format(XID))
+        files[f"c1/kernel/{number}.log"] = "\n".join([*said, ""]).replace("gpu01", f"gpu{number:02}")
+    return load(make(tmp_path_factory.mktemp("forms"), files), readers={"kernel": kernel})
+
+
+@pytest.mark.parametrize("number", range(len(FORMS)), ids=FORMS)
+def test_a_line_in_the_middle_of_a_log(number: int, together: duckdb.DuckDBPyConnection) -> None:
+    path = [f"c1/kernel/{number}.log"]
+    found = together.execute(
+        "select line_number, node_name, message, date_trunc('second', occurred_at) from raw.kernel_messages "
+        "where path = $1 order by all",
+        path,
+    ).fetchall()
+    of_form = (f"gpu{number:02}", XID)
+    assert found == [(2, *of_form, AT), (3, *of_form, AT + timedelta(seconds=7))]
+    skips = together.execute("select reason, line_count from ops.skips where path = $1", path).fetchall()
+    assert skips == [("not_relevant", 2)]
 
 
 def test_local_time_of_a_date_with_a_year() -> None:

@@ -15,15 +15,12 @@ from hypothesis import strategies as st
 from assets.sources.kernel import reader as kernel
 from assets.sources.other_forms import SetAside, translations_of
 from assets.sources.reader import SourceFile
-from assets.sources.sacct import reader as sacct
 from assets.sources.translations.shipped_logs import moment
-from tests.logs import export
 from tests.sources.batches import cluster_of
 from tests.sources.folders import load, make
 
 FILE = SourceFile("c1", "kernel", "c1/kernel/k.jsonl", Path("k.jsonl"), 0, datetime(2026, 3, 3))
-READERS = {"sacct": sacct, "kernel": kernel}
-ACCOUNTING = export([{"NodeList": "gpu[01-09]", "NNodes": "9"}])
+READERS = {"kernel": kernel}
 XID = "NVRM: Xid (PCI:0000:9b:00): 79, pid=1, name=python, GPU has fallen off the bus."
 AT = datetime(2026, 3, 2, 10, 0, 0)
 SECONDS = 1772445600
@@ -125,7 +122,7 @@ FORMS: dict[str, str] = {
 
 
 def read(tmp_path: Any, name: str, content: str | bytes, toml: str = "") -> duckdb.DuckDBPyConnection:
-    files = {"c1/sacct/a.txt": ACCOUNTING, f"c1/kernel/{name}": content, "c1/cluster.toml": toml}
+    files = {f"c1/kernel/{name}": content, "c1/cluster.toml": toml}
     return load(make(tmp_path, files), readers=READERS)
 
 
@@ -141,8 +138,7 @@ def found(con: duckdb.DuckDBPyConnection, path: str = "%") -> list[tuple[Any, ..
 def together(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
     """All forms as files of one folder, loaded at once."""
     files = {f"c1/kernel/{number}.json": text for number, text in enumerate(FORMS.values())}
-    folder = make(tmp_path_factory.mktemp("forms"), {"c1/sacct/a.txt": ACCOUNTING, **files})
-    return load(folder, readers=READERS)
+    return load(make(tmp_path_factory.mktemp("forms"), files), readers=READERS)
 
 
 @pytest.mark.parametrize(("number", "form"), enumerate(FORMS), ids=FORMS)

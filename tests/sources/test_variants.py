@@ -66,6 +66,7 @@ def test_the_same_facts_in_other_files_give_the_same_rows(
         assert found["spans"] == as_it_came["spans"]
 
 
+@pytest.mark.slow
 def test_files_that_come_one_by_one_and_in_any_order_give_the_same_rows(
     as_it_came: dict[str, list[tuple]], tmp_path: Path
 ) -> None:
