@@ -36,7 +36,7 @@ the patterns under `[[kernel.rules]]`, which have the logs of `kernel/` and `slu
 """
 RULES = """The rules in `[[health.checks]]`, `[[kernel.rules]]`, `[[node_reasons]]`, `[[repair_actions]]` and
 `[[xids]]` come before the built-in ones; for the controller's log, those of `[[kernel.rules]]` come after them.
-`faultline status` counts the signals that no rule knows; `faultline doctor` and the report's page on data quality
+`faultline status` counts the signals that no rule knows; `faultline doctor --rules` and the page on data quality
 print the lines to paste. The categories are those of `marts.dim_failure_categories`."""
 
 KEY = ("key", "takes", "default", "unit", "meaning")

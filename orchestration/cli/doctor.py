@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, SourcesOption, answer, settings_of
 
-EXAMPLES = "Example: `faultline doctor --sources /var/log/clusters`"
+EXAMPLES = """Examples:
+
+Before the first refresh: `faultline doctor --sources /var/log/clusters`
+
+What no rule knows of one cluster, as lines for its cluster.toml: `faultline doctor gpu1 --rules`
+"""
 
 
 def doctor(
+    cluster: Annotated[
+        str | None,
+        typer.Argument(help="Leave out what concerns another cluster alone.", autocompletion=complete_clusters),
+    ] = None,
+    *,
     sources: SourcesOption = None,
     home: HomeOption = None,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Print the lines to paste for what no rule knows; --json always has them.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what is missing or wrong in the sources and the set-up, and the command that fixes it.
@@ -20,5 +36,5 @@ def doctor(
     """
     from orchestration.doctor.doctor import show_doctor
 
-    if not answer(lambda: show_doctor(settings_of(home, sources).home, as_json)):
+    if not answer(lambda: show_doctor(settings_of(home, sources).home, cluster, shows_rules=rules, as_json=as_json)):
         raise typer.Exit(1)

@@ -35,13 +35,15 @@ SPACE_PER_WORKING_BYTE = 2
 MIN_FREE_BYTES = 1 << 30
 
 
-def show_doctor(home: Home, as_json: bool = False) -> bool:
+def show_doctor(home: Home, cluster_id: str | None = None, *, shows_rules: bool = False, as_json: bool = False) -> bool:
     """Print what is missing or wrong, and the command that fixes it; tell whether nothing is an error."""
     findings = doctor(home)
+    if cluster_id is not None:
+        findings = _without_other_clusters(findings, cluster_id, home)
     if as_json:
         say_json([finding.as_dict() for finding in findings], indent=2)
     else:
-        print_findings(findings)
+        print_findings(findings, shows_rules=shows_rules)
     return all(finding.level != "error" for finding in findings)
 
 
@@ -66,6 +68,15 @@ def doctor(home: Home) -> list[Finding]:
         *now,
         *(finding for finding in last if finding.where not in places or not finding.what.startswith(NOT_READ)),
     ]
+
+
+def _without_other_clusters(findings: list[Finding], cluster_id: str, home: Home) -> list[Finding]:
+    """Keep what concerns a cluster, the home or the sources folder."""
+    places = [(finding, finding.where.partition("/")[0]) for finding in findings]
+    is_known = (home.sources / cluster_id).is_dir() or cluster_id in {place for _, place in places}
+    if home.sources.is_dir() and not is_known:
+        raise ReadingError(f"there is no cluster '{cluster_id}'; `faultline status` names the clusters")
+    return [finding for finding, place in places if place in (cluster_id, "")]
 
 
 def home_findings(home: Home) -> list[Finding]:

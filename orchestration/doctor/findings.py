@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -35,8 +36,8 @@ class Finding:
         return {name: value for name, value in asdict(self).items() if value or name not in ("details", "paste")}
 
 
-def print_findings(findings: Sequence[Finding]) -> None:
-    """Print the findings for people, the worst first."""
+def print_findings(findings: Sequence[Finding], *, shows_rules: bool = False) -> None:
+    """Print the findings for people, the worst first; the lines to paste only with `shows_rules`."""
     if not findings:
         say_lines(["nothing is missing or wrong"])
         return
@@ -44,6 +45,10 @@ def print_findings(findings: Sequence[Finding]) -> None:
         mark = Text(f"{finding.level:<8}", style=_COLOURS[finding.level])
         details = [f"        {line}" for line in finding.details]
         say_lines([mark + Text(visible(f"{finding.where}: {finding.what}")), *details])
+        if finding.paste and not shows_rules:
+            command = f"faultline doctor {shlex.quote(finding.where)} --rules"
+            say_lines([f"        next: `{command}` prints the lines to paste"])
+            continue
         say_lines([f"        next: {finding.next_step}"])
         say_lines(finding.paste)
     counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}

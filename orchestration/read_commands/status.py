@@ -313,7 +313,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     lines += _cluster_lines(found)
     if found.get("unmapped"):
         lines.append(
-            f"unmapped   {counted_by_kind(found['unmapped'])}; `faultline doctor` prints the lines that map them"
+            f"unmapped   {counted_by_kind(found['unmapped'])}; `faultline doctor --rules` prints lines that map them"
         )
     lines.extend(line for pull in found["pulls"] for line in _pull_lines(pull))
     for kept in found["publications"]:

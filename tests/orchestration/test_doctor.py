@@ -17,6 +17,7 @@ from orchestration.doctor.doctor import doctor, show_doctor
 from orchestration.doctor.sources import sources_findings
 from orchestration.home import Home
 from orchestration.publication.folders import remove_leftovers
+from orchestration.read_commands.published import ReadingError
 from tests.homes import change
 
 
@@ -69,6 +70,25 @@ class TestDoctor:
         assert set(tomllib.loads("\n".join(found.paste))) <= {"health", "node_reasons", "xids"}
         (home.sources / "alpha" / "cluster.toml").write_text("\n".join(found.paste))
         assert "alpha/cluster.toml" not in {where for where, finding in findings().items() if finding.level == "error"}
+
+    def test_lines_to_paste_are_printed_where_they_are_asked_for(self, home, findings, capsys):
+        found = findings()["alpha"]
+        show_doctor(home)
+        assert "next: `faultline doctor alpha --rules` prints the lines to paste" in capsys.readouterr().out
+        show_doctor(home, shows_rules=True)
+        out = capsys.readouterr().out
+        assert found.next_step in " ".join(out.split())
+        assert "\n".join(found.paste) in out
+        show_doctor(home, as_json=True)
+        assert list(found.paste) in [finding.get("paste") for finding in json.loads(capsys.readouterr().out)]
+
+    def test_of_one_cluster_nothing_is_told_that_concerns_another_alone(self, home, capsys):
+        change(home, "update ops.runs set status = 'failed', message = 'no space is left'")
+        assert not show_doctor(home, "alpha", as_json=True)
+        places = {finding["where"].partition("/")[0] for finding in json.loads(capsys.readouterr().out)}
+        assert places == {"alpha", ""}
+        with pytest.raises(ReadingError, match="there is no cluster 'alpa'; `faultline status` names the clusters"):
+            show_doctor(home, "alpa")
 
     def test_the_default_timezone_is_a_warning(self, home, findings):
         (home.sources / "alpha" / "cluster.toml").unlink()
