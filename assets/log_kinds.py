@@ -113,8 +113,8 @@ LOG_KINDS = {
             "other_cluster": Gap(
                 "Records of another cluster",
                 "The file names another cluster than its folder does: two machines may be mixed up here.",
-                "put each cluster's exports into its own folder under sources; if this is Slurm's name of the cluster, "
-                "set slurm_cluster in cluster.toml",
+                'if both are one cluster, put slurm_cluster = "NAME" at the top of cluster.toml, with the name in the '
+                "rows, or rename the folder; else put each cluster's exports into a folder of its own under sources",
             ),
             "unknown_excluded_nodes": Gap(
                 "Excluded nodes that are unknown",

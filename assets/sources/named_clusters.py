@@ -47,7 +47,10 @@ def files_to_divide(
     for file_id in sorted(file_id for file_id, found in names.items() if own not in found):
         if len(names[file_id]) > 1:
             raise _refusal(con, file_id, sorted(names[file_id]), cluster)
-        con.execute("insert into file_warnings values (?, 'other_cluster')", [file_id])
+        (name,) = names[file_id]
+        told_by = "the folder is" if own == cluster.cluster_id.lower() else "cluster.toml says"
+        warning = f"other_cluster: rows say '{name[:80]}', {told_by} '{cluster.slurm_cluster}'"
+        con.execute("insert into file_warnings values (?, ?)", [file_id, warning])
     return sorted(file_id for file_id, found in names.items() if own in found and len(found) > 1)
 
 

@@ -29,6 +29,7 @@ def forget(  # noqa: PLR0917
     as_json: JsonOption = False,
 ) -> None:
     """Forget what was read of files that are gone from the sources folder, and of older versions of files."""
+    from assets.report.wording import plural
     from orchestration.refresh.forgetting import CannotForget
     from orchestration.refresh.forgetting import forget as forget_files
     from orchestration.upkeep.lock import RefreshRunning
@@ -42,9 +43,10 @@ def forget(  # noqa: PLR0917
         return
     console = terminal.console()
     for file in found:
-        console.print(f"{file.path}: {file.loaded:,} lines")
+        console.print(f"{file.path}: {plural(file.loaded, 'line')}")
+    files = plural(len(found), "file")
     console.print(
-        f"{len(found):,} files are forgotten; run `faultline refresh` to publish without them"
+        f"forgotten: {files}; run `faultline refresh` to publish without what was read"
         if yes
-        else f"{len(found):,} files would be forgotten; add --yes to do it"
+        else f"would be forgotten: {files}; add --yes to do it"
     )

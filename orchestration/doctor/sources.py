@@ -79,7 +79,7 @@ def _log_findings(folder: Path, cluster: ClusterSettings, pull: Pull | None) -> 
             findings.append(_missing_kind(folder, kind, pull, level))
         for candidate in files:
             place = shown(candidate.path, folder.parent)
-            findings += _file_findings(candidate, place, "error" if kind == "sacct" else "warning")
+            findings += _file_findings(candidate, kind, place)
     return [*findings, *(_finding("warning", message) for message in ignored)]
 
 
@@ -91,7 +91,8 @@ def _missing_kind(folder: Path, kind: str, pull: Pull | None, level: Level) -> F
     return Finding(level, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
 
 
-def _file_findings(candidate: Candidate, place: str, level: Level) -> list[Finding]:
+def _file_findings(candidate: Candidate, kind: str, place: str) -> list[Finding]:
+    level: Level = "error" if kind == "sacct" else "warning"
     if candidate.error is not None:
         return [_finding(level, candidate.error)]
     path = candidate.path
@@ -102,7 +103,8 @@ def _file_findings(candidate: Candidate, place: str, level: Level) -> list[Findi
     if not os.access(path, os.R_OK):
         return [Finding(level, "unreadable", place, f"chmod a+r {shlex.quote(str(path))}")]
     if size == 0:
-        return [Finding(level, "empty", place, f"export it again, or rm {shlex.quote(str(path))}")]
+        command = LOG_KINDS[kind].export_to(path.parent, START)
+        return [Finding(level, "empty", place, f"export it again: {command}; or rm {shlex.quote(str(path))}")]
     return []
 
 

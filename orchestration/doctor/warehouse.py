@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,8 @@ from orchestration.read_commands.published import published
 NOT_READ = "not read"
 _PLAIN = re.compile(r'[^"$`!\\\n]*')
 """Text without a special meaning for a shell between double quotes."""
+_NAMED = re.compile(r"rows say '([^']*)'")
+"""The name of a cluster in the warning of rows of another one."""
 STALE_AFTER = timedelta(days=2)
 MAX_SIGNALS = 50
 """How many signals that no rule knows are listed for a cluster."""
@@ -138,6 +141,8 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
         else:
             folder = home.sources / path.partition("/")[0]
             step = gap.command.replace("FOLDER", shlex.quote(str(folder))).replace("START", START)
+            if named := _NAMED.match(detail):
+                step = step.replace('"NAME"', json.dumps(named[1])).replace(", with the name in the rows", "")
             what = f"{gap.name}, {detail}" if detail else gap.name
             findings.append(Finding("warning", f"{what}: {gap.consequence}", path, step))
     return findings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import sysconfig
 from pathlib import Path
@@ -48,7 +49,10 @@ def page_file(name: str) -> Path:
     """
     page = name.removeprefix("docs/").removesuffix(".md")
     if page not in (pages := list_pages()):
-        raise ReadingError(f"there is no page {name}; the pages are {', '.join(pages) or 'not installed'}")
+        # A page is often named without its folder.
+        close = [other for other in pages if page in other.split("/")] or difflib.get_close_matches(page, pages)
+        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        raise ReadingError(f"there is no page {name}; {hint}`faultline docs` lists the pages")
     return pages_folder() / f"{page}.md"
 
 

@@ -58,13 +58,23 @@ FILES = """
         count(*) filter (version_of is not null) as version_count
     from ops.files
 """
+SAYS_WHY = "`faultline doctor` says why"
+LISTS_THEM = "the rows stay; `faultline forget CLUSTER` lists them, and with --yes deletes them"
 UNREAD = {
-    "refused_count": "files are not read; `faultline doctor` says why",
-    "blind_count": "logs were not understood and show nothing; `faultline doctor` says why",
-    "vanished_count": "files were removed from the sources folder; their rows stay until `faultline forget`",
-    "version_count": "older versions of files that have other bytes now; their rows stay until `faultline forget`",
+    "refused_count": ("file is not read", "files are not read", SAYS_WHY),
+    "blind_count": ("log was not understood and shows nothing", "logs were not understood and show nothing", SAYS_WHY),
+    "vanished_count": (
+        "file was removed from the sources folder",
+        "files were removed from the sources folder",
+        LISTS_THEM,
+    ),
+    "version_count": (
+        "older version of a file that has other bytes now",
+        "older versions of files that have other bytes now",
+        LISTS_THEM,
+    ),
 }
-"""What is said of files that are not just read, by the column that counts them."""
+"""What is said of one file and of several that are not just read, and the next step, by the column that counts them."""
 CHECKS = """
     select
         count(*) filter (passed) as passed,
@@ -302,8 +312,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
             lines.append(f"           {stays}repair what the message names, then run `faultline refresh`")
     if files := found["files"]:
         lines.append(
-            f"input      {files['file_count']:,} files; {files['lines_in']:,} lines = {files['loaded']:,} loaded"
-            f" + {files['skipped']:,} skipped + {files['quarantined']:,} quarantined"
+            f"input      {plural(files['file_count'], 'file')}; {files['lines_in']:,} lines ="
+            f" {files['loaded']:,} loaded + {files['skipped']:,} skipped + {files['quarantined']:,} quarantined"
         )
         lines += _file_lines(found)
     if checks := found["checks"]:
@@ -327,7 +337,11 @@ def _file_lines(found: dict[str, Any]) -> list[str]:
     """Count the files that are not read, are gone or have other bytes now, and say since when some tell nothing."""
     files = found["files"]
     return [
-        *(f"           {files[name]:,} {what}" for name, what in UNREAD.items() if files[name]),
+        *(
+            f"           {plural(files[name], one, many)}; {next_step}"
+            for name, (one, many, next_step) in UNREAD.items()
+            if files[name]
+        ),
         *(
             f"           {file['path']} tells of nothing after {_moment(file['since_at'])}; `faultline doctor` says why"
             for file in found["refused_since"]

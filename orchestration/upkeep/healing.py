@@ -170,10 +170,11 @@ def _read_all_again(home: Home, why: str, say: Say) -> None:
     """Set the working file aside, and say how many files it held that cannot be read again."""
     lost = _count_lost_files(home)
     aside = set_aside(home.working_file)
+    files = "1 file" if lost == 1 else f"{lost} files"
     what = {
         None: ", and all is read again from the logs; how many of them are gone from the sources folder is unknown",
         0: ", and all is read again from the logs",
-    }.get(lost, f", and all is read again from the logs; lost, because gone from the sources folder: {lost} files")
+    }.get(lost, f", and all is read again from the logs; lost, because gone from the sources folder: {files}")
     say(f"{home.working_file} {why}: it is kept as {aside.name}{what}")
 
 

@@ -99,6 +99,7 @@ class TestDoctor:
         (home.sources / "alpha" / "syslogs").mkdir()
         found = findings()
         assert found["alpha/sacct/empty.psv"].level == "error"
+        assert found["alpha/sacct/empty.psv"].next_step.startswith("export it again: SLURM_TIME_FORMAT=%s sacct -a -D")
         assert "kernel" in found["alpha/syslogs"].next_step
 
     def test_what_is_no_regular_file_is_told_as_the_refresh_tells_it(self, home, findings):
@@ -154,6 +155,13 @@ class TestDoctor:
         found = findings()["beta/sacct/all.psv"]
         assert "without --duplicates" in found.what
         assert "sacct -a -D" in found.next_step
+
+    def test_rows_of_another_cluster_are_told_with_both_names_and_the_line_to_add(self, home, findings):
+        warning = "other_cluster: rows say ''gpu 7'', the folder is ''beta''"
+        change(home, f"update ops.files set warnings = ['{warning}'] where path like 'beta/%'")
+        found = findings()["beta/sacct/all.psv"]
+        assert found.what.startswith("Records of another cluster, rows say 'gpu 7', the folder is 'beta'")
+        assert 'put slurm_cluster = "gpu 7" at the top of cluster.toml, or rename the folder' in found.next_step
 
     def test_a_warning_that_names_nodes_is_told_with_them(self, home, findings):
         change(home, "update ops.files set warnings = ['unknown_excluded_nodes: 1 (gpu9)'] where path like 'beta/%'")

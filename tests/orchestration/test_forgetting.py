@@ -81,10 +81,10 @@ def test_without_yes_it_only_says_what_would_be_forgotten(home, forget):
     status, said = forget("a")
     assert status == 0
     assert said.splitlines() == [
-        "a/kernel/k.log: 1 lines",
+        "a/kernel/k.log: 1 line",
         "a/sacct/2023-01.txt: 2 lines",
-        "a/sacct/2023-02.txt: 1 lines",
-        "3 files would be forgotten; add --yes to do it",
+        "a/sacct/2023-02.txt: 1 line",
+        "would be forgotten: 3 files; add --yes to do it",
     ]
     assert content(home) == before
     assert not home.forgotten.exists()
@@ -93,7 +93,7 @@ def test_without_yes_it_only_says_what_would_be_forgotten(home, forget):
 def test_what_is_forgotten_is_gone_from_every_table_and_the_rest_stays(home, forget):
     status, said = forget("a", "sacct/2023-*", "--yes")
     assert status == 0
-    assert "2 files are forgotten; run `faultline refresh` to publish without them" in said
+    assert "forgotten: 2 files; run `faultline refresh` to publish without what was read" in said
     assert paths(home, "raw.sacct") == ["a/sacct/2024-01.txt", "b/sacct/2023-01.txt"]
     assert paths(home, "raw.kernel_messages") == ["a/kernel/k.log"]
     assert paths(home, "ops.files") == ["a/kernel/k.log", "a/sacct/2024-01.txt", "b/sacct/2023-01.txt"]
@@ -129,7 +129,7 @@ def test_an_older_version_is_forgotten_while_the_file_is_there(pattern, home, fo
     read(home)
     version, *_ = [path for path in paths(home, "raw.sacct") if "@" in path]
     status, said = forget("b", pattern)
-    assert (status, said.splitlines()[0]) == (0, f"{version}: 1 lines")
+    assert (status, said.splitlines()[0]) == (0, f"{version}: 1 line")
     assert forget("b", pattern, "--yes")[0] == 0
     assert [path for path in paths(home, "ops.files") if path.startswith("b/")] == ["b/sacct/2023-01.txt"]
 

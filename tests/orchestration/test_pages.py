@@ -22,8 +22,17 @@ def test_a_page_is_printed_by_its_name_and_by_its_path(capsys):
         show_page(name)
         assert capsys.readouterr().out.startswith("# Decisions: privacy and security\n")
     assert page_file("privacy") == PROJECT / "docs" / "privacy.md"
-    with pytest.raises(ReadingError, match="there is no page decisions/none; the pages are alerts, "):
-        page_file("decisions/none")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("orchestration", "did you mean decisions/orchestration? "), ("privcy", "did you mean privacy"), ("qqq", "`faul")],
+)
+def test_a_page_that_is_not_there_is_told_with_those_of_similar_names(name, hint):
+    with pytest.raises(ReadingError, match=re.escape(f"there is no page {name}; {hint}")) as caught:
+        page_file(name)
+    assert str(caught.value).endswith("`faultline docs` lists the pages")
+    assert len(str(caught.value)) < 150
 
 
 def test_every_link_leads_to_a_page_and_a_heading():

@@ -132,7 +132,7 @@ def test_a_damaged_working_file_is_built_again_and_its_lost_files_are_counted(se
     shutil.copy(home.working_file, home.published_file)
     home.working_file.write_bytes(b"no database")
     follow_privacy(settings, said.append)
-    assert said[0].endswith("lost, because gone from the sources folder: 1 files")
+    assert said[0].endswith("lost, because gone from the sources folder: 1 file")
     assert not home.working_file.exists()
     assert files_with_the_name(home) == []
 

@@ -55,7 +55,10 @@ def test_the_same_export_in_epochs_and_local_times_counts_once() -> None:
     assert [row["disposition"] for row in table] == ["loaded", "duplicate"]
 
 
-@pytest.mark.parametrize(("named", "warnings"), [("c1", []), ("C1", []), ("", []), ("c2", ["other_cluster"])])
+@pytest.mark.parametrize(
+    ("named", "warnings"),
+    [("c1", []), ("C1", []), ("", []), ("c2", ["other_cluster: rows say 'c2', the folder is 'c1'"])],
+)
 def test_rows_of_another_cluster_are_told_of(named: str, warnings: list[str], tmp_path: Path) -> None:
     files = {
         "c1/events/a.psv": f"Cluster|{HEADER}{named}|n1|1714550400|1714554000|DOWN|x|root(0)\n"

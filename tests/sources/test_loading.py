@@ -59,7 +59,8 @@ def test_a_vanished_file_leaves_its_rows_until_it_is_forgotten(tmp_path):
     result = load_results(folder, con)["sacct"]
     assert (result.files_read, result.files_removed, result.files_vanished) == (0, 0, 1)
     assert result.warnings == [
-        "c1/sacct/b.txt: gone from the sources folder; its rows stay until `faultline forget c1 c1/sacct/b.txt` is run"
+        "c1/sacct/b.txt: gone from the sources folder; its rows stay until "
+        "`faultline forget c1 c1/sacct/b.txt --yes` is run"
     ]
     assert facts(con) == before
     assert con.execute("select path from ops.files where not is_present").fetchall() == [("c1/sacct/b.txt",)]
@@ -88,7 +89,7 @@ def test_a_command_that_is_advised_can_be_pasted(tmp_path):
     con = load(folder)
     (folder / "gpu 1/sacct/a b.txt").unlink()
     (warning,) = load_results(folder, con)["sacct"].warnings
-    assert "`faultline forget 'gpu 1' 'gpu 1/sacct/a b.txt'`" in warning
+    assert "`faultline forget 'gpu 1' 'gpu 1/sacct/a b.txt' --yes`" in warning
 
 
 def test_accounting_that_vanished_wholly_still_builds_its_cluster(tmp_path):
@@ -109,7 +110,10 @@ def test_a_clusters_folder_that_is_gone_leaves_its_rows_and_makes_it_fail(tmp_pa
     load(folder, con)
     assert everything(con) == before
     assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {
-        "c1": ["c1: its folder is gone from the sources folder. Put it back, or run `faultline forget c1`."]
+        "c1": [
+            "c1: its folder is gone from the sources folder. Put it back, or forget it: "
+            "`faultline forget c1` lists what was read of it, and with --yes deletes that."
+        ]
     }
 
 
@@ -240,7 +244,7 @@ def test_the_same_job_number_on_two_clusters_is_two_jobs(tmp_path):
     assert [row[0] for row in facts(con)] == ["c1", "c2"]
     assert con.execute("select path, warnings from ops.files order by path").fetchall() == [
         ("c1/sacct/a.txt", []),
-        ("c2/sacct/a.txt", ["other_cluster"]),
+        ("c2/sacct/a.txt", ["other_cluster: rows say 'c1', the folder is 'c2'"]),
     ]
 
 

@@ -120,7 +120,7 @@ def test_where_the_folder_has_another_name_slurms_name_decides(form, name, loade
 def test_a_file_of_one_cluster_is_read_whatever_its_name(settings, tmp_path):
     con = load(make(tmp_path, {"c1/sacct/a": export(OTHERS), "c1/cluster.toml": settings}))
     assert len(facts(con)) == len(OTHERS)
-    assert accounts(con)[0]["warnings"] == ([] if settings else ["other_cluster"])
+    assert accounts(con)[0]["warnings"] == ([] if settings else ["other_cluster: rows say 'far', the folder is 'c1'"])
 
 
 @pytest.mark.parametrize("by_lines", [False, True])

@@ -246,7 +246,7 @@ class _Loading:
         self.result.files_vanished = len(kept)
         self.result.warnings += [
             f"{path}: gone from the sources folder; its rows stay until"
-            f" `faultline forget {shlex.join([cluster_id, path])}` is run"
+            f" `faultline forget {shlex.join([cluster_id, path])} --yes` is run"
             for cluster_id, path in news
         ]
 

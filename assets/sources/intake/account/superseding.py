@@ -135,5 +135,5 @@ def version_warnings(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
         what = f"other bytes than before; {kept:,} lines that only its older version has stay"
         if lines_now is not None:
             what = f"shorter than before within the same time ({lines_now:,} lines, before {lines_before:,}); {what}"
-        messages.append(f"{base_path}: {what} until `faultline forget {shlex.join([cluster_id, path])}` is run")
+        messages.append(f"{base_path}: {what} until `faultline forget {shlex.join([cluster_id, path])} --yes` is run")
     return messages
