@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,6 @@ if [ "${0##*/} ${1-}" = "faultline refresh" ] && [ -d "$FAULTLINE_HOME" ]; then
     cp --archive --no-clobber "$PREPARED"/{publications,warehouse,reports} "$FAULTLINE_HOME"
 fi
 """
-FIRST_DAY = "2026-09-01"
-"""Of which Slurm's commands give the accounting and the events of the captured cluster."""
 FAULTLINE = typer.main.get_group(app)
 USAGE_ERROR = typer.BadParameter.__base__
 """Of the click that typer brings along, which has no public name."""
@@ -69,7 +68,7 @@ class Sandbox:
     Parameters
     ----------
     folder
-        Where it is.
+        Where it is; as `~/faultline` it is the checkout.
     home
         A refreshed home. A copy is `data`, and what a refresh of other homes publishes where only a stub refreshes.
         Without it the folder is a checkout, and nothing but Slurm is a stub.
@@ -80,7 +79,10 @@ class Sandbox:
         with pytest.MonkeyPatch.context() as patch:
             slurm = FakeSlurm(folder / ".stubs" / "slurm", patch)
         for command, file in (("sacct", "sacct/sacct_all.psv"), ("sacctmgr", "events/events.psv")):
-            slurm.whole_answer(command, FIRST_DAY, (CAPTURE / file).read_text(encoding="utf-8"))
+            for days in (29, 30):  # by its end, a test may have seen midnight
+                day = (datetime.now().astimezone() - timedelta(days=days)).date()
+                slurm.whole_answer(command, str(day), (CAPTURE / file).read_text(encoding="utf-8"))
+        (folder / "faultline").symlink_to(".")
         self.variables = {"HOME": str(folder), "FAKE_SLURM": str(slurm.folder), "CALLS": str(self.calls)}
         if home is None:
             self.stubs = {"slurm"}
