@@ -1,62 +1,103 @@
 -- Whether enough users stand behind each cell of the public tables: a cluster, or what one split of it holds.
--- A cell is there if anything may be in it, and counts the users of what is in it for certain: of `ended` all, of
--- `started` and `failures` what ran inside the study and of which end, GPUs and nodes are known.
+-- A cell is there if anything may be in it, and counts the users of the rows that its numbers add up.
 -- A cell of fewer than five users is hidden. A total would give it away, so the smallest of the others is hidden too.
 create temp table public_cells as
-with attempts as (
-    select distinct
-        attempts.cluster_id,
-        attempts.gpu_size_bin,
-        attempts.failure_category,
-        attempts.account,
-        attempts.is_infrastructure_failure,
-        nullif(attempts.user_name, '') as user_name,
-        attempts.is_terminal,
-        if(attempts.is_terminal, attempts.state, null) as state,
-        attempts.started_at is not null as has_started,
-        attempts.is_infrastructure_failure or attempts.state = 'NODE_FAIL' as may_have_failed,
-        date_trunc('month', greatest(attempts.started_at, clusters.study_from_at)) as first_month,
-        date_trunc('month', least(attempts.ended_at, clusters.study_to_at)) as last_month,
-        coalesce(
-            attempts.is_terminal
-            and attempts.started_at >= clusters.study_from_at
-            and attempts.ended_at <= clusters.study_to_at
-            and attempts.runtime_seconds > 0
-            and attempts.gpu_count is not null
-            and attempts.node_count is not null,
-            false
-        ) as is_counted
-    from marts.fct_attempts as attempts
-    inner join marts.dim_clusters as clusters on attempts.cluster_id = clusters.cluster_id
+with exposed as (
+    select
+        exposures.cluster_id,
+        exposures.gpu_size_bin,
+        exposures.exposure_seconds,
+        exposures.failure_probability,
+        exposures.gap_seconds,
+        exposures.node_days is null as is_unmeasured,
+        if(exposures.node_days is null, null, nullif(attempts.user_name, '')) as user_name,
+        date_trunc('month', exposures.seen_from_at) as first_month,
+        date_trunc('month', exposures.seen_to_at - interval 1 microsecond) as last_month,
+        clusters.study_from_at,
+        clusters.study_to_at,
+        exposures.failure_probability > 0 or exposures.is_paper_failure as may_have_failed,
+        coalesce(exposures.incident_id, exposures.attempt_id) as incident_id,
+        coalesce(exposures.failed_at, exposures.seen_to_at) as failed_at
+    from marts.fct_attempt_exposures as exposures
+    inner join marts.fct_attempts as attempts
+        on exposures.cluster_id = attempts.cluster_id and exposures.attempt_id = attempts.attempt_id
+    inner join marts.dim_clusters as clusters on exposures.cluster_id = clusters.cluster_id
 ),
 
-members as (
+-- An incident belongs to the month of its first failure, as in est_failure_rates_monthly.
+failed as (
     select
         *,
-        'ended' as kind
-    from attempts
-    where is_terminal
-    union all
-    select
-        * replace (if(is_counted, user_name, null) as user_name),
-        'started' as kind
-    from attempts
-    where has_started
-    union all
-    select
-        * replace (last_month as first_month, if(is_counted and is_infrastructure_failure, user_name, null) as user_name),
-        'failures' as kind
-    from attempts
+        date_trunc(
+            'month',
+            least(
+                greatest(
+                    min(failed_at) over (partition by cluster_id, incident_id) - interval 1 microsecond, study_from_at
+                ),
+                study_to_at
+            )
+        ) as month_at
+    from exposed
     where may_have_failed
 ),
 
-runs as (
+members as (
+    select distinct
+        'ended' as kind,
+        cluster_id,
+        gpu_size_bin,
+        state,
+        nullif(user_name, '') as user_name
+    from marts.fct_attempts
+    where is_terminal
+    union all by name
+    -- What ran across a gap of accounting was seen in its first and last month; in those between perhaps not.
+    select distinct
+        'started' as kind,
+        cluster_id,
+        gpu_size_bin,
+        is_unmeasured,
+        user_name,
+        if(
+            gap_seconds > 0,
+            [first_month, last_month],
+            generate_series(first_month, last_month, interval 1 month)
+        ) as months
+    from exposed
+    where exposure_seconds > 0
+    union all by name
+    select distinct
+        'started' as kind,
+        cluster_id,
+        gpu_size_bin,
+        generate_series(first_month, last_month, interval 1 month) as months
+    from exposed
+    where exposure_seconds > 0 and gap_seconds > 0
+    union all by name
+    select distinct
+        'failures' as kind,
+        cluster_id,
+        gpu_size_bin,
+        is_unmeasured,
+        user_name,
+        [month_at] as months
+    from failed
+    where failure_probability > 0 and exposure_seconds is not null
+    union all by name
+    select distinct
+        'losses' as kind,
+        cluster_id,
+        gpu_size_bin,
+        account,
+        nullif(user_name, '') as user_name
+    from marts.fct_failures
+    where lost_gpu_hours > 0
+    union all by name
     select distinct
         'runs' as kind,
         cluster_id,
-        if(ettr is not null and progress_ratio is not null, nullif(user_name, ''), null) as user_name,
-        'gpu_size_bin' as split,
-        cast(gpu_size_bin as varchar) as part
+        gpu_size_bin,
+        if(ettr is null or progress_ratio is null, null, nullif(user_name, '')) as user_name
     from marts.fct_job_runs
     where scheduled_hours >= 24
 ),
@@ -66,28 +107,23 @@ parts as (
         kind,
         cluster_id,
         user_name,
+        is_unmeasured,
         unnest(
             [
                 {'split': 'cluster', 'part': ''},
                 {'split': 'account', 'part': account},
-                {'split': 'failure_category', 'part': failure_category},
                 {'split': 'gpu_size_bin', 'part': cast(gpu_size_bin as varchar)},
                 {'split': 'population', 'part': 'all'},
                 {'split': 'population', 'part': if(gpu_size_bin > 128, 'gpus_gt_128', 'gpus_le_128')},
                 {'split': 'state', 'part': state}
             ]
-            || coalesce(
-                [
-                    {'split': 'month_date', 'part': cast(cast(month_at as date) as varchar)}
-                    for month_at in generate_series(first_month, last_month, interval 1 month)
-                ],
-                []
+            || list_transform(
+                coalesce(months, []),
+                lambda month_at: {'split': 'month_date', 'part': cast(cast(month_at as date) as varchar)}
             ),
             recursive := true
         )
     from members
-    union all
-    select * from runs
 ),
 
 -- Accounts and sizes may be unknown, and that is a part; the others have no part where they say nothing.
@@ -99,6 +135,7 @@ counted as (
         split,
         part,
         count(distinct user_name) as user_count,
+        coalesce(bool_or(is_unmeasured), false) as has_unmeasured,
         case split
             when 'gpu_size_bin' then coalesce(cast(part as bigint) > 128, false)
             when 'population' then part = 'all'
@@ -106,14 +143,16 @@ counted as (
         end as subtotal,
         split = 'population' and part = 'all' as total
     from parts
-    where part is not null or split in ('account', 'gpu_size_bin')
+    where part is not null or split = 'gpu_size_bin' or (split = 'account' and kind = 'losses')
     group by kind, cluster_id, split, part
 ),
 
+-- Without their nodes attempts are in the hours by size and not in the node-days of all: the two would tell of them.
 judged as (
     select
         *,
         user_count >= 5
+        and not (split = 'gpu_size_bin' and bool_or(has_unmeasured) over (partition by kind, cluster_id))
         and not (
             min(user_count) over (partition by kind, cluster_id, split, subtotal) < 5
             and 1 = row_number() over (

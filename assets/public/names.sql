@@ -4,7 +4,7 @@ create temp table public_names as
 select
     cluster_id,
     cast(null as varchar) as account,
-    'cluster-' || row_number() over (order by first_at, cluster_id) as public_name
+    'cluster-' || row_number() over (order by first_at, random()) as public_name
 from marts.dim_clusters
 union all
 select
@@ -12,4 +12,4 @@ select
     part as account,
     'account-' || row_number() over (partition by cluster_id order by random()) as public_name
 from public_cells
-where kind = 'started' and split = 'account' and part is not null
+where kind = 'losses' and split = 'account' and part is not null and is_shown

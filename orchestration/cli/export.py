@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,12 +15,29 @@ EXAMPLES = """Examples:
 
 Two tables: `faultline export /data/faultline --table fct_attempts --table est_failure_rates`
 
-As CSV, with what only you know: `faultline export /data/csv --format csv --license https://spdx.org/licenses/CC-BY-4.0`
+As CSV, with what only you know: `faultline export /data/csv --format csv --license CC-BY-4.0`
 
 What may leave the house, without names: `faultline export /data/open --public --cluster-name "GPU cluster A"`
 
 Names for two of several clusters: `faultline export /data/open --public --cluster-name red=A --cluster-name blue=B`
 """
+
+_ADDRESS = re.compile(r"https?://[^\s/]\S*")
+_SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+
+
+def _address(text: str | None) -> str | None:
+    """Check an address; an empty one is not stated."""
+    stated = (text or "").strip() or None
+    if stated and not _ADDRESS.fullmatch(stated):
+        raise typer.BadParameter("an address begins with https:// or http:// and has no blanks")
+    return stated
+
+
+def _license(text: str | None) -> str | None:
+    """Check the address of a license, or give that of an identifier of SPDX."""
+    stated = (text or "").strip()
+    return f"https://spdx.org/licenses/{stated}" if _SPDX.fullmatch(stated) else _address(stated)
 
 
 def export(
@@ -45,13 +63,19 @@ def export(
     ] = None,
     fmt: Annotated[Literal["parquet", "csv"], typer.Option("--format", help="Form of the tables' files.")] = "parquet",
     license_url: Annotated[
-        str | None, typer.Option("--license", metavar="URL", help="The data's license, for croissant.json.")
+        str | None,
+        typer.Option(
+            "--license",
+            metavar="URL",
+            help="The data's license, for croissant.json; or its SPDX identifier.",
+            callback=_license,
+        ),
     ] = None,
     creator: Annotated[
         str | None, typer.Option("--creator", metavar="NAME", help="The data's creator, for croissant.json.")
     ] = None,
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="The data's page, for croissant.json.")
+        str | None, typer.Option("--url", metavar="URL", help="The data's page, for croissant.json.", callback=_address)
     ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -63,7 +87,7 @@ def export(
     if cluster_name and not is_public:
         raise typer.BadParameter("it needs --public", param_hint="--cluster-name")
     names = cluster_name or () if is_public else None
-    owner = Owner(license_url or NOT_STATED.license, creator, url)
+    owner = Owner(license_url or NOT_STATED.license, (creator or "").strip() or None, url)
     path = settings_of(home).home.published_file
     answer(
         lambda: exporting.export(path, folder, table or (), as_json, cluster_names=names, file_format=fmt, owner=owner),

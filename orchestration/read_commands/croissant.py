@@ -113,10 +113,9 @@ def _dataset(publication: Publication, owner: Owner, *, is_public: bool) -> Json
     simulated = ", ".join(publication.simulated_clusters)
     notes = [f"Simulated, not measured: {simulated}."] if simulated else []
     hidden = [f"NULL are cells of {WHY}."] if is_public else []
-    known = {
+    known: Json = {
         "description": " ".join([DESCRIPTION, *notes, *hidden]),
         "keywords": ["Slurm", "GPU", "reliability", "failures", *(["simulated data"] if simulated else [])],
-        "isLiveDataset": True,
         "version": _semantic(publication.code_version or ""),
         "datePublished": publication.published_at,
         "license": owner.license,

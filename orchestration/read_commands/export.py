@@ -1,7 +1,7 @@
 """`faultline export`: the published tables as Parquet or CSV, described in Croissant and of one publication.
 
 An export is written whole into a folder of its own inside the wanted one, and takes the place of the one before only
-then: a crash leaves the earlier files and their description as they were.
+then: what fails before leaves the earlier files and their description as they were.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -22,24 +20,14 @@ from rich.progress import track
 from assets.sql import identifier, literal
 from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_tables
 from orchestration.read_commands.croissant import NOT_STATED, Owner, data_type, describe, meaning
+from orchestration.read_commands.export_folder import CROISSANT, METADATA, ExportFolder
 from orchestration.read_commands.exported import ExportedTable, Publication, Relation, last_publication, whole_table
-from orchestration.read_commands.public_export import (
-    WHY,
-    leave_names_out,
-    public_relation,
-    public_tables,
-    refuse_other_files,
-)
+from orchestration.read_commands.public_export import WHY, leave_names_out, public_relation, public_tables
 from orchestration.read_commands.published import ReadingError, one_line, published
 from orchestration.terminal import console, print_table, say, say_json
 
 Format = Literal["parquet", "csv"]
 Written = TypeVar("Written")
-METADATA = "faultline.json"
-"""The file that lists what the last export wrote."""
-CROISSANT = "croissant.json"
-UNFINISHED = ".faultline-export.tmp"
-"""Holds the files of an export until all are whole; one that was killed leaves it, and the next one deletes it."""
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 """ISO 8601 in UTC, as CSV has times."""
 
@@ -78,24 +66,21 @@ def export(
     ReadingError
         A table is not there, or the folder cannot be written.
     """
-    folder = folder.expanduser().resolve()
+    place = ExportFolder(folder.expanduser().resolve(), is_public=cluster_names is not None)
+    shown_on = console(is_error=True)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
-        if cluster_names is not None:
-            refuse_other_files(folder, METADATA)
-        with _unfinished(folder) as unfinished, published(path, writes_to=unfinished) as con:
+        with place.open(), published(path, writes_to=place.unfinished) as con:
             publication, relations = _relations(con, wanted, cluster_names)
-            followed = track(relations, "Writing", console=console(is_error=True), transient=True)
-            tables = [_write(con, relation, unfinished, publication, file_format) for relation in followed]
-            left_out = {"is_public": True, "null_cells": WHY} if cluster_names is not None else {}
+            followed = track(relations, "Writing", console=shown_on, transient=True, disable=not shown_on.is_terminal)
+            tables = [_write(con, relation, place.unfinished, publication, file_format) for relation in followed]
+            left_out = {"is_public": True, "null_cells": WHY} if place.is_public else {}
             listed = asdict(publication) | left_out | {"tables": [_listed(table) for table in tables]}
             described = describe(zip(relations, tables, strict=True), publication, owner, file_format)
             for name, record in ((METADATA, listed), (CROISSANT, described)):
-                (unfinished / name).write_text(f"{json.dumps(record, indent=2)}\n", encoding="utf-8")
-            _replace(folder, unfinished, [table.file for table in tables])
+                (place.unfinished / name).write_text(f"{json.dumps(record, indent=2)}\n", encoding="utf-8")
+            place.replace([table.file for table in tables])
     except (duckdb.IOException, OSError) as error:
-        raise ReadingError(f"{folder} could not be written: {one_line(error)}") from None
+        raise ReadingError(f"{place.path} could not be written: {one_line(error)}") from None
     if as_json:
         say_json([_listed(table) for table in tables], indent=2)
         return
@@ -105,9 +90,9 @@ def export(
         if table.left_out:
             withheld = f"; columns withheld: {', '.join(table.left_out.columns)}" if table.left_out.columns else ""
             say(f"{table.table}: cells made NULL: {table.left_out.cell_count:,}{withheld}")
-    if cluster_names is not None:
+    if place.is_public:
         say(f"NULL are cells of {WHY}. `faultline docs privacy` says what --public leaves out.")
-    say(f"described in {folder / CROISSANT}")
+    say(f"described in {place.path / CROISSANT}")
 
 
 def _relations(
@@ -132,17 +117,6 @@ def _chosen(tables: Sequence[TableListing], wanted: Sequence[str]) -> list[Table
     if missing := [name for name in wanted if name not in names]:
         raise ReadingError(f"no table {', '.join(missing)} is published; `faultline tables` lists what there is")
     return [table for table in tables if not wanted or {table.name, table.name.split(".")[1]} & set(wanted)]
-
-
-@contextmanager
-def _unfinished(folder: Path) -> Iterator[Path]:
-    """Make a folder for files that are not whole yet, and delete it at the end."""
-    unfinished = folder / UNFINISHED
-    unfinished.mkdir()
-    try:
-        yield unfinished
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _write(
@@ -186,27 +160,6 @@ def _metadata(relation: Relation, publication: Publication) -> str:
         f"{identifier(f'faultline.{key}')}: {literal(value if isinstance(value, str) else json.dumps(value))}"
         for key, value in metadata.items()
     )
-
-
-def _replace(folder: Path, unfinished: Path, files: Sequence[str]) -> None:
-    """Put whole files in their places, and delete those of the export before that this one does not have."""
-    earlier = _files_of(folder / METADATA)
-    for file in files:
-        (folder / file).parent.mkdir(exist_ok=True)
-        (unfinished / file).replace(folder / file)
-    for place in folder.glob("*/*"):
-        if place.relative_to(folder).as_posix() in earlier.difference(files):
-            place.unlink()
-    for name in (METADATA, CROISSANT):
-        (unfinished / name).replace(folder / name)
-
-
-def _files_of(listing: Path) -> set[str]:
-    """Read which files an export wrote; none where its list is missing or damaged."""
-    try:
-        return {table["file"] for table in json.loads(listing.read_text(encoding="utf-8"))["tables"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
 
 
 def replace_file(file: Path, write: Callable[[Path], Written]) -> Written:

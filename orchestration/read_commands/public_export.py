@@ -6,11 +6,9 @@ cells.sql beside it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -22,9 +20,12 @@ from orchestration.read_commands.catalogue import ColumnListing, TableListing, l
 from orchestration.read_commands.exported import LeftOut, Publication, Relation
 from orchestration.read_commands.published import ReadingError
 
-KINDS = ("ended", "started", "failures", "runs")
+KINDS = ("ended", "started", "failures", "losses", "runs")
 """What is counted in cells; columns below one of these names are NULL where fewer than five users are behind it."""
-WHY = "fewer than five users, or the smallest other cell, which a total would give away with it"
+WHY = (
+    "fewer than five users, or the smallest other cell, which a total would give away with it; rows of such cells alone"
+    " are left out"
+)
 
 
 @cache
@@ -32,16 +33,6 @@ def decisions() -> dict[str, Any]:
     """Read which tables and columns go out."""
     found: dict[str, Any] = yaml.safe_load((PROJECT / "assets" / "public" / "tables.yml").read_text(encoding="utf-8"))
     return found
-
-
-def refuse_other_files(folder: Path, metadata: str) -> None:
-    """Raise where a folder holds anything but an earlier export of this kind: names may be in it."""
-    try:
-        is_public = json.loads((folder / metadata).read_text(encoding="utf-8")).get("is_public", False)
-    except (OSError, ValueError):
-        is_public = False
-    if not is_public and any(folder.iterdir()):
-        raise ReadingError(f"{folder} holds other files, which may hold names; give --public an empty folder")
 
 
 def public_tables(tables: Sequence[TableListing], wanted: Sequence[str]) -> list[TableListing]:
@@ -77,16 +68,21 @@ def leave_names_out(
     con.execute(fill("public/cells.sql"))
     con.execute(fill("public/names.sql"))
     names = _names(con)
+    taken = {name.casefold() for name in names}
+    unnamed = {*names}
     for given in cluster_names:
-        old, _, new = given.rpartition("=")
+        old, _, new = (part.strip() for part in given.rpartition("="))
         if not old and len(names) == 1:
             (old,) = names
         if old not in names:
             raise ReadingError(f"--cluster-name {given}: give OLD=NEW, where OLD is one of {', '.join(names)}")
+        if old not in unnamed or not new or new.casefold() in taken:
+            raise ReadingError(f"--cluster-name {given}: give a cluster one name, which no cluster has inside")
+        unnamed.remove(old)
         con.execute("update public_names set public_name = ? where cluster_id = ? and account is null", [new, old])
     names = _names(con)
-    if len({*names.values()}) < len(names) or not all(names.values()):
-        raise ReadingError("--cluster-name: each cluster needs a name of its own")
+    if len({name.casefold() for name in names.values()}) < len(names):
+        raise ReadingError("--cluster-name: each cluster needs a name of its own, not in other letters alone")
     return replace(publication, simulated_clusters=sorted(names[old] for old in publication.simulated_clusters))
 
 
@@ -103,10 +99,8 @@ def public_relation(con: duckdb.DuckDBPyConnection, table: TableListing) -> Rela
     columns = [column for column in list_columns(con, table.name) if column.name in {*decided["shown"], *kinds}]
     source = " ".join(_source(table.name, decided, columns, kinds))
     values = ", ".join(_value(column.name, kinds.get(column.name)) for column in columns)
-    hidden = [
-        f"count(t.{identifier(name)}) filter (where not coalesce({identifier(kind)}.is_shown, false))"
-        for name, kind in kinds.items()
-    ]
+    # Whatever they hold: a count of those that are not NULL inside would tell how many are.
+    hidden = [f"count(*) filter (where {identifier(kind)}.is_shown is not true)" for kind in kinds.values()]
     ((cells,),) = con.execute(f"select {' + '.join(['count(null)', *hidden])} {source}").fetchall()
     if decided.get("sums"):
         table = replace(table, grain=" and ".join(decided["shown"]))
@@ -144,8 +138,9 @@ def _source(
             f"left join public_cells as {cells} on {cells}.kind = {literal(kind)} and {cells}.split = {literal(split)}"
             f" and {cells}.cluster_id = t.cluster_id and {cells}.part is not distinct from {part}"
         )
+    yield f"where ({' or '.join(f'{identifier(kind)}.is_shown' for kind in dict.fromkeys(kinds.values()))})"
     for column, values in decided.get("rows", {}).items():
-        yield f"where t.{identifier(column)} in ({', '.join(literal(value) for value in values)})"
+        yield f"and t.{identifier(column)} in ({', '.join(literal(value) for value in values)})"
 
 
 def _value(name: str, kind: str | None) -> str:

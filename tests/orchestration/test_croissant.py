@@ -12,7 +12,8 @@ import pytest
 
 from assets.sql import identifier
 from orchestration.read_commands.croissant import Owner
-from orchestration.read_commands.export import CROISSANT, export
+from orchestration.read_commands.export import export
+from orchestration.read_commands.export_folder import CROISSANT
 from orchestration.read_commands.public_export import WHY
 
 SOME = 200
@@ -111,7 +112,7 @@ def test_the_record_says_which_refresh_made_it_and_nothing_that_nobody_knows(rec
     assert record["datePublished"] == published_at
     assert record["version"].endswith(version.partition("+")[2])
     assert record["license"].endswith("noassertion")
-    assert not {"creator", "url"} & record.keys()
+    assert not {"creator", "url", "isLiveDataset"} & record.keys()
 
 
 def test_a_file_that_was_changed_is_found(testbed_home, tmp_path):
@@ -145,11 +146,11 @@ def test_csv_has_its_record_too_with_what_its_owner_states(testbed_home, tmp_pat
 
 
 def test_a_public_export_has_a_record_that_says_what_is_hidden(testbed_home, tmp_path, caplog):
-    export(testbed_home.published_file, tmp_path, ["dim_clusters", "agg_job_sizes"], cluster_names=["A"])
+    export(testbed_home.published_file, tmp_path, ["dim_clusters", "est_failure_rates"], cluster_names=["A"])
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / CROISSANT))
     assert not dataset.metadata.ctx.issues.warnings
     assert not caplog.records
     assert WHY in dataset.metadata.description
-    for table in ("dim_clusters", "agg_job_sizes"):
-        listed = [row[f"marts.{table}/cluster_id"] for row in dataset.records(f"marts.{table}")]
+    for table in ("marts.dim_clusters", "estimates.est_failure_rates"):
+        listed = [row[f"{table}/cluster_id"] for row in dataset.records(table)]
         assert set(listed) == {b"A"}

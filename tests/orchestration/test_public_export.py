@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from assets.sql import fill
 from orchestration.home import Home
+from orchestration.read_commands.export_folder import LOCK, UNFINISHED
 from orchestration.read_commands.public_export import KINDS, decisions
 from tests.homes import change, copy_of, faultline
 from tests.warehouses import create_tables, insert, published_tables
 
 NAME = "zqxv"
 TEXTS = {
-    "counted_as", "exposure_unit", "failure_category", "label", "likely_causes", "method", "method_version",
-    "population", "scenario", "state", "verdict",
+    "counted_as", "failure_category", "label", "likely_causes", "method", "method_version", "population", "scenario",
+    "state",
 }  # fmt: skip
 """Columns of words of the product, the only texts that go out; clusters and accounts get other names."""
 VALUES = {
@@ -26,10 +27,10 @@ VALUES = {
     "timestamp": "timestamp '2026-01-01'", "timestamp_s": "timestamp '2026-01-01'", "varchar[]": f"['{NAME}list']",
     "integer[]": "[30]", "json": f"'\"{NAME}json\"'",
 }  # fmt: skip
-WORDS = {"population": "'all'"} | {name: f"'{name}'" for name in TEXTS - {"population"}}
+WORDS = {name: f"'{name}'" for name in TEXTS} | {"population": "'all'", "counted_as": "'attempts'"}
 SIZES = {8: 5, 16: 2, 32: 6, 64: 7, 256: 9}
 """Users by size: of 16 GPUs there are too few, and of 8 the fewest of the others."""
-FAILED = {32: 5, 64: 6, 256: 9}
+FAILED = {32: 2, 64: 6, 256: 9}
 
 
 def published_columns(table):
@@ -52,16 +53,21 @@ def home_of(folder, *, sizes=None):
             if sizes and "gpu_size_bin" in columns:
                 values["gpu_size_bin"] = f"unnest({[*sizes]})"
             con.execute(f"insert into {table} by name select {', '.join(f'{v} as {k}' for k, v in values.items())}")
-        for table in ("fct_attempts", "fct_job_runs"):
-            replaced = "user_name || person as user_name"
-            if table == "fct_attempts" and sizes:
-                replaced += f", person < coalesce(map {FAILED}[gpu_size_bin], 0) as is_infrastructure_failure"
+        ran, failed = (f"coalesce(map {users}[gpu_size_bin], 0)" if sizes else "5" for users in (sizes, FAILED))
+        for table in ("fct_attempts", "fct_job_runs", "fct_attempt_exposures", "fct_failures"):
+            values = {
+                "user_name": "user_name || person",
+                "attempt_id": "attempt_id || gpu_size_bin || '-' || person",
+                "failure_probability": f"cast(person < {failed} as integer)",
+                "seen_to_at": "seen_to_at + interval 1 day",
+            }
+            replaced = [f"{values[name]} as {name}" for name in values if name in published_tables()[f"marts.{table}"]]
             con.execute(
-                f"create table people as select * replace ({replaced}) from marts.{table}, range(9) as people(person)"
+                f"create table people as select * exclude (person) replace ({', '.join(replaced)})"
+                f" from marts.{table}, range(9) as people(person)"
+                f" where person < {failed if table == 'fct_failures' else ran}"
             )
-            con.execute(f"delete from people where person >= {f'map {sizes}[gpu_size_bin]' if sizes else 5}")
-            con.execute(f"alter table people drop person; truncate marts.{table}")
-            con.execute(f"insert into marts.{table} from people; drop table people")
+            con.execute(f"truncate marts.{table}; insert into marts.{table} from people; drop table people")
         con.execute("insert into ops.published values ('run-1', timestamp '2026-01-03', 'h', '0.2.0+abc', '{}')")
     return home
 
@@ -113,9 +119,31 @@ def test_what_is_not_counted_is_a_key_or_a_word_of_the_product():
     for table in decided.keys() - facts:
         keys = {"cluster_id", decided[table]["split"]}
         numbers = {"month_date", "gpu_size_bin", "confidence_level", "equivalence_margin"}
-        assert {*decided[table]["shown"]} <= keys | numbers | TEXTS | {"is_simulated", "is_infrastructure"}, table
+        assert {*decided[table]["shown"]} <= keys | numbers | TEXTS | {"is_simulated"}, table
         texts = {name for name in published_columns(table) if "varchar" in published_tables()[table][name]}
         assert texts <= TEXTS | {"cluster_id", "account"}, table
+
+
+def test_a_cell_has_one_number_that_is_added_up():
+    """Two would differ by what few users did. Hours of nodes and days are nobody's, and rates follow."""
+    of_nodes = {"planned_out", "failed", "unknown", "total", "unmapped"}
+    nobody = {f"{name}_node_hours" for name in of_nodes} | {"seen_days"}
+    nobody |= {"mttf_hours", "failures_per_1000_node_days"}
+    found = {}
+    for table, decided in decisions()["tables"].items():
+        for column, kind in published_columns(table).items():
+            if kind in KINDS and decided["split"] != "cluster" and column.endswith(("_count", "_hours", "_days")):
+                found.setdefault((decided["split"], kind), set()).add(column)
+    assert {cell: columns - nobody for cell, columns in found.items()} == {
+        ("gpu_size_bin", "ended"): {"job_count"}, ("state", "ended"): {"attempt_count"},
+        ("gpu_size_bin", "started"): {"runtime_hours"}, ("population", "started"): {"node_days"},
+        ("month_date", "started"): {"node_days"},
+        **{(split, "failures"): {"failure_count"} for split in ("gpu_size_bin", "population", "month_date")},
+        **{(split, "losses"): {"first_order_gpu_hours"} for split in ("gpu_size_bin", "account")},
+    }  # fmt: skip
+    for table, decided in decisions()["tables"].items():
+        if "counted_as" in published_columns(table):
+            assert decided["rows"]["counted_as"] == ["attempts"], table
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -140,30 +168,33 @@ def test_every_public_column_goes_out_where_five_users_are_behind_it(planted, tm
 
 
 def test_a_cell_of_few_users_is_null_and_so_is_the_smallest_other(sized, tmp_path):
-    listed = exported(sized, tmp_path)
-    hidden = {
-        "ended": {8, 16}, "started": {8, 16}, "runs": {8, 16},
-        # nothing failed below 32 GPUs, and nobody is told that either
-        "failures": {8, 16},
-    }  # fmt: skip
+    home = copy_of(sized, tmp_path)
+    # what is hidden is counted whatever it holds
+    change(
+        home, "update estimates.est_mttf_by_size set failure_count = null, mttf_hours = null where gpu_size_bin < 64"
+    )
+    listed = exported(home, tmp_path / "open")
+    many = {32, 64, 256}
+    shown = {"ended": many, "started": many, "runs": many, "failures": {256}, "losses": {256}}
     for table, decided in decisions()["tables"].items():
         if decided.get("split") != "gpu_size_bin":
             continue
-        for column, kind in published_columns(table).items():
-            if kind != "shown":
-                rows = rows_of(tmp_path, table, f"gpu_size_bin, {column}")
-                assert {size for size, found in rows if found is None} == hidden[kind], (table, column)
-        assert listed[table]["left_out"]["cell_count"] == sum(
-            len(hidden[kind]) for kind in published_columns(table).values() if kind != "shown"
-        )
-    printed = faultline(sized, "export", tmp_path, "--public", "--table", "agg_job_sizes").stdout
-    assert "marts.agg_job_sizes: cells made NULL: 8; columns withheld: started_count" in printed
+        kinds = {column: kind for column, kind in published_columns(table).items() if kind != "shown"}
+        there = set.union(*(shown[kind] for kind in kinds.values()))
+        for column, kind in kinds.items():
+            rows = dict(rows_of(tmp_path / "open", table, f"gpu_size_bin, {column}"))
+            assert rows.keys() == there, table
+            assert {size for size, found in rows.items() if found is not None} == shown[kind], (table, column)
+        hidden = sum(len(there - shown[kind]) for kind in kinds.values())
+        assert listed[table]["left_out"]["cell_count"] == hidden
+    printed = faultline(home, "export", tmp_path / "open", "--public", "--table", "est_mttf_by_size").stdout
+    assert "estimates.est_mttf_by_size: cells made NULL: 12; columns withheld: attempt_count" in printed
     assert "fewer than five users" in printed
 
 
 def test_an_account_is_a_number_with_the_hours_of_all_its_users(planted, tmp_path):
     home = copy_of(planted, tmp_path)
-    for table in ("fct_attempts", "agg_lost_hours_by_account"):
+    for table in ("fct_failures", "agg_lost_hours_by_account"):
         # five accounts; what the last two lost is told of two users
         change(
             home,
@@ -175,13 +206,15 @@ def test_an_account_is_a_number_with_the_hours_of_all_its_users(planted, tmp_pat
         "insert into marts.agg_lost_hours_by_account by name select * replace (user_name || '2' as user_name)"
         " from marts.agg_lost_hours_by_account where account similar to '.*[34]'",
     )
+    table = ("marts.agg_lost_hours_by_account", "account, first_order_gpu_hours")
     exported(home, tmp_path / "open")
-    file = tmp_path / "open" / "marts" / "agg_lost_hours_by_account.parquet"
-    found = duckdb.execute("select account, failure_count, first_order_gpu_hours from read_parquet(?)", [str(file)])
-    accounts, counts, hours = zip(*found.fetchall(), strict=True)
+    accounts, hours = zip(*rows_of(tmp_path / "open", *table), strict=True)
     assert accounts == tuple(f"account-{number}" for number in range(1, 6)), "no order of names is left"
-    assert sorted(counts) == [30, 30, 30, 60, 60]
-    assert hours == counts
+    assert sorted(hours) == [30, 30, 30, 60, 60]
+    change(home, "delete from marts.fct_failures where account like '%4' and user_name not like '%4'")
+    exported(home, tmp_path / "open")
+    rows = rows_of(tmp_path / "open", *table)
+    assert [account for account, _ in rows] == ["account-1", "account-2", "account-3"], "no row tells of the others"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +232,9 @@ def test_clusters_are_called_what_is_given(planted, tmp_path, given, name):
         (("--public", "--table", "fct_attempts"), 1, "marts.fct_attempts is never exported with --public"),
         (("--public", "--table", "files"), 1, "ops.files is never exported with --public"),
         (("--public", "--cluster-name", "other=Open"), 1, "give OLD=NEW"),
-        (("--public", "--cluster-name", ""), 1, "each cluster needs a name of its own"),
+        (("--public", "--cluster-name", " "), 1, "give a cluster one name"),
+        (("--public", "--cluster-name", f"{NAME.upper()}cluster_id"), 1, "which no cluster has inside"),
+        (("--public", "--cluster-name", "A", "--cluster-name", "B"), 1, "give a cluster one name"),
         (("--cluster-name", "Open"), 2, "needs --public"),
     ],
 )
@@ -210,47 +245,133 @@ def test_what_cannot_be_public_is_refused(planted, tmp_path, arguments, status, 
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_with_an_export_that_has_names_is_refused(planted, tmp_path):
+def test_names_of_clusters_differ_in_more_than_capitals(planted, tmp_path):
+    home = copy_of(planted, tmp_path)
+    change(home, "insert into marts.dim_clusters by name select * replace ('b' as cluster_id) from marts.dim_clusters")
+    names = ("--cluster-name", "b=Open", "--cluster-name", f"{NAME}cluster_id=open")
+    done = faultline(home, "export", tmp_path / "open", "--public", *names)
+    assert (done.exit_code, "not in other letters alone" in done.stderr) == (1, True)
+
+
+def test_a_public_export_and_one_with_names_never_share_a_folder(planted, tmp_path):
     assert faultline(planted, "export", tmp_path, "--table", "dim_clusters").exit_code == 0
     done = faultline(planted, "export", tmp_path, "--public")
     assert (done.exit_code, "an empty folder" in done.stderr) == (1, True)
     exported(planted, tmp_path / "new")
     exported(planted, tmp_path / "new")
+    done = faultline(planted, "export", tmp_path / "new")
+    assert (done.exit_code, "holds an export without names" in done.stderr) == (1, True)
 
 
-RAN = {"gpu_count": 1, "node_count": 1, "runtime_seconds": 60, "is_terminal": True, "started_at": "2026-01-01 01:00",
-       "ended_at": "2026-01-01 01:01"}  # fmt: skip
+@pytest.mark.parametrize("place", ["marts/fct_attempts.parquet", ".notes", "more/links"])
+def test_what_an_export_did_not_list_is_refused_beside_it(planted, tmp_path, place):
+    exported(planted, tmp_path)
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    if place == "more/links":
+        (tmp_path / place).symlink_to(tmp_path / "marts")
+    else:
+        (tmp_path / place).write_text("names")
+    done = faultline(planted, "export", tmp_path, "--public")
+    assert (done.exit_code, "holds other files" in done.stderr) == (1, True)
+
+
+def test_what_a_killed_export_left_is_deleted(planted, tmp_path):
+    (tmp_path / UNFINISHED / "marts").mkdir(parents=True)
+    (tmp_path / UNFINISHED / "marts" / "fct_attempts.parquet").write_text("names")
+    (tmp_path / LOCK).write_text("1")
+    exported(planted, tmp_path)
+    assert not [*tmp_path.glob(".*")]
+
+
+RAN = {"cluster_id": "a", "is_terminal": True, "is_infrastructure_failure": False, "started_at": "2026-01-05 00:00",
+       "ended_at": "2026-01-05 01:00", "node_count": 1}  # fmt: skip
 GROUPS = st.lists(
     st.tuples(
-        st.sampled_from([None, 1, 8, 128, 256, 512]), st.sampled_from("ABC"), st.booleans(), st.integers(1, 9),
-        st.integers(0, 5),
+        st.sampled_from([None, 1, 8, 128, 256, 512]), st.sampled_from("ABC"), st.booleans(),
+        st.sampled_from(["2026-01-05", "2026-02-05", "2026-03-05"]), st.integers(1, 9), st.integers(0, 5),
     ),
     min_size=1,
     max_size=9,
 )  # fmt: skip
-"""Attempts of several users: GPUs, account, whether they failed, number of users, and the first of these."""
+"""Attempts of several users: GPUs, account, whether they failed, when, number of users, and the first of these."""
 
 
 @pytest.fixture(scope="module")
 def con():
     with duckdb.connect() as con:
         create_tables(con)
-        span = {"study_from_at": "2026-01-01", "study_to_at": "2026-02-01"}
+        span = {"study_from_at": "2026-01-01", "study_to_at": "2026-04-01"}
         insert(con, "marts.dim_clusters", [{"cluster_id": "a", **span}])
         yield con
 
 
-def test_a_month_before_the_study_is_no_cell(con):
+def cells_of(con, rows, *changes):
+    """Put attempts in, with what they ran and lost, and give the users of each cell and whether it is shown."""
     con.execute("truncate marts.fct_attempts; drop table if exists public_cells")
-    rows = [{"cluster_id": "a", **RAN, "is_infrastructure_failure": False, "user_name": user} for user in range(6)]
-    insert(con, "marts.fct_attempts", [*rows[1:], rows[0] | {"started_at": "2025-11-30 00:00"}])
+    con.execute("truncate marts.fct_attempt_exposures; truncate marts.fct_failures")
+    insert(con, "marts.fct_attempts", [{"attempt_id": str(number), **RAN, **row} for number, row in enumerate(rows)])
+    con.execute(
+        """
+        insert into marts.fct_attempt_exposures by name
+        select
+            cluster_id, attempt_id, gpu_size_bin, 60 as exposure_seconds, node_count as node_days, 0 as gap_seconds,
+            cast(is_infrastructure_failure as integer) as failure_probability, false as is_paper_failure,
+            started_at as seen_from_at, ended_at as seen_to_at, ended_at as failed_at, attempt_id as incident_id
+        from marts.fct_attempts;
+        insert into marts.fct_failures by name
+        select cluster_id, attempt_id, gpu_size_bin, account, user_name, 1 as lost_gpu_hours
+        from marts.fct_attempts where is_infrastructure_failure
+        """
+    )
+    for statement in changes:
+        con.execute(statement)
     con.execute(fill("public/cells.sql"))
-    assert con.execute(
-        "select part, user_count, is_shown from public_cells where split = 'month_date' order by kind"
-    ).fetchall() == [
-        ("2026-01-01", 6, True),
-        ("2026-01-01", 5, True),
+    cells = con.execute("select kind, split, part, user_count, is_shown from public_cells").fetchall()
+    return {cell: found for *cell, users, is_shown in cells for cell, found in [(tuple(cell), (users, is_shown))]}
+
+
+def test_a_failure_belongs_to_the_month_of_its_incident(con):
+    rows = [
+        RAN | {"is_infrastructure_failure": True, "user_name": user, "ended_at": f"2026-0{2 - (user < 1)}-06"}
+        for user in range(6)
     ]
+    cells = cells_of(con, rows, "update marts.fct_attempt_exposures set incident_id = 'one'")
+    assert cells["failures", "month_date", "2026-01-01"] == (6, True)
+    assert ("failures", "month_date", "2026-02-01") not in cells
+
+
+def test_a_failure_that_rates_leave_out_is_nobodys(con):
+    rows = [RAN | {"is_infrastructure_failure": True, "user_name": user} for user in range(6)]
+    cells = cells_of(
+        con, rows, "update marts.fct_attempt_exposures set failure_probability = 0 where attempt_id >= '2'"
+    )
+    assert cells["failures", "cluster", ""] == (2, False)
+
+
+def test_a_month_in_which_accounting_is_missing_is_nobodys(con):
+    rows = [RAN | {"user_name": user, "ended_at": "2026-03-01 01:00"} for user in range(6)]
+    months = [f"2026-0{month}-01" for month in (1, 2, 3)]
+    cells = cells_of(con, rows, "update marts.fct_attempt_exposures set gap_seconds = 10")
+    assert [cells["started", "month_date", month][0] for month in months] == [6, 0, 6]
+    assert not cells["started", "month_date", "2026-01-01"][1], "the smallest other"
+    cells = cells_of(con, rows)
+    assert [cells["started", "month_date", month] for month in months] == [(6, True)] * 3
+
+
+def test_sizes_are_hidden_where_node_days_lack_some_of_their_attempts(con):
+    rows = [RAN | {"user_name": user, "gpu_size_bin": 8} for user in range(6)]
+    assert cells_of(con, rows)["started", "gpu_size_bin", "8"] == (6, True)
+    cells = cells_of(con, [*rows, RAN | {"user_name": 7, "gpu_size_bin": 8, "node_count": None}])
+    assert cells["started", "gpu_size_bin", "8"] == (6, False)
+    assert cells["ended", "gpu_size_bin", "8"] == (7, True)
+
+
+SPLITS = {
+    "gpu_size_bin": ("ended", "started", "failures", "losses"), "account": ("losses",),
+    "month_date": ("started", "failures"),
+}  # fmt: skip
+WEIGHTS = (lambda _: 1.0, lambda size: max(1.0, (size or 0) / 8), lambda size: float(size or 1))
+"""What a total adds up of a cell: its number, that of its nodes, that of its GPUs."""
 
 
 @settings(max_examples=40)
@@ -260,35 +381,40 @@ def test_no_hidden_cell_can_be_computed_from_totals_and_other_cells(con, groups)
 
     A sum of what is known gives a cell away if the cell's unit vector lies in the row space of the equations.
     """
-    con.execute("truncate marts.fct_attempts; drop table if exists public_cells")
-    names = ("gpu_size_bin", "account", "is_infrastructure_failure", "user_name")
+    names = ("gpu_size_bin", "account", "is_infrastructure_failure", "started_at", "user_name")
     rows = [
         dict(zip(names, (*group, user), strict=True))
         for *group, count, first in groups
         for user in range(first, first + count)
     ]
-    insert(con, "marts.fct_attempts", [{"cluster_id": "a", **RAN, **row} for row in rows])
-    con.execute(fill("public/cells.sql"))
-    shown = set(con.execute("select kind, split, part from public_cells where is_shown").fetchall())
-    for kind, split in product(("ended", "started", "failures"), ("gpu_size_bin", "account")):
-        cells = {}
-        for row in rows:
-            if row["is_infrastructure_failure"] or kind != "failures":
-                cells.setdefault(row[split], set()).add(row["user_name"])
-        is_shown = [(kind, split, None if part is None else str(part)) in shown for part in cells]
-        assert not [
-            users for users, is_open in zip(cells.values(), is_shown, strict=True) if is_open and len(users) < 5
-        ]
-        is_large = [split == "gpu_size_bin" and (part or 0) > 128 for part in cells]
-        lines = [np.ones(len(cells))] * ((kind, "cluster", "") in shown)
-        if (kind, "population", "gpus_gt_128") in shown:
-            lines += [np.array(is_large), ~np.array(is_large)]
-        known = np.vstack([*(line * 1.0 for line in lines), np.diag(is_shown)]) if cells else np.empty((0, 0))
-        for line in lines:
-            left = [
-                users for users, counts, is_open in zip(cells.values(), line, is_shown, strict=True) if counts > is_open
+    rows = [
+        row | {"ended_at": f"{row['started_at']} 01:00", "month_date": f"{row['started_at'][:8]}01"} for row in rows
+    ]
+    attempts = [{name: value for name, value in row.items() if name != "month_date"} for row in rows]
+    shown = {cell for cell, (_, is_shown) in cells_of(con, attempts).items() if is_shown}
+    for split, kinds in SPLITS.items():
+        for kind, weight in product(kinds, WEIGHTS):
+            cells = {}
+            for row in rows:
+                if row["is_infrastructure_failure"] or kind in ("ended", "started"):
+                    cells.setdefault(row[split], set()).add(row["user_name"])
+            is_shown = [(kind, split, None if part is None else str(part)) in shown for part in cells]
+            assert not [
+                users for users, is_open in zip(cells.values(), is_shown, strict=True) if is_open and len(users) < 5
             ]
-            assert not left or len(set.union(*left)) >= 5
-        for users, alone in zip(cells.values(), np.eye(len(cells)), strict=True):
-            if len(users) < 5:
-                assert np.linalg.matrix_rank(np.vstack([known, alone])) > np.linalg.matrix_rank(known)
+            weights = np.array([weight(part if split == "gpu_size_bin" else 1) for part in cells])
+            is_large = np.array([split == "gpu_size_bin" and (part or 0) > 128 for part in cells], dtype=bool)
+            lines = [weights] * ((kind, "cluster", "") in shown)
+            if (kind, "population", "gpus_gt_128") in shown:
+                lines += [weights * is_large, weights * ~is_large]
+            known = np.vstack([*lines, np.diag(is_shown)]) if cells else np.empty((0, 0))
+            for line in lines:
+                left = [
+                    users
+                    for users, counts, is_open in zip(cells.values(), line, is_shown, strict=True)
+                    if counts and not is_open
+                ]
+                assert not left or len(set.union(*left)) >= 5
+            for users, alone in zip(cells.values(), np.eye(len(cells)), strict=True):
+                if len(users) < 5:
+                    assert np.linalg.matrix_rank(np.vstack([known, alone])) > np.linalg.matrix_rank(known)
