@@ -1,4 +1,4 @@
-"""Eight questions to a home of Faultline, as a marimo notebook: docs/notebook.md says how to open it.
+"""Seven questions to a home of Faultline, as a marimo notebook: docs/notebook.md says how to open it.
 
 Each answer is one SELECT over published tables. NULL is shown as unknown, never as zero, and so are numbers of which
 Faultline says that there is too little data for them.
