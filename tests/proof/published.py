@@ -45,7 +45,8 @@ class Figure:
     source, quantity
         Where it is printed, and what it says.
     printed
-        As printed, so that its last digit tells how it was rounded; `>` in front asks for more than that.
+        As printed, so that its last digit tells how it was rounded; `>` or `<` in front asks for more than that,
+        or for less.
     ours
         By `assets.model`, in the same unit.
     function
@@ -67,11 +68,17 @@ class Figure:
     @property
     def agrees(self) -> bool:
         """Tell whether ours, rounded as printed, is the printed figure."""
-        number = self.printed.removeprefix(">").replace(",", "")
         if self.printed.startswith(">"):
-            return self.ours > float(number)
-        half = 0.5 * 10.0 ** -len(number.partition(".")[2])
-        return abs(self.ours - float(number)) <= half * (1 + 1e-9)
+            return self.difference > 0
+        if self.printed.startswith("<"):
+            return self.difference < 0
+        half = 0.5 * 10.0 ** -len(self.printed.partition(".")[2])
+        return abs(self.difference) <= half * (1 + 1e-9)
+
+    @property
+    def difference(self) -> float:
+        """Take the printed figure, or the bound, from ours."""
+        return self.ours - float(self.printed.lstrip("<>").replace(",", ""))
 
 
 def _rate(count: int, node_days: float) -> float:

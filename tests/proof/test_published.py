@@ -24,6 +24,8 @@ def test_the_figure_follows_or_is_known_not_to(figure):
         ("88,768", 88_769.0, False),
         (">0.9", 0.91, True),
         (">0.9", 0.90, False),
+        ("<60", 59.0, True),
+        ("<60", 60.0, False),
         ("0.7", 0.684, True),
         ("0.70", 0.684, False),
     ],

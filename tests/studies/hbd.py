@@ -14,7 +14,7 @@ CLASSES = {"Hardware Failure": "298", "Hardware Failure: GPU": "158", "Software 
 
 def study() -> Study:
     """Count from the published tables."""
-    with duckdb.connect(refreshed("lanl", "hbd"), read_only=True) as con:
+    with duckdb.connect(refreshed(), read_only=True) as con:
 
         def ask(query: str, **parameters: str) -> float:
             return float(con.execute(query, {"cluster": HBD, **parameters}).fetchall()[0][0])

@@ -20,7 +20,8 @@ make studies
 
 which reads the data from the folder that `FAULTLINE_STUDIES_DATA` names (by default `shared/samples/public` beside the
 checkout), a folder per study: `lanl/`, `titan/`, `hbd/`, `alpine/`. `tests/studies/test_studies.py` asserts every
-figure. A figure *agrees* if ours, rounded as it was printed, is the printed one.
+figure. A figure *agrees* if ours, rounded as it was printed, is the printed one. What is *worked out* no source
+printed: it was computed from the same data, apart from this code.
 
 Records of failures go through the product: they are read as `failures/` of a cluster, refreshed, and counted from
 `marts.fct_unit_failures`. What was published without its data, by counts alone (the paper itself, Llama 3, ByteRobust,
@@ -30,17 +31,20 @@ Delta and others), stands in [estimators.md](estimators.md#published-figures).
 
 def page(studies: Iterable[Study]) -> str:
     """Write the whole page."""
-    return "\n".join((HEAD, *(part for study in studies for part in _parts(study))))
+    return "\n".join((HEAD, *map(section, studies)))
 
 
-def _parts(study: Study) -> list[str]:
-    figures = table(("source", "figure", "published", "ours", "agrees"), map(_row, study.figures), WORDS)
+def section(study: Study) -> str:
+    """Write what the page says of a study."""
+    stated = "stated" if any(figure.source.startswith(WORKED_OUT) for figure in study.figures) else "published"
+    figures = table(("source", "figure", stated, "ours", "agrees"), map(_row, study.figures), WORDS)
     parts = [f"## {study.title}\n", textwrap.fill(study.about, 120, break_on_hyphens=False) + "\n", figures]
     for heading, header, rows in study.besides:
         parts += [textwrap.fill(heading, 120, break_on_hyphens=False) + "\n", table(header, rows)]
-    return parts
+    return "\n".join(parts)
 
 
+WORKED_OUT = "worked out"
 WORDS = ("source", "figure", "agrees")
 
 
@@ -49,12 +53,12 @@ def _row(figure: Figure) -> tuple[str, ...]:
         figure.source,
         figure.quantity,
         figure.printed,
-        _as_printed(figure),
-        "yes" if figure.agrees else f"no: {figure.note}",
+        _as_printed(figure, figure.ours),
+        "yes" if figure.agrees else f"no, by {_as_printed(figure, figure.difference, '+')}: {figure.note}",
     )
 
 
-def _as_printed(figure: Figure) -> str:
-    """Write ours with one digit more than was printed."""
+def _as_printed(figure: Figure, value: float, sign: str = "") -> str:
+    """Write a value with one digit more than was printed."""
     digits = len(figure.printed.partition(".")[2])
-    return f"{figure.ours:,.{digits + 1 if digits else 0}f}"
+    return f"{value:{sign},.{digits + 1 if digits else 0}f}"
