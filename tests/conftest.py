@@ -140,11 +140,19 @@ def little_patience() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def testbed_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+def testbed_home(tmp_path_factory: pytest.TempPathFactory, lineage_file: Path) -> Home:
     """A home refreshed from the genuine capture; read it, never change it."""
     home = new_home(tmp_path_factory.mktemp("testbed"))
-    refresh(home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAULTLINE_OPENLINEAGE", str(lineage_file))
+        refresh(home)
     return home
+
+
+@pytest.fixture(scope="session")
+def lineage_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that the refresh of the genuine capture wrote its lineage to."""
+    return tmp_path_factory.mktemp("lineage") / "events.ndjson"
 
 
 @pytest.fixture(scope="session")

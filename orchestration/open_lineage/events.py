@@ -15,7 +15,8 @@ from uuid import UUID, uuid5
 
 import duckdb
 
-PRODUCER = "https://pypi.org/project/faultline"
+PRODUCER = "urn:faultline:refresh"
+"""The project has no address of its own, so its events are told apart by a name."""
 SPECIFICATION = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 FACETS = {
     "columnLineage": "1-2-0/ColumnLineageDatasetFacet",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import duckdb
 
@@ -26,27 +27,33 @@ def send_publication(settings: HomeSettings, run_id: str, say: Say) -> None:
     """Send the events of the refresh that made what is published; a problem becomes a line."""
     if not settings.lineage.is_set:
         return
-    try:
-        with published(settings.home.published_file) as con:
-            _send(settings, list(events_of_publication(con, run_id, namespaces(settings))))
-    except (ReadingError, duckdb.Error, NotDelivered, OSError) as error:
-        say(f"the lineage was not delivered: {' '.join(str(error).split())}")
+    with _saying_what_fails(say), published(settings.home.published_file) as con:
+        _send(settings, list(events_of_publication(con, run_id, namespaces(settings))))
 
 
 def send_failure(settings: HomeSettings, run_id: str | None, message: str, say: Say) -> None:
     """Send that a refresh failed; one that never had a run has no event."""
     if not settings.lineage.is_set or run_id is None:
         return
-    try:
+    with _saying_what_fails(say):
         _send(settings, [event_of_failure(run_id, mask(message), code_version(), namespaces(settings))])
-    except (NotDelivered, OSError) as error:
-        say(f"the lineage was not delivered: {' '.join(str(error).split())}")
 
 
 def namespaces(settings: HomeSettings) -> Namespaces:
     """Name a home by its machine and path."""
     machine = socket.gethostname()
     return Namespaces(f"faultline://{machine}{settings.home.root}", f"file://{machine}{settings.home.sources}")
+
+
+@contextmanager
+def _saying_what_fails(say: Say) -> Iterator[None]:
+    """Say what went wrong in a line. The text of an error that nobody foresaw may hold a secret: its kind is said."""
+    try:
+        yield
+    except (ReadingError, duckdb.Error, NotDelivered, OSError) as error:
+        say(f"the lineage was not delivered: {' '.join(str(error).split())}")
+    except Exception as error:  # noqa: BLE001 -- the refresh is done, whatever happens here
+        say(f"the lineage was not delivered: unexpected {type(error).__name__}")
 
 
 def _send(settings: HomeSettings, events: Iterable[Event]) -> None:

@@ -17,7 +17,10 @@ from openlineage.client.serde import Serde
 from orchestration.environment import LineageSettings, WrongSetting, read_settings
 from orchestration.open_lineage.events import FACETS, Namespaces, event_of_failure, events_of_publication
 from orchestration.open_lineage.sending import send_failure, send_publication
+from tests.conftest import refresh
+from tests.homes import ask, copy_of
 from tests.orchestration.alerts.receivers import web_server
+from tests.patience import PATIENCE_SECONDS
 
 NAMES = Namespaces("faultline://host/home", "file://host/home/sources")
 CLASSES = {key: getattr(facet_v2, module) for key, module in {
@@ -185,6 +188,48 @@ def test_what_is_not_delivered_is_said_without_the_address(settings, run_id, sta
         send_publication(settings(LineageSettings(web.address)), run_id, said.append)
         send_failure(settings(LineageSettings(web.address)), run_id, "no logs", said.append)
     assert said == [f"the lineage was not delivered: 127.0.0.1 answered {status}"] * 2
+
+
+def test_no_receiver_holds_a_refresh_up(settings, run_id, events, monkeypatch):
+    said = []
+    with web_server() as web:
+        monkeypatch.setattr("orchestration.alerts.channels.SECONDS", 0.2)
+        web.wait.clear()
+        send_publication(settings(LineageSettings(web.address)), run_id, said.append)
+        web.wait.set()
+        monkeypatch.setattr("orchestration.alerts.channels.SECONDS", PATIENCE_SECONDS)
+        monkeypatch.setattr("orchestration.open_lineage.sending.MAX_SECONDS", 0)
+        send_publication(settings(LineageSettings(web.address)), run_id, said.append)
+        assert len(web.bodies) < len(events)
+    assert said == [
+        "the lineage was not delivered: 127.0.0.1: no answer in time",
+        "the lineage was not delivered: not all of it within 0 s",
+    ]
+
+
+def test_what_nobody_foresaw_is_a_line_as_well(settings, run_id, tmp_path, monkeypatch):
+    said, file = [], LineageSettings(file=tmp_path / "events.ndjson")
+    monkeypatch.setattr("orchestration.open_lineage.sending.json.dumps", {}.__getitem__)
+    send_publication(settings(file), run_id, said.append)
+    send_failure(settings(file), run_id, "no logs", said.append)
+    assert said == ["the lineage was not delivered: unexpected TypeError"] * 2
+
+
+def test_a_refresh_sends_the_events_of_its_run(testbed_home, lineage_file, run_id):
+    (first, *_, last) = map(json.loads, lineage_file.read_text().splitlines())
+    assert [(event["run"]["runId"], event["eventType"]) for event in (first, last)] == [
+        (run_id, "START"),
+        (run_id, "COMPLETE"),
+    ]
+
+
+def test_a_refresh_that_cannot_send_them_is_published(testbed_home, run_id, tmp_path, monkeypatch, capfd):
+    home = copy_of(testbed_home, tmp_path)
+    monkeypatch.setenv("FAULTLINE_OPENLINEAGE", "http://127.0.0.1:1/lineage")
+    refresh(home, is_from_marts=True)
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if "lineage" in line]
+    assert line.startswith("the lineage was not delivered: 127.0.0.1: ")
+    assert ask(home, "select count(*) from ops.published where run_id <> $1", [run_id]) == [(1,)]
 
 
 def test_a_folder_that_is_not_there_is_said(settings, run_id, tmp_path):
