@@ -6,6 +6,7 @@ seconds (`SLURM_TIME_FORMAT=%s`) where Slurm honours it: they need no time zone.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,11 +17,17 @@ Weight = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Gap:
-    """One kind of evidence that is missing or bad: its name, what is lost, and the command that mends it."""
+    """One kind of evidence that is missing or bad: its name, what is lost, and the step that mends it."""
 
     name: str
     consequence: str
-    command: str
+    step: str
+    """Commands in it stand between backticks."""
+
+    @property
+    def command(self) -> str:
+        """Give the step as a terminal shows it."""
+        return "".join(parts_of(self.step))
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,8 @@ class LogKind:
     """Of the evidence that it gives."""
     contents: str
     """Programs and files that write it."""
-    export: str
-    """Command or action; FOLDER stands for the folder of the kind, START for the first day wanted."""
+    step: str
+    """How it is exported; FOLDER stands for the folder of the kind, START for the first day wanted."""
     unknown_without: str
     weight: Weight
     """How bad it is that there is none."""
@@ -43,9 +50,24 @@ class LogKind:
     warnings: dict[str, Gap] = field(default_factory=dict)
     """What readers may find about a whole file (`ops.files.warnings`)."""
 
+    @property
+    def export(self) -> str:
+        """Give the step as a terminal shows it."""
+        return self.export_to()
+
     def export_to(self, folder: object = "FOLDER", start: str = "START") -> str:
-        """Give the command for a folder and a first day; the folder's name is quoted for the shell."""
-        return self.export.replace("FOLDER", shlex.quote(str(folder))).replace("START", start)
+        """Give the step for a folder and a first day."""
+        return "".join(parts_of(self.step, folder, start))
+
+
+def parts_of(step: str, folder: object = "FOLDER", start: str = "START") -> tuple[str, ...]:
+    """Part a step into prose and commands by turns, for a folder, whose name is quoted for the shell, and a first day.
+
+    >>> parts_of("on every node: `dmesg > FOLDER/log`, or copy it", "/my logs")
+    ('on every node: ', "dmesg > '/my logs'/log", ', or copy it')
+    """
+    named = {"FOLDER": shlex.quote(str(folder)), "START": start}
+    return tuple(re.sub("FOLDER|START", lambda found: named[found[0]], part) for part in step.split("`"))
 
 
 SILENT_DAYS = 3.0
@@ -80,7 +102,7 @@ def _typed(word: str) -> str:
     return f"{shlex.quote(name) if name else ''}{sign}$'{escaped}'"
 
 
-_SACCT = f"{EPOCH_TIMES} {in_shell(SACCT)} -S START -o ALL > FOLDER/sacct.$(date +%F).txt"
+_SACCT = f"`{EPOCH_TIMES} {in_shell(SACCT)} -S START -o ALL > FOLDER/sacct.$(date +%F).txt`"
 
 LOG_KINDS = {
     "sacct": LogKind(
@@ -130,7 +152,7 @@ LOG_KINDS = {
             "runaway_suspect": Gap(
                 "RUNNING for longer than allowed",
                 "Slurm has lost sight of these jobs; when they ended is unknown, and they add to no exposure.",
-                "sacctmgr show runawayjobs",
+                "`sacctmgr show runawayjobs`",
             ),
             "elapsed_mismatch": Gap(
                 "Start, end and elapsed time disagree",
@@ -162,7 +184,7 @@ LOG_KINDS = {
     "health": LogKind(
         "Health checks",
         "records of GCM's `health_checks`, any of its sinks; nhc.log; other forms: docs/forms.md",
-        "on every node: health_checks CHECK ... --sink=file --sink-opts file_path=FOLDER/$(hostname -s).jsonl, "
+        "on every node: `health_checks CHECK ... --sink=file --sink-opts file_path=FOLDER/$(hostname -s).jsonl`, "
         "or copy its nhc.log",
         "A FAILED job can be told from a user's mistake only by kernel messages; of NODE_FAIL the cause often stays "
         "unknown. The failure rate is a lower bound.",
@@ -172,7 +194,7 @@ LOG_KINDS = {
     "kernel": LogKind(
         "Kernel messages",
         "syslog, kern.log, `journalctl -k`, dmesg: Xid, links, ECC, mounts; other forms: docs/forms.md",
-        "on every node: journalctl -k -o json --since=START > FOLDER/$(hostname -s).$(date +%F).jsonl",
+        "on every node: `journalctl -k -o json --since=START > FOLDER/$(hostname -s).$(date +%F).jsonl`",
         "No Xid, no memory, PCIe or link error is seen: GPU faults show only if a health check caught them. Lost with "
         "it: distinct Xids per node.",
         "warning",
@@ -181,8 +203,8 @@ LOG_KINDS = {
     "events": LogKind(
         "Node events",
         "`sacctmgr -P show event`",
-        f"{EPOCH_TIMES} {in_shell(NODE_EVENTS)} start=START format={','.join(EVENT_COLUMNS)} "
-        "> FOLDER/events.$(date +%F).psv",
+        f"`{EPOCH_TIMES} {in_shell(NODE_EVENTS)} start=START format={','.join(EVENT_COLUMNS)} "
+        "> FOLDER/events.$(date +%F).psv`",
         "When nodes were out of service, and for how many hours, is unknown, and planned work cannot be told from "
         "faults. Outages stay in the denominator of the allocated GPU time, which looks lower than it was.",
         "warning",
@@ -192,7 +214,7 @@ LOG_KINDS = {
     "slurmctld": LogKind(
         "slurmctld.log",
         "`slurmctld.log`",
-        "cp /var/log/slurm/slurmctld.log* FOLDER/",
+        "`cp /var/log/slurm/slurmctld.log* FOLDER/`",
         "Who preempted whom is inferred, never named; which node of a job failed is known only if other evidence says "
         "so; when a drain was requested is unknown.",
         "note",
@@ -209,7 +231,7 @@ LOG_KINDS = {
     "inventory": LogKind(
         "Inventory",
         "`scontrol show node`; other forms: docs/forms.md",
-        f"{EPOCH_TIMES} {in_shell(NODES)} > FOLDER/nodes.$(date +%F).txt",
+        f"`{EPOCH_TIMES} {in_shell(NODES)} > FOLDER/nodes.$(date +%F).txt`",
         "Nodes that never ran a job are not seen, GPU counts rest on the configured GPUs per node, and names in other "
         "logs cannot be checked against the list of nodes.",
         "note",
@@ -226,7 +248,7 @@ LOG_KINDS = {
     "squeue": LogKind(
         "Excluded nodes",
         "`squeue` with the excluded nodes (%x), or records of GCM's `slurm_job_monitor`",
-        f"every 5 minutes: {EPOCH_TIMES} {in_shell(QUEUE)} > FOLDER/squeue.$(date +%s).txt",
+        f"every 5 minutes: `{EPOCH_TIMES} {in_shell(QUEUE)} > FOLDER/squeue.$(date +%s).txt`",
         "Which nodes users avoid is known from submit lines only, or unknown: the earliest sign of a bad node is "
         "missing.",
         "note",
@@ -262,7 +284,7 @@ IN_SERVICE = Gap(
 """Of units whose failures are recorded."""
 
 WARNINGS = {
-    warning: Gap(gap.name, gap.consequence, gap.command.replace("FOLDER", f"FOLDER/{folder}"))
+    warning: Gap(gap.name, gap.consequence, gap.step.replace("FOLDER", f"FOLDER/{folder}"))
     for folder, kind in LOG_KINDS.items()
     for warning, gap in kind.warnings.items()
 }
@@ -274,7 +296,7 @@ def export_again(folder: str) -> str:
     return f"Export again: {LOG_KINDS[folder].export}"
 
 
-def missing(folder: str, cluster_folder: object = "FOLDER") -> Gap:
-    """Say what is unknown without a kind of logs; `cluster_folder` is the folder of the cluster."""
+def missing(folder: str) -> Gap:
+    """Say what is unknown without a kind of logs; FOLDER stands for the cluster's folder."""
     kind = LOG_KINDS[folder]
-    return Gap(kind.name, kind.unknown_without, kind.export_to(f"{cluster_folder}/{folder}"))
+    return Gap(kind.name, kind.unknown_without, kind.step.replace("FOLDER", f"FOLDER/{folder}"))

@@ -39,6 +39,7 @@ def resources(settings: HomeSettings, *, is_refresh: bool = False) -> dict[str, 
                 publications=str(home.publications),
                 keep=settings.keep_publications,
                 fresh_hours=settings.freshness_hours,
+                sources=str(home.sources),
             )
         ),
         "session": dg.ResourceDefinition.none_resource() if is_refresh else session_of_chosen_assets(settings),

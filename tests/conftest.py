@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from assets.report.blocks import Chapter
-    from assets.report.queries import Frames, Row
+    from assets.report.queries import Own
     from tests.recovery.comparison import Comparison
 
 # Each process of pytest has a core. Threads of BLAS that wait spin, and take the core of the other process; nothing has
@@ -207,15 +207,13 @@ DRAWN = "secrets"
 """The minimal cluster whose chapter of the report a test reads."""
 
 
-def _chapter(
-    draw: Callable[..., Chapter], not_drawn: set[str], frames: Frames, cluster: Row, *others: object
-) -> Chapter:
+def _chapter(draw: Callable[..., Chapter], not_drawn: set[str], own: Own, *others: object) -> Chapter:
     """Build a cluster's chapter, and one without pages for those that are not drawn."""
     from assets.report.blocks import Chapter
 
-    name = cluster["cluster_id"]
+    name = own.cluster["cluster_id"]
     if name not in not_drawn:
-        return draw(frames, cluster, *others)
+        return draw(own, *others)
     return Chapter(name, name, is_simulated=False)
 
 

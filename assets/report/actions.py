@@ -12,9 +12,9 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assets.log_kinds import IN_SERVICE, LOG_KINDS, SILENT_DAYS
+from assets.log_kinds import IN_SERVICE, LOG_KINDS, SILENT_DAYS, parts_of
 from assets.node_lists import exclude_option, fold, safe_names
-from assets.report.advice import NEXT_STEP, RECENT_DAYS
+from assets.report.advice import NEXT_STEP, RECENT_DAYS, reason_given
 from assets.report.numbers import chance, confidence, duration, moment, printable, short, whole
 from assets.report.queries import Own, Row
 from assets.report.wording import plural, span
@@ -68,8 +68,8 @@ class Action:
     """Incidents that it rests on, and below the days over which they were counted; None where it rests on none."""
     days: float | None = None
     saving: Saving = Saving()
-    command: str = ""
-    """What to paste; empty where no command helps, or where the name cannot stand on a command line."""
+    step: tuple[str, ...] = ()
+    """Prose and commands by turns; empty where no command helps, or where the name cannot stand on a command line."""
     exclude: str = ""
     """Slurm's option that keeps one job off the node; empty likewise."""
     as_of: str = ""
@@ -84,6 +84,11 @@ class Action:
         if self.days is None:
             return counted
         return f"{counted} in {plural(round(self.days), 'day') if self.days >= 0.5 else 'less than a day'}"
+
+    @property
+    def command(self) -> str:
+        """The first command of the step; empty without one."""
+        return self.step[1] if len(self.step) > 1 else ""
 
     @property
     def takes_out(self) -> bool:
@@ -156,12 +161,16 @@ def drain_command(node_name: str, reason: str) -> str:
     return f"scontrol update nodename={node_name} state=drain reason={shlex.quote(printable(reason, 120))}"
 
 
+def _typed(command: str) -> tuple[str, ...]:
+    return ("", command) if command else ()
+
+
 def _repair(nodes: list[Row], days: float | None) -> Action:
     first, names = nodes[0], [node["node_name"] for node in nodes]
     what, longest = printable(names[0]), ""
     if len(names) > 1:
         what, longest = plural(len(names), "node"), f", the longest {what}"
-    said = f": {printable(first['open_reason'], 80)}" if first["open_reason"] else ""
+    said = f"; {reason}" if (reason := reason_given(first, "open", 80)) else ""
     gpus = sum(node["gpu_count"] or 0 for node in nodes)
     gives_back = f"up to {whole(DAYS_PER_MONTH * 24 * gpus)} GPU-hours a month of capacity come back"
     safe = safe_names(names)
@@ -173,7 +182,7 @@ def _repair(nodes: list[Row], days: float | None) -> Action:
         float(sum(node["incident_count"] or 0 for node in nodes)),
         days,
         Saving(note=f"an outage is no failure; {gives_back if gpus else 'its GPUs are unknown'}"),
-        f"scontrol update nodename={fold(safe)} state=resume" if safe else "",
+        _typed(f"scontrol update nodename={fold(safe)} state=resume" if safe else ""),
     )
 
 
@@ -189,7 +198,7 @@ def _drain(node: Row) -> Action:
         count,
         float(days),
         saving_of(node),
-        drain_command(name, f"lemon: {counted} to {node['window_end_date']}"),
+        _typed(drain_command(name, f"lemon: {counted} to {node['window_end_date']}")),
         exclude_option([name]) or "",
     )
 
@@ -212,7 +221,7 @@ def _repair_again(node: Row, days: float | None) -> Action:
         float(node["incident_count"]),
         days,
         saving_of(node),
-        drain_command(name, f"{back} after its repair"),
+        _typed(drain_command(name, f"{back} after its repair")),
         exclude_option([name]) or "",
     )
 
@@ -322,8 +331,5 @@ def _from_log(own: Own, kind: str, why: str, since: dt.datetime | None = None, d
         why,
         days=days,
         saving=Saving(note="a log saves nothing; it makes failures explainable"),
-        command=LOG_KINDS[kind].export_to(
-            f"data/sources/{shlex.quote(printable(own.cluster['cluster_id']))}/{kind}",
-            moment(since)[:10] if since else "START",
-        ),
+        step=parts_of(LOG_KINDS[kind].step, f"{own.folder}/{kind}", moment(since)[:10] if since else own.first_day),
     )

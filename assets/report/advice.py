@@ -6,6 +6,7 @@ It counts incidents, not attempts, and never calls a node bad on one of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from assets.report.numbers import moment, printable
 from assets.report.queries import Row
@@ -31,6 +32,19 @@ RECENT_DAYS = 30
 """An incident longer ago, with none since, is no reason to do anything."""
 
 
+def reason_given(node: Row, outage: Literal["open", "last_fault"], limit: int) -> str:
+    """Quote the reason that somebody gave for an outage, and say where; empty where nobody did.
+
+    >>> reason_given({"open_reason": "bad link, ticket 12", "open_source": "slurmctld"}, "open", 80)
+    'reason given in Slurm: "bad link, ticket 12"'
+    """
+    reason = node.get(f"{outage}_reason")
+    if not reason:
+        return ""
+    where = "recorded" if node[f"{outage}_source"] == "failures" else "given in Slurm"
+    return f'reason {where}: "{printable(reason, limit)}"'
+
+
 def advise(node: Row) -> str:
     """Say what an operator could do about a node: a row of the `nodes` frame.
 
@@ -38,18 +52,18 @@ def advise(node: Row) -> str:
     """
     said = [*_about_outage(node), *_about_incidents(node)]
     if not said and node["fault_outage_count"]:
-        last = printable(node["last_fault_reason"], 60).rstrip(".") if node.get("last_fault_reason") else ""
+        last = f"; last {given}" if (given := reason_given(node, "last_fault", 60)) else ""
         times = "once" if node["fault_outage_count"] == 1 else f"{node['fault_outage_count']} times"
         # Without accounting there is no job to blame.
         blamed = " without a job blamed on it" if node.get("has_accounting", True) else ""
-        said = [f"Taken out {times}{blamed}{f'; last reason: {last}' if last else ''}."]
+        said = [f"Taken out {times}{blamed}{last}."]
     return " ".join(said) or "Planned work only: nothing to do."
 
 
 def _about_outage(node: Row) -> list[str]:
     if node.get("open_since") is None or node.get("open_is_planned"):
         return []
-    reason = f" ({printable(node['open_reason'], 60)})" if node.get("open_reason") else ""
+    reason = f" ({given})" if (given := reason_given(node, "open", 60)) else ""
     said = "repair, then return it" if node.get("needs_repair", True) else "a ticket tells of its repair"
     return [f"Still out of service since {moment(node['open_since'])}{reason}: {said}."]
 

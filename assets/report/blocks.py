@@ -27,10 +27,12 @@ class Cell:
     """A command to copy."""
     link: str = ""
     """An address inside the report, such as `#demo/failures/node=a12`."""
+    parts: tuple[str, ...] = ()
+    """The text as prose and commands to copy by turns, where it has both."""
 
     def as_json(self) -> str | dict[str, Any]:
         """Give what the page's script reads: the plain text where there is nothing else."""
-        marks = {"d": self.detail, "s": self.swatch, "c": self.is_code, "h": self.link}
+        marks = {"d": self.detail, "s": self.swatch, "c": self.is_code, "h": self.link, "m": self.parts}
         said = {name: value for name, value in marks.items() if value}
         return {"t": self.text, **said} if said else self.text
 
@@ -116,13 +118,6 @@ class Markup:
 
 
 @dataclass(frozen=True)
-class Actions:
-    """Things to do, the most urgent first."""
-
-    actions: tuple[Action, ...]
-
-
-@dataclass(frozen=True)
 class Multiples:
     """Small figures of one kind side by side."""
 
@@ -131,7 +126,7 @@ class Multiples:
     note: str = ""
 
 
-Block = Table | Figure | Text | Pair | Actions | Markup | Multiples
+Block = Table | Figure | Text | Pair | Markup | Multiples
 
 
 @dataclass(frozen=True)
@@ -178,6 +173,8 @@ class FirstScreen:
     actions: tuple[Action, ...]
     age: Age
     missing: str
+    folder: str
+    """Where newer logs go."""
     lost_gpu_hours: float = 0.0
     trend: Figure | None = None
     trend_title: str = "Failures per 1,000 node-days by cause, all jobs, trailing 30 days"

@@ -27,6 +27,8 @@ class ReportFolder(dg.ConfigurableResource):
     """How many publications there are at most, the one to come among them."""
     fresh_hours: int = FRESH_HOURS
     """Data that ends more hours before the report is called old."""
+    sources: str = "sources"
+    """Path of the folder where newer logs go."""
 
     @property
     def page(self) -> Path:

@@ -33,7 +33,7 @@ def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> Itera
     with warehouse.reading() as con:
         frames = read_frames(con)
     changes = changes_since(report.published, frames["numbers"]) if report.published.is_file() else None
-    page = build(frames, made_at, changes, report.earlier, report.fresh_hours)
+    page = build(frames, made_at, changes, report.earlier, report.fresh_hours, sources=report.sources)
     html = render(page, report.kept(VEGA, vega_bundle))
     path = report.replace_page(html)
     report.replace_beside("summary.md", write_summary(page, changes, made_at).encode())

@@ -18,14 +18,14 @@ import vl_convert
 
 from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
-from assets.report.blocks import Actions, Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, section
+from assets.report.blocks import Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, section
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
 from assets.report.filling import TEMPLATES, environment
 from assets.report.folder import FRESH_HOURS
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable
-from assets.report.queries import Frames, Own, Row
+from assets.report.queries import Frames, Own
 from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints
@@ -56,11 +56,6 @@ VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
 
 
-def what_to_do(own: Own) -> Section:
-    """Build the list of everything to do, each with its evidence, what it saves, and its command."""
-    return section("actions", "What to do, and why", Actions(tuple(actions_of(own))))
-
-
 def what_to_expect(own: Own) -> Section:
     """Build the sliders."""
     html = what_if(start_of(own), anchor_of(own.cluster["cluster_id"]))
@@ -69,7 +64,7 @@ def what_to_expect(own: Own) -> Section:
 
 Builder = Callable[[Own], Section | None]
 PAGES: tuple[tuple[str, str, tuple[Builder, ...]], ...] = (
-    ("", "Overview", (what_to_do, headline)),
+    ("", "Overview", (headline,)),
     ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
@@ -78,7 +73,7 @@ PAGES: tuple[tuple[str, str, tuple[Builder, ...]], ...] = (
     ("quality", "Data quality", (gaps,)),
 )
 """Address, name and sections of the pages that each cluster has."""
-WITHOUT_JOBS = {what_to_do, recorded, repairs, nodes, what_to_expect, gaps}
+WITHOUT_JOBS = {recorded, repairs, nodes, what_to_expect, gaps}
 """Sections that say something of a cluster of which records of failures alone are known."""
 
 
@@ -126,16 +121,20 @@ def build(
     changes: Sequence[Change] | None = None,
     earlier: Sequence[EarlierReport] = (),
     fresh_hours: float = FRESH_HOURS,
+    *,
+    sources: str = "sources",
 ) -> Page:
     """Arrange everything the page says, without any markup.
 
     `changes` since the report before are None where there is none; `earlier` reports are kept beside this one. Data
-    that ends more than `fresh_hours` before is called old.
+    that ends more than `fresh_hours` before is called old; `sources` is the path of the folder where newer logs go.
     """
     frames = hide_names(frames)
     # Clusters of which too little was seen come last: what they say of rates is next to nothing.
-    owns = sorted((Own(frames, cluster) for cluster in frames["clusters"]), key=lambda own: not has_enough(own))
-    chapters = tuple(chapter(frames, own.cluster, made_at, fresh_hours) for own in owns)
+    owns = sorted(
+        (Own(frames, cluster, sources) for cluster in frames["clusters"]), key=lambda own: not has_enough(own)
+    )
+    chapters = tuple(chapter(own, made_at, fresh_hours) for own in owns)
     return Page(
         title="Cluster reliability",
         subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
@@ -158,9 +157,9 @@ def build(
     )
 
 
-def chapter(frames: Frames, cluster: Row, made_at: dt.datetime, fresh_hours: float) -> Chapter:
+def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     """Build all pages of one cluster."""
-    own, cluster_id = Own(frames, cluster), cluster["cluster_id"]
+    cluster, cluster_id = own.cluster, own.cluster["cluster_id"]
     bare = Chapter(printable(cluster_id), anchor_of(cluster_id), bool(cluster["is_simulated"]), stale(cluster))
     leaves = []
     not_made: list[str] = []

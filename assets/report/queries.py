@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 
 from assets.bad_clusters.ends import ENDS
+from assets.report.numbers import moment, printable
 from assets.rows import rows_of
 from assets.site_rules import ORDER
 from assets.sql import fill
@@ -145,10 +146,10 @@ LABELS = {
 }
 """Columns that hold a category, and the column that its label gets."""
 OBSERVED = re.compile(
-    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(other_)?node_days|(held_)?gpu_hours|(down_)?unit_days|runtime_hours|exposure|confidence_level"
+    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(expected_)?lost_(gpu_hours|cost)|(other_)?node_days|(held_)?gpu_hours|(down_)?unit_days|runtime_hours|exposure|confidence_level"
     r"|planned_days|(restart|write|checkpoint)_minutes|ettr_target"
 )
-"""Columns of estimates that are no estimates: counts, exposures, and what is assumed."""
+"""Columns of estimates that are no estimates: counts, exposures, what seen failures lost, and what is assumed."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,20 @@ class Own:
 
     frames: Frames
     cluster: Row
+    sources: str = "sources"
+    """Path of the sources folder."""
+
+    @property
+    def folder(self) -> str:
+        """Path of the cluster's folder of logs, from the home on where the cluster hides names: a path may hold one."""
+        is_hidden = self.cluster["are_names_hidden"] or self.cluster["is_pseudonymous"]
+        return f"{'sources' if is_hidden else self.sources}/{printable(self.cluster['cluster_id'])}"
+
+    @property
+    def first_day(self) -> str:
+        """The day on which the study period begins, as exports are asked for; START where there is none."""
+        begin = self.cluster["study_from_at"]
+        return moment(begin)[:10] if begin else "START"
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
         """Select the cluster's rows of a frame, those that have the values wanted."""
@@ -182,12 +197,14 @@ def known_of(row: Row) -> Row:
     1.0
     >>> [name for name, value in known_of(seen | {"has_enough_data": False}).items() if value is None]
     ['checkpoint_minutes_young', 'probability']
+    >>> known_of({"lost_gpu_hours": 3.0, "lost_gpu_hours_low": 1.0, "has_enough_data": False})["lost_gpu_hours"]
+    3.0
     """
     if row.get("has_enough_data") is not False:
         return row
     ends = {name.removesuffix("_low") + end for name in row if name.endswith("_low") for end in ("", "_low", "_high")}
-    estimated = {name for name, value in row.items() if isinstance(value, float) and not OBSERVED.fullmatch(name)}
-    return row | dict.fromkeys((ends | estimated) & row.keys())
+    floats = {name for name, value in row.items() if isinstance(value, float)}
+    return row | {name: None for name in (ends | floats) & row.keys() if not OBSERVED.fullmatch(name)}
 
 
 def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:

@@ -91,6 +91,11 @@ class Col:
         )
 
 
+def steps(parts: tuple[str, ...]) -> Cell:
+    """Make a cell of prose and commands by turns."""
+    return Cell("".join(parts), parts=parts)
+
+
 def ends(row: Row, stem: str, write: Write = short) -> str:
     """Write the two ends of an interval of a row."""
     return span(row[f"{stem}_low"], row[f"{stem}_high"], write)

@@ -69,14 +69,31 @@ def mttf(row: dict[str, Any]) -> str:
     return f"none failed; {'no exposure to judge by' if low is None else bound}"
 
 
-def exposure(count: float | None, amount: float | None, unit: str = "node-days", event: str = "failure") -> str:
+def exposure(
+    count: float | None,
+    amount: float | None,
+    unit: str = "node-days",
+    event: str = "failure",
+    events: str = "",
+) -> str:
     """Write what an estimate rests on.
 
     >>> exposure(1, 12.5), exposure(None, None)
     ('1 failure in 12.5 node-days', 'an unknown number of failures in unknown node-days')
     """
-    counted = f"an unknown number of {event}s" if count is None else plural(count, event)
+    counted = f"an unknown number of {events or event + 's'}" if count is None else plural(count, event, events)
     return f"{counted} in {short(amount)} {unit}"
+
+
+def event_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Name what a failure rate counts, one and many; of a projected rate, attempts unless it is that of nodes.
+
+    >>> event_of({"population": "nodes", "counted_as": "incidents"})[1], event_of({"population": "all"})[1]
+    ('nodes taken down by incidents', 'failed attempts')
+    """
+    if row["population"] == "nodes":
+        return "node taken down by incidents", "nodes taken down by incidents"
+    return ("incident", "incidents") if row.get("counted_as") == "incidents" else ("failed attempt", "failed attempts")
 
 
 def number(count: float) -> str:

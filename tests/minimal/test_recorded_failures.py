@@ -6,7 +6,7 @@ import pytest
 
 from assets.report.blocks import Table, Text
 from assets.report.page import chapter
-from assets.report.queries import read_frames
+from assets.report.queries import Own, read_frames
 from tests.logs import Cluster, at
 
 SETTINGS = """
@@ -188,7 +188,7 @@ def pages(minimal):
 
     def build(cluster_id):
         (cluster,) = (row for row in frames["clusters"] if row["cluster_id"] == cluster_id)
-        found = chapter(frames, cluster, dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 36.0)
+        found = chapter(Own(frames, cluster), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 36.0)
         assert not found.not_made
         return {leaf.address.partition("/")[2]: leaf for leaf in found.leaves}
 

@@ -107,6 +107,7 @@ def test_a_home_that_is_switched_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert names_in(printed) == [] or "planted" in printed
     assert len(files_with_names(home)) > 4, "names are where they are looked for"
     assert names_in_public_export(home) == [], "and --public leaves them out of what is plain"
+    assert str(home.sources) in home.report.read_text(encoding="utf-8"), "commands have the path"
     shutil.copy(home.working_file, home.work / f"faultline.duckdb{DAMAGED}20260101T000000Z")
     (home.work / "reading-left").mkdir()
     (home.work / "reading-left" / "0.txt").write_text(f"{MARK}left\n", encoding="utf-8")
@@ -116,6 +117,7 @@ def test_a_home_that_is_switched_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "privacy of planted is switched on; deleted: 1 publication with the report, 1 damaged copy" in printed
     assert names_in(printed) == []
     assert files_with_names(home) == []
+    assert str(home.sources) not in home.report.read_text(encoding="utf-8")
     assert read_state(home).keys() == {"planted"}
     assert names_in_public_export(home) == []
     assert (tmp_path / "key" / "privacy.key").stat().st_mode & 0o077 == 0

@@ -86,6 +86,8 @@ def _element(tag: str, *pieces: str | Element, **attributes: str) -> Element:
 def _cell(cell: str | dict[str, str]) -> Element:
     parts = {"t": cell} if isinstance(cell, str) else cell
     pieces: list[str | Element] = [_element("code" if parts.get("c") else "bdi", parts["t"])]
+    if parts.get("m"):
+        pieces = [_element("code", part) if place % 2 else part for place, part in enumerate(parts["m"])]
     if parts.get("h"):
         pieces = [_element("a", *pieces, href=parts["h"])]
     if parts.get("d"):

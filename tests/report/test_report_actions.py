@@ -157,6 +157,15 @@ def test_an_outage_that_a_ticket_follows_is_being_repaired(small):
     assert "5,760" in str(found.saving).replace("\u202f", ",")
 
 
+@pytest.mark.parametrize(("source", "said"), [("slurmctld", "given in Slurm"), ("failures", "recorded")])
+def test_the_reason_of_an_outage_is_quoted_with_who_gave_it(small, source, said):
+    put_out(small, "n1", START + 80 * DAY, None)
+    with small.writing() as con:
+        con.execute("update marts.fct_node_outages set source = $s", {"s": source})
+    (found,) = advised(small, "c")
+    assert f'; reason {said}: "HC: odd";' in found.reason
+
+
 def test_many_open_outages_are_one_action(small):
     for number in range(1, 5):
         put_out(small, f"n{number}", START + (80 + number) * DAY, None)

@@ -10,6 +10,7 @@ import pytest
 from assets.report.blocks import Text
 from assets.report.numbers import short
 from assets.report.page import build, render
+from assets.report.queries import known_of
 from assets.report.sections.first_screen import change_of
 from assets.report.sections.losses import losses
 from assets.report.summary import screens_of
@@ -100,6 +101,23 @@ def test_a_loss_of_doubtful_evidence_is_at_least_that_and_its_cause_may_be_anoth
     assert said[1] == "At least: checks saw at most half."
     sure = own_of(frames, evidence_reach=[doubt[0] | {"is_doubtful": False}])
     assert "least" not in screen_of(sure).sentence
+
+
+def test_what_was_lost_is_a_known_sum_where_too_little_was_seen_for_an_interval(frames):
+    seen = {"has_enough_data": False}
+    little = {name: [known_of(row | seen) for row in frames[name]] for name in ("losses", "rates")}
+    (lost,) = own_of(frames).rows("losses", period="study", loss="all")
+    said = short(lost["expected_lost_gpu_hours"])
+    first = screen_of(own_of(frames, **little))
+    assert (first.tiles[3].value, first.tiles[3].unit) == (said, "so far, no interval")
+    assert f"{said} GPU-hours (so far, no interval)" in first.sentence
+
+
+def test_a_loss_of_which_nothing_is_known_is_not_at_least_that(frames):
+    doubt = [{"cluster_id": "demo", "statement": "checks saw at most half", "is_doubtful": True}]
+    unknown = [row | {"expected_lost_gpu_hours": None, "note": "GPU counts unknown"} for row in frames["losses"]]
+    tile = screen_of(own_of(frames, evidence_reach=doubt, losses=unknown)).tiles[3]
+    assert (tile.value, tile.details) == ("unknown", ("GPU counts unknown",))
 
 
 @pytest.mark.parametrize(("hours", "is_old"), [(35, False), (37, True)])

@@ -56,6 +56,16 @@ def test_no_name_stands_in_the_report(named, bundle):
     assert "user 1" in html
 
 
+@pytest.mark.parametrize("hiding", ["are_names_hidden", "is_pseudonymous"])
+def test_no_path_stands_in_the_commands_of_a_cluster_that_hides_names(frames, bundle, hiding):
+    clusters = [cluster | {hiding: cluster["cluster_id"] == "hall-b"} for cluster in frames["clusters"]]
+    for shown, is_hidden in ((frames, False), (Frames({**frames, "clusters": clusters}), True)):
+        html = render(build(shown, MADE_AT, sources="/srv/a name"), bundle)
+        assert ("/srv/a name/hall-b" not in html) == is_hidden
+        assert ("<code>sources/hall-b</code>" in html) == is_hidden
+        assert "<code>/srv/a name/demo</code>" in html
+
+
 def test_shown_is_the_default_and_hides_nothing(frames, html):
     assert not any(cluster["are_names_hidden"] for cluster in frames["clusters"])
     assert hide_names(frames) is frames

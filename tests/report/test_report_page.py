@@ -238,11 +238,34 @@ def test_missing_evidence_names_consequence_and_command(hall, demo):
         assert rows[kind][1] == "missing"
         assert rows[kind][2]
         assert rows[kind][3]
+    assert "FOLDER" not in section(hall, "gaps").text
+    assert "START" not in section(hall, "gaps").text
     assert "Kernel messages" not in rows
     assert "-D" in rows["Accounting exported without --duplicates"][3]
     assert "Times: local" in rows
     assert "Quarantined: bad timestamp" in rows
     assert "Nothing is missing" in section(demo, "gaps").text
+
+
+def test_only_commands_are_to_be_copied(hall):
+    gaps = table(section(hall, "gaps"), "Gaps").all("tbody")[0].all("tr")
+    fixes = {cells[0].text: cells[-1] for cells in (row.all("td") for row in gaps)}
+    assert fixes["Health checks"].text.startswith("on every node: ")
+    (command,) = fixes["Health checks"].all("code")
+    assert command.text.startswith("health_checks CHECK")
+    assert command.text.endswith("sources/hall-b/health/$(hostname -s).jsonl")
+    assert fixes["Repair tickets"].text.startswith("export CSV")
+    assert fixes["Repair tickets"].all("code") == []
+    (asked,) = [step for step in hall.all("span", class_="paste") if "nhc.log" in step.text]
+    assert asked.text.startswith("on every node: "), "a state of which day says nothing of an export"
+    assert [code.text for code in asked.all("code")] == [command.text.replace("START", "2026-09-01")]
+
+
+def test_what_to_do_stands_once_and_in_full(demo):
+    overview = demo.children[0]
+    assert [part.text for part in overview.all("h2")].count("What to do") == 1
+    titles = [part.text for part in overview.all("summary") if part.text.startswith("Take sim007 out")]
+    assert len(titles) == 1
 
 
 def test_what_each_log_covers_stands_beside_what_is_missing(hall, demo):

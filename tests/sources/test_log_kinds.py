@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from assets.log_kinds import LOG_KINDS, WARNINGS, missing
+from assets.log_kinds import LOG_KINDS, WARNINGS, missing, parts_of
 from assets.sources.errors import SourceError
 from assets.sources.formats import READERS
 from assets.sources.settings import KINDS
@@ -46,7 +46,9 @@ def test_a_refused_file_comes_with_the_export_command(folder):
 
 
 def test_commands_take_the_folders_they_are_given():
-    assert missing("events", "/logs/c1").command.endswith("> /logs/c1/events/events.$(date +%F).psv")
+    _, command, _ = parts_of(missing("events").step, "/logs/START c1", "2026-11-01")
+    assert "start=2026-11-01" in command
+    assert command.endswith("> '/logs/START c1'/events/events.$(date +%F).psv")
     assert LOG_KINDS["kernel"].export_to("/logs/c1/kernel", "2026-11-01").startswith("on every node: journalctl")
     assert "--since=2026-11-01 > /logs/c1/kernel/" in LOG_KINDS["kernel"].export_to("/logs/c1/kernel", "2026-11-01")
     assert "FOLDER/sacct/sacct." in WARNINGS["truncated_window"].command

@@ -11,7 +11,7 @@ from assets.report.blocks import Chapter, FirstScreen, Section, section
 from assets.report.changes import Change
 from assets.report.numbers import UNKNOWN, printable, whole
 from assets.report.queries import Own, Row
-from assets.report.tables import Col, table
+from assets.report.tables import Col, steps, table
 
 
 def _first(
@@ -72,7 +72,7 @@ ACTIONS = (
     Col("What to do", lambda row: row["action"].title, detail=lambda row: row["action"].rests_on),
     Col("Why", lambda row: row["action"].reason),
     Col("Saves", lambda row: row["action"].saving.amount, detail=lambda row: row["action"].saving.note),
-    Col("Command", lambda row: row["action"].command, is_code=True),
+    Col("Command", lambda row: steps(row["action"].step)),
 )
 CHANGES = (
     Col("Cluster", lambda row: printable(row["cluster_id"]) if row["cluster_id"] else "all"),

@@ -99,7 +99,7 @@ def delivered(own: Own) -> Section:
                 Col("Node", "node_name", link=of_node),
                 Col("Since (UTC)", "open_since", moment),
                 Col("#For", lambda row: duration(_hours_out(row, last_at))),
-                Col("Reason", lambda row: printable(row["open_reason"] or "none")),
+                Col("Reason given", lambda row: printable(row["open_reason"] or "none")),
                 Col("Repair", _repair) if own.cluster["has_tickets"] else flag("Planned", "open_is_planned"),
             ),
             f"At the end of the records, {moment(last_at)} UTC, the longest first.",

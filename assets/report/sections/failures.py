@@ -89,9 +89,9 @@ def _summary(listed: list[Row], incidents: Row) -> str:
     if not listed:
         return "No attempt is known to have ended by an infrastructure failure."
     expected = summed([weighted(row) for row in listed], "count", "lost_gpu_hours")
-    said = plural(expected["count"], "infrastructure failure")
+    said = f"{plural(expected['count'], 'infrastructure failure')} expected of {plural(len(listed), 'attempt')}"
     if incidents:
-        said += f" in {plural(incidents['incident_count'], 'incident')}"
+        said += f", in {plural(incidents['incident_count'], 'incident')}"
     if incidents and incidents["shared_incident_count"]:
         shared, largest = number(incidents["shared_incident_count"]), whole(incidents["largest_attempt_count"])
         said += f" ({shared} of them hit several attempts, up to {largest} at once)"

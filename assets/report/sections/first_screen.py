@@ -11,10 +11,19 @@ from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, s
 from assets.report.queries import Own, Row
 from assets.report.sections.ettr import waiting
 from assets.report.sections.gaps import missing_kinds
-from assets.report.sections.headline import COUNTED, has_enough, is_doubtful, period, reference_of, through, utilisation
+from assets.report.sections.headline import (
+    COUNTED,
+    has_enough,
+    is_doubtful,
+    observed,
+    period,
+    reference_of,
+    through,
+    utilisation,
+)
 from assets.report.sections.recorded import by_month, change_of_records, tiles_of_records
 from assets.report.tables import ends
-from assets.report.wording import LITTLE, POPULATIONS, RATE, mttf, number, plural, rate, sentence
+from assets.report.wording import LITTLE, POPULATIONS, RATE, event_of, mttf, number, plural, rate, sentence
 
 WINDOW = 30
 CANNOT_TELL = "cannot tell"
@@ -27,6 +36,7 @@ VERDICTS: dict[str, tuple[Direction, str]] = {
 }
 PER_1000 = "failures per 1,000 node-days"
 LOST = Measure("GPU-hours", "all")
+NO_LIMITS = "so far, no interval"
 
 
 def first_screen(
@@ -38,7 +48,7 @@ def first_screen(
         return _of_records(own, made_at, actions, fresh_hours)
     trend = next((block for block in (course.blocks if course else ()) if isinstance(block, Figure)), None)
     return FirstScreen(
-        period=f"{period(cluster)} from {moment(cluster['first_at'])[:10]} on, "
+        period=f"{period(cluster)} from {moment(observed(cluster)[0])[:10]} on, "
         f"{plural(cluster['node_count'] or 0, 'node')}, {gpus(cluster['gpu_count'])}",
         change=change_of(own),
         sentence=_sentence(own, actions),
@@ -46,6 +56,7 @@ def first_screen(
         actions=tuple(actions),
         age=_age(through(cluster), made_at, fresh_hours),
         missing=_missing(own),
+        folder=own.folder,
         lost_gpu_hours=losses_of(own)["expected_lost_gpu_hours"] or 0.0,
         trend=trend if enough else None,
     )
@@ -62,6 +73,7 @@ def _of_records(own: Own, made_at: dt.datetime, actions: Sequence[Action], fresh
         actions=tuple(actions),
         age=_age(through(own.cluster), made_at, fresh_hours),
         missing=_missing(own),
+        folder=own.folder,
         trend=trend,
         trend_title="Recorded failures by month",
         without_trend="The recorded failures have no course to draw: that takes two months.",
@@ -112,7 +124,7 @@ def _rate_tile(own: Own) -> Tile:
     if not reference.get("node_days") or reference["failure_count"] is None:
         return Tile(label, UNKNOWN, details=(reference.get("note") or "no exposure is known",))
     ways = own.rows("rates", population=reference["population"])
-    counted = (plural(row["failure_count"], COUNTED[row["counted_as"]]) for row in ways if row["counted_as"] in COUNTED)
+    counted = (plural(row["failure_count"], *event_of(row)) for row in ways if row["counted_as"] in COUNTED)
     rests_on = f"{', '.join(counted)} in {short(reference['node_days'])} node-days"
     if not has_enough(own):
         return Tile(label, LITTLE, details=(rests_on,))
@@ -155,17 +167,23 @@ def _loss_tile(own: Own) -> Tile:
         study["expected_lost_gpu_hours"],
         sum(row["gpu_unknown_count"] for row in own.rows("lost_by_account")),
     )
+    if lost is None:
+        return Tile(label, UNKNOWN, details=(study["note"] or "the GPU counts of the failed attempts are unknown",))
     detail = ["at least, of what the logs show"] if is_doubtful(own) else []
     detail += [f"{money(study['expected_lost_cost'], study['currency'])} in all"] if study["expected_lost_cost"] else []
     detail += [f"{plural(unknown, 'loss', 'losses')} of unknown GPU count left out"] if unknown else []
-    if lost is None:
-        return Tile(label, UNKNOWN, details=(*detail, *([study["note"]] if study["note"] and not detail else [])))
     if not lost:
         return Tile(label, "none seen", details=("no attempt lost work to an infrastructure failure",))
     last, before = (losses_of(own, months)["expected_lost_gpu_hours"] for months in ("last_30_days", "30_days_before"))
     if own.row("rate_ratios", comparison="months").get("other_node_days"):
         detail.append(f"last 30 days: {short(last)}; the 30 before: {short(before)}")
-    return Tile(label, short(lost), brackets(ends(study, "expected_lost_gpu_hours")), tuple(detail), LOST)
+    return Tile(label, short(lost), _limits_of_loss(study) or NO_LIMITS, tuple(detail), LOST)
+
+
+def _limits_of_loss(study: Row) -> str:
+    """Write the interval of a loss; empty where too little was seen for one, though what was seen is a known sum."""
+    stem = "expected_lost_gpu_hours"
+    return "" if study[f"{stem}_high"] is None else brackets(ends(study, stem))
 
 
 def _allocation_tile(own: Own) -> Tile:
@@ -204,7 +222,7 @@ def _sentence(own: Own, actions: Sequence[Action]) -> str:
     study, said = losses_of(own), []
     lost, cost = study["expected_lost_gpu_hours"], study["expected_lost_cost"]
     if lost:
-        limits = brackets(ends(study, "expected_lost_gpu_hours"))
+        limits = _limits_of_loss(study) or f"({NO_LIMITS})"
         price = f" ({money(cost, study['currency'])})" if cost else ""
         cause = _main_cause(own, lost)
         days = duration(24 * study["exposure"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assets.log_kinds import IN_SERVICE, LOG_KINDS, WARNINGS, Gap, missing
+from assets.log_kinds import IN_SERVICE, LOG_KINDS, WARNINGS, Gap, missing, parts_of
 from assets.report.blocks import Section, Text, section
 from assets.report.numbers import moment, printable, share, short, whole, words
 from assets.report.queries import Own, Row, grouped
-from assets.report.tables import Col, table
+from assets.report.tables import Col, steps, table
 from assets.report.wording import plural
 from assets.site_rules import KINDS, Signal, lines_of
 
@@ -26,7 +26,7 @@ COUNTS = {
     "unknown_user_count": Gap(
         "User names of attempts",
         "Losses of these attempts cannot be put to a user or account.",
-        "sacct -a … -o ALL, run as a user who may see all jobs",
+        f"{LOG_KINDS['sacct'].step.replace('FOLDER', 'FOLDER/sacct')}, run as a user who may see all jobs",
     ),
 }
 TIMES = {
@@ -39,12 +39,12 @@ TIMES = {
 }
 TIMED = {"accounting": ("accounting record", "sacct"), "kernel": ("kernel message", "kernel")}
 """What has times, and the kind of log that it comes from."""
-DOCTOR = "faultline doctor"
+DOCTOR = "`faultline doctor`"
 GAPS = (
     Col("What", "name", str),
     Col("State", "state", str),
     Col("Consequence", "consequence", str),
-    Col("What fixes it", "command", str, is_code=True),
+    Col("What fixes it", lambda row: steps(row["parts"])),
 )
 
 
@@ -105,10 +105,12 @@ def gaps(own: Own) -> Section:
         "What is missing, and what it makes unknowable",
         table(
             "Gaps in the sources",
-            [{**vars(gap), "state": state} for state, gap in found],
+            [
+                {**vars(gap), "state": state, "parts": parts_of(gap.step, own.folder, own.first_day)}
+                for state, gap in found
+            ],
             GAPS,
-            f"FOLDER is the cluster's folder under sources, {printable(own.cluster['cluster_id'])}; START the first "
-            "day wanted.",
+            "" if own.cluster["study_from_at"] else "START is the first day wanted.",
         )
         or Text("Nothing is missing: every kind of evidence is there.", "good"),
         table(
@@ -150,7 +152,7 @@ def _unread(files: list[Row]) -> Iterator[tuple[str, Gap]]:
         gap = missing(kind)
         yield (
             "; ".join([f"{plural(len(rows), 'file')}, such as {example}", *since[:MAX_SINCE]]),
-            Gap(f"Not understood: {gap.name}", gap.consequence, gap.command),
+            Gap(f"Not understood: {gap.name}", gap.consequence, gap.step),
         )
 
 
@@ -172,7 +174,7 @@ def _times(rows: list[Row]) -> Iterator[tuple[str, Gap]]:
     for row in rows:
         if row["time_quality"] in TIMES:
             noun, kind = TIMED[row["kind"]]
-            gap = Gap(f"Times: {words(row['time_quality'])}", TIMES[row["time_quality"]], missing(kind).command)
+            gap = Gap(f"Times: {words(row['time_quality'])}", TIMES[row["time_quality"]], missing(kind).step)
             yield f"{plural(row['row_count'], noun)} ({share(row['row_ratio'])})", gap
 
 

@@ -9,7 +9,7 @@ from assets.report.numbers import UNKNOWN, duration, gpus, moment, printable, sh
 from assets.report.queries import Own, Row
 from assets.report.sections.mttf import projected
 from assets.report.tables import Col, interval, table
-from assets.report.wording import POPULATIONS, exposure, plural, rate
+from assets.report.wording import POPULATIONS, event_of, exposure, plural, rate
 
 
 def _doubt(row: Row) -> str:
@@ -19,14 +19,14 @@ def _doubt(row: Row) -> str:
     return "; ".join(filter(None, (note, bound)))
 
 
-COUNTED = {"attempts": "failed attempt", "incidents": "incident"}
-"""Ways of counting that are shown, and what one of them counts."""
+COUNTED = ("attempts", "incidents")
+"""Ways of counting that are shown."""
 RATES = (
     Col("Failure rate of", lambda row: POPULATIONS.get(row["population"], printable(row["population"]))),
     Col("Counted as", "counted_as", detail=lambda row: "quoted" if row["is_reference"] else ""),
     Col("#Per 1,000 node-days", lambda row: rate(row) if row["node_days"] else UNKNOWN),
     interval("failures_per_1000_node_days", unless="failure_count"),
-    Col("#Rests on", lambda row: exposure(row["failure_count"], row["node_days"], event=COUNTED[row["counted_as"]])),
+    Col("#Rests on", lambda row: exposure(row["failure_count"], row["node_days"], "node-days", *event_of(row))),
     Col("What to know", _doubt),
 )
 
@@ -42,7 +42,9 @@ def headline(own: Own) -> Section:
             "Failure rates",
             [row for row in own.rows("rates") if row["counted_as"] in COUNTED],
             RATES,
-            "Attempts measure what users suffer, incidents what machines do.",
+            "Attempts measure what users suffer, incidents what machines do. An attempt counts with the probability "
+            "that infrastructure ended it; attempts that share a node or an event are one incident. Of the nodes in "
+            "use, every node that an incident took down counts.",
         ),
         projected("MTTF of the largest jobs", quoted),
         f"{_infrastructure(own)} {utilisation_in_words(own)}",
@@ -67,11 +69,12 @@ def has_enough(own: Own) -> bool:
 def facts(own: Own) -> str:
     """Say what was observed: period, machine, records."""
     attempts, cluster = own.row("attempts"), own.cluster
+    begin, end = observed(cluster)
     ended = attempts.get("attempt_count", 0)
     more = attempts.get("record_count", 0) - ended
     running = f" ({plural(more, 'more', 'more')} still pending or running: these count as exposure, not as attempts)"
     return (
-        f"{moment(cluster['first_at'])} to {moment(through(cluster))} UTC ({period(cluster)}): "
+        f"{moment(begin)} to {moment(end)} UTC ({period(cluster)}): "
         f"{whole(cluster['node_count'])} nodes, {gpus(cluster['gpu_count'])}; {plural(ended, 'ended attempt')} of "
         f"{plural(attempts.get('job_count', 0), 'job')}{running if more else ''}, "
         f"{short(attempts.get('gpu_hours'))} GPU-hours."
@@ -84,12 +87,17 @@ def through(cluster: Row) -> dt.datetime | None:
     return end
 
 
+def observed(cluster: Row) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """Give begin and end of what was observed: those of the study period, where there is one."""
+    return cluster.get("study_from_at") or cluster["first_at"], cluster.get("study_to_at") or through(cluster)
+
+
 def period(cluster: Row) -> str:
     """Write the observed span of time, and how much of it accounting lacks."""
-    end = through(cluster)
-    if cluster["first_at"] is None or end is None:
+    begin, end = observed(cluster)
+    if begin is None or end is None:
         return UNKNOWN
-    span = duration((end - cluster["first_at"]).total_seconds() / 3600)
+    span = duration((end - begin).total_seconds() / 3600)
     return f"{span}, {duration(24 * cluster['gap_days'])} of them without accounting" if cluster["gap_days"] else span
 
 

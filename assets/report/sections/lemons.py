@@ -120,13 +120,16 @@ def _found(judged: list[Row], verdicts: Counter[str]) -> Text:
     first = judged[0]
     failures, node_days = (sum(row[name] or 0 for row in judged) for name in ("event_count", "exposure"))
     days = f"{min(row['window_start_date'] for row in judged)} to {max(row['window_end_date'] for row in judged)}"
-    rests_on = f"{days}, {plural(failures, 'failure')} of known culprit in {short(node_days)} node-days in use"
+    in_use = f"{short(node_days)} node-days in use"
+    rests_on = f"{days}, {plural(failures, 'failure')} of known culprit in {in_use}"
     others = (
         f"{whole(verdicts['watch'])} to watch, {whole(verdicts['ok'])} ok, "
         f"{whole(verdicts['not enough data'])} without enough data."
     )
     refusal = next((row["note"] for row in judged if row["note"]), None)
     if refusal:
+        if refusal.count("failures of nodes"):
+            rests_on = f"{days}, each an incident of known culprit, by its probability, in {in_use}"
         return note(f"The data cannot tell: {printable(refusal, 200)} ({rests_on}). {others}")
     said = f"{plural(verdicts['lemon'], 'lemon')} among {plural(len(judged), 'node')}"
     ratios = [row["false_discovery_ratio"] for row in judged if row["verdict"] == "lemon"]

@@ -8,7 +8,7 @@ from assets.report.charts import DURATION_TICKS, SOFT, Spec, at, figure, hover, 
 from assets.report.numbers import confidence, duration, gpus, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, level_of, table
-from assets.report.wording import POPULATIONS, exposure, plural
+from assets.report.wording import POPULATIONS, event_of, exposure, plural
 from assets.report.wording import mttf as mttf_words
 
 
@@ -72,8 +72,8 @@ def projected(caption: str, rows: list[Row]) -> Table | None:
         rows,
         PROJECTED,
         f"1 / (nodes × failure rate of {POPULATIONS.get(first['population'], 'no population')}), "
-        f"{exposure(first['event_count'], first['exposure'])}. It takes a node to fail as often in a large job as in a "
-        "small one.",
+        f"{exposure(first['event_count'], first['exposure'], 'node-days', *event_of(first))}. It takes a node to fail "
+        "as often in a large job as in a small one.",
     )
 
 

@@ -3,6 +3,7 @@ select
     *,
     epoch(study_to_at - study_from_at) / 86400 - coalesce(gap_days, 0) as study_days,
     cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden,
+    cluster_id in (select cluster_id from ops.privacy) as is_pseudonymous,
     cluster_id in (
         select cluster_id
         from marts.dim_nodes

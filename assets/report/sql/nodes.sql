@@ -101,8 +101,10 @@ outages as (
         sum(seconds) filter (where not is_planned) / 3600 as fault_outage_hours,
         sum(seconds) filter (where is_planned) / 3600 as planned_outage_hours,
         arg_max(reason, started_at) filter (where not is_planned) as last_fault_reason,
+        arg_max(source, started_at) filter (where not is_planned and reason is not null) as last_fault_source,
         max(started_at) filter (where is_open) as open_since,
         arg_max(reason, started_at) filter (where is_open) as open_reason,
+        arg_max(source, started_at) filter (where is_open and reason is not null) as open_source,
         bool_and(is_planned) filter (where is_open) as open_is_planned,
         bool_or(is_open and not is_planned and not has_ticket) as needs_repair
     from outages_of_nodes

@@ -123,6 +123,7 @@
     }
     if (/^(#|\.\.\/)/.test(data.h || "")) node.append(make("a", { href: reached(data.h) }, make("bdi", {}, data.t)));
     else if (data.c) node.append(make("code", {}, data.t), copyButton(data.t));
+    else if (data.m) data.m.forEach((part, place) => node.append(...(place % 2 ? [make("code", {}, part), copyButton(part)] : [part])));
     else node.append(make("bdi", {}, data.t));
     if (data.d) node.append(make("small", {}, data.d));
     return node;
