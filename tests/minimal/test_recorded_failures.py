@@ -243,8 +243,8 @@ def test_outages_that_records_tell_of_blame_no_job(pages):
     nodes = pages("failures-with-repairs")["nodes"].sections[1]
     (listed,) = (block for block in nodes.blocks if isinstance(block, Table))
     assert [[cell.text for cell in row] for row in listed.rows] == [
-        ["n1", "2", "2", "0", "Taken out 2 times; last reason: DIMM."],
-        ["n2", "1", "1", "0", "Taken out once; last reason: DIMM."],
+        ["n1", "2", "2", "0", 'Taken out 2 times; last reason recorded: "DIMM".'],
+        ["n2", "1", "1", "0", 'Taken out once; last reason recorded: "DIMM".'],
     ]
 
 
