@@ -147,6 +147,11 @@ class HomeSettings:
     privacy_key: Path = field(default_factory=_privacy_key_file)
 
 
+def is_home_set() -> bool:
+    """Tell whether the environment names a home."""
+    return bool(os.environ.get(HOME))
+
+
 def read_settings(home: Path | None = None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
     """Read the environment of this process; options of a command come before it.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from assets.sources.text.masking import mask
-from orchestration.environment import HomeSettings, WrongSetting, read_settings
+from orchestration.environment import HomeSettings, WrongSetting, is_home_set, read_settings
 from orchestration.terminal import say
 
 HomeOption = Annotated[
@@ -54,9 +54,14 @@ def answer(call: Callable[[], Any], *, writes: bool = False) -> Any:
         The command changes files: after Ctrl-C it gets the time to undo unfinished changes.
     """
     from orchestration.interruption import run_interruptibly
-    from orchestration.read_commands.published import ReadingError
+    from orchestration.read_commands.published import NothingPublished, ReadingError
 
     try:
         return run_interruptibly(call, is_patient=writes)
+    except NothingPublished as error:
+        if is_home_set() or str(read_settings().home.root) not in str(error):
+            fail(str(error))
+        what, _, step = str(error).rpartition("; ")
+        fail(f"{what}; FAULTLINE_HOME is not set: export it, or give --home; in a new home, {step}")
     except ReadingError as error:
         fail(str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -53,6 +54,9 @@ def refresh(  # noqa: PLR0917
         terminal.say_json(outcome.as_dict())
     else:
         outcome.print(console)
+    if not sys.stdout.isatty():
+        # cron sends what is on stderr, and throws away what goes to /dev/null.
+        terminal.say_lines([line for line in outcome.problem_lines() if line], is_error=True)
     if console.problem is not None:
         to_stderr(f"the output could not be written ({console.problem}); what was published is complete")
     if strict and (outcome.failing or outcome.not_pulled or any(row["is_stale"] for row in outcome.clusters)):

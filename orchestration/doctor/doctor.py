@@ -61,8 +61,11 @@ def doctor(home: Home) -> list[Finding]:
         last = warehouse_findings(home)
     except (ReadingError, duckdb.Error) as error:
         is_listed = problem_of_current(home) is not None
-        step = "faultline refresh --full"
-        return now if is_listed else [*now, Finding("error", one_line(error), str(home.published_file), step)]
+        what, _, step = (
+            one_line(error).rpartition("; ") if isinstance(error, ReadingError) else (one_line(error), "", "")
+        )
+        finding = Finding("error", what, str(home.published_file), step or "faultline refresh --full")
+        return now if is_listed else [*now, finding]
     places = {finding.where for finding in now}
     return [
         *now,

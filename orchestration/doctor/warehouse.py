@@ -17,6 +17,7 @@ from assets.report.queries import SQL, Row, rows_of
 from assets.report.sections.gaps import longest_gap
 from assets.report.wording import plural, stale
 from assets.site_rules import LISTED, Signal, counted, lines_of
+from assets.sources.intake.cluster_failures import FOLDER_GONE, gone_step
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
 from orchestration.doctor.sources import START
@@ -33,6 +34,7 @@ MAX_SIGNALS = 50
 """How many signals that no rule knows are listed for a cluster."""
 MIN_COVERED_RATIO = 0.95
 """A log that covers less of the study period is reported: sacct exports one day by default, for instance."""
+CLUSTERS_BUILT = "select cluster_id from marts.dim_clusters where not is_stale order by cluster_id"
 STALE = f"from ({ENDS}) where is_stale order by cluster_id"
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
@@ -96,7 +98,8 @@ def warehouse_findings(home: Home) -> list[Finding]:
             *_span_findings(con, home),
             *_node_size_findings(con, home),
             *_refuted_findings(con),
-            *_unmapped_findings(con),
+            *_folder_findings(con, home),
+            *_unmapped_findings(con, home),
             *_age_findings(con),
         ]
 
@@ -214,10 +217,23 @@ def _refuted_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
     ]
 
 
-def _unmapped_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+def _folder_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
+    """List the clusters whose folder is gone; of one that is stale for this, the reason says it."""
+    if not home.sources.is_dir():
+        return []
+    return [
+        Finding("warning", FOLDER_GONE, cluster_id, gone_step(cluster_id))
+        for (cluster_id,) in con.execute(CLUSTERS_BUILT).fetchall()
+        if not (home.sources / cluster_id).is_dir()
+    ]
+
+
+def _unmapped_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     """List by cluster what no rule knows, the most telling first, with the lines that map it."""
     findings: list[Finding] = []
     for cluster_id, rows in groupby(rows_of(con, LISTED), key=lambda row: row["cluster_id"]):
+        if not (home.sources / cluster_id).is_dir():
+            continue
         signals = list(map(Signal.of, rows))
         shown = signals[:MAX_SIGNALS]
         step = f"paste what concerns you into {cluster_id}/cluster.toml, with the right category"

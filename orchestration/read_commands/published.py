@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ import duckdb
 
 from assets.sql import literal
 from orchestration.interruption import interruptible
+from orchestration.upkeep.holder import holder_of
 
 NAMED_ALONE = "marts,estimates,ops"
 """The schemas whose tables need no schema before their name, where the file has them all."""
@@ -17,6 +19,10 @@ NAMED_ALONE = "marts,estimates,ops"
 
 class ReadingError(Exception):
     """A command cannot answer; the text says why and what to do next, on one line."""
+
+
+class NothingPublished(ReadingError):
+    """There is no publication in the home."""
 
 
 @contextmanager
@@ -28,10 +34,14 @@ def published(
     `limits` are settings of DuckDB, by name. Tables of marts, estimates and ops can be named without their schema.
     """
     if not path.exists():
-        raise ReadingError(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
+        raise NothingPublished(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
     try:
         con = duckdb.connect(str(path), read_only=True, config={**(limits or {})})
     except duckdb.Error as error:
+        if holder := re.search(r"PID (\d+)", str(error)):
+            raise ReadingError(
+                f"{path} is held by {holder_of(holder[1])}; end that process, or wait until it ends, and run this again"
+            ) from None
         raise ReadingError(f"{path} cannot be opened: {one_line(error)}; run `faultline refresh --full`") from None
     try:
         con.execute("set timezone = 'UTC'")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -17,7 +18,7 @@ from typing import Any, Literal, TextIO
 import duckdb
 
 from orchestration.read_commands.published import ReadingError, one_line, published
-from orchestration.terminal import ending_with_the_reader, json_text, print_table, visible
+from orchestration.terminal import ending_with_the_reader, json_text, print_table, say, visible
 from orchestration.values import text_of
 
 Format = Literal["table", "csv", "json"]
@@ -47,9 +48,33 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
     """
     with published(path) as con, ending_with_the_reader():
         try:
-            return write_rows(ask(con, sql), fmt, out or sys.stdout)
+            cursor = ask(con, sql)
+            if says_user(con.cursor(), sql):
+                say("faultline: `user` is DuckDB's own user here; the column is user_name", is_error=True)
+            return write_rows(cursor, fmt, out or sys.stdout)
         except duckdb.Error as error:
             raise ReadingError(f"{one_line(error)}; `faultline tables` lists what there is") from None
+
+
+def says_user(con: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    """Tell whether a statement asks for DuckDB's own user, of tables that have a column `user_name`."""
+    if not re.search(r"\buser\b|current_user", sql, re.IGNORECASE):
+        return False
+    import sqlglot
+    from sqlglot import exp
+
+    try:
+        tree = sqlglot.parse_one(sql, read="duckdb")
+    except sqlglot.errors.SqlglotError:
+        return False
+    if any(alias.alias.lower() == "user" for alias in tree.find_all(exp.Alias)):
+        return False
+    columns = [column for column in tree.find_all(exp.Column) if column.name.lower() == "user" and not column.table]
+    if not columns and tree.find(exp.CurrentUser) is None:
+        return False
+    tables = [table.name.lower() for table in tree.find_all(exp.Table)]
+    found = "select 1 from duckdb_columns() where column_name = 'user_name' and list_contains($tables, table_name)"
+    return bool(con.execute(found, {"tables": tables}).fetchall())
 
 
 def ask(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:

@@ -32,7 +32,7 @@ from orchestration.publication.folders import (
 )
 from orchestration.pull.outcomes import FAILED, PULLED, in_words, last_outcome
 from orchestration.read_commands.age import with_age
-from orchestration.read_commands.published import ReadingError, one_line, published
+from orchestration.read_commands.published import NothingPublished, ReadingError, one_line, published
 from orchestration.terminal import say_json, say_lines
 from orchestration.upkeep.holder import Holder, holder_of
 from orchestration.values import plain
@@ -169,7 +169,7 @@ def status(home: Home, fresh_hours: float = HomeSettings.freshness_hours) -> dic
 
 def _require_something(found: dict[str, Any], home: Home) -> None:
     if not (found["published"] or found["last_run"] or found["running"]):
-        raise ReadingError(f"nothing is published in {home.root} yet; run `faultline refresh` first")
+        raise NothingPublished(f"nothing is published in {home.root} yet; run `faultline refresh` first")
 
 
 def _gathered(home: Home, fresh_hours: float) -> dict[str, Any]:

@@ -129,16 +129,7 @@ class Outcome:
                 f"{_failures_in_words(row)}"
             )
             yield f"  failure rate {_rate_in_words(row)}"
-        for cluster in self.failing:
-            kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"
-            yield ""
-            yield f"{cluster['cluster_id']} could not be built and {kept}:"
-            yield from (f"  {reason}" for reason in cluster["reasons"])
-        for cluster in (*self.not_pulled, *self.pulled_in_part):
-            yield ""
-            yield _not_pulled_in_words(cluster)
-            for line in (*cluster["reason"].splitlines(), *cluster["next_step"].splitlines()):
-                yield f"  {line}"
+        yield from self.problem_lines()
         if self.refused or self.without_accounting or self.versions:
             yield ""
         yield from _listed("not read ", [f"{row['path']}: {row['reason']}. {row['next_step']}" for row in self.refused])
@@ -168,6 +159,19 @@ class Outcome:
             )
         yield f"warehouse {self.warehouse}"
         yield f"report    {self.report}"
+
+    def problem_lines(self) -> Iterator[str]:
+        """Yield what is said of clusters that could not be built, or of which not all logs could be fetched."""
+        for cluster in self.failing:
+            kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"
+            yield ""
+            yield f"{cluster['cluster_id']} could not be built and {kept}:"
+            yield from (f"  {reason}" for reason in cluster["reasons"])
+        for cluster in (*self.not_pulled, *self.pulled_in_part):
+            yield ""
+            yield _not_pulled_in_words(cluster)
+            for line in (*cluster["reason"].splitlines(), *cluster["next_step"].splitlines()):
+                yield f"  {line}"
 
 
 def read_outcome(home: Home, status: str, started: float) -> Outcome:

@@ -20,8 +20,9 @@ REASONS = (
 NO_REASONS = {"end_missing", "truncated_value", "truncated_window", "bad_encoding", "unreadable_summary"}
 """Warnings, which stop nothing."""
 ENDINGS = {
-    "CannotForget", "HostUnreachable", "NoSuchPublication", "NotDelivered", "PrivacyChanged", "PullFailed",
-    "PullRunning", "ReadingError", "RefreshFailed", "RefreshRunning", "RollbackFailed", "UnreadableSettings",
+    "CannotForget", "HostUnreachable", "NoSuchPublication", "NotDelivered", "NothingPublished", "PrivacyChanged",
+    "PullFailed", "PullRunning", "ReadingError", "RefreshFailed", "RefreshRunning", "RollbackFailed",
+    "UnreadableSettings",
     "WrongGroup", "WrongKey",
     "WrongQuestion", "WrongSetting",
 }  # fmt: skip

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -89,6 +90,13 @@ class TestDoctor:
         assert places == {"alpha", ""}
         with pytest.raises(ReadingError, match="there is no cluster 'alpa'; `faultline status` names the clusters"):
             show_doctor(home, "alpa")
+
+    def test_of_a_cluster_whose_folder_is_gone_only_that_is_to_be_mended(self, home, findings):
+        shutil.rmtree(home.sources / "alpha")
+        found = findings()["alpha"]
+        assert found.what == "its folder is gone from the sources folder"
+        assert "`faultline forget alpha` lists" in found.next_step
+        assert not [finding for finding in doctor(home) if finding.paste]
 
     def test_the_default_timezone_is_a_warning(self, home, findings):
         (home.sources / "alpha" / "cluster.toml").unlink()

@@ -3,12 +3,15 @@
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from assets.estimates import est_mttf_by_size
+from orchestration.doctor.doctor import doctor
 from orchestration.home import PROJECT
 from orchestration.read_commands.catalogue import definitions, list_tables, show_table, show_tables, where
 from orchestration.read_commands.published import ReadingError, published
@@ -39,6 +42,34 @@ class TestQuery:
     def test_a_statement_of_odd_bytes_is_refused(self, ask):
         with pytest.raises(ReadingError, match="not UTF-8"):
             ask("select '\udcff'")
+
+    @pytest.mark.parametrize(
+        ("sql", "is_warned"),
+        [
+            ("select user, count(*) from fct_attempts group by 1", True),
+            ("select current_user from marts.fct_attempts", True),
+            ("select user_name as user from fct_attempts group by user", False),
+            ("select count(*) from fct_attempts where user_name = 'user'", False),
+            ("select user", False),
+        ],
+    )
+    def test_duckdbs_own_user_is_told_from_the_column(self, ask, sql, is_warned, capsys):
+        ask(sql)
+        warning = "faultline: `user` is DuckDB's own user here; the column is user_name\n"
+        assert capsys.readouterr().err == (warning if is_warned else "")
+
+    def test_a_file_that_another_program_writes_names_the_process_to_end(self, home):
+        code = f"import duckdb; con = duckdb.connect({str(home.published_file)!r}); print('open', flush=True); input()"
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+            assert writer.stdout.readline() == b"open\n"
+            with pytest.raises(ReadingError) as caught:
+                run_query(home.published_file, "select 1")
+            (finding,) = [found for found in doctor(home) if found.where == str(home.published_file)]
+            writer.communicate(b"\n")
+        step = "end that process, or wait until it ends, and run this again"
+        assert str(caught.value).startswith(f"{home.published_file} is held by process {writer.pid} of ")
+        assert str(caught.value).endswith(f"; {step}")
+        assert finding.next_step == step
 
     def test_json_is_strict_and_its_times_are_utc(self, ask):
         sql = """

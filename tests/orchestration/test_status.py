@@ -5,7 +5,9 @@ import json
 
 import duckdb
 import pytest
+from typer.testing import CliRunner
 
+from orchestration.cli import app
 from orchestration.doctor.warehouse import warehouse_findings
 from orchestration.home import Home
 from orchestration.publication.folders import publish, roll_back
@@ -188,3 +190,14 @@ class TestAFailedRefresh:
         assert "last run   failed" in done.output
         assert "x is y" in done.output
         assert "the last publication stays; repair what the message names" in done.output
+
+
+@pytest.mark.parametrize("command", [["status"], ["query", "select 1"]])
+def test_without_a_home_that_is_named_the_message_says_so(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
+    hint = "FAULTLINE_HOME is not set: export it, or give --home; in a new home, run `faultline refresh` first"
+    assert hint in CliRunner().invoke(app, command).stderr
+    assert "is not set" not in CliRunner().invoke(app, [*command, "--home", "elsewhere"]).stderr
+    monkeypatch.setenv("FAULTLINE_HOME", "elsewhere")
+    assert "is not set" not in CliRunner().invoke(app, command).stderr

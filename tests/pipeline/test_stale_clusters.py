@@ -70,6 +70,9 @@ def test_the_other_has_new_numbers_and_both_are_compared(night):
 def test_the_refresh_says_what_was_kept_and_why(night):
     assert "testbed could not be built and keeps its last good numbers:" in night["strict"].stdout
     assert "sacct_all.psv: 7 of 102 lines quarantined" in night["strict"].stdout
+    problems = night["strict"].stderr.splitlines()
+    assert problems[0] == "testbed could not be built and keeps its last good numbers:"
+    assert all(line.startswith("  ") for line in problems[1:])
 
 
 def test_status_and_report_show_it(night):

@@ -41,12 +41,14 @@ def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str
     errors = survey.failing_for(bad, {key for key in bad if key in older})
     for cluster_id in sorted({cluster_id for cluster_id, _ in known}):
         if cluster_id not in survey.clusters and cluster_id not in survey.left_out:
-            next_step = (
-                f"Put it back, or forget it: `faultline forget {shlex.quote(cluster_id)}` lists what was read of it,"
-                " and with --yes deletes that."
-            )
-            errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, next_step)]
+            errors[cluster_id] = [SourceError(cluster_id, FOLDER_GONE, gone_step(cluster_id))]
     return errors
+
+
+def gone_step(cluster_id: str) -> str:
+    """Say what to do about a folder that is gone."""
+    command = f"faultline forget {shlex.quote(cluster_id)}"
+    return f"Put it back, or forget it: `{command}` lists what was read of it, and with --yes deletes that."
 
 
 def failing_by_sources(
