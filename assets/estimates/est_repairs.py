@@ -72,6 +72,8 @@ RELAPSES = (*WATCHED, *ACTIONS)
 RATIO = "ratio 0 to 1"
 ALL, NONE, UNKNOWN = "all", "none", "unknown"
 TRY_FIRST = "try first"
+LEAST_DAYS, LEAST_REPAIRS = 7, 3
+"""Where records of failures are all there is, fewer tell nothing."""
 EARLIER_FAILURES = 3
 """Nodes that came back from so many faults in the 30 days before, or more, are alike."""
 SHARE = (
@@ -171,13 +173,27 @@ def with_relapses(repairs: pd.DataFrame) -> pd.DataFrame:
             for row in _rows(known if category == ALL else known[known["failure_category"] == category], category)
         ]
         _judge(judged)
+        too_little = _too_little(own)
+        for row in judged:
+            row["has_enough_records"] = too_little is None
+            row["note"] = "; ".join(filter(None, (too_little, row["note"]))) or None
         rows += judged
         if left_out := len(own) - len(known):
             said = f"{left_out} repairs of unknown cause are left out"
             for row in judged:
                 if row["failure_category"] == ALL:
                     row["note"] = "; ".join(filter(None, (said, row["note"])))
-    return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name not in WRITTEN])
+    columns = [name for name in TABLE.column_names if name not in WRITTEN]
+    return pd.DataFrame(rows, columns=[*columns, "has_enough_records"])
+
+
+def _too_little(repairs: pd.DataFrame) -> str | None:
+    """Say why records of failures alone tell too little. With accounting, that is judged for all estimates at once."""
+    days = float(repairs["records_days"].iloc[0])
+    if np.isnan(days) or (days >= LEAST_DAYS and len(repairs) >= LEAST_REPAIRS):
+        return None
+    needed = f"{LEAST_REPAIRS} in {LEAST_DAYS} days are needed"
+    return f"too little to tell: repairs seen: {len(repairs)} in {days:.3g} days; {needed}"
 
 
 def _rows(repairs: pd.DataFrame, category: str) -> list[dict[str, Any]]:

@@ -205,6 +205,7 @@ repairs as (
             when acted.place = 1 or (acted.place is null and sight.node_id is not null) then 'none'
             else 'unknown'
         end as repair_action,
+        if(clusters.has_accounting, null, epoch(clusters.to_at - clusters.from_at) / 86400) as records_days,
         least(min(clusters.to_at), min(nodes.last_seen_at), min(gaps.from_at)) as watched_to_at
     from outages
     inner join clusters
@@ -261,6 +262,7 @@ in_service as (
         followed.node_id,
         followed.failure_category,
         followed.repair_action,
+        followed.records_days,
         followed.relapsed_at is not null as is_relapse,
         epoch(followed.ended_at - followed.started_at) / 3600 as hours,
         epoch(any_value(followed.until_at - followed.ended_at)) / 86400 - coalesce(sum(
@@ -296,6 +298,7 @@ select
     is_relapse,
     hours,
     days,
-    earlier_count
+    earlier_count,
+    records_days
 from with_history
 order by cluster_id, node_id, ended_at

@@ -45,7 +45,8 @@ TABLE = TableSpec(
             "cause",
             "varchar",
             "",
-            "Cause as recorded. all: all causes together; not recorded: none was given.",
+            "Cause as recorded. all: all causes together; not recorded: none was given; all (as recorded): the records "
+            "say all.",
             (CAUSE,),
             is_required=True,
         ),
@@ -76,8 +77,9 @@ TABLE = TableSpec(
             "down_unit_days",
             "double",
             "unit-days",
-            "Time in service for which units were down, that of a unit counted once; records without an end or a unit "
-            "add nothing. NULL: no time in service is configured.",
+            "Time in service for which units were down, that of a unit counted once. A lower bound where the note says "
+            "that records without an end or a unit are left out. NULL: no time in service is configured, no record of "
+            "it has an end and a unit, or more units were down than were in service.",
             DOWN,
         ),
         *(
@@ -96,6 +98,8 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
     rate = node_day_rate(counts.assign(node_days=counts["unit_days"]))
     is_enough = numbers(counts, "incident_count") >= MIN_INCIDENTS
     too_little = f"too little to tell: {MIN_INCIDENTS} incidents are needed"
+    reasons = np.where(is_enough | counts["unit_days"].isna(), "", too_little)
+    notes = ["; ".join(filter(None, parts)) or None for parts in zip(reasons, counts["note"].fillna(""), strict=True)]
     return counts.assign(
         failures_per_1000_unit_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
         failures_per_1000_unit_days_low=1000 * rate.low,
@@ -103,7 +107,7 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
         confidence_level=rate.confidence_level,
         method=rate.method,
         has_enough_data=is_enough,
-        note=counts["note"].where(is_enough | counts["note"].notna(), too_little),
+        note=notes,
         event_count=counts["failure_count"],
         exposure=counts["unit_days"],
         exposure_unit="unit-days",

@@ -4,10 +4,11 @@ with failures as (
     select
         cluster_id,
         failure_id,
-        coalesce(unit_name, node_id) as unit_id,
+        node_id,
+        unit_name,
         started_at,
         ended_at,
-        unnest(['all', coalesce(nullif(cause, 'all'), 'not recorded')]) as cause
+        unnest(['all', coalesce(if(cause = 'all', 'all (as recorded)', cause), 'not recorded')]) as cause
     from marts.fct_unit_failures
 ),
 
@@ -81,7 +82,7 @@ counts as (
     group by cluster_id, cause
 ),
 
--- Of a unit that is down for two reasons at once, the time counts once.
+-- Of a unit that is down for two reasons at once, the time counts once. Units of different nodes may share a name.
 down as (
     select
         failures.cluster_id,
@@ -90,7 +91,8 @@ down as (
             failures.started_at,
             in_service.from_at,
             max(failures.ended_at) over (
-                partition by failures.cluster_id, failures.cause, failures.unit_id, in_service.from_at
+                partition by failures.cluster_id, failures.cause, failures.node_id, failures.unit_name,
+                    in_service.from_at
                 order by failures.started_at, failures.failure_id
                 rows between unbounded preceding and 1 preceding
             )
@@ -102,7 +104,7 @@ down as (
             failures.cluster_id = in_service.cluster_id
             and failures.started_at < in_service.to_at
             and failures.ended_at > in_service.from_at
-    where failures.unit_id is not null
+    where coalesce(failures.unit_name, failures.node_id) is not null
 ),
 
 down_times as (
@@ -112,23 +114,69 @@ down_times as (
         sum(greatest(epoch(to_at - from_at), 0)) / 86400 as down_unit_days
     from down
     group by cluster_id, cause
+),
+
+-- Records of the time in service, and those that do not tell for how long which unit was down.
+records_in_service as (
+    select
+        failures.cluster_id,
+        failures.cause,
+        count(distinct failures.failure_id) as record_count,
+        count(distinct failures.failure_id) filter (
+            failures.ended_at is null or coalesce(failures.unit_name, failures.node_id) is null
+        ) as silent_count
+    from failures
+    inner join in_service
+        on
+            failures.cluster_id = in_service.cluster_id
+            and failures.started_at < in_service.to_at
+            and coalesce(failures.ended_at > in_service.from_at, true)
+    group by failures.cluster_id, failures.cause
+),
+
+joined as (
+    select
+        recorded.cluster_id,
+        recorded.cause,
+        recorded.recorded_count,
+        exposures.unit_days,
+        counts.failure_count,
+        counts.incident_count,
+        counts.failure_variance,
+        coalesce(down_times.down_unit_days, 0) as down_unit_days,
+        records_in_service.record_count,
+        coalesce(records_in_service.silent_count, 0) as silent_count,
+        -- The sum of the times of many units may be off in its last digits.
+        coalesce(max(down_times.down_unit_days) over (partition by recorded.cluster_id), 0)
+        > exposures.unit_days * (1 + 1e-9) as is_beyond_service
+    from recorded
+    left join exposures using (cluster_id)
+    left join counts using (cluster_id, cause)
+    left join down_times using (cluster_id, cause)
+    left join records_in_service using (cluster_id, cause)
 )
 
 select
-    recorded.cluster_id,
-    recorded.cause,
-    recorded.recorded_count,
-    exposures.unit_days,
-    if(exposures.unit_days is null, null, coalesce(counts.failure_count, 0)) as failure_count,
-    if(exposures.unit_days is null, null, coalesce(counts.incident_count, 0)) as incident_count,
-    if(exposures.unit_days is null, null, coalesce(counts.failure_variance, 0)) as failure_variance,
-    if(exposures.unit_days is null, null, coalesce(down_times.down_unit_days, 0)) as down_unit_days,
+    cluster_id,
+    cause,
+    recorded_count,
+    unit_days,
+    if(unit_days is null, null, coalesce(failure_count, 0)) as failure_count,
+    if(unit_days is null, null, coalesce(incident_count, 0)) as incident_count,
+    if(unit_days is null, null, coalesce(failure_variance, 0)) as failure_variance,
+    if(
+        unit_days is null or is_beyond_service or silent_count = record_count, null, least(down_unit_days, unit_days)
+    ) as down_unit_days,
     case
-        when exposures.unit_days is null
+        when unit_days is null
             then 'no accounting of the units: [[failures.in_service]] in cluster.toml tells how many there were, and when'
+        when is_beyond_service
+            then
+                'time down unknown: more units were down than [[failures.in_service]] says were in service: units counts '
+                'what the records name'
+        when silent_count = record_count then 'time down unknown: no record in service has an end and a unit'
+        when silent_count = 1 then 'time down: 1 record without an end or a unit is left out'
+        when silent_count > 1 then format('time down: {} records without an end or a unit are left out', silent_count)
     end as note
-from recorded
-left join exposures using (cluster_id)
-left join counts using (cluster_id, cause)
-left join down_times using (cluster_id, cause)
-order by recorded.cluster_id, recorded.cause != 'all', recorded.recorded_count desc, recorded.cause
+from joined
+order by cluster_id, cause != 'all', recorded_count desc, cause

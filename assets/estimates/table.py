@@ -214,7 +214,10 @@ def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame, needs
         (reason,) if reason == NO_ACCOUNTING else (reason, note) for reason, note in zip(found, notes, strict=True)
     )
     joined: list[Any] = ["; ".join(filter(None, parts)) or None for parts in texts]
-    return frame.assign(has_enough_data=[reason is None for reason in found], note=joined)
+    has_enough = np.array([reason is None for reason in found], dtype=bool)
+    if "has_enough_records" in frame:
+        has_enough &= frame["has_enough_records"].to_numpy(dtype=bool)
+    return frame.assign(has_enough_data=has_enough, note=joined)
 
 
 def with_limits(

@@ -43,7 +43,7 @@ create table if not exists raw.clusters (
     nvlink_domain_pattern varchar,
     position_pattern varchar,
     repair_action_rules json,                 -- [{"rule_order": 1, "pattern": "...", "repair_action": "..."}]
-    units_in_service json                     -- [{"unit_count": 400, "from_at": "2026-01-31T00:00:00", "to_at": "..."}]
+    units_in_service json                     -- [{"unit_count": 400, "from_at": "2026-01-31T00:00:00", "to_at": "..."}]; null: goes on
 );
 alter table raw.clusters add column if not exists availability_objective double;
 alter table raw.clusters add column if not exists rack_pattern varchar;

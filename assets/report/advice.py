@@ -57,6 +57,9 @@ def advise(node: Row) -> str:
         # Without accounting there is no job to blame.
         blamed = " without a job blamed on it" if node.get("has_accounting", True) else ""
         said = [f"Taken out {times}{blamed}{last}."]
+    if not said and node.get("recorded_count") and not node["planned_outage_count"]:
+        recorded = plural(node["recorded_count"], "recorded failure")
+        said = [f"{recorded}, which tell{'s' if node['recorded_count'] == 1 else ''} of no outage of the node."]
     return " ".join(said) or "Planned work only: nothing to do."
 
 

@@ -10,10 +10,21 @@ from collections import defaultdict
 
 from assets.report.queries import Frames, Row
 
-PEOPLE = {"user_name": "user", "victim_user_name": "user", "instigator_user_name": "user", "account": "account"}
-"""Columns that hold a name, and what a number stands behind in place of it."""
-TEXTS = ("job_name", "victim_job_name", "example_raw", "example_detail", "message")
+PEOPLE = {
+    "user_name": "user",
+    "victim_user_name": "user",
+    "instigator_user_name": "user",
+    "account": "account",
+    "cause": "cause",
+    "last_cause": "cause",
+}
+"""Columns that hold a name, or what people wrote of a failure, and what a number stands behind in place of it."""
+OWN_CAUSES = ("all", "not recorded")
+"""Causes that nobody wrote."""
+TEXTS = ("job_name", "victim_job_name", "example_raw", "example_detail", "message", "last_fault_reason", "open_reason")
 """Columns whose text people chose, or that quote a line of a log."""
+WRITTEN_SIGNALS = ("failure_record", "repair_action")
+"""Kinds of unmapped signals that are words of people."""
 HIDDEN = "hidden"
 NOTE = "Names are hidden by [report] names in cluster.toml; a number means the same user or account on this page only."
 
@@ -30,10 +41,11 @@ def hide_names(frames: Frames) -> Frames:
             return row
         shown = dict(row)
         for column, kind in PEOPLE.items():
-            if shown.get(column):
+            if shown.get(column) and shown[column] not in OWN_CAUSES:
                 known = numbers[row["cluster_id"], kind]
                 shown[column] = f"{kind} {known.setdefault(shown[column], len(known) + 1)}"
-        return shown | {column: HIDDEN for column in TEXTS if shown.get(column)}
+        texts = (*TEXTS, "signal") if shown.get("kind") in WRITTEN_SIGNALS else TEXTS
+        return shown | {column: HIDDEN for column in texts if shown.get(column)}
 
     kept = Frames((name, [without_names(row) for row in rows]) for name, rows in frames.items())
     # A check judges all clusters at once, and what it observed may quote any of them.

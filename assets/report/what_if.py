@@ -31,7 +31,10 @@ def start_of(own: Own) -> Row:
     recorded: Row = {"recorded_rate": None}
     if own.cluster["has_records_alone"]:
         # How many nodes there are, no record tells.
-        recorded = {"recorded_rate": own.row("unit_rates", cause="all")["failures_per_1000_unit_days"]}
+        # Nor is a rate per GPU or disk one per node.
+        are_nodes = own.row("recorded", kind="all")["are_nodes"]
+        rate_of_all = own.row("unit_rates", cause="all")["failures_per_1000_unit_days"]
+        recorded = {"recorded_rate": rate_of_all if are_nodes else None}
         recorded |= {"gpu_count": START_NODES * own.cluster["gpus_per_node"], "gpu_node_count": START_NODES}
     rate = dict.fromkeys(("population", "has_enough_data", "failure_count", "failure_variance", "node_days", "note"))
     return {

@@ -4,9 +4,12 @@ import datetime as dt
 
 import pytest
 
+from assets.report.advice import advise
 from assets.report.blocks import Table, Text
+from assets.report.names import hide_names
 from assets.report.page import chapter
-from assets.report.queries import Own, read_frames
+from assets.report.queries import Frames, Own, read_frames
+from assets.report.what_if import start_of
 from tests.logs import Cluster, at
 
 SETTINGS = """
@@ -51,7 +54,41 @@ SERVICE_OF_REPAIRS = """
     to = 2024-07-01
 """
 
+GPUS = """
+    [failures.columns]
+    unit = "part"
+    action = "done"
+    [[failures.in_service]]
+    units = 8
+    from = 2024-05-01
+    to = 2024-05-11
+"""
+GPUS_OF_NODES = (
+    "node,part,from,to,cause,done",
+    *(f"n{number},gpu0,2024-05-02,2024-05-04,all," for number in (1, 2, 3)),
+    "n4,gpu0,2024-05-05,2024-05-06,all,N/A",
+    "n5,-,2024-05-07,2024-05-08,N/A,-",
+)
+DISKS = """
+    [failures.columns]
+    unit = "disk"
+    [[failures.in_service]]
+    units = 1
+    from = 2024-05-01
+    to = 2099-05-01
+"""
+
 CLUSTERS = {
+    "failures-of-gpus": Cluster(GPUS).file("failures/list.csv", *GPUS_OF_NODES),
+    "failures-of-disks": Cluster(DISKS).file(
+        "failures/list.csv", "disk,from,to", "d1,2024-05-02,2024-05-05", "d2,2024-05-02,2024-05-05", "d3,2024-05-06,"
+    ),
+    "failures-with-events": Cluster()
+    .event("n1", at(days=1), at(days=2), "DOWN", "riser")
+    .file("failures/list.csv", "node,from,to,cause", "n1,2024-05-02T06:00,,power", "n2,2024-05-02,2024-05-03,DIMM"),
+    "failures-without-ends": Cluster(GPUS).file(
+        "failures/list.csv", GPUS_OF_NODES[0], "n1,,2024-05-02,,,", "n2,,2024-05-03,,,", "n3,,2024-05-04,,,"
+    ),
     "failures-alone": Cluster(SETTINGS).file("failures/list.csv", *RECORDS),
     "failures-without-units": Cluster().file("failures/list.csv", "node,from", "n1,2024-05-02", "n1,2024-05-03"),
     "failures-with-repairs": Cluster(SERVICE_OF_REPAIRS).file("failures/list.csv", *REPAIRS),
@@ -133,7 +170,8 @@ def test_the_time_in_service_gives_a_rate_with_limits(minimal):
         from estimates.est_unit_failure_rates where cluster_id = $cluster and cause = 'all'
     """
     # 80 and 40 unit-days. Two records begin at one moment. n1 is down for two days, whatever its two records say.
-    assert ask(minimal, query) == [(6, 5, 4, 120.0, 1000 * 5 / 120, 3.25, True, True, None)]
+    left_out = "time down: 1 record without an end or a unit is left out"
+    assert ask(minimal, query) == [(6, 5, 4, 120.0, 1000 * 5 / 120, 3.25, True, True, left_out)]
     (row,) = ask(minimal, query, "failures-without-units")
     assert row[:6] == (2, None, None, None, None, None)
     assert "[[failures.in_service]]" in row[-1]
@@ -159,10 +197,70 @@ def test_every_cause_has_a_rate_of_its_own(minimal):
     assert ask(minimal, query) == [
         ("DIMM", 2, 1, 1, 120.0, 1.0, False),
         ("bad riser", 1, 1, 1, 120.0, 1.5, False),
-        ("not recorded", 1, 1, 1, 120.0, 0.0, False),
+        ("not recorded", 1, 1, 1, 120.0, None, False),
         ("poltergeist 7", 1, 1, 1, 120.0, 0.25, False),
         ("poltergeist 9", 1, 1, 1, 120.0, 1.0, False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "cause", "expected"),
+    [
+        # Each node has a gpu0 of its own. n5 has none, and its cause is not stated.
+        ("failures-of-gpus", "all", (5, 80.0, 8.0, None)),
+        ("failures-of-gpus", "all (as recorded)", (4, 80.0, 7.0, "too little to tell: 3 incidents are needed")),
+        (
+            "failures-without-ends",
+            "all",
+            (3, 80.0, None, "time down unknown: no record in service has an end and a unit"),
+        ),
+        (
+            "failures-of-disks",
+            "all",
+            # Of the service that goes on, five days are known. Two disks were down where one was in service.
+            (
+                2,
+                5.0,
+                None,
+                "too little to tell: 3 incidents are needed; time down unknown: more units were down than "
+                "[[failures.in_service]] says were in service: units counts what the records name",
+            ),
+        ),
+    ],
+)
+def test_the_time_down_is_that_of_units_and_unknown_where_no_record_tells_it(minimal, cluster, cause, expected):
+    query = """
+        select failure_count, unit_days, down_unit_days, note
+        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause = $cause
+    """
+    assert minimal.execute(query, {"cluster": cluster, "cause": cause}).fetchall() == [expected]
+
+
+def test_records_of_units_alone_have_a_period(minimal):
+    query = "select first_at, last_at from marts.dim_clusters where cluster_id = $cluster"
+    assert ask(minimal, query, "failures-of-disks") == [(dt.datetime(2024, 5, 2), dt.datetime(2024, 5, 6))]
+
+
+def test_node_events_end_what_a_record_leaves_open(minimal):
+    outages = """
+        select node_id, is_open, source, source_path from marts.fct_node_outages where cluster_id = $cluster order by 1
+    """
+    assert ask(minimal, outages, "failures-with-events") == [
+        ("n1", False, "sacctmgr", "failures-with-events/events/events.psv"),
+        ("n2", False, "failures", "failures-with-events/failures/list.csv"),
+    ]
+
+
+def test_few_repairs_are_too_little_to_tell(minimal):
+    query = "select distinct has_enough_data, note[:46] from estimates.est_repairs where cluster_id = $cluster"
+    assert ask(minimal, query) == [(False, "too little to tell: repairs seen: 2 in 31 days")]
+
+
+def test_what_says_nothing_is_no_unit_and_no_action(minimal):
+    outages = "select node_id from marts.fct_node_outages where cluster_id = $cluster"
+    assert ask(minimal, outages, "failures-of-gpus") == [("n5",)]
+    words = "select distinct cause, action from marts.fct_unit_failures where cluster_id = $cluster order by cause"
+    assert ask(minimal, words, "failures-of-gpus") == [("all", None), (None, None)]
 
 
 def test_recorded_actions_are_repairs_that_are_followed_to_the_end_of_the_time_in_service(minimal):
@@ -207,6 +305,8 @@ def test_the_report_of_records_alone_shows_them_and_says_no_accounting_for_the_r
     )
     assert [(tile.value, tile.unit) for tile in first.tiles[:2]] == [("41.7", "[13.1, 99.9]"), ("6", "")]
     assert [tile.value for tile in first.tiles[3:]] == ["24.0 h", "2.71%"]
+    assert first.tiles[4].details == ("time down: 1 record without an end or a unit is left out",)
+    assert first.period == "31.0 days from 2024-05-02 on, no accounting"
     assert [row["count"] for row in first.trend.spec["datasets"]["main"]] == [5, 1]
     assert [action.title for action in first.actions] == [
         "Repair n2, then return to service",
@@ -265,3 +365,44 @@ def test_with_accounting_records_stand_beside_the_failures_of_jobs(pages):
     said = next(block.text for block in sections[2].blocks if isinstance(block, Text))
     assert "no attempt and no incident on this page counts one" in said
     assert "recorded" not in keys(pages("secrets")["failures"])
+
+
+def test_of_records_without_an_end_the_time_down_is_unknown_and_no_cause_is_the_most_frequent(pages):
+    first = pages("failures-without-ends")[""].first
+    assert first.tiles[4].value == "unknown"
+    assert first.tiles[4].details == ("time down unknown: no record in service has an end and a unit",)
+    assert first.change.said.endswith("The site recorded 3 failures of 3 nodes.")
+    assert pages("failures-of-gpus")[""].first.change.said.endswith(
+        "of 5 units, most often of all (as recorded) (80.0%)."
+    )
+
+
+def test_a_node_whose_part_failed_is_not_said_to_have_had_planned_work(minimal):
+    (node,) = (
+        row for row in read_frames(minimal)["nodes"] if (row["cluster_id"], row["node_id"]) == ("failures-alone", "n3")
+    )
+    assert advise(node) == "1 recorded failure, which tells of no outage of the node."
+
+
+def test_where_names_are_hidden_causes_are_numbers(minimal):
+    frames = read_frames(minimal)
+    hidden = hide_names(
+        Frames({**frames, "clusters": [row | {"are_names_hidden": True} for row in frames["clusters"]]})
+    )
+    assert "poltergeist" in str(frames["recorded"])
+    assert not [name for name, rows in hidden.items() if "poltergeist" in str(rows)]
+    found = {
+        row["cause"] for row in hidden["recorded"] if row["cluster_id"] == "failures-alone" and row["kind"] == "cause"
+    }
+    assert found == {"not recorded", "cause 1", "cause 2", "cause 3", "cause 4"}
+
+
+def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(minimal):
+    frames = read_frames(minimal)
+    rates = {
+        row["cluster_id"]: start_of(Own(frames, row))["recorded_rate"]
+        for row in frames["clusters"]
+        if row["has_records_alone"]
+    }
+    assert rates["failures-alone"] is None
+    assert rates["failures-with-repairs"] == pytest.approx(1000 * 3 / 122)

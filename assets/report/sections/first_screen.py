@@ -64,9 +64,10 @@ def first_screen(
 
 def _of_records(own: Own, made_at: dt.datetime, actions: Sequence[Action], fresh_hours: float) -> FirstScreen:
     """Build the first screen of a cluster of which records of failures alone are known."""
-    trend = by_month(own)
+    trend, first_at = by_month(own), own.cluster["first_at"]
+    begun = f"from {moment(first_at)[:10]} on" if through(own.cluster) != first_at else f"at {moment(first_at)} UTC"
     return FirstScreen(
-        period=f"{period(own.cluster)} from {moment(own.cluster['first_at'])[:10]} on, records of failures alone",
+        period=f"{period(own.cluster)} {begun}, no accounting".removeprefix("0 h "),
         change=change_of_records(own),
         sentence="",
         tiles=tiles_of_records(own),

@@ -6,6 +6,7 @@ Of a cluster without accounting they are all there is, and its first screen show
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 
 from assets.report import palette
 from assets.report.blocks import Change, Figure, Measure, Section, Tile, section
@@ -18,6 +19,7 @@ from assets.report.wording import LITTLE, exposure, plural, rate
 PER_1000 = "failures per 1,000 unit-days"
 RATE = "failures_per_1000_unit_days"
 NO_SERVICE = "no time in service is stated"
+NOT_RECORDED = "not recorded"
 
 
 def _rate(row: Row) -> str:
@@ -113,8 +115,7 @@ def by_month(own: Own) -> Figure | None:
 def change_of_records(own: Own) -> Change:
     """Say what a cluster of which records alone are known has of them."""
     of_all, causes = own.row("recorded", kind="all"), own.rows("recorded", kind="cause")
-    most = f", most often of {printable(causes[0]['cause'])} ({share(causes[0]['ratio'])})" if len(causes) > 1 else ""
-    said = f"No accounting: of jobs nothing is known. The site recorded {_counted(of_all)}{most}."
+    said = f"No accounting: of jobs nothing is known. The site recorded {_counted(of_all)}{_most(causes)}."
     return Change(said, "no accounting", plural(of_all["recorded_count"], "recorded failure"))
 
 
@@ -128,7 +129,10 @@ def tiles_of_records(own: Own) -> tuple[Tile, ...]:
     )
     has_rate, measure = bool(found["unit_days"]), Measure(PER_1000, "all", "recorded")
     limits = f"[{ends(found, RATE).replace(' to ', ', ')}]" if has_rate and found[RATE] else ""
-    down = share(found["down_unit_days"] / found["unit_days"]) if has_rate else UNKNOWN
+    is_down_known = has_rate and found["down_unit_days"] is not None
+    down = share(found["down_unit_days"] / found["unit_days"]) if is_down_known else UNKNOWN
+    # The note says what of the time down is left out, and why it is unknown.
+    noted = tuple(part for part in (found["note"] or "").split("; ") if part.startswith("time down"))
     repaired = f"mean {duration(of_all['repair_hours_mean'])}; of {plural(of_all['repaired_count'], 'record')}"
     return (
         Tile("Recorded failures per 1,000 unit-days", _rate(found), limits, in_service, measure)
@@ -141,8 +145,16 @@ def tiles_of_records(own: Own) -> tuple[Tile, ...]:
             details=(f"mean {duration(of_all['gap_hours_mean'])}; of the whole cluster",),
         ),
         Tile("Time of repair, median", duration(of_all["repair_hours_median"]), details=(repaired,)),
-        Tile("Share of unit time down", down, details=() if has_rate else (NO_SERVICE,)),
+        Tile("Share of unit time down", down, details=noted if has_rate else (NO_SERVICE,)),
     )
+
+
+def _most(causes: Sequence[Row]) -> str:
+    """Name the cause recorded most often, where one is and others are."""
+    named = [row for row in causes if row["cause"] != NOT_RECORDED]
+    if len(causes) < 2 or not named or (len(named) > 1 and named[0]["recorded_count"] == named[1]["recorded_count"]):
+        return ""
+    return f", most often of {printable(named[0]['cause'])} ({share(named[0]['ratio'])})"
 
 
 def _of_what(row: Row) -> str:

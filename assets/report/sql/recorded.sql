@@ -2,7 +2,7 @@
 with failures as (
     select
         failures.cluster_id,
-        coalesce(nullif(failures.cause, 'all'), 'not recorded') as cause,
+        coalesce(if(failures.cause = 'all', 'all (as recorded)', failures.cause), 'not recorded') as cause,
         failures.unit_name,
         coalesce(nodes.node_name, failures.node_id) as node_name,
         failures.started_at,
@@ -36,7 +36,8 @@ grouped as (
         node_name,
         unit_name,
         count(*) as recorded_count,
-        count(distinct coalesce(unit_name, node_name)) as unit_count,
+        -- Units of different nodes may share a name.
+        count(distinct (node_name, unit_name)) filter (coalesce(unit_name, node_name) is not null) as unit_count,
         count(unit_name) = 0 as are_nodes,
         count(hours) as repaired_count,
         avg(hours) as repair_hours_mean,

@@ -21,7 +21,7 @@ from assets.sources.text.pseudonyms import KEPT, TEXT
 KIND = "failures"
 TABLE = "unit_failures"
 DIALECTS = ("csv",)
-VERSION = 1
+VERSION = 2
 PRIVACY = {"unit_name": KEPT, **dict.fromkeys(("cause", "cause_detail", "action"), TEXT)}
 ROWS = Rows(
     time="started_at",
@@ -90,13 +90,13 @@ def rows_of(cells: Cells, column_map: Failures, dates: Dates) -> list[dict[str, 
         raise ValueProblem("close_before_open", f"from {failed} to {back}")
     cause, detail = _cause(cells)
     record = {
-        "unit_name": cells.get("unit"),
+        "unit_name": stated(cells.get("unit")),
         "started_at": started_at,
         "ended_at": ended_at,
         "down_minutes": (ended_at - started_at).total_seconds() / 60 if ended_at else None,
         "cause": cause,
         "cause_detail": detail,
-        "action": cells.get("action"),
+        "action": stated(cells.get("action")),
     }
     node = stated(cells.get("node"))
     names: list[str | None] = [*node_names(node)] if node else [None]
@@ -119,10 +119,20 @@ def _minutes(text: str | None, unit: str | None) -> float | None:
 
 def _cause(cells: Cells) -> tuple[str | None, str | None]:
     """Return the cause and what is said beside it: of several columns, the names and the cells of the filled ones."""
-    filled = {meaning: cell for meaning, cell in cells.items() if cell and meaning.startswith(CAUSE)}
+    named = {meaning: cell for meaning, cell in cells.items() if is_named(cell)}
+    filled = {meaning: cell for meaning, cell in named.items() if meaning.startswith(CAUSE)}
     if filled:
         return "; ".join(meaning.removeprefix(CAUSE) for meaning in filled), "; ".join(filled.values())
-    return cells.get("cause"), cells.get("detail")
+    return named.get("cause"), named.get("detail")
+
+
+def is_named(text: str | None) -> bool:
+    """Tell whether a cell names a cause: that it is unknown may have been found out.
+
+    >>> is_named("Unknown"), is_named("N/A"), is_named(" - ")
+    (True, False, False)
+    """
+    return stated(text) is not None or (text is not None and text.strip().lower() == "unknown")
 
 
 _RECORDS = MappedTable(

@@ -256,7 +256,7 @@ class InService(Section):
     from_: Annotated[date | datetime, Field(alias="from"), AfterValidator(in_known_years)]
     """When their service began."""
     to: Annotated[date | datetime, AfterValidator(in_known_years)]
-    """When it ended, or until when their failures were recorded."""
+    """When it ended, or until when their failures were recorded. A time that lies ahead counts to the newest record."""
 
     @model_validator(mode="after")
     def _runs_forward(self) -> InService:

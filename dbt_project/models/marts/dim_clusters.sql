@@ -18,6 +18,12 @@ nodes as (
 
 ),
 
+failure_records as (
+
+    select * from {{ ref('stg_failures__records') }}
+
+),
+
 inventory as (
 
     select * from {{ ref('stg_inventory__nodes') }}
@@ -110,6 +116,18 @@ node_totals as (
 
 ),
 
+-- Units that are no nodes are known by the records of their failures alone.
+recorded_failures as (
+
+    select
+        cluster_id,
+        min(started_at) as first_at,
+        max(coalesce(ended_at, started_at)) as last_at
+    from failure_records
+    group by cluster_id
+
+),
+
 gpu_node_kinds as (
 
     select
@@ -169,8 +187,8 @@ select
     clusters.checkpoint_minutes,
     clusters.restart_minutes,
     clusters.write_minutes,
-    coalesce(accounting.first_at, node_totals.first_at) as first_at,
-    coalesce(accounting.last_at, node_totals.last_at) as last_at,
+    coalesce(accounting.first_at, least(node_totals.first_at, recorded_failures.first_at)) as first_at,
+    coalesce(accounting.last_at, greatest(node_totals.last_at, recorded_failures.last_at)) as last_at,
     study_periods.study_from_at,
     study_periods.study_to_at,
     study_periods.data_through_at,
@@ -194,6 +212,7 @@ from clusters
 left join accounting on clusters.cluster_id = accounting.cluster_id
 left join study_periods on clusters.cluster_id = study_periods.cluster_id
 left join node_totals on clusters.cluster_id = node_totals.cluster_id
+left join recorded_failures on clusters.cluster_id = recorded_failures.cluster_id
 left join gpus_of_most_nodes on clusters.cluster_id = gpus_of_most_nodes.cluster_id
 left join kinds_read on clusters.cluster_id = kinds_read.cluster_id
 left join outdated on clusters.cluster_id = outdated.cluster_id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
@@ -55,13 +56,15 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
 
 
 def _units_in_service(settings: Settings) -> list[dict[str, Any]]:
-    return [
-        {
-            "unit_count": span.units,
-            "from_at": in_utc(span.from_, settings.timezone).isoformat(),
-            "to_at": in_utc(span.to, settings.timezone).isoformat(),
-        }
+    """Give the stated times; one that ends later than now has no end yet, as nobody knows what fails until then."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    spans = [
+        (span.units, in_utc(span.from_, settings.timezone), in_utc(span.to, settings.timezone))
         for span in settings.failures.in_service
+    ]
+    return [
+        {"unit_count": units, "from_at": from_.isoformat(), "to_at": to.isoformat() if to <= now else None}
+        for units, from_, to in spans
     ]
 
 

@@ -213,7 +213,8 @@ inventory_withdrawals as (
 ),
 
 -- Of a cluster without accounting, the records of its failures are all that tells. A record without an end is open
--- where it is the node's last and others have one, and else it does not tell how long the node was out.
+-- where it is the node's last and others have one, and else it does not tell how long the node was out. Where other logs
+-- show the node out at that time or later, they tell of its return.
 recorded_failures as (
 
     select
@@ -270,7 +271,18 @@ intervals as (
     from recorded_failures
     where
         ended_at is not null
-        or (has_ends and is_last)
+        or (
+            has_ends
+            and is_last
+            and not exists (
+                select 1
+                from stated
+                where
+                    recorded_failures.cluster_id = stated.cluster_id
+                    and recorded_failures.node_id = stated.node_id
+                    and coalesce(stated.ended_at, timestamp '9999-01-01') >= recorded_failures.started_at
+            )
+        )
 
 ),
 

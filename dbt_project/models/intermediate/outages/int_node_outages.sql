@@ -33,6 +33,7 @@ merged as (
         -- What is asked for later gives an outage another reason.
         case when min(requested_at) <= min(started_at) then min(requested_at) end as requested_at,
         {{ best_source_of_outage() }} as source,
+        bool_or(source = 'failures') as has_failure_record,
         coalesce(
             sum(case when source = 'sacctmgr' then interval_count end), sum(interval_count)
         ) as interval_count,
@@ -79,8 +80,11 @@ select
     merged.requested_at,
     merged.source,
     merged.interval_count,
-    merged.source_path,
-    merged.source_line_number
+    -- A record of a failure is cited with its own reason, and nothing else is cited for it.
+    case when merged.has_failure_record then most_telling.source_path else merged.source_path end as source_path,
+    case
+        when merged.has_failure_record then most_telling.source_line_number else merged.source_line_number
+    end as source_line_number
 from merged
 inner join most_telling
     on
