@@ -21,10 +21,12 @@ PEOPLE = {
 """Columns that hold a name, or what people wrote of a failure, and what a number stands behind in place of it."""
 OWN_CAUSES = ("all", "not recorded")
 """Causes that nobody wrote."""
-TEXTS = ("job_name", "victim_job_name", "example_raw", "example_detail", "message", "last_fault_reason", "open_reason")
+TEXTS = ("job_name", "victim_job_name", "example_raw", "example_detail", "message")
 """Columns whose text people chose, or that quote a line of a log."""
-WRITTEN_SIGNALS = ("failure_record", "repair_action")
-"""Kinds of unmapped signals that are words of people."""
+REASONS = ("last_fault_reason", "open_reason", "last_reason", "unmapped_reason")
+"""Reasons of outages, which are recorded causes where records of failures are all there is."""
+SIGNALS, WRITTEN_SIGNALS = ("signal", "example"), ("failure_record", "repair_action")
+"""Columns of unmapped signals, and the kinds of them that are words of people."""
 HIDDEN = "hidden"
 NOTE = "Names are hidden by [report] names in cluster.toml; a number means the same user or account on this page only."
 
@@ -34,6 +36,7 @@ def hide_names(frames: Frames) -> Frames:
     hiding = {cluster["cluster_id"] for cluster in frames["clusters"] if cluster["are_names_hidden"]}
     if not hiding:
         return frames
+    of_records = {cluster["cluster_id"] for cluster in frames["clusters"] if cluster["has_records_alone"]}
     numbers: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
 
     def without_names(row: Row) -> Row:
@@ -44,7 +47,8 @@ def hide_names(frames: Frames) -> Frames:
             if shown.get(column) and shown[column] not in OWN_CAUSES:
                 known = numbers[row["cluster_id"], kind]
                 shown[column] = f"{kind} {known.setdefault(shown[column], len(known) + 1)}"
-        texts = (*TEXTS, "signal") if shown.get("kind") in WRITTEN_SIGNALS else TEXTS
+        texts = TEXTS + (SIGNALS if shown.get("kind") in WRITTEN_SIGNALS else ())
+        texts += REASONS if row["cluster_id"] in of_records else ()
         return shown | {column: HIDDEN for column in texts if shown.get(column)}
 
     kept = Frames((name, [without_names(row) for row in rows]) for name, rows in frames.items())
