@@ -228,6 +228,7 @@ def _repairs() -> pd.DataFrame:
             "hours": hours,
             "days": float(days),
             "earlier_count": 0,
+            "records_days": np.nan,
         }
         for category, action, count, days, hours in kinds
         for number in range(count)
