@@ -72,7 +72,7 @@ RELAPSES = (*WATCHED, *ACTIONS)
 RATIO = "ratio 0 to 1"
 ALL, NONE, UNKNOWN = "all", "none", "unknown"
 TRY_FIRST = "try first"
-LEAST_DAYS, LEAST_REPAIRS = 7, 3
+MIN_DAYS, MIN_REPAIRS = 7, 3
 """Where records of failures are all there is, fewer tell nothing."""
 EARLIER_FAILURES = 3
 """Nodes that came back from so many faults in the 30 days before, or more, are alike."""
@@ -190,9 +190,9 @@ def with_relapses(repairs: pd.DataFrame) -> pd.DataFrame:
 def _too_little(repairs: pd.DataFrame) -> str | None:
     """Say why records of failures alone tell too little. With accounting, that is judged for all estimates at once."""
     days = float(repairs["records_days"].iloc[0])
-    if np.isnan(days) or (days >= LEAST_DAYS and len(repairs) >= LEAST_REPAIRS):
+    if np.isnan(days) or (days >= MIN_DAYS and len(repairs) >= MIN_REPAIRS):
         return None
-    needed = f"{LEAST_REPAIRS} in {LEAST_DAYS} days are needed"
+    needed = f"{MIN_REPAIRS} in {MIN_DAYS} days are needed"
     return f"too little to tell: repairs seen: {len(repairs)} in {days:.3g} days; {needed}"
 
 

@@ -6,7 +6,7 @@ Records that begin at the same moment are one incident: they widen the limits as
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import numpy as np
@@ -99,7 +99,9 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
     is_enough = numbers(counts, "incident_count") >= MIN_INCIDENTS
     too_little = f"too little to tell: {MIN_INCIDENTS} incidents are needed"
     reasons = np.where(is_enough | counts["unit_days"].isna(), "", too_little)
-    notes = ["; ".join(filter(None, parts)) or None for parts in zip(reasons, counts["note"].fillna(""), strict=True)]
+    notes: list[Any] = [
+        "; ".join(filter(None, parts)) or None for parts in zip(reasons, counts["note"].fillna(""), strict=True)
+    ]
     return counts.assign(
         failures_per_1000_unit_days=1000 * np.where(rate.event_count > 0, rate.value, np.nan),
         failures_per_1000_unit_days_low=1000 * rate.low,

@@ -119,20 +119,20 @@ def _minutes(text: str | None, unit: str | None) -> float | None:
 
 def _cause(cells: Cells) -> tuple[str | None, str | None]:
     """Return the cause and what is said beside it: of several columns, the names and the cells of the filled ones."""
-    named = {meaning: cell for meaning, cell in cells.items() if is_named(cell)}
+    named = {meaning: cell for meaning, cell in cells.items() if cell and is_named(cell)}
     filled = {meaning: cell for meaning, cell in named.items() if meaning.startswith(CAUSE)}
     if filled:
         return "; ".join(meaning.removeprefix(CAUSE) for meaning in filled), "; ".join(filled.values())
     return named.get("cause"), named.get("detail")
 
 
-def is_named(text: str | None) -> bool:
+def is_named(text: str) -> bool:
     """Tell whether a cell names a cause: that it is unknown may have been found out.
 
     >>> is_named("Unknown"), is_named("N/A"), is_named(" - ")
     (True, False, False)
     """
-    return stated(text) is not None or (text is not None and text.strip().lower() == "unknown")
+    return stated(text) is not None or text.strip().lower() == "unknown"
 
 
 _RECORDS = MappedTable(
