@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +22,7 @@ from assets.estimates.table import ENOUGH_DATA, TableSpec
 from assets.warehouse import OpenWarehouse, Warehouse, create_raw_and_ops
 
 PROJECT = Path(__file__).parents[1]
+NUMBERS = count()
 MARTS = PROJECT / "dbt_project" / "models" / "marts"
 ESTIMATES = PROJECT / "assets" / "estimates"
 
@@ -125,8 +127,12 @@ def _empty() -> bytes:
 
 
 def filled(folder: Path, *statements: str) -> Warehouse:
-    """Make a warehouse of every table, with the rows that statements put in. It stays open, as in a refresh."""
-    path = folder / "faultline.duckdb"
+    """Make a warehouse of every table, with the rows that statements put in. It stays open, as in a refresh.
+
+    Its name is of no other: DuckDB takes a file of the same name for the one that is still open, and the folder of a
+    test that passed is made again for the next one.
+    """
+    path = folder / f"faultline-{next(NUMBERS)}.duckdb"
     path.write_bytes(_empty())
     warehouse = OpenWarehouse(path=str(path))
     with warehouse.writing() as con:

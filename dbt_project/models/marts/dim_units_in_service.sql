@@ -39,8 +39,8 @@ spans as (
 
     select
         unnested.cluster_id,
-        unnested.span.unit_count as unit_count,
-        unnested.span.from_at as from_at,
+        unnested.span.unit_count,
+        unnested.span.from_at,
         coalesce(unnested.span.to_at, newest_records.last_at) as to_at
     from unnested
     left join newest_records on unnested.cluster_id = newest_records.cluster_id

@@ -213,8 +213,8 @@ inventory_withdrawals as (
 ),
 
 -- Of a cluster without accounting, the records of its failures are all that tells. A record without an end is open
--- where it is the node's last and others have one, and else it does not tell how long the node was out. Where other logs
--- show the node out at that time or later, they tell of its return.
+-- where it is the node's last and others have one, and else it does not tell how long the node was out. Where other
+-- logs show the node out at that time or later, they tell of its return.
 recorded_failures as (
 
     select
