@@ -48,7 +48,9 @@ def run(many_clusters_home):
         words = [f"--{name}={value}" for name, value in {"home": many_clusters_home.root, **arguments}.items()]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", [str(NOTEBOOK), *words])
-            return SimpleNamespace(**notebook.app.run()[1])
+            defined = notebook.app.run()[1]
+        defined["con"].close()
+        return SimpleNamespace(**defined)
 
     return cells
 
