@@ -98,7 +98,9 @@ def _errors_of(events: Iterable[DagsterEvent]) -> Iterator[Any]:
 
 
 def _error_of(event: DagsterEvent) -> Any:
-    return event.step_failure_data.error if event.is_step_failure else event.job_failure_data.error
+    # A run that somebody else marked as failed has no data.
+    data = event.step_failure_data if event.is_step_failure else event.job_failure_data
+    return data.error if data else None
 
 
 def explain_result(result: ExecuteInProcessResult, home: Home) -> str:

@@ -20,8 +20,8 @@ from orchestration.home import Home, code_version
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED, Family
 from orchestration.publication.folders import current_publication, newest_publication, pinned_publication
 from orchestration.read_commands.published import ReadingError, published
-from orchestration.read_commands.status import free_of_refresh
 from orchestration.upkeep.healing import Say
+from orchestration.upkeep.lock import free_of_refresh
 
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily

@@ -227,12 +227,13 @@ def _execute_job(
     from orchestration import definitions
     from orchestration.session import recorded
     from orchestration.stages import record_stages
+    from orchestration.upkeep.dead_runs import BUILD, end_runs_of_refreshes
     from orchestration.upkeep.old_runs import delete_old_runs
 
     loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
     handler.show("parsing the dbt project")
     built = dg.Definitions.merge(definitions.build(settings, is_refresh=True), loggers)
-    job = built.resolve_job_def(definitions.BUILD)
+    job = built.resolve_job_def(BUILD)
     chosen = job.asset_layer.selected_asset_keys
     if settings.is_from_marts:
         chosen = {key for key in chosen if key.path[0] in AFTER_MARTS}
@@ -245,13 +246,19 @@ def _execute_job(
         redirect_stdout(nowhere),
         redirect_other_output(settings.home.work / OTHER_OUTPUT, console),
     ):
-        result = job.execute_in_process(
-            instance=instance,
-            run_id=run_id,
-            raise_on_error=False,
-            run_config={"loggers": {"progress": {}}},
-            asset_selection=list(chosen) if settings.is_from_marts else None,
-        )
+        end_runs_of_refreshes(instance, settings.home)
+        settings.home.unfinished_run.write_text(run_id, encoding="utf-8")
+        try:
+            result = job.execute_in_process(
+                instance=instance,
+                run_id=run_id,
+                raise_on_error=False,
+                run_config={"loggers": {"progress": {}}},
+                asset_selection=list(chosen) if settings.is_from_marts else None,
+            )
+        finally:
+            # This run too, where it could not write how it ended.
+            end_runs_of_refreshes(instance, settings.home)
     with file.writing() as con:
         # The stage of publication has ended only now.
         record_stages(con, instance, run_id)

@@ -6,13 +6,15 @@ import fcntl
 import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 import duckdb
 
 from orchestration.upkeep.healing import make_accessible, set_aside
-from orchestration.upkeep.holder import holder_of
+from orchestration.upkeep.holder import Holder, holder_of
 
 PATIENCE_SECONDS = 2
 """For how long a taken lock is tried again: `faultline status` holds it for milliseconds."""
@@ -72,6 +74,28 @@ class RefreshLock:
     def __exit__(self, *_: object) -> None:
         """Give it back."""
         self.release()
+
+
+@contextmanager
+def free_of_refresh(lock_file: Path) -> Iterator[Holder | None]:
+    """Yield None while no refresh can start, or the process of the refresh that runs.
+
+    A refresh fails if another process has the working file open at that moment. A shared lock keeps it from starting
+    for the few milliseconds of reading.
+    """
+    try:
+        file = lock_file.open(errors="replace")
+    except OSError:
+        # The lock file is missing or not readable for this user; then so is the working file.
+        yield None
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield holder_of(file.read())
+            return
+        yield None
 
 
 def wait_until_free(working_file: Path, patience_seconds: float = PATIENCE_FOR_FILE_SECONDS) -> None:
