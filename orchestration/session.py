@@ -22,7 +22,7 @@ from orchestration.home import Home, code_version
 from orchestration.publication.folders import remove_leftovers, was_published
 from orchestration.upkeep.dead_runs import end_runs_of_refreshes
 from orchestration.upkeep.healing import heal, remove_scratch
-from orchestration.upkeep.lock import RefreshLock, wait_until_free
+from orchestration.upkeep.lock import RefreshLock
 from orchestration.upkeep.permissions import private_files
 from orchestration.upkeep.privacy import require_no_change
 
@@ -33,7 +33,6 @@ def session_of_chosen_assets(settings: HomeSettings) -> dg.ResourceDefinition:
     def hold(context: dg.InitResourceContext) -> Iterator[None]:
         home, run_id = settings.home, context.run.run_id if context.run else "no-run"
         with private_files(), RefreshLock(home.lock_file):
-            wait_until_free(home.working_file)
             require_no_change(home, settings.privacy_key)
             heal(home, logging.getLogger(__name__).warning)
             if context.instance is not None:

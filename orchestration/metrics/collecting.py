@@ -74,7 +74,7 @@ def _rows(home: Home) -> Iterator[tuple[Family, list[dict[str, Any]]]]:
         holder = stack.enter_context(free_of_refresh(home.lock_file))
         runs = seen
         if holder is None and os.access(home.working_file, os.R_OK):
-            # A process that a killed refresh left behind may still hold the file.
+            # Another process may hold the file.
             with suppress(duckdb.Error):
                 runs = stack.enter_context(duckdb.connect(str(home.working_file), read_only=True))
         if runs is not None:

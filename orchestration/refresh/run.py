@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import duckdb
 from rich.console import Console
 
 from assets.sources.text.privacy_key import WrongKey
@@ -49,7 +50,7 @@ from orchestration.refresh.progress import ProgressHandler, progress_logger
 from orchestration.refresh.wrong_settings import stop_at_wrong_settings
 from orchestration.terminal import redirect_other_output
 from orchestration.upkeep.healing import Say, heal
-from orchestration.upkeep.lock import RefreshLock, RefreshRunning, wait_until_free
+from orchestration.upkeep.lock import RefreshLock, RefreshRunning
 from orchestration.upkeep.permissions import WrongGroup, private_files, set_permissions
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _refresh_alone(settings: HomeSettings, console: Console) -> Outcome:
     except (RefreshRunning, WrongGroup, WrongKey) as error:
         # The refresh that runs tells of its own end.
         raise RefreshFailed(str(error), is_alert=not isinstance(error, RefreshRunning)) from None
-    except OSError as error:
+    except (OSError, duckdb.IOException) as error:
         raise RefreshFailed(explain_error(error, home)) from error
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interruption(error):
@@ -137,7 +138,6 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     home = settings.home
     say = console.print
     stop_at_wrong_settings(home, to_stderr)
-    wait_until_free(home.working_file)
     has_damage = _heal(home, say)
     follow_privacy(settings, say)
     is_asked = settings.is_full or settings.is_from_marts
