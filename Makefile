@@ -53,8 +53,8 @@ test: .venv/.installed browser  ## Set up and run every test of a push: code, db
 lint: .venv/.installed  ## Only the style and architecture tests.
 	@$(BIN)/python -m pytest tests/lint
 
-bench: .venv/.installed  ## Measure time, memory and disk against a hand-written DuckDB script; BENCH='--scales 1/16,1 --write docs/benchmarks.md'.
-	@$(BIN)/python -m tests.benchmarks $(BENCH)
+bench: .venv/.installed  ## Measure time, memory and disk against a hand-written DuckDB script; writes docs/benchmarks.md. BENCH='--scale 1/16' prints.
+	@$(BIN)/python -m tests.benchmarks $(or $(BENCH),--write docs/benchmarks.md)
 
 configuration: .venv/.installed  ## Write docs/configuration.md from the code that reads the settings.
 	@$(BIN)/python -m orchestration.configuration_page --write docs/configuration.md

@@ -123,8 +123,8 @@ class Warehouse:
 
     def _configure(self, con: duckdb.DuckDBPyConnection) -> None:
         con.execute("set timezone = 'UTC'")
-        # As in dbt's profile: where it expects few rows, DuckDB compares each with all rows of the other side.
-        con.execute("set asof_loop_join_threshold = 0")
+        # For what it takes for few rows, DuckDB compares each with every row of the other side, as in dbt's profile.
+        con.execute("set global asof_loop_join_threshold = 0")
         if self.memory_limit:
             con.execute(f"set memory_limit = {literal(self.memory_limit)}")
         if self.threads:

@@ -241,18 +241,16 @@ repairs as (
 followed as (
     select
         repairs.*,
-        min(failures.failed_at) as relapsed_at,
-        least(min(repairs.watched_to_at), min(failures.failed_at)) as until_at
+        if(failures.failed_at <= repairs.watched_to_at, failures.failed_at, null) as relapsed_at,
+        least(repairs.watched_to_at, failures.failed_at) as until_at
     from repairs
-    left join failures
+    asof left join failures
         on
             repairs.cluster_id = failures.cluster_id
             and repairs.node_id = failures.node_id
             and repairs.failure_category = failures.failure_category
             and repairs.ended_at < failures.failed_at
-            and repairs.watched_to_at >= failures.failed_at
     where repairs.watched_to_at > repairs.ended_at
-    group by all
 ),
 
 -- The clock stands still while the node is out for something else.

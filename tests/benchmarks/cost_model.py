@@ -93,14 +93,13 @@ def fit(rows: Sequence[Row]) -> Fit:
     )
 
 
-def rows_of(found: Results, value: Callable[[Scale], float | None], fixed: float | None = None) -> list[Row]:
-    """Give what was measured at every scale, and what a refresh of next to nothing costs as the row without amounts."""
-    rows = [] if fixed is None else [Row("capture", {}, fixed)]
+def rows_of(found: Results, value: Callable[[Scale], float | None], fixed: float) -> list[Row]:
+    """Give what was measured of every workload; what a refresh of next to nothing costs is the row without amounts."""
+    rows = [Row("capture", {}, fixed)]
     for scale in found.scales:
         measured = value(scale)
         if measured and scale.is_measured_alone:
-            amounts = {term: getattr(scale, term) for term in TERMS}
-            rows.append(Row(f"{scale.workload}, scale {scale.scale}", amounts, measured))
+            rows.append(Row(scale.workload, {term: getattr(scale, term) for term in TERMS}, measured))
     return rows
 
 
@@ -127,9 +126,9 @@ class CostModel:
 
 
 def cost_model(found: Results) -> CostModel | None:
-    """Fit everything; None where fewer than two scales were measured, or no fixed cost."""
+    """Fit everything; None where fewer than two workloads were measured without other work of the machine."""
     fixed = found.fixed
-    if fixed is None or sum(scale.is_measured_alone for scale in found.scales) < 2:
+    if sum(scale.is_measured_alone for scale in found.scales) < 2:
         return None
 
     def cpu(stage: str) -> Callable[[Scale], float | None]:
@@ -146,7 +145,7 @@ def cost_model(found: Results) -> CostModel | None:
     return CostModel(
         night_cpu=fit(rows_of(found, cpu(results.NIGHTLY), fixed.cpu_seconds)),
         night_wall=fit(rows_of(found, wall(results.NIGHTLY), fixed.wall_seconds)),
-        night_mb=fit(rows_of(found, lambda scale: scale.disk_mb.get(results.NIGHTLY))),
+        night_mb=fit(rows_of(found, lambda scale: scale.disk_mb.get(results.NIGHTLY), found.fixed_mb)),
         full_cpu=fit(rows_of(found, cpu(results.FULL), fixed.cpu_seconds)),
         full_wall=fit(rows_of(found, wall(results.FULL), fixed.wall_seconds)),
         peak_mb=fit(rows_of(found, peak, fixed.peak_mb)),

@@ -1,4 +1,4 @@
-"""The cost model as a page of the docs: fitted costs, how well they fit, what they say of other clusters, and Spark."""
+"""The cost model as a page of the docs: fitted costs, how well they fit, and what they say of other clusters."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from itertools import product
 
 from tests.benchmarks.cost_model import CostModel, Fit, cost_model
 from tests.benchmarks.page import table
-from tests.benchmarks.results import OnSpark, Results
+from tests.benchmarks.results import Results
 
 DAYS = 365
 """How long the logs of the worked examples are kept."""
 NODES, JOBS_A_DAY = (100, 1_000, 4_000), (1_000, 10_000, 100_000)
 CHECKS_PER_NODE_MINUTE = 2
-NIGHT_HOURS = 8
 
 HEAD = """# What a night costs, by nodes, jobs and checks
 
@@ -21,7 +20,7 @@ This page is worked out from [benchmarks.md](benchmarks.md) and its results by
 
 <!-- needs: minutes -->
 ```sh
-{commands}
+make bench
 ```
 
 It holds for the machine of that page. Another one is about as much quicker or slower as its refresh of the committed
@@ -32,10 +31,10 @@ FITS = """## The model
 
 A cost is a fixed part, a part for each attempt that is kept, and a part for each node and day that is kept. The parts
 are fitted to what was measured, none below zero, so that relative errors are small (`tests/benchmarks/cost_model.py`).
-The fixed part rests on the refresh of the committed capture, which has next to no rows; size on disk has no such row. A
-term is "not told apart" where the measured rows do not vary enough to fit it. A night's cost grows with what is kept
-because most tables are rebuilt from all rows ([scale.md](scale.md)); the new day is in it, at one of about 350. What
-was measured beside other work of the machine is left out.
+The fixed part rests on the refresh of the committed capture, which has next to no rows. A term is "not told apart"
+where the measured rows do not vary enough to fit it. A night's cost grows with what is kept because most tables are
+rebuilt from all rows ([scale.md](scale.md)); the new day is in it, at one of about 350. What was measured beside other
+work of the machine is left out.
 """
 
 EXAMPLES = """## Worked examples
@@ -51,22 +50,13 @@ drawn on: beyond `FAULTLINE_MEMORY` (2 GB by default) DuckDB writes to disk what
 measured is {peak:.2f} GB.
 """
 
-SPARK = """## Where Spark begins to pay
-
-Spark replaces the dbt step alone: reading, estimates, checks and the report stay on DuckDB ([spark.md](spark.md)).
-"""
-
 
 def page(found: Results) -> str:
     """Write the model, or what is missing for it."""
-    parts = [HEAD.format(commands="\n".join(found.commands))]
     model = cost_model(found)
     if model is None:
-        parts.append("Not measured: the model takes the refresh of the capture and two scales.\n")
-    else:
-        parts += [*_fits(model), *_examples(model)]
-    parts += [SPARK, *_spark(found, model)]
-    return "\n".join(parts)
+        return f"{HEAD}\nNot measured: the model takes two workloads, without other work of the machine.\n"
+    return "\n".join([HEAD, *_fits(model), *_examples(model)])
 
 
 def _fits(model: CostModel) -> Iterable[str]:
@@ -149,64 +139,4 @@ def _example(model: CostModel, nodes: int, jobs: int) -> tuple[str, ...]:
         shown(model.peak_mb, 1000, digits=1) if model.peak_mb.covers(**amounts) else "-",
         shown(model.night_mb, 1000, digits=1),
         shown(model.full_cpu, more=reading * DAYS),
-    )
-
-
-def _spark(found: Results, model: CostModel | None) -> Iterable[str]:
-    if model:
-        per_attempt = model.full_wall.rates.get("attempts", 0)
-        if per_attempt:
-            millions = (NIGHT_HOURS * 3600 - model.full_wall.fixed) / per_attempt / 1e6
-            yield (
-                f"On this machine a full refresh would fill a night of {NIGHT_HOURS} hours at about {millions:,.0f}"
-                f" million attempts,\nbeyond the {model.full_wall.largest['attempts'] / 1e6:.1f} million that were"
-                " measured: the line is only drawn on. Below that, a second machine has nothing to do.\n"
-            )
-    if not found.spark:
-        command = "make bench BENCH='--scales= --spark 1 --keep --write docs/benchmarks.md'"
-        yield f"A Spark run at scale 1: not measured (`{command}`).\n"
-        return
-    yield (
-        "`dbt build` with all its tests on a local Spark, beside the same step of the full refresh on DuckDB with the"
-        " same cores,\nwhose CPU time alone was not measured.\n"
-    )
-    yield table(
-        (
-            "workload",
-            "scale",
-            "attempts",
-            "raw tables MB",
-            "Spark wall s",
-            "Spark CPU s",
-            "Spark peak memory GB",
-            "Spark disk MB",
-            "DuckDB wall s",
-            "Spark / DuckDB",
-        ),
-        (_on_spark(run, found.seconds_on_duckdb(run)) for run in found.spark),
-    )
-    done = [run for run in found.spark if run.cost.exit_code == 0]
-    if done:
-        largest = max(done, key=lambda run: run.attempts)
-        times = largest.cost.wall_seconds / found.seconds_on_duckdb(largest)
-        yield (
-            f"At {largest.attempts:,} attempts Spark takes {times:.1f} times as long on the same cores. If its work"
-            f" could be divided without loss,\nit would take {times:.0f} machines like this one to be as quick as"
-            " DuckDB on one.\nA larger machine for DuckDB is the cheaper step for as long as there is one.\n"
-        )
-
-
-def _on_spark(run: OnSpark, seconds_on_duckdb: float) -> tuple[str, ...]:
-    is_done = run.cost.exit_code == 0
-    return (
-        run.workload,
-        str(run.scale),
-        f"{run.attempts:,}",
-        f"{run.raw_mb:,.0f}",
-        f"{run.cost.wall_seconds:,.0f}{'' if is_done else ' (did not complete)'}",
-        f"{run.cost.cpu_seconds:,.0f}",
-        f"{run.cost.peak_mb / 1000:.2f}",
-        f"{run.disk_mb:,.0f}",
-        f"{seconds_on_duckdb:,.0f}",
-        f"{run.cost.wall_seconds / seconds_on_duckdb:.1f}" if is_done else "-",
     )

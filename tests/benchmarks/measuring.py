@@ -47,7 +47,7 @@ class Cost:
     reference_seconds
         CPU time of the same small piece of work, the mean of before and after: the machine's speed beside this run.
     load
-        How many processes of the machine wanted a processor in the minute before. None: not kept.
+        How many processes of the machine wanted a processor in the minute before.
     """
 
     wall_seconds: float
@@ -56,25 +56,22 @@ class Cost:
     process_mb: float
     exit_code: int = 0
     reference_seconds: float = 0
-    load: float | None = None
+    load: float = 0
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a process tree had used and held at one moment.
+    """What a process tree held at one moment.
 
     Attributes
     ----------
     at
         Seconds since 1970.
-    cpu_seconds
-        Of all processes so far.
     megabytes
         Memory of all of them together.
     """
 
     at: float
-    cpu_seconds: float
     megabytes: float
 
 
@@ -98,7 +95,7 @@ def measure(
     may_fail
         Return the cost of a command that failed instead of raising `CommandFailed`.
     samples
-        Takes what the command used and held a few times a second.
+        Takes what the command held a few times a second.
     """
     variables = {**os.environ, "PYTHONPATH": str(PROJECT), **(environment or {})}
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +171,7 @@ def median(costs: Sequence[Cost]) -> Cost:
         statistics.median(cost.process_mb for cost in costs),
         max(abs(cost.exit_code) for cost in costs),
         statistics.median(cost.reference_seconds for cost in costs),
-        statistics.median(loads) if (loads := [cost.load for cost in costs if cost.load is not None]) else None,
+        statistics.median(cost.load for cost in costs),
     )
 
 
@@ -203,7 +200,7 @@ class _Sampler(threading.Thread):
             self.largest_bytes = max(self.largest_bytes, *map(_high_water, members), 0)
             self.cpu_seconds |= {pid: seconds for pid in members if (seconds := _cpu_seconds(pid))}
             if self.samples is not None:
-                self.samples.append(Sample(time.time(), sum(self.cpu_seconds.values()), held / 1e6))
+                self.samples.append(Sample(time.time(), held / 1e6))
 
     def stop(self) -> None:
         self._stopped.set()

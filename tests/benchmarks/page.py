@@ -8,8 +8,8 @@ from statistics import median
 from orchestration import pages
 from tests.benchmarks import results
 from tests.benchmarks.measuring import Cost
-from tests.benchmarks.results import CheckLogs, Results, Scale, nearest_to_one
-from tests.benchmarks.steps import LARGE, MODEL, REASONS, parts_of
+from tests.benchmarks.results import CheckLogs, Results, Scale
+from tests.benchmarks.steps import parts_of
 from tests.benchmarks.targets import Verdict, verdicts
 from tests.benchmarks.workloads import WORKLOADS
 
@@ -19,10 +19,11 @@ This page is made by
 
 <!-- needs: minutes -->
 ```sh
-{commands}
+make bench
 ```
 
-at {scales}. {runs} What it costs elsewhere is worked out from these numbers in [cost-model.md](cost-model.md).
+at scale {scale}, and each number was measured once. What it costs elsewhere is worked out from these numbers in
+[cost-model.md](cost-model.md).
 
 | workload | logs |
 | --- | --- |
@@ -49,12 +50,12 @@ NOTES = """## How to read it
 * **Pace** is how long the same small piece of arithmetic took just before and after a stage, 1 where it was quickest.
   At 1.3 something else had a part of the processor: the seconds of that row are too high, and its ratio as well
   unless the floor ran at the same pace.
-* **Load** is how many processes of the machine wanted one of its processors in the minute before a stage. Rows without
-  it are of an earlier version of the code, on a machine that did nothing else. Above the number of processors, wall
-  time says nothing, and CPU time is some tenths too high for floor and refresh alike: only their ratio holds.
-* **CPU and memory by model** are from one more full refresh, on one thread, where nothing runs beside a model: dbt says
-  when each ran, and the samples what the refresh used and held meanwhile. Memory is that of the whole process, with
-  what DuckDB still holds of earlier models.
+* **Load** is how many processes of the machine wanted one of its processors in the minute before a stage. Above the
+  number of processors, wall time says nothing, and CPU time is some tenths too high for floor and refresh alike: only
+  their ratio holds.
+* **Seconds and memory by estimate and by model** are those of the full refresh, which runs one after the other: every
+  estimate, and each model above 2 s. Memory is that of the whole refresh meanwhile, with what DuckDB still holds of
+  what ran before.
 * **Memory** is resident memory, sampled five times a second over the whole tree of processes, shared files counted
   once; the peak that the kernel kept of the largest process is its lower limit.
 * **Refresh of the capture** is that of four minutes of a real cluster, read in full: the price of starting Dagster, dbt
@@ -65,107 +66,92 @@ NOTES = """## How to read it
 * Targets in seconds and gigabytes are those of scale 1: at a smaller scale they can be missed, but not met. Seconds are
   judged only where the machine had no other work. Shares of CPU time are judged at scale 1 alone, because at a smaller
   one the fixed cost is much of them.
-* Where the page names several commands, each measured anew what it names, on the same machine.
 """
 
 STAGES = (
     results.FLOOR,
     results.FULL,
     results.LIMITED,
-    results.SINGLE,
     results.NIGHTLY,
     results.NO_OP,
     results.REPORT,
 )
 MIN_SHOWN_SHARE = 0.03
 MIN_REBUILT_SHARE = 0.01
-SHOWN_MODELS = 12
+MIN_MODEL_SECONDS = 2
 
 
 def page(found: Results) -> str:
     """Write everything that was found."""
-    at = ", ".join(dict.fromkeys(str(scale.scale) for scale in found.scales))
-    runs = "Each number was measured once." if found.runs == 1 else f"Floor and full refresh: median of {found.runs}."
-    scales = [scale for of_workload in found.workloads.values() for scale in of_workload]
+    scales = found.scales
     parts = [
         HEAD.format(
-            commands="\n".join(found.commands),
-            scales=f"scale {at}" if at else "no scale",
-            runs=runs,
+            scale=scales[0].scale,
             workloads="\n".join(f"| `{name}` | {workload.logs} |" for name, workload in WORKLOADS.items()),
         ),
         "## Machine\n",
         table(("", ""), found.machine.items()),
         "## Targets\n",
         table(("target", "measured", "met"), map(_verdict, verdicts(found))),
+        "## Refresh\n",
+        table(
+            (
+                "workload",
+                "what",
+                "wall s",
+                "CPU s",
+                "CPU / floor",
+                "wall / floor",
+                "peak memory GB",
+                "disk MB",
+                "pace",
+                "load",
+            ),
+            (row for scale in scales for row in _stages(scale, found.quickest_reference)),
+        ),
+        *_fixed(found.fixed, found.fixed_steps),
+        *(part for scale in scales for part in _steps(scale)),
+        *(part for scale in scales for part in _rebuilt(scale)),
+        *(part for scale in scales for part in _longest(scale)),
+        "## Size\n",
+        table(
+            (
+                "workload",
+                "attempts",
+                "log lines",
+                "logs MB",
+                "published MB",
+                "MB per million attempts",
+                "working MB",
+            ),
+            (_size(scale) for scale in scales if scale.attempts),
+        ),
+        "## Interactive\n\nWall seconds; the ten questions are in `tests/benchmarks/queries.py`.\n",
+        table(
+            (
+                "workload",
+                "`query 'select 1'`",
+                "`status`",
+                "`tables`",
+                "ten questions, median",
+                "slowest",
+                "by DuckDB alone, median",
+                "slowest",
+            ),
+            (_interactive(scale) for scale in scales if scale.asked_seconds),
+        ),
+        "## Raw check logs\n",
+        table(
+            ("form", "lines", "MB", "who", "wall s", "CPU s", "lines per CPU s", "rate / scan", "peak memory GB"),
+            (row for logs in found.checks for row in _checks(logs)),
+        ),
     ]
-    if scales:
-        parts += [
-            "## Refresh\n",
-            table(
-                (
-                    "workload",
-                    "scale",
-                    "what",
-                    "wall s",
-                    "CPU s",
-                    "CPU / floor",
-                    "wall / floor",
-                    "peak memory GB",
-                    "disk MB",
-                    "pace",
-                    "load",
-                ),
-                (row for scale in scales for row in _stages(scale, found.quickest_reference)),
-            ),
-            *(_fixed(found.fixed, found.fixed_steps) if found.fixed else []),
-            *(part for of_workload in found.workloads.values() for part in _steps(nearest_to_one(of_workload))),
-            *(part for of_workload in found.workloads.values() for part in _rebuilt(nearest_to_one(of_workload))),
-            *(part for of_workload in found.workloads.values() for part in _models(nearest_to_one(of_workload))),
-            "## Size\n",
-            table(
-                (
-                    "workload",
-                    "scale",
-                    "attempts",
-                    "log lines",
-                    "logs MB",
-                    "published MB",
-                    "MB per million attempts",
-                    "working MB",
-                ),
-                map(_size, scales),
-            ),
-            "## Interactive\n\nWall seconds; the ten questions are in `tests/benchmarks/queries.py`.\n",
-            table(
-                (
-                    "workload",
-                    "scale",
-                    "`query 'select 1'`",
-                    "`status`",
-                    "`tables`",
-                    "ten questions, median",
-                    "slowest",
-                    "by DuckDB alone, median",
-                    "slowest",
-                ),
-                map(_interactive, scales),
-            ),
-        ]
-    if found.checks:
-        parts += [
-            "## Raw check logs\n",
-            table(
-                ("form", "lines", "MB", "who", "wall s", "CPU s", "lines per CPU s", "rate / scan", "peak memory GB"),
-                (row for logs in found.checks for row in _checks(logs)),
-            ),
-        ]
     return "\n".join([*parts, NOTES])
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Write a table; columns of words are on the left."""
-    return pages.table(header, rows, {header[0], "", "what", "who", "measured", "met", "step", "reason"})
+    return pages.table(header, rows, {header[0], "", "what", "who", "measured", "met"})
 
 
 def _seconds(value: float) -> str:
@@ -184,45 +170,35 @@ def _stages(scale: Scale, quickest: float) -> Iterable[tuple[str, ...]]:
     floor = scale.cost(results.FLOOR)
     for name in STAGES:
         cost = scale.cost(name)
-        if cost is None:
+        if cost is None or floor is None:
             continue
-        ratios = (
-            (f"{cost.cpu_seconds / floor.cpu_seconds:.2f}", f"{cost.wall_seconds / floor.wall_seconds:.2f}")
-            if floor
-            else ("-", "-")
-        )
         disk = scale.disk_mb.get(name)
         yield (
             scale.workload,
-            str(scale.scale),
             name if cost.exit_code == 0 else f"{name} (did not complete)",
             _seconds(cost.wall_seconds),
             _seconds(cost.cpu_seconds),
-            *ratios,
+            f"{cost.cpu_seconds / floor.cpu_seconds:.2f}",
+            f"{cost.wall_seconds / floor.wall_seconds:.2f}",
             f"{cost.peak_mb / 1000:.2f}",
             "-" if disk is None else _megabytes(disk),
-            f"{cost.reference_seconds / quickest:.2f}" if quickest else "-",
-            _load(cost),
+            f"{cost.reference_seconds / quickest:.2f}",
+            f"{cost.load:.1f}",
         )
-
-
-def _load(cost: Cost) -> str:
-    return "-" if cost.load is None else f"{cost.load:.1f}"
 
 
 def _fixed(cost: Cost, steps: dict[str, float]) -> Iterable[str]:
     yield (
         f"Refresh of the committed capture: {_seconds(cost.wall_seconds)} s wall, {_seconds(cost.cpu_seconds)} s CPU,"
-        f" {cost.peak_mb / 1000:.2f} GB, load {_load(cost)}.\n"
+        f" {cost.peak_mb / 1000:.2f} GB, load {cost.load:.1f}.\n"
     )
-    if steps:
-        yield table(
-            ("part of it", "wall s", "share"),
-            (
-                (part, _seconds(seconds), f"{seconds / cost.wall_seconds:.0%}")
-                for part, seconds in parts_of(steps, cost.wall_seconds).items()
-            ),
-        )
+    yield table(
+        ("part of it", "wall s", "share"),
+        (
+            (part, _seconds(seconds), f"{seconds / cost.wall_seconds:.0%}")
+            for part, seconds in parts_of(steps, cost.wall_seconds).items()
+        ),
+    )
 
 
 def _steps(scale: Scale) -> Iterable[str]:
@@ -230,7 +206,7 @@ def _steps(scale: Scale) -> Iterable[str]:
     full, steps = scale.cost(results.FULL), scale.steps.get(results.FULL, {})
     if full is None or not steps:
         return
-    yield f"## Where the time goes: {scale.workload}, scale {scale.scale}\n"
+    yield f"## Where the time goes: {scale.workload}\n"
     yield (
         f"Steps that take at least {MIN_SHOWN_SHARE:.0%} of the wall time of the full refresh or of the night."
         " The models, seeds and tests of dbt are parts of the stage `dbt`.\n"
@@ -242,17 +218,8 @@ def _steps(scale: Scale) -> Iterable[str]:
         in_night = of_night.get(step, 0)
         night_share = in_night / nightly.wall_seconds if nightly else 0
         if max(share, night_share) >= MIN_SHOWN_SHARE:
-            rows.append(
-                (
-                    step,
-                    _seconds(seconds),
-                    f"{share:.0%}",
-                    _seconds(in_night),
-                    f"{night_share:.0%}",
-                    _reason(step, share),
-                )
-            )
-    yield table(("step", "full refresh s", "share", "night s", "share", "reason"), rows)
+            rows.append((step, _seconds(seconds), f"{share:.0%}", _seconds(in_night), f"{night_share:.0%}"))
+    yield table(("step", "full refresh s", "share", "night s", "share"), rows)
 
 
 def _rebuilt(scale: Scale) -> Iterable[str]:
@@ -264,7 +231,7 @@ def _rebuilt(scale: Scale) -> Iterable[str]:
     shown = {step: taken for step, taken in seconds.items() if taken >= MIN_REBUILT_SHARE * night.wall_seconds}
     rest = sum(seconds.values()) - sum(shown.values())
     rows = [*sorted(shown.items(), key=lambda step: -step[1]), (f"{len(seconds) - len(shown)} others", rest)]
-    yield f"## What a night builds from all rows: {scale.workload}, scale {scale.scale}\n"
+    yield f"## What a night builds from all rows: {scale.workload}\n"
     yield (
         "The estimates, save past lists of lemons that nothing changed, and every table of dbt that is not incremental,"
         f" whatever is new. Shown are those that take at least {MIN_REBUILT_SHARE:.0%} of the night.\n"
@@ -275,42 +242,21 @@ def _rebuilt(scale: Scale) -> Iterable[str]:
     )
 
 
-def _models(scale: Scale) -> Iterable[str]:
-    """Show the dearest models of the refresh on one thread."""
-    single = scale.cost(results.SINGLE)
-    if single is None or not scale.models:
-        return
-    yield f"## CPU and memory by model: {scale.workload}, scale {scale.scale}\n"
-    together = sum(model.cpu_seconds for model in scale.models.values())
-    yield (
-        f"All {len(scale.models)} models take {_seconds(together)} CPU s, {together / single.cpu_seconds:.0%} of the"
-        " refresh on one thread. The dearest:\n"
-    )
-    yield table(
-        ("model", "CPU s", "share of the refresh", "memory meanwhile GB"),
-        (
-            (
-                name,
-                _seconds(model.cpu_seconds),
-                f"{model.cpu_seconds / single.cpu_seconds:.1%}",
-                f"{model.peak_mb / 1000:.2f}",
+def _longest(scale: Scale) -> Iterable[str]:
+    """Show every estimate, and the longest models."""
+    models = {name: cost for name, cost in scale.models.items() if cost.seconds > MIN_MODEL_SECONDS}
+    for what, costs in (("estimate", scale.estimates), ("model", models)):
+        if costs:
+            yield f"## Seconds and memory by {what}: {scale.workload}\n"
+            yield table(
+                (what, "wall s", "memory meanwhile GB"),
+                ((name, _seconds(cost.seconds), f"{cost.peak_mb / 1000:.2f}") for name, cost in costs.items()),
             )
-            for name, model in list(scale.models.items())[:SHOWN_MODELS]
-        ),
-    )
-
-
-def _reason(step: str, share: float) -> str:
-    """Say why a model takes more than a tenth of a full refresh; the others need no reason."""
-    if not step.startswith(MODEL) or share <= LARGE:
-        return ""
-    return REASONS.get(step.removeprefix(MODEL), "**none given**")
 
 
 def _size(scale: Scale) -> tuple[str, ...]:
     return (
         scale.workload,
-        str(scale.scale),
         f"{scale.attempts:,}",
         f"{scale.lines:,}",
         _megabytes(scale.logs_mb),
@@ -325,7 +271,6 @@ def _interactive(scale: Scale) -> tuple[str, ...]:
     asked, direct = scale.asked_seconds.values(), scale.direct_seconds.values()
     return (
         scale.workload,
-        str(scale.scale),
         *(f"{cost.wall_seconds:.2f}" if cost else "-" for cost in starts),
         *(f"{seconds:.2f}" for seconds in (median(asked), max(asked))),
         *(f"{seconds:.3f}" for seconds in (median(direct), max(direct))),

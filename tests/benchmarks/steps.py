@@ -1,25 +1,23 @@
-"""Where the time of a refresh goes: its stages from `ops.stages`, dbt's models from dbt's own results."""
+"""Where time and memory of a refresh go: stages from `ops.stages`, models from dbt, estimates from Dagster."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import duckdb
-import numpy as np
 
 from orchestration.dbt.build import manifest_of
 from orchestration.home import Home
+from orchestration.instance import open_storage
 from tests.benchmarks.measuring import Sample
-from tests.benchmarks.results import ModelCost
+from tests.benchmarks.results import StepCost
 
 MODEL = "model "
+ESTIMATE = "estimates__"
 LARGE = 0.1
-"""Share of a refresh above which a model has to have a reason."""
-
-REASONS: dict[str, str] = {}
-"""Why a model may take more than a tenth of a refresh, by its name. A model that is not here has no reason."""
+"""Share of a refresh that no model may take."""
 
 
 def steps_of(home: Home) -> dict[str, float]:
@@ -49,17 +47,11 @@ def rebuilt_whole(home: Home) -> list[str]:
     return ["estimates", *(f"{MODEL}{name}" for name in sorted(tables))]
 
 
-def models_of(home: Home, samples: Sequence[Sample]) -> dict[str, ModelCost]:
-    """Give what each model cost in a refresh on one thread, the dearest first.
-
-    dbt says when a model ran, the samples what the refresh used and held meanwhile: dbt's seconds are of the clock,
-    which goes on while other programs have the processor.
-    """
-    at = np.array([sample.at for sample in samples])
-    used = np.array([sample.cpu_seconds for sample in samples])
-    held = np.array([sample.megabytes for sample in samples])
-    found = {}
-    for result in json.loads((home.work / "dbt" / "run_results.json").read_text(encoding="utf-8"))["results"]:
+def models_of(home: Home, samples: Sequence[Sample]) -> dict[str, StepCost]:
+    """Give what each model cost in a refresh, the longest first; dbt says when it ran."""
+    results = json.loads((home.work / "dbt" / "run_results.json").read_text(encoding="utf-8"))["results"]
+    spans = {}
+    for result in results:
         kind, _, name = result["unique_id"].partition(".")
         times = [
             dt.datetime.fromisoformat(timing[edge]).timestamp()
@@ -67,11 +59,34 @@ def models_of(home: Home, samples: Sequence[Sample]) -> dict[str, ModelCost]:
             for edge in ("started_at", "completed_at")
         ]
         if kind == "model" and times:
-            begin, end = np.interp([min(times), max(times)], at, used)
-            during = held[(at >= min(times)) & (at <= max(times))]
-            nearest = held[np.abs(at - max(times)).argmin()]
-            found[name.rpartition(".")[2]] = ModelCost(float(end - begin), float(max(during, default=nearest)))
-    return dict(sorted(found.items(), key=lambda model: -model[1].cpu_seconds))
+            spans[name.rpartition(".")[2]] = min(times), max(times)
+    return costs_of(spans, samples)
+
+
+def estimates_of(home: Home, samples: Sequence[Sample]) -> dict[str, StepCost]:
+    """Give what each estimate cost in a refresh, and what several read, the longest first; Dagster says when it ran."""
+    with duckdb.connect(str(home.working_file), read_only=True) as con:
+        ((run_id,),) = con.execute("select arg_max(run_id, started_at) from ops.runs").fetchall()
+    with open_storage(home) as instance:
+        steps = instance.get_run_step_stats(run_id)
+    return costs_of(
+        {
+            step.step_key.removeprefix(ESTIMATE): (step.start_time, step.end_time)
+            for step in steps
+            if step.step_key.startswith(ESTIMATE) and step.start_time and step.end_time
+        },
+        samples,
+    )
+
+
+def costs_of(spans: Mapping[str, tuple[float, float]], samples: Sequence[Sample]) -> dict[str, StepCost]:
+    """Give the seconds of spans of time, and the most memory that samples found in each; of a short one the nearest."""
+    found = {}
+    for name, (begin, end) in sorted(spans.items(), key=lambda span: span[1][0] - span[1][1]):
+        during = [sample.megabytes for sample in samples if begin <= sample.at <= end]
+        nearest = min(samples, key=lambda sample: abs(sample.at - end))
+        found[name] = StepCost(end - begin, max(during, default=nearest.megabytes))
+    return found
 
 
 def parts_of(steps: dict[str, float], wall_seconds: float) -> dict[str, float]:
@@ -94,10 +109,10 @@ def parts_of(steps: dict[str, float], wall_seconds: float) -> dict[str, float]:
     return dict(sorted(parts.items(), key=lambda part: -part[1]))
 
 
-def unexplained(seconds: dict[str, float], wall_seconds: float) -> list[str]:
-    """Name the models that take more than a tenth of the time and have no reason."""
+def longest_of(steps: dict[str, float], wall_seconds: float) -> list[str]:
+    """Name the models that take more than a tenth of the time."""
     return [
-        name
-        for step, taken in seconds.items()
-        if step.startswith(MODEL) and taken > LARGE * wall_seconds and (name := step.removeprefix(MODEL)) not in REASONS
+        step.removeprefix(MODEL)
+        for step, taken in steps.items()
+        if step.startswith(MODEL) and taken > LARGE * wall_seconds
     ]

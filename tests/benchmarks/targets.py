@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tests.benchmarks import results
 from tests.benchmarks.measuring import Cost
-from tests.benchmarks.results import Results, Scale, nearest_to_one
-from tests.benchmarks.steps import unexplained
+from tests.benchmarks.results import Results, Scale
+from tests.benchmarks.steps import longest_of
 
 MAX_CPU_RATIO = 3.5
 """CPU time of the full refresh over the floor's."""
@@ -19,7 +19,7 @@ MAX_MB_PER_MILLION = 130
 MAX_QUESTION_SECONDS = 0.6
 MAX_REPORT_SECONDS = 5
 MAX_FIXED_CPU_SECONDS = 13
-MAX_EXPONENT = 1.05
+MAX_ESTIMATE_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -42,67 +42,64 @@ class Verdict:
 
 
 def verdicts(found: Results) -> list[Verdict]:
-    """Judge every target, those about one scale at the scale nearest to 1 of each workload."""
-    judged: list[Verdict] = []
-    for workload, scales in found.workloads.items():
-        about = [*_of_scale(nearest_to_one(scales)), *_of_growth(scales)]
-        judged += [Verdict(f"{workload}: {verdict.target}", verdict.measured, verdict.is_met) for verdict in about]
-    if found.fixed:
-        seconds = found.fixed.cpu_seconds
-        target = f"refresh of the committed capture: at most {MAX_FIXED_CPU_SECONDS} CPU s"
-        judged.append(Verdict(target, f"{seconds:.1f} s", seconds <= MAX_FIXED_CPU_SECONDS))
-    return judged
+    """Judge every target."""
+    judged = [
+        replace(verdict, target=f"{scale.workload}: {verdict.target}")
+        for scale in found.scales
+        for verdict in _of_scale(scale)
+    ]
+    seconds = found.fixed.cpu_seconds
+    target = f"refresh of the committed capture: at most {MAX_FIXED_CPU_SECONDS} CPU s"
+    return [*judged, Verdict(target, f"{seconds:.1f} s", seconds <= MAX_FIXED_CPU_SECONDS)]
 
 
 def _of_scale(at: Scale) -> Iterator[Verdict]:
-    scale = f"at scale {at.scale}"
     full, limited = at.cost(results.FULL), at.cost(results.LIMITED)
-    if full:
-        yield from _of_cpu(at, full, scale)
-        yield _of_size(
-            at,
-            f"full refresh: below {MAX_PEAK_MB / 1000:.0f} GB",
-            f"{full.peak_mb / 1000:.2f} GB {scale}",
-            full.peak_mb < MAX_PEAK_MB,
-        )
-        missing = unexplained(at.steps.get(results.FULL, {}), full.wall_seconds)
-        yield Verdict(
-            "full refresh: no model takes more than a tenth of the time without a reason on this page",
-            f"{', '.join(f'`{name}`' for name in missing) or 'none'} {scale}",
-            not missing if results.FULL in at.steps else None,
-        )
-    if limited:
-        done = "completes" if limited.exit_code == 0 else f"fails with exit status {limited.exit_code}"
-        yield Verdict(
-            "full refresh completes with FAULTLINE_MEMORY=1GB",
-            f"{done}, peak {limited.peak_mb / 1000:.2f} GB {scale}",
-            limited.exit_code == 0,
-        )
-    else:
-        yield Verdict("full refresh completes with FAULTLINE_MEMORY=1GB", "not measured", None)
-    yield from _of_seconds(at, scale)
+    if full is None or limited is None:
+        yield Verdict("full refresh completes", "no", False)
+        return
+    yield from _of_cpu(at, full)
+    yield _of_size(
+        at,
+        f"full refresh: below {MAX_PEAK_MB / 1000:.0f} GB",
+        f"{full.peak_mb / 1000:.2f} GB",
+        full.peak_mb < MAX_PEAK_MB,
+    )
+    missing = longest_of(at.steps[results.FULL], full.wall_seconds)
+    yield Verdict(
+        "full refresh: no model takes more than a tenth of the time",
+        ", ".join(f"`{name}`" for name in missing) or "none",
+        not missing,
+    )
+    done = "completes" if limited.exit_code == 0 else f"fails with exit status {limited.exit_code}"
+    yield Verdict(
+        "full refresh completes with FAULTLINE_MEMORY=1GB",
+        f"{done}, peak {limited.peak_mb / 1000:.2f} GB",
+        limited.exit_code == 0,
+    )
+    yield from _of_seconds(at)
     per_million = at.published_mb / at.attempts * 1e6
     yield Verdict(
         f"published file: at most {MAX_MB_PER_MILLION} MB per million attempts",
-        f"{per_million:.0f} MB {scale}",
+        f"{per_million:.0f} MB",
         per_million <= MAX_MB_PER_MILLION,
     )
 
 
-def _of_cpu(at: Scale, full: Cost, scale: str) -> Iterator[Verdict]:
+def _of_cpu(at: Scale, full: Cost) -> Iterator[Verdict]:
     """Judge shares of CPU time, which are those of scale 1: at a smaller one the fixed cost is most of them."""
     ratio, nightly = at.ratio(results.FULL), at.cost(results.NIGHTLY)
     if ratio is not None:
         yield Verdict(
             f"full refresh: at most {MAX_CPU_RATIO} times the floor's CPU time",
-            f"{ratio:.2f} times {scale}",
+            f"{ratio:.2f} times",
             None if at.scale < 1 else ratio <= MAX_CPU_RATIO,
         )
     if nightly:
         share = nightly.cpu_seconds / full.cpu_seconds
         yield Verdict(
             f"nightly increment: at most {MAX_NIGHT_SHARE} of the full refresh's CPU time",
-            f"{share:.2f} {scale}",
+            f"{share:.2f}",
             None if at.scale < 1 else share <= MAX_NIGHT_SHARE,
         )
 
@@ -112,24 +109,16 @@ def _of_size(at: Scale, target: str, measured: str, is_met: bool) -> Verdict:
     return Verdict(target, measured, None if is_met and at.scale < 1 else is_met)
 
 
-def _of_seconds(at: Scale, scale: str) -> Iterator[Verdict]:
+def _of_seconds(at: Scale) -> Iterator[Verdict]:
     limits = []
+    if at.estimates:
+        longest = max(cost.seconds for cost in at.estimates.values())
+        limits.append((f"no estimate takes more than {MAX_ESTIMATE_SECONDS} s", longest, MAX_ESTIMATE_SECONDS))
     if at.asked_seconds:
         target = f"`faultline query` answers each of ten questions within {MAX_QUESTION_SECONDS} s"
         limits.append((target, max(at.asked_seconds.values()), MAX_QUESTION_SECONDS))
     if report := at.cost(results.REPORT):
         limits.append((f"report alone: within {MAX_REPORT_SECONDS} s", report.wall_seconds, MAX_REPORT_SECONDS))
     for target, seconds, limit in limits:
-        verdict = _of_size(at, target, f"{seconds:.2f} s {scale}", seconds <= limit)
+        verdict = _of_size(at, target, f"{seconds:.2f} s", seconds <= limit)
         yield verdict if at.is_measured_alone else replace(verdict, is_met=None)
-
-
-def _of_growth(scales: Sequence[Scale]) -> Iterator[Verdict]:
-    exponent = results.growth_exponent(scales)
-    target = f"CPU time of the full refresh grows with attempts to the power of at most {MAX_EXPONENT}"
-    if exponent is None:
-        yield Verdict(target, "not measured: it takes two scales", None)
-    else:
-        attempts = [scale.attempts for scale in scales]
-        measured = f"{exponent:.2f} from {min(attempts):,} to {max(attempts):,} attempts"
-        yield Verdict(target, measured, exponent <= MAX_EXPONENT)

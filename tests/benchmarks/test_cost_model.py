@@ -9,11 +9,11 @@ import pytest
 from tests.benchmarks import cost_page, results
 from tests.benchmarks.cost_model import Row, cost_model, fit
 from tests.benchmarks.measuring import Cost
-from tests.benchmarks.results import CheckLogs, OnSpark, Results, Scale
+from tests.benchmarks.results import CheckLogs, Results, Scale
 
 
-def scale(workload: str, size: str, attempts: int, node_days: int) -> Scale:
-    found = Scale(workload, Fraction(size), attempts, 5 * attempts, node_days)
+def workload(name: str, attempts: int, node_days: int) -> Scale:
+    found = Scale(name, Fraction(1), attempts, 5 * attempts, node_days)
     cpu = 10 + 20 * attempts / 1e6 + 5 * node_days / 1e6
     found.add(results.FULL, Cost(cpu, 2 * cpu, 2000, 2000))
     found.add(results.NIGHTLY, Cost(cpu / 2, cpu, 1500, 1500))
@@ -23,23 +23,22 @@ def scale(workload: str, size: str, attempts: int, node_days: int) -> Scale:
 
 @pytest.fixture
 def found():
-    sizes = [
-        scale("daily", "1/16", 700_000, 60_000),
-        scale("daily", "1", 4_000_000, 1_000_000),
-        scale("growing", "1/16", 250_000, 11_000),
-        scale("growing", "1", 4_000_000, 180_000),
+    workloads = [
+        workload("daily", 4_000_000, 1_000_000),
+        workload("growing", 4_000_000, 180_000),
+        workload("varied", 4_000_000, 400_000),
     ]
     logs = CheckLogs("jsonl", 1_000_000, 300, Cost(2, 4, 200, 200), Cost(1, 1, 600, 600))
-    return Results({"processor": "two cores"}, 1, Cost(5, 10, 400, 400), {}, sizes, [logs])
+    return Results({"processor": "two cores"}, Cost(5, 10, 400, 400), {}, 100, [logs], workloads)
 
 
 def test_what_was_measured_beside_other_work_is_left_out(found):
     alone = cost_model(found)
-    other_scale = scale("varied", "1/8", 500_000, 48_000)
-    other_scale.add(results.FULL, Cost(900, 900, 4000, 4000, load=9.5))
-    found.scales.append(other_scale)
+    other = workload("other", 500_000, 48_000)
+    other.costs[results.FULL] = [Cost(900, 900, 4000, 4000, load=9.5)]
+    found.scales.append(other)
     assert cost_model(found) == alone
-    other_scale.costs[results.FULL] = [Cost(900, 900, 4000, 4000, load=1.5)]
+    other.costs[results.FULL] = [Cost(900, 900, 4000, 4000, load=1.5)]
     assert cost_model(found) != alone
 
 
@@ -75,22 +74,7 @@ def test_an_example_beyond_what_was_measured_is_marked(found):
 
 def test_without_enough_rows_the_page_says_so(found):
     found.scales = found.scales[:1]
-    text = cost_page.page(found)
-    assert "Not measured: the model takes" in text
-    assert "A Spark run at scale 1: not measured" in text
-
-
-def test_a_spark_run_stands_beside_duckdb(found):
-    found.spark = [OnSpark("daily", Fraction(1), 4_000_000, Cost(900, 1700, 4000, 3900), 70, 500, 90)]
-    text = cost_page.page(found)
-    assert "| daily | 1 | 4,000,000 | 70 | 900 | 1,700 | 4.00 | 500 | 90 | 10.0 |" in text
-    assert "it would take 10 machines like this one" in text
-    found.scales[1].steps[results.FULL] = {"dbt": 45.0}
-    assert "| 500 | 45 | 20.0 |" in cost_page.page(found)
-    found.spark[0] = OnSpark("daily", Fraction(1), 4_000_000, Cost(900, 1700, 4000, 3900, 1), 70, 500, 90)
-    text = cost_page.page(found)
-    assert "900 (did not complete)" in text
-    assert "machines like this one" not in text
+    assert "Not measured: the model takes two workloads" in cost_page.page(found)
 
 
 def test_every_row_is_as_wide_as_its_header(found):

@@ -13,9 +13,11 @@ import pytest
 from orchestration.home import DBT_PROJECT, Home
 from tests.benchmarks import floor, made
 from tests.benchmarks.measuring import faultline, measure
+from tests.benchmarks.targets import MAX_PEAK_MB
 from tests.benchmarks.varied import FOUNDRY, MESSAGES
+from tests.homes import ask
 
-SCALE = Fraction(1, 50)
+SCALE, QUARTER = Fraction(1, 50), Fraction(1, 4)
 SEEDS = DBT_PROJECT / "seeds"
 
 
@@ -111,11 +113,29 @@ def test_some_lines_are_damaged(logs, kind):
     assert any(b"\xe9" in line for line in lines)
 
 
+def test_one_user_has_a_third_of_the_attempts_and_every_other_far_less(con):
+    shares = con.execute(
+        "select count(*) / sum(count(*)) over () from attempts group by user_name order by 1 desc"
+    ).fetchall()
+    assert shares[0][0] == pytest.approx(1 / 3, abs=0.03)
+    assert shares[1][0] < 0.2
+    assert len(shares) > 500
+
+
+def test_one_node_has_ten_times_the_failed_checks_of_others(con):
+    per_node = "select count(*) as n from checks where result <> 0 group by node_id"
+    assert one(con, f"select max(n) / median(n) from ({per_node})")[0] == pytest.approx(10, rel=0.2)
+
+
 @pytest.mark.slow
-def test_the_floor_finds_as_many_failures_as_a_refresh(con, logs, tmp_path):
-    home = Home.at(tmp_path)
-    measure(faultline("refresh", "--home", tmp_path, "--sources", logs / made.BEFORE), tmp_path / "refresh.log")
-    with duckdb.connect(str(home.published_file), read_only=True) as published:
-        failures = one(published, "select count(*) from marts.fct_failures")[0]
-    assert failures > 100
-    assert one(con, "select count(*) from failures")[0] == pytest.approx(failures, rel=0.01)
+def test_a_quarter_is_refreshed_within_the_default_memory_and_has_the_failures_of_the_floor(tmp_path):
+    logs = FOUNDRY.sources_of(QUARTER, tmp_path) / made.BEFORE
+    home = Home.at(tmp_path / "home", logs)
+    command = faultline("refresh", "--home", home.root, "--sources", home.sources)
+    cost = measure(command, tmp_path / "refresh.log", {"FAULTLINE_MEMORY": ""})
+    assert cost.peak_mb < MAX_PEAK_MB
+    floor.run(logs, tmp_path / "floor.duckdb", FOUNDRY.name)
+    counts = "select count(*), (select count(*) from marts.fct_failures) from marts.fct_attempts"
+    ((attempts, failures),) = ask(home, counts)
+    assert attempts == pytest.approx(QUARTER * FOUNDRY.attempts, rel=0.01)
+    assert ask(tmp_path / "floor.duckdb", "select count(*) from failures") == [(pytest.approx(failures, rel=0.01),)]

@@ -54,7 +54,8 @@ VARIED = Workload(
     FOUNDRY.name,
     "A made-up cluster whose checks say much (`tests/benchmarks/varied`): every check and every wording that the seeds"
     " know, with numbers, names and times in the messages, warnings without a recovery, and recoveries of what never"
-    " failed; large jobs that hold whatever nodes were free. One growing file of each kind, damaged as those of"
+    " failed; large jobs that hold whatever nodes were free; one user with a third of all attempts and the others by a"
+    " Zipf law; one node with ten times the failed checks of others. One growing file of each kind, damaged as those of"
     " `growing`. Scale 1 is 1,600 nodes of 8 GPUs, 240 days: 4 million attempts on up to 224 nodes, 2.9 million records"
     " of checks, 300,000 lines of Xids.",
     FOUNDRY.sources_of,

@@ -14,6 +14,10 @@ create macro node_name(number) as rack_name(number) || '-g' || node_number(numbe
 create macro began_at() as timestamp '2025-01-15';
 create macro gpus_per_node() as 8;
 create macro narrow_nodes() as getvariable('nodes') * 3 // 10;
+-- Users by a Zipf law: of all attempts the first has a third, the k-th k ** -0.585 - (k + 1) ** -0.585.
+create macro drawn_user(number) as (floor(pow(number, -1 / 0.585))::bigint - 1) % 900;
+-- The first node has ten times the episodes of any other.
+create macro drawn_node(number) as greatest(floor((getvariable('nodes') + 9) * number)::integer - 9, 0);
 
 -- Narrow and wide lanes use nodes all over the racks.
 create table node_places as
@@ -95,7 +99,7 @@ select
     l.gpus * coalesce(w.node_count, 1) as gpus, coalesce(w.node_list, node_name(l.first_node)) as node_list,
     if(l.is_wide, 'large', if(l.gpus = gpus_per_node(), 'node', 'part')) as partition,
     20000000 + n.job * (select count(*) from lanes) + n.lane as job_id_raw,
-    floor(900 * pow(chance('user', n.lane, n.job // 6), 1.5))::integer as user_number,
+    drawn_user(chance('user', n.lane, n.job // 6)) as user_number,
     case when chance('named', n.lane, n.job // 6) < 0.5 then 'sweep-' || n.job // 6 % 40
         else printf('%s_%08x', strftime(n.started_at, '%m%d'), hash(n.lane, n.job) % 4294967296) end as job_name,
     case when n.job < n.i then n.previous_ended_at
@@ -151,7 +155,7 @@ select node, number, check_name, result, message, began_at, period,
     chance('only good', number, 0) < 0.15 or chance('recovers', number, 0) < if(result = 1, 0.3, 0.85) as has_recovery
 from (
     select
-        n as number, floor(getvariable('nodes') * pow(chance('node', n, 0), 1.3))::integer as node,
+        n as number, drawn_node(chance('node', n, 0)) as node,
         began_at() + to_milliseconds((86400000.0 * getvariable('days') * chance('at', n, 0))::bigint) as began_at,
         floor((select count(*) from wordings) * pow(chance('wording', n, 0), 1.4))::integer as wording,
         300 * (1 + floor(6 * chance('period', n, 0))::integer) as period

@@ -155,28 +155,74 @@ nodes_of_ends as (
 
 ),
 
--- Taking a node down ends its jobs within seconds. On a node that drains for planned work a job may run on until the
--- work begins. What then ends without evidence of a fault was ended by the work: a node switched off leaves NODE_FAIL.
+-- Taking a node down ends its jobs within five seconds: in the same slot or in one beside it.
+begun_with_ends as (
+
+    select
+        ends.cluster_id,
+        ends.attempt_id,
+        outages.is_planned
+    from (
+        select
+            nodes_of_ends.*,
+            {{ unnest_integer_range(
+                time_slot('nodes_of_ends.ended_at', 5) ~ ' - 1', time_slot('nodes_of_ends.ended_at', 5) ~ ' + 1'
+            ) }} as slot
+        from nodes_of_ends
+    ) as ends
+    inner join outages
+        on
+            ends.cluster_id = outages.cluster_id
+            and ends.node_id = outages.node_id
+            and ends.slot = {{ time_slot('outages.started_at', 5) }}
+            and ends.ended_at + interval 5 second >= outages.started_at
+            and ends.ended_at - interval 5 second <= outages.started_at
+
+),
+
+-- On a node that drains for planned work a job may run on until the work begins.
+planned_outages as (
+
+    select
+        cluster_id,
+        node_id,
+        started_at,
+        max(coalesce(ended_at, timestamp '9999-01-01')) over (
+            partition by cluster_id, node_id
+            order by started_at
+        ) as planned_until
+    from outages
+    where is_planned
+
+),
+
+ends_with_plans as (
+
+    {{ asof_left_join(
+        'nodes_of_ends', 'planned_outages', ['cluster_id', 'node_id'],
+        'nodes_of_ends.ended_at + interval 5 second', 'started_at', 'planned_until'
+    ) | indent(4) }}
+
+),
+
+-- What then ends without evidence of a fault was ended by the work: a node switched off leaves NODE_FAIL.
 planned_ends as (
 
     select
-        nodes_of_ends.cluster_id,
-        nodes_of_ends.attempt_id
-    from nodes_of_ends
-    inner join outages
-        on
-            nodes_of_ends.cluster_id = outages.cluster_id
-            and nodes_of_ends.node_id = outages.node_id
-            and nodes_of_ends.ended_at + interval 5 second >= outages.started_at
-            and (
-                nodes_of_ends.ended_at - interval 5 second <= outages.started_at
-                or (
-                    outages.is_planned
-                    and (outages.ended_at is null or nodes_of_ends.ended_at <= outages.ended_at)
-                )
-            )
-    group by nodes_of_ends.cluster_id, nodes_of_ends.attempt_id
-    having bool_and(outages.is_planned)
+        cluster_id,
+        attempt_id
+    from (
+        select * from begun_with_ends
+        union all
+        select
+            ends_with_plans.cluster_id,
+            ends_with_plans.attempt_id,
+            true as is_planned
+        from ends_with_plans
+        where ends_with_plans.ended_at <= ends_with_plans.planned_until
+    ) as ends_of_outages
+    group by cluster_id, attempt_id
+    having bool_and(is_planned)
 
 )
 

@@ -17,7 +17,10 @@ slurmctld_events as (
 
 node_events as (
 
-    select * from {{ ref('stg_sacctmgr__node_events') }}
+    select
+        *,
+        {{ time_slot('started_at', 5) }} as slot
+    from {{ ref('stg_sacctmgr__node_events') }}
 
 ),
 
@@ -78,26 +81,37 @@ suspect_nodes as (
 
 ),
 
+-- What began within five seconds lies in the same slot or beside it.
+suspect_slots as (
+
+    select
+        *,
+        {{ unnest_integer_range(time_slot('ended_at', 5) ~ ' - 1', time_slot('ended_at', 5) ~ ' + 1') }} as slot
+    from suspect_nodes
+
+),
+
 -- Without the log, the node that went out of service in the second the attempt ended tells as much.
 named_by_node_event as (
 
     select
-        suspect_nodes.cluster_id,
-        suspect_nodes.attempt_id,
-        suspect_nodes.node_id,
-        case when suspect_nodes.state = 'REQUEUED' then 'prolog_error' else 'node_down' end as named_by,
+        suspect_slots.cluster_id,
+        suspect_slots.attempt_id,
+        suspect_slots.node_id,
+        case when suspect_slots.state = 'REQUEUED' then 'prolog_error' else 'node_down' end as named_by,
         3 as source_order,
         node_events.started_at as named_at
-    from suspect_nodes
+    from suspect_slots
     inner join node_events
         on
-            suspect_nodes.cluster_id = node_events.cluster_id
-            and suspect_nodes.node_id = node_events.node_id
-            and abs({{ seconds_between('suspect_nodes.ended_at', 'node_events.started_at') }}) <= 5
+            suspect_slots.cluster_id = node_events.cluster_id
+            and suspect_slots.node_id = node_events.node_id
+            and suspect_slots.slot = node_events.slot
+            and abs({{ seconds_between('suspect_slots.ended_at', 'node_events.started_at') }}) <= 5
     where
-        (suspect_nodes.state != 'REQUEUED' and node_events.state = 'DOWN')
+        (suspect_slots.state != 'REQUEUED' and node_events.state = 'DOWN')
         or (
-            suspect_nodes.state = 'REQUEUED'
+            suspect_slots.state = 'REQUEUED'
             and {{ regex_matches('lower(node_events.reason)', "'^prolog (error|or job env)'") }}
         )
 

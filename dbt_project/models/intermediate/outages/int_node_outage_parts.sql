@@ -118,12 +118,18 @@ effective_withdrawals as (
 known as (
 
     select
-        cluster_id,
-        cast(null as string) as node_id,
-        from_at as known_at,
-        from_at,
-        to_at + interval 1 microsecond as to_at
+        withdrawn_nodes.cluster_id,
+        withdrawn_nodes.node_id,
+        event_spans.from_at as known_at,
+        event_spans.from_at,
+        event_spans.to_at + interval 1 microsecond as to_at
     from event_spans
+    inner join (
+        select distinct
+            effective_withdrawals.cluster_id,
+            effective_withdrawals.node_id
+        from effective_withdrawals
+    ) as withdrawn_nodes on event_spans.cluster_id = withdrawn_nodes.cluster_id
     union all
     select
         cluster_id,
@@ -135,22 +141,61 @@ known as (
 
 ),
 
+-- Until when it is known, of all that begins up to a time.
+known_ends as (
+
+    select
+        cluster_id,
+        node_id,
+        from_at,
+        max(to_at) over (partition by cluster_id, node_id order by from_at) as known_until
+    from known
+
+),
+
+known_starts as (
+
+    select
+        cluster_id,
+        node_id,
+        known_at,
+        coalesce(
+            lag(known_at) over (partition by cluster_id, node_id order by known_at), timestamp '0001-01-01'
+        ) as previous_known_at
+    from (
+        select distinct
+            known.cluster_id,
+            known.node_id,
+            known.known_at
+        from known
+    )
+
+),
+
+withdrawals_with_ends as (
+
+    {{ asof_left_join(
+        'effective_withdrawals', 'known_ends', ['cluster_id', 'node_id'],
+        'effective_withdrawals.changed_at', 'from_at', 'known_until'
+    ) | indent(4) }}
+
+),
+
+withdrawals_with_starts as (
+
+    {{ asof_left_join(
+        'withdrawals_with_ends', 'known_starts', ['cluster_id', 'node_id'],
+        'withdrawals_with_ends.changed_at', 'previous_known_at', 'known_at'
+    ) | indent(4) }}
+
+),
+
 -- Outside of that, the controller's log still tells when a node was taken out and came back. What it says of a node
 -- that a row says is out, or that begins within a minute, is the same outage.
 unrecorded_withdrawals as (
 
-    select
-        withdrawals.*,
-        min(case when known.known_at > withdrawals.changed_at then known.known_at end) as known_at
-    from effective_withdrawals as withdrawals
-    left join known
-        on
-            withdrawals.cluster_id = known.cluster_id
-            and coalesce(known.node_id, withdrawals.node_id) = withdrawals.node_id
-    group by all
-    having not bool_or(coalesce(
-        withdrawals.changed_at >= known.from_at and withdrawals.changed_at < known.to_at, false
-    ))
+    select * from withdrawals_with_starts
+    where coalesce(known_until <= changed_at, true)
 
 ),
 
@@ -162,7 +207,7 @@ logged as (
         changed_at as started_at,
         least(
             returned_at,
-            known_at,
+            case when known_at > changed_at then known_at end,
             lead(changed_at) over (
                 partition by cluster_id, node_id, return_count
                 order by changed_at, source_line_number
