@@ -24,8 +24,6 @@ from orchestration.terminal import visible
 Say = Callable[[str], None]
 
 TITLES = {
-    "failure": "the refresh failed",
-    "stale": "no new publication",
     "cluster": "no new numbers",
     "change_point": "the failure rate changed",
     "lemon": "new lemon",
@@ -225,7 +223,7 @@ def compose(events: Iterable[Event], home: Home) -> Message:
     simulated = " (simulated)" if first.is_simulated else ""
     where = f"{first.cluster_id}{simulated}" if first.cluster_id else f"Faultline, {home.root}"
     count = f" ({len(listed)})" if len(listed) > 1 else ""
-    title = visible(f"{where}: {TITLES[first.kind]}{count}")
+    title = visible(f"{where}: {TITLES[first.kind] if first.cluster_id else first.subject}{count}")
     lines = [visible(mask(event.line), keep="\n")[:MAX_LINE] for event in listed[:MAX_LINES]]
     if len(listed) > MAX_LINES:
         lines.append(f"and {len(listed) - MAX_LINES} more")

@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 
 AFTER_MARTS = {"estimates", "report", "published"}
 """Schemas that are made of marts."""
-OTHER_OUTPUT = "other-output.txt"
-"""Name of the file for what libraries and child processes print on stderr."""
 
 
 def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
@@ -246,7 +244,7 @@ def _execute_job(
         recorded(settings.home, run_id) as file,
         Path(os.devnull).open("w") as nowhere,
         redirect_stdout(nowhere),
-        redirect_other_output(settings.home.work / OTHER_OUTPUT, console),
+        redirect_other_output(settings.home.other_output, console),
     ):
         result = job.execute_in_process(
             instance=instance,
