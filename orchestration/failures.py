@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import shutil
 import traceback
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
 INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
+NOT_PUBLISHED = "nothing was published"
 DUCKDB_INTERRUPTED = "Query interrupted"
 DBT_TELLS_NOTHING = "dbt could not be run"
 _HELD_BY = re.compile(rf'{HELD} "(?P<file>[^"]*)".*PID (?P<process>\d+)')
@@ -51,7 +53,7 @@ class RefreshFailed(Exception):
     run_id
         The run that failed, if one was started.
     is_alert
-        Somebody should be told who does not read the terminal.
+        An alert reports it to those who do not read the terminal.
     """
 
     def __init__(self, message: str, run_id: str | None = None, *, is_alert: bool = True) -> None:
@@ -188,16 +190,16 @@ def _explain_event(event: DagsterEvent, home: Home) -> str:
     return explain(rest if rest and " " not in prefix else text, error.cls_name or "", trace, home)
 
 
-def explain_error(error: BaseException, home: Home) -> str:
+def explain_error(error: BaseException, home: Home, result: str = NOT_PUBLISHED) -> str:
     """Explain an error by its first cause."""
     trace = "".join(traceback.format_exception(error))
     while error.__cause__ is not None:
         error = error.__cause__
-    return explain(str(error), type(error).__name__, trace, home)
+    return explain(str(error), type(error).__name__, trace, home, result)
 
 
-def explain(text: str, error_class: str, trace: str, home: Home) -> str:
-    """Add the next step to an error; the traceback of an unexpected error is written to a file.
+def explain(text: str, error_class: str, trace: str, home: Home, result: str = NOT_PUBLISHED) -> str:
+    """Add to an error what was published and the next step; write the traceback of an unexpected error to a file.
 
     Both may quote a line of a log, so secrets are masked.
     """
@@ -205,42 +207,42 @@ def explain(text: str, error_class: str, trace: str, home: Home) -> str:
     of_machine = said_by_the_machine(text)
     if "no space left" in of_machine or shutil.disk_usage(_existing(home.root)).free < FULL_DISK_BYTES:
         return (
-            f"no space is left on the disk of {home.root}; nothing was published and nothing was lost; "
+            f"no space is left on the disk of {home.root}; {result} and nothing was lost; "
             "free space there or set FAULTLINE_HOME to a larger disk, then run `faultline refresh` again"
         )
     if error_class in EXPLAIN_THEMSELVES:
         return text
     first = text.splitlines()[0] if text else ""
-    if of_machine and (known := _explain_file(text, first, home)):
+    if of_machine and (known := _explain_file(text, first, home, result)):
         return known
     kept = home.work / "unexpected-error.txt"
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(trace, encoding="utf-8")
     except OSError:
-        return f"unexpected {error_class}: {first}; nothing was published; details:\n{trace}"
-    return f"unexpected {error_class}: {first}; nothing was published; details: {kept}"
+        return f"unexpected {error_class}: {first}; {result}; details:\n{trace}"
+    return f"unexpected {error_class}: {first}; {result}; details: {kept}"
 
 
-def _explain_file(text: str, first: str, home: Home) -> str | None:
+def _explain_file(text: str, first: str, home: Home, result: str) -> str | None:
     """Explain why the system or DuckDB did not open, read or write a file."""
     if any(words in text.lower() for words in ("read-only file system", "permission denied")):
         return (
-            f"{home.root} cannot be written ({first}); nothing was published; what is published can be read as"
+            f"{home.root} cannot be written ({first}); {result}; what is published can be read as"
             " before; make it writable for this user or name another with --home, then run `faultline refresh` again"
         )
     if held := _HELD_BY.search(text):
         return (
-            f"{held['file']} is held by {holder_of(held['process'])}; nothing was published; end that process, or wait"
+            f"{held['file']} is held by {holder_of(held['process'])}; {result}; end that process, or wait"
             " until it ends, then run `faultline refresh` again"
         )
     if "input/output error" in text.lower():
         return (
-            f"the disk of {home.root} does not work ({first}); nothing was published; check the disk, then run"
+            f"the disk of {home.root} does not work ({first}); {result}; check the disk, then run"
             " `faultline refresh` again"
         )
     return None
 
 
 def _existing(path: Path) -> Path:
-    return path if path.exists() else _existing(path.parent)
+    return path if os.path.exists(path) else _existing(path.parent)  # noqa: PTH110 -- Path.exists() may raise

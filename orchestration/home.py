@@ -87,6 +87,11 @@ class Home:
         return self.work / "pulls"
 
     @property
+    def other_output(self) -> Path:
+        """What libraries and child processes printed on stderr, and tracebacks of what the refresh went on without."""
+        return self.work / "other-output.txt"
+
+    @property
     def dagster(self) -> Path:
         """Dagster's own storage."""
         return self.root / "dagster"

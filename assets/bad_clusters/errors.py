@@ -51,6 +51,12 @@ def is_machine_error(error: Exception) -> bool:
     return isinstance(error, duckdb.Error) and _NO_ROOM.search(said_by_the_machine(str(error))) is not None
 
 
+def is_of_the_files(error: Exception) -> bool:
+    """Return whether an error is an interruption, or of the disk or the database file: then nothing goes on."""
+    of_the_files = (*_OF_THE_MACHINE, duckdb.IOException, duckdb.SerializationException)
+    return isinstance(error, of_the_files) or is_interruption(error)
+
+
 def may_be_of_rows(error: Exception) -> bool:
     """Tell whether rows can cause an error; none causes lack of memory or a missing column."""
     return not (is_machine_error(error) or isinstance(error, MemoryError) or kind_of(str(error)) in _KINDS_OF_NO_ROWS)

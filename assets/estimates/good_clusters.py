@@ -21,7 +21,8 @@ from assets.warehouse import Warehouse
 
 STAGE = "estimates"
 """The stage of the clusters on whose rows an estimate fails."""
-Compute = Callable[[Warehouse], dg.MaterializeResult[None]]
+Result = dg.MaterializeResult[None]
+Compute = Callable[[Warehouse], Result]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,9 @@ class _PartOfWarehouse(Warehouse):
         yield self.con
 
 
-def compute_for_good_clusters(compute: Compute, warehouse: Warehouse, table: str) -> dg.MaterializeResult[None]:
+def compute_for_good_clusters(
+    compute: Compute, warehouse: Warehouse, table: str, give_up: Callable[[Exception], Result] | None = None
+) -> Result:
     """Compute an estimate, without the clusters whose rows make it fail.
 
     Parameters
@@ -46,26 +49,33 @@ def compute_for_good_clusters(compute: Compute, warehouse: Warehouse, table: str
         The warehouse that it reads and writes.
     table
         Its name, as `schema.table`.
+    give_up
+        Called with the error of the estimate, if the rows of no single cluster cause it.
 
     Raises
     ------
     Exception
-        The error of the estimate, if the rows of no single cluster cause it.
+        That error, without `give_up`.
     """
     try:
-        return compute(warehouse)
+        try:
+            return compute(warehouse)
+        except Exception as error:
+            if warehouse.rebuild is None or not may_be_of_rows(error):
+                raise
+            with warehouse.writing() as con:
+                run_id = running_run(con)
+                found = find_bad_clusters(suspects(con, run_id), partial(_compute_for, compute, con, table))
+                why = {name: [f"{table} could not be made of its rows: {described(e)}"] for name, e in found.items()}
+                add_failures(con, run_id, STAGE, why)
+            if not found:
+                raise
     except Exception as error:
-        if warehouse.rebuild is None or not may_be_of_rows(error):
+        if give_up is None:
             raise
-        with warehouse.writing() as con:
-            run_id = running_run(con)
-            found = find_bad_clusters(suspects(con, run_id), partial(_compute_for, compute, con, table))
-            reason = "{} could not be made of its rows: {}"
-            add_failures(con, run_id, STAGE, {key: [reason.format(table, described(e))] for key, e in found.items()})
-        if not found:
-            raise
+        return give_up(error)
     warehouse.rebuild(warehouse)
-    return compute_for_good_clusters(compute, warehouse, table)
+    return compute_for_good_clusters(compute, warehouse, table, give_up)
 
 
 def _compute_for(compute: Compute, con: duckdb.DuckDBPyConnection, table: str, clusters: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ and the asset's upstream keys.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,20 +18,36 @@ import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.estimates.good_clusters import Compute, compute_for_good_clusters
+from assets.bad_clusters.errors import described, is_of_the_files
+from assets.estimates.good_clusters import Compute, Result, compute_for_good_clusters
 from assets.estimates.method_version import METHOD_VERSION
 from assets.model.failure_rate import RateInterval
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import MonthVariation, month_variation
 from assets.model.mttf import nodes_of
+from assets.not_computed import COMPUTED, NOT_COMPUTED
+from assets.sql import literal
 from assets.warehouse import Warehouse, replace_lineage, replace_table
 
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
+_log = logging.getLogger(__name__)
 ENOUGH_DATA = "enough_data"
 """The prepared table of whether enough was seen of each cluster."""
+NEEDED = (
+    "est_evidence_reach",
+    "est_failure_rates",
+    "est_unit_failure_rates",
+    "est_forecast_scores",
+    "est_mttf_by_size",
+    "est_mttf_projections",
+    "est_ettr_by_size",
+    "est_lost_gpu_hours",
+    "est_lemon_nodes",
+)
+"""Rates, MTTF, ETTR, losses and lemons, with what these read: without one of them nothing is published."""
 WRITTEN = ("method_version", "has_enough_data")
 """The columns that `write` adds."""
 
@@ -107,7 +124,7 @@ class TableSpec:
         """The statements that comment the table and its columns in the database."""
         texts = [("table", self.name, self.description)]
         texts += [("column", f"{self.name}.{column.name}", column.comment) for column in self.columns]
-        return [f"comment on {kind} {target} is '{text.replace(chr(39), chr(39) * 2)}'" for kind, target, text in texts]
+        return [f"comment on {kind} {target} is {literal(text)}" for kind, target, text in texts]
 
     @property
     def lineage(self) -> list[tuple[str, str, str, str]]:
@@ -151,11 +168,12 @@ def read_query(name: str, *shared: str) -> str:
     return re.sub("^with ", lambda found: found[0] + before, own, count=1, flags=re.MULTILINE)
 
 
-def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeResult[None]]], dg.AssetsDefinition]:
+def estimate(spec: TableSpec) -> Callable[[Compute], dg.AssetsDefinition]:
     """Make the decorated function the asset of the table. Key, group, upstream keys and description come from the spec.
 
     A table that reads nothing still comes after the marts, because these create the file of the publication. If the
-    rows of some clusters make the function fail, it is run without these.
+    rows of some clusters make the function fail, it is run without these. Where it fails for another reason, or an
+    estimate that it reads did, the table has no rows, unless others need it.
     """
 
     def made(compute: Compute) -> dg.AssetsDefinition:
@@ -168,16 +186,44 @@ def estimate(spec: TableSpec) -> Callable[[Callable[[Warehouse], dg.MaterializeR
             metadata=spec.metadata,
         )
         def asset(warehouse: dg.ResourceParam[Warehouse]) -> dg.MaterializeResult[None]:
-            return compute_for_good_clusters(compute, warehouse, spec.name)
+            def give_up(error: Exception) -> Result:
+                with warehouse.writing() as con:
+                    return publish_without_rows(con, spec, error)
+
+            with warehouse.writing() as con:
+                for table, *_ in con.execute(NOT_COMPUTED).fetchall():
+                    if dg.AssetKey(table.split(".")) in spec.upstream_keys:
+                        return _write_nothing(con, spec, f"{table} could not be computed")
+            return compute_for_good_clusters(compute, warehouse, spec.name, give_up)
 
         return asset
 
     return made
 
 
-def write(
-    con: duckdb.DuckDBPyConnection, spec: TableSpec, frame: pd.DataFrame, headline: str
-) -> dg.MaterializeResult[None]:
+def publish_without_rows(con: duckdb.DuckDBPyConnection, spec: TableSpec, error: Exception) -> Result:
+    """Write the table of an estimate that cannot be computed; raise the error where others need the estimate."""
+    if spec.table in NEEDED or is_of_the_files(error):
+        raise error
+    _log.error("%s could not be computed", spec.name, exc_info=error)
+    return _write_nothing(con, spec, described(error))
+
+
+def _write_nothing(con: duckdb.DuckDBPyConnection, spec: TableSpec, reason: str) -> Result:
+    con.execute(f"create or replace table {spec.name} ({spec.ddl})")
+    _write_metadata(con, spec)
+    said = f"{spec.description} It could not be computed and has no rows: {reason}"
+    con.execute(f"comment on table {spec.name} is {literal(said)}")
+    con.execute(
+        "insert into ops.checks (run_id, table_name, check_name, passed, is_blocking, observed, expected, checked_at)"
+        " select coalesce((select run_id from ops.runs order by rowid desc limit 1), ''), ?, ?, false, false, ?,"
+        " 'the estimate can be computed', now()::timestamp",
+        [spec.name, COMPUTED, reason],
+    )
+    return dg.MaterializeResult(metadata={"dagster/row_count": 0, "headline": f"could not be computed: {reason}"})
+
+
+def write(con: duckdb.DuckDBPyConnection, spec: TableSpec, frame: pd.DataFrame, headline: str) -> Result:
     """Replace the table by the frame's columns, add its comments, and return the result for Dagster.
 
     `headline` is the sentence that Dagster shows beside the row count. Every row gets the version of the methods, and
@@ -189,9 +235,13 @@ def write(
     if spec.is_of_clusters:
         frame = _with_enough_data(con, frame, spec.needs_jobs)
     rows = replace_table(con, spec.name, frame[spec.column_names], spec.ddl)
+    _write_metadata(con, spec)
+    return dg.MaterializeResult(metadata={"dagster/row_count": rows, "headline": headline})
+
+
+def _write_metadata(con: duckdb.DuckDBPyConnection, spec: TableSpec) -> None:
     con.execute(f"begin; {'; '.join(spec.comments)}; commit")
     replace_lineage(con, [spec.name], spec.lineage)
-    return dg.MaterializeResult(metadata={"dagster/row_count": rows, "headline": headline})
 
 
 NO_ACCOUNTING = "no accounting"

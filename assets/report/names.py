@@ -54,4 +54,5 @@ def hide_names(frames: Frames) -> Frames:
     kept = Frames((name, [without_names(row) for row in rows]) for name, rows in frames.items())
     # A check judges all clusters at once, and what it observed may quote any of them.
     kept["checks"] = [check | {"observed": None if check["passed"] else HIDDEN} for check in kept["checks"]]
+    kept["not_computed"] = [row | {"reason": row["reason"].partition(":")[0]} for row in kept["not_computed"]]
     return kept

@@ -25,7 +25,7 @@ from assets.report.filling import TEMPLATES, environment
 from assets.report.folder import FRESH_HOURS
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable
-from assets.report.queries import Frames, Own
+from assets.report.queries import Frames, Own, Row
 from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints
@@ -143,7 +143,7 @@ def build(
         ),
         chapters=chapters,
         closing=(
-            Leaf("methods", "Methods", "Methods", (taxonomy(frames), *(trust(own) for own in owns))),
+            Leaf("methods", "Methods", "Methods", (taxonomy(frames), *filter(None, map(_trust, owns)))),
             Leaf("provenance", "Provenance", "Provenance", (provenance(frames, earlier),)),
         ),
         warnings=(
@@ -153,6 +153,7 @@ def build(
                 f"{printable('; '.join(cluster['reasons']), MAX_REASON_CHARACTERS)}"
                 for cluster in frames["clusters_without_numbers"]
             ),
+            *map(_failed, frames["not_computed"]),
         ),
     )
 
@@ -198,14 +199,35 @@ def _section(builder: Builder, own: Own, not_made: list[str]) -> Section | None:
 
     The page tells only the kind of error: its words may hold a name that is to be hidden.
     """
+    own = replace(own, frames_read=set())
     try:
-        return builder(own)
+        return _with_not_computed(builder(own), builder, own)
     except UNEXPECTED_ROWS as error:
         _log.exception("section %s of the report could not be made", builder.__name__)
         name = builder.__name__.replace("_", " ").capitalize()
         not_made.append(name)
         said = f"This section could not be made of the rows of this cluster ({type(error).__name__}): please report it."
         return section(builder.__name__.replace("_", "-"), f"{name}: not made", Text(said, "warning"))
+
+
+def _with_not_computed(made: Section | None, builder: Builder, own: Own) -> Section | None:
+    """Begin a section with the estimates that could not be computed, in place of its other reasons for gaps."""
+    failed = own.not_computed(*own.frames_read)
+    if not failed:
+        return made
+    name = builder.__name__.replace("_", " ")
+    made = made or section(name.replace(" ", "-"), name.capitalize())
+    shown = (block for block in made.blocks if not isinstance(block, Text) or block.tone != "note")
+    return replace(made, blocks=(*(Text(_failed(row), "warning") for row in failed), *shown))
+
+
+def _failed(row: Row) -> str:
+    return f"{row['table_name']} could not be computed: {printable(row['reason'], MAX_REASON_CHARACTERS)}"
+
+
+def _trust(own: Own) -> Section | None:
+    own = replace(own, frames_read=set())
+    return _with_not_computed(trust(own), trust, own)
 
 
 def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:

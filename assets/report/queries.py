@@ -10,7 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 
 from assets.bad_clusters.ends import ENDS
+from assets.not_computed import NOT_COMPUTED
 from assets.report.numbers import moment, printable
 from assets.rows import rows_of
 from assets.site_rules import ORDER
@@ -58,6 +59,7 @@ class Frames(dict[str, list[Row]]):
         return cache(lambda name: grouped(self[name], "cluster_id"))
 
 
+TABLES = re.compile(r"\b(?:marts|estimates)\.\w+")
 SQL = Path(__file__).parent / "sql"
 PUBLISHED = {
     "annotations": "marts.dim_annotations order by annotated_date, annotation_number",
@@ -103,6 +105,7 @@ PUBLISHED = {
     "order by expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
     "lost_by_month": "marts.agg_lost_hours_by_account_monthly "
     "order by month_date desc, expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
+    "not_computed": f"({NOT_COMPUTED})",
     "mttf": "estimates.est_mttf_by_size order by gpu_size_bin",
     "places": "estimates.est_location_rates order by place_kind, place nulls last",
     "projections": "estimates.est_mttf_projections order by gpu_count",
@@ -160,6 +163,8 @@ class Own:
     cluster: Row
     sources: str = "sources"
     """Path of the sources folder."""
+    frames_read: set[str] = field(default_factory=set)
+    """Names of the frames that were asked for."""
 
     @property
     def folder(self) -> str:
@@ -175,6 +180,7 @@ class Own:
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
         """Select the cluster's rows of a frame, those that have the values wanted."""
+        self.frames_read.add(name)
         rows = self.frames.of_cluster(name).get(self.cluster["cluster_id"], [])
         return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
@@ -182,7 +188,18 @@ class Own:
         """Select the first such row, or an empty one."""
         return next(iter(self.rows(name, **wanted)), {})
 
+    def rows_of_all(self, name: str) -> list[Row]:
+        """Select the rows of all clusters of a frame."""
+        self.frames_read.add(name)
+        return self.frames[name]
 
+    def not_computed(self, *names: str) -> list[Row]:
+        """Select the estimates that these frames are read from and that could not be computed."""
+        read = {table for name in names for table in TABLES.findall(texts()[name])}
+        return [row for row in self.frames.get("not_computed", []) if row["table_name"] in read]
+
+
+@cache
 def texts() -> dict[str, str]:
     """List the queries by the names of their frames."""
     files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SQL.glob("*.sql"))}
@@ -234,4 +251,4 @@ def add_labels(rows: list[Row], labels: Mapping[str, str]) -> None:
 
 def tables_read() -> list[str]:
     """List the tables of marts and estimates that the queries name."""
-    return sorted(set(re.findall(r"\b(?:marts|estimates)\.\w+", " ".join(texts().values()))))
+    return sorted(set(TABLES.findall(" ".join(texts().values()))))

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from assets.bad_clusters.ends import ENDS
+from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.rows import rows_of
 from orchestration.alerts.ledger import Event, Ledger
 from orchestration.home import Home
@@ -79,7 +80,10 @@ def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list
             burns = _of(rows_of(con, BURNS), clusters)
         except duckdb.CatalogException:  # a publication of an earlier version, to which a rollback leads
             burns = {}
-    events = [_failing_event(row) for row in ends if row["cluster_end"] != "built"]
+        failed = rows_of(con, NOT_COMPUTED)
+    said = "\n".join(map(failed_in_words, failed))
+    events = [failure_event(said, failed[0]["run_id"], "estimates could not be computed")] if failed else []
+    events += [_failing_event(row) for row in ends if row["cluster_end"] != "built"]
     events += [_not_fetched_event(row) for row in ends if row["cluster_end"] == "built" and row["is_stale"]]
     known: list[Event] = []
     for cluster_id, cluster in clusters.items():
@@ -183,11 +187,11 @@ def _cluster_event(row: dict[str, Any], subject: str, line: str, since: datetime
     return Event(key, "cluster", row["cluster_id"], subject, line, row["is_simulated"], details)
 
 
-def failure_event(message: str, run_id: str | None) -> Event:
+def failure_event(message: str, run_id: str | None, subject: str = "the refresh failed") -> Event:
     """Make the event of a refresh that failed; without a run, the same message is one event a day."""
     digest = hashlib.sha256(message.encode()).hexdigest()[:16]
     key = run_id or f"{datetime.now(UTC):%Y-%m-%d}:{digest}"
-    return Event(f"failure:{key}", "failure", None, "the refresh failed", message, details={"run_id": run_id})
+    return Event(f"failure:{key}", "failure", None, subject, message, details={"run_id": run_id})
 
 
 def stale_event(home: Home, hours: int) -> Event | None:

@@ -6,29 +6,24 @@ Events of one kind and cluster go out as one message.
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-import duckdb
-
 from assets.sources.text.masking import mask
+from assets.warehouse import is_interruption
 from orchestration.alert_settings import AlertSettings
 from orchestration.alerts.channels import Channel, Command, Mail, Message, NotDelivered, Refused, Webhook
 from orchestration.alerts.events import events_of_publication, failure_event, stale_event
 from orchestration.alerts.ledger import DELIVERED, FAILED, UNCERTAIN, Event, Ledger
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
-from orchestration.read_commands.published import ReadingError
 from orchestration.terminal import visible
 
 Say = Callable[[str], None]
 
 TITLES = {
-    "failure": "the refresh failed",
-    "stale": "no new publication",
     "cluster": "no new numbers",
     "change_point": "the failure rate changed",
     "lemon": "new lemon",
@@ -54,13 +49,14 @@ def tell_of_publication(settings: HomeSettings, say: Say) -> None:
 
 
 def tell_of_failure(settings: HomeSettings, message: str, run_id: str | None, say: Say) -> None:
-    """Tell that a refresh failed, unless another process has told of this run.
+    """Report that a refresh failed, unless another process has reported this run.
 
-    Of a home that is not there, such as a disk that is not mounted, every failure is told: nothing is written there.
+    Where the ledger cannot be written (a full disk, a home that is not mounted), every failure is sent to the home's
+    channels.
     """
     event = failure_event(message, run_id)
-    if settings.home.work.is_dir():
-        _tell(settings, lambda _: [event], say)
+    is_home = os.path.isdir(settings.home.work)  # noqa: PTH112 -- Path.is_dir() may raise
+    if is_home and _tell(settings, lambda _: [event], say):
         return
     for channel in home_channels(settings.alerts) if event.kind in settings.alerts.kinds else []:
         _, problem = _problem_of(channel, compose([event], settings.home))
@@ -138,23 +134,28 @@ def cluster_channels(home: Home, cluster_id: str, settings: AlertSettings) -> tu
     return channels, own.on
 
 
-def _tell(settings: HomeSettings, events: Callable[[Ledger], list[Event]], say: Say) -> None:
-    """Claim and send what is new; every problem becomes a line."""
+def _tell(settings: HomeSettings, events: Callable[[Ledger], list[Event]], say: Say) -> bool:
+    """Claim and send what is new, and return whether the ledger took it; every problem becomes a line."""
+    is_claimed = False
     try:
         if not _has_any_channel(settings):
-            return
+            return True
         ledger = Ledger(settings.home.alerts)
-        _retry(settings, ledger, say)
         found = events(ledger)
         channels = {event.key: _channels_for(event, settings) for event in found}
         names = {key: [channel.name for channel in of_event] for key, of_event in channels.items()}
         claimed = ledger.claim(found, names)
+        _retry(settings, ledger, say)
+        is_claimed = True
         for (_, _), group in groupby(claimed, lambda event: (event.kind, event.cluster_id or "")):
             of_kind = list(group)
             for channel in channels[of_kind[0].key]:
                 _send(channel, of_kind, settings.home, ledger, say)
-    except (OSError, sqlite3.Error, duckdb.Error, ReadingError) as error:
+    except Exception as error:
+        if is_interruption(error):
+            raise
         say(f"alerts could not be sent: {mask(' '.join(str(error).split()))}")
+    return is_claimed
 
 
 def _has_any_channel(settings: HomeSettings) -> bool:
@@ -222,7 +223,7 @@ def compose(events: Iterable[Event], home: Home) -> Message:
     simulated = " (simulated)" if first.is_simulated else ""
     where = f"{first.cluster_id}{simulated}" if first.cluster_id else f"Faultline, {home.root}"
     count = f" ({len(listed)})" if len(listed) > 1 else ""
-    title = visible(f"{where}: {TITLES[first.kind]}{count}")
+    title = visible(f"{where}: {TITLES[first.kind] if first.cluster_id else first.subject}{count}")
     lines = [visible(mask(event.line), keep="\n")[:MAX_LINE] for event in listed[:MAX_LINES]]
     if len(listed) > MAX_LINES:
         lines.append(f"and {len(listed) - MAX_LINES} more")

@@ -19,6 +19,7 @@ import duckdb
 
 import assets.expectations
 from assets.bad_clusters.failures import failing_clusters, record_failures
+from assets.not_computed import COMPUTED
 from assets.warehouse import Warehouse
 from orchestration.checks import verdicts
 from orchestration.checks.verdicts import Verdict
@@ -121,14 +122,17 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
         context: dg.AssetCheckExecutionContext, warehouse: dg.ResourceParam[Warehouse]
     ) -> Iterator[dg.AssetCheckResult]:
         wanted = {key: table for key, table in by_key.items() if key in context.selected_asset_check_keys}
-        found = judge(warehouse, list(wanted.values()))
+        with warehouse.reading() as con:
+            failed = verdicts.read_failed(con, context.run.run_id, is_blocking=False)
+        without_rows = {tuple(v.table_name.split(".")): [v] for v in failed if v.check_name == COMPUTED}
+        found = judge(warehouse, [table for table in wanted.values() if table not in without_rows])
         with warehouse.writing() as con:
             record_verdicts(
                 con, context.run.run_id, step, [verdict for of_table in found.values() for verdict in of_table]
             )
             stops = {str(verdict) for verdict in failed_checks(con, context.run.run_id)}
         for key, table in wanted.items():
-            yield result_of(key, found[table], stops)
+            yield result_of(key, without_rows.get(table) or found[table], stops)
 
     return check
 

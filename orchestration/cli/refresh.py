@@ -59,5 +59,6 @@ def refresh(  # noqa: PLR0917
         terminal.say_lines([line for line in outcome.problem_lines() if line], is_error=True)
     if console.problem is not None:
         to_stderr(f"the output could not be written ({console.problem}); what was published is complete")
-    if strict and (outcome.failing or outcome.not_pulled or any(row["is_stale"] for row in outcome.clusters)):
+    is_stale = bool(outcome.failing or outcome.not_pulled) or any(row["is_stale"] for row in outcome.clusters)
+    if outcome.not_computed or (strict and is_stale):
         raise typer.Exit(1)

@@ -18,7 +18,7 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding. An error keeps a refresh from publishing, or a cluster from getting new numbers.
+    """One finding. An error keeps a refresh from publishing, or a cluster or a table from getting new numbers.
 
     `details` are lines that belong below it, such as a difference of two files.
     """

@@ -12,6 +12,7 @@ import duckdb
 
 from assets.bad_clusters.ends import ENDS
 from assets.log_kinds import LOG_KINDS, WARNINGS
+from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
 from assets.report.sections.gaps import longest_gap
@@ -92,6 +93,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
     with published(home.published_file) as con:
         return [
             *_stale_findings(con),
+            *_not_computed_findings(con, home),
             *_refused_findings(con),
             *_file_findings(con, home),
             *_quarantine_findings(con),
@@ -109,6 +111,14 @@ def _stale_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
     return [
         Finding("error", stale(cluster), cluster["cluster_id"], "mend what it names, then run `faultline refresh`")
         for cluster in rows_of(con, STALE)
+    ]
+
+
+def _not_computed_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
+    step = f"where memory ran out, raise FAULTLINE_MEMORY; else send {home.other_output} to the maintainers; then "
+    return [
+        Finding("error", failed_in_words(row), str(home.published_file), f"{step}run `faultline refresh`")
+        for row in rows_of(con, NOT_COMPUTED)
     ]
 
 

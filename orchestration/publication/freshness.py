@@ -5,7 +5,8 @@ modification time is unchanged, one of another size has changed, and no file is 
 hash decides, and its time too where rows depend on it. A refused file is unchanged while it is refused for the same
 reason. A home is never up to date while no cluster can be built, or while a cluster that was built before can no longer
 be built: then the refresh has to run and report it. So it has to when the logs of a cluster cannot be fetched any more,
-or can be again: the publication says which clusters are stale.
+or can be again: the publication says which clusters are stale. It has to run as well where an estimate could not be
+computed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 
 import duckdb
 
+from assets.not_computed import NOT_COMPUTED
 from assets.sources.errors import SourceErrors
 from assets.sources.intake.cluster_failures import failing_by_files
 from assets.sources.intake.find.folder import REFUSED, KnownFile, Survey, are_of_known_sizes, is_unchanged, survey
@@ -51,11 +53,12 @@ def is_up_to_date(home: Home) -> bool:
             configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
             failed = {name: set(reasons) for name, reasons in con.execute(FAILED_BY_SOURCES).fetchall()}
             not_pulled = {cluster_id for (cluster_id,) in con.execute(NOT_PULLED).fetchall()}
+            is_complete = not con.execute(NOT_COMPUTED).fetchall()
     except duckdb.Error:
         # Damaged, or of another version.
         return False
     # A refresh that was killed is done again, as is that of another version.
-    is_done = last is not None and last[0] == code_version() and not home.unfinished_run.exists()
+    is_done = is_complete and last is not None and last[0] == code_version() and not home.unfinished_run.exists()
     if last is None or not (is_done or is_pinned):
         return False
     history = with_history(known)

@@ -15,7 +15,8 @@ import duckdb
 from assets.bad_clusters.failures import failing_clusters
 from assets.estimates import est_rate_ratios
 from assets.estimates.prepared import QUERIES, prepare
-from assets.estimates.table import write
+from assets.estimates.table import publish_without_rows, write
+from assets.not_computed import NOT_COMPUTED
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse, transaction
 from orchestration.dbt.build import build_without_failing
@@ -76,8 +77,12 @@ def keep_last_good(
             con.execute(f"detach {LAST}")
     for name in QUERIES:
         prepare(con, name)
-    ratios = est_rate_ratios.with_ratios(con.execute(est_rate_ratios.TABLE.query).df())
-    write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
+    if est_rate_ratios.TABLE.name not in {row[0] for row in con.execute(NOT_COMPUTED).fetchall()}:
+        try:
+            ratios = est_rate_ratios.with_ratios(con.execute(est_rate_ratios.TABLE.query).df())
+            write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
+        except Exception as error:  # noqa: BLE001 -- which errors it raises again, it decides
+            publish_without_rows(con, est_rate_ratios.TABLE, error)
     forget_what_was_built(con)
     return stale
 

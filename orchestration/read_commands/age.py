@@ -29,3 +29,20 @@ def as_of(row: Mapping[str, Any]) -> str:
     if not row["is_old"]:
         return said
     return f"{said}, {duration(row['data_age_hours'])} ago: old; put newer logs there and run `faultline refresh`"
+
+
+def ago(hours: float) -> str:
+    """Say how old something is.
+
+    >>> ago(1.5), ago(50), ago(-3)
+    ('90 min ago', '2 days ago', "3 hours ahead of this machine's clock")
+    """
+    if hours < -0.1:
+        return f"{_span(-hours)} ahead of this machine's clock"
+    return f"{_span(max(hours, 0))} ago"
+
+
+def _span(hours: float) -> str:
+    if hours < 2:
+        return f"{hours * 60:.0f} min"
+    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.0f} days"

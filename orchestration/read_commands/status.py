@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from assets.bad_clusters.ends import ENDS
+from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.report.numbers import short
 from assets.report.queries import SQL
 from assets.report.wording import plural
@@ -28,7 +29,7 @@ from orchestration.publication.folders import (
     was_published,
 )
 from orchestration.pull.outcomes import FAILED, PULLED, in_words, last_outcome
-from orchestration.read_commands.age import with_age
+from orchestration.read_commands.age import ago, with_age
 from orchestration.read_commands.published import NothingPublished, ReadingError, one_line, published
 from orchestration.terminal import say_json, say_lines
 from orchestration.upkeep.holder import Holder
@@ -134,9 +135,10 @@ FRESHNESS = """
 
 
 def show_status(home: Home, as_json: bool = False, fresh_hours: float = HomeSettings.freshness_hours) -> bool:
-    """Print the last publication, the last run and how fresh the data is; tell whether all is well.
+    """Print the last publication, the last run and how fresh the data is; return whether all is well.
 
-    The last run failed, or a cluster is stale: then it is not. Older data than `fresh_hours` is called old.
+    It is not where the last run failed, a cluster is stale or an estimate could not be computed. Older data than
+    `fresh_hours` is called old.
 
     Raises
     ------
@@ -151,7 +153,7 @@ def show_status(home: Home, as_json: bool = False, fresh_hours: float = HomeSett
         say_lines(lines_of(found))
     is_stale = any(cluster["is_stale"] for cluster in found.get("clusters", []))
     has_failed = (found["last_run"] or {}).get("status") == "failed"
-    return not (has_failed or is_stale or (found["published"] or {}).get("problem"))
+    return not (has_failed or is_stale or found.get("not_computed") or (found["published"] or {}).get("problem"))
 
 
 def status(home: Home, fresh_hours: float = HomeSettings.freshness_hours) -> dict[str, Any]:
@@ -235,6 +237,7 @@ def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
                     for row in rows_of(con, FRESHNESS)
                 ],
                 "clusters_without_numbers": _rows(con, WITHOUT_NUMBERS),
+                "not_computed": _rows(con, NOT_COMPUTED),
                 "unmapped": {row["kind"]: row["signal_count"] for row in _rows(con, UNMAPPED)},
             }
     except (ReadingError, duckdb.Error) as error:
@@ -303,6 +306,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         lines.append(
             f"checks     {checks['passed']:,} passed, {checks['failed']:,} failed, {checks['warned']:,} warnings"
         )
+    lines.extend(f"estimate   {failed_in_words(row)}" for row in found.get("not_computed", []))
     lines += _cluster_lines(found)
     if found.get("unmapped"):
         lines.append(
@@ -338,7 +342,7 @@ def _cluster_lines(found: dict[str, Any]) -> list[str]:
     for cluster in found.get("clusters", []):
         name = f"{cluster['cluster_id']}{' (simulated)' if cluster['is_simulated'] else ''}"
         fresh = (
-            f"newest end {_moment(cluster['newest_at'])} ({_age(cluster['age_hours'])})"
+            f"newest end {_moment(cluster['newest_at'])} ({ago(cluster['age_hours'])})"
             if cluster["newest_at"]
             else "empty"
         )
@@ -380,7 +384,7 @@ def _old_line(cluster: dict[str, Any]) -> str:
     if not cluster["is_old"]:
         return ""
     return (
-        f"OLD: its data ends {_moment(cluster['data_through_at'])} ({_age(cluster['data_age_hours'])}); put newer logs"
+        f"OLD: its data ends {_moment(cluster['data_through_at'])} ({ago(cluster['data_age_hours'])}); put newer logs"
         " into its folder and run `faultline refresh`"
     )
 
@@ -389,7 +393,7 @@ def _pull_lines(pull: dict[str, Any]) -> list[str]:
     """Show how the last pull of a cluster ended and, where something failed, why and what to do."""
     ended = {PULLED: "all fetched", FAILED: "FAILED"}.get(pull["status"], "fetched in part")
     lines = [
-        f"pull       {pull['cluster_id']}: {ended} {_moment(pull['ended_at'])} ({_age(pull['age_hours'])}),"
+        f"pull       {pull['cluster_id']}: {ended} {_moment(pull['ended_at'])} ({ago(pull['age_hours'])}),"
         f" accounting up to {in_words(pull['pulled_to'])}"
     ]
     lines.extend(f"           {line}" for line in (pull["reason"] or "").splitlines())
@@ -405,7 +409,7 @@ def _published_lines(found: dict[str, Any]) -> list[str]:
         first = f"published  damaged: {publication['problem']}"
     else:
         first = (
-            f"published  {_moment(publication['published_at'])} ({_age(publication['age_hours'])}), "
+            f"published  {_moment(publication['published_at'])} ({ago(publication['age_hours'])}), "
             f"run {publication['run_id']}, code {publication['code_version']}"
         )
     lines = [first, f"           {publication['file']}"]
@@ -420,15 +424,3 @@ def _published_lines(found: dict[str, Any]) -> list[str]:
 def _moment(text: str) -> str:
     """Shorten ISO 8601 to the minute."""
     return f"{text[:16].replace('T', ' ')} UTC"
-
-
-def _age(hours: float) -> str:
-    if hours < -0.1:
-        return f"{_span(-hours)} ahead of this machine's clock"
-    return f"{_span(max(hours, 0))} ago"
-
-
-def _span(hours: float) -> str:
-    if hours < 2:
-        return f"{hours * 60:.0f} min"
-    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.0f} days"

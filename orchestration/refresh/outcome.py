@@ -11,6 +11,7 @@ import duckdb
 from rich.console import Console
 
 from assets.bad_clusters.ends import ENDS
+from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.report.wording import plural
 from assets.rows import rows_of
 from assets.sources.intake.account.file_warnings import OVERLAPS_NO_ACCOUNTING
@@ -105,10 +106,12 @@ class Outcome:
 
     versions: list[str] = field(default_factory=list)
     """Rows that stay of files that have other bytes since this refresh."""
+    not_computed: list[dict[str, Any]] = field(default_factory=list)
+    """Estimates that are published without rows, and why."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return self.__dict__
+        """Return the JSON form; `message` stands for the exit status 1."""
+        return self.__dict__ | ({"message": "\n".join(self._not_computed_lines())} if self.not_computed else {})
 
     def print(self, console: Console) -> None:
         """Print the summary, the report's path last."""
@@ -161,7 +164,10 @@ class Outcome:
         yield f"report    {self.report}"
 
     def problem_lines(self) -> Iterator[str]:
-        """Yield what is said of clusters that could not be built, or of which not all logs could be fetched."""
+        """Yield what is said of estimates that failed, and of clusters that could not be built or fetched whole."""
+        if self.not_computed:
+            yield ""
+        yield from self._not_computed_lines()
         for cluster in self.failing:
             kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"
             yield ""
@@ -173,6 +179,9 @@ class Outcome:
             for line in (*cluster["reason"].splitlines(), *cluster["next_step"].splitlines()):
                 yield f"  {line}"
 
+    def _not_computed_lines(self) -> Iterator[str]:
+        yield from (failed_in_words(row) for row in self.not_computed)
+
 
 def read_outcome(home: Home, status: str, started: float) -> Outcome:
     """Read from the published file what a refresh that began at `started` (monotonic clock, seconds) published."""
@@ -183,7 +192,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
         without_accounting = rows_of(con, WITHOUT_ACCOUNTING)
         versions = [] if status == "unchanged" else version_warnings(con, _last_run(con))
-        unpulled = rows_of(con, NOT_PULLED)
+        unpulled, not_computed = rows_of(con, NOT_PULLED), rows_of(con, NOT_COMPUTED)
     pinned = pinned_publication(home)
     return Outcome(
         status,
@@ -200,6 +209,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         [row for row in unpulled if row["status"] == FAILED],
         [row for row in unpulled if row["status"] != FAILED],
         versions,
+        not_computed,
     )
 
 

@@ -11,12 +11,11 @@ import logging
 import os
 import time
 from collections import Counter
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import duckdb
 from rich.console import Console
 
 from assets.sources.text.privacy_key import WrongKey
@@ -26,6 +25,7 @@ from orchestration.alerts.sending import tell_of_failure, tell_of_publication
 from orchestration.environment import HomeSettings, collect_garbage_seldom, read_slurm_token
 from orchestration.failures import (
     INTERRUPTIONS,
+    NOT_PUBLISHED,
     RefreshFailed,
     RefreshInterrupted,
     explain_error,
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 
 AFTER_MARTS = {"estimates", "report", "published"}
 """Schemas that are made of marts."""
-OTHER_OUTPUT = "other-output.txt"
-"""Name of the file for what libraries and child processes print on stderr."""
 
 
 def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
@@ -77,9 +75,9 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
 
 
 def _refresh_alone(settings: HomeSettings, console: Console) -> Outcome:
-    home = settings.home
-    before = newest_publication(home)
+    home, before = settings.home, None
     try:
+        before = newest_publication(home)
         check_sources_of_a_new_home(home)
         # Fetching logs may take hours at first, and only adds files to the sources: the home is not locked for it.
         if settings.is_pulling:
@@ -95,12 +93,16 @@ def _refresh_alone(settings: HomeSettings, console: Console) -> Outcome:
     except (RefreshRunning, WrongGroup, WrongKey) as error:
         # The refresh that runs tells of its own end.
         raise RefreshFailed(str(error), is_alert=not isinstance(error, RefreshRunning)) from None
-    except (OSError, duckdb.IOException) as error:
-        raise RefreshFailed(explain_error(error, home)) from error
-    except (KeyboardInterrupt, RuntimeError) as error:
-        if not is_interruption(error):
-            raise
-        raise RefreshInterrupted(has_published=newest_publication(home) != before) from None
+    except RefreshFailed:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        has_published = False
+        with suppress(OSError):  # The home may be what cannot be read.
+            has_published = newest_publication(home) != before
+        if is_interruption(error):
+            raise RefreshInterrupted(has_published=has_published) from None
+        result = "the new publication is complete" if has_published else NOT_PUBLISHED
+        raise RefreshFailed(explain_error(error, home, result)) from error
 
 
 def check_sources_of_a_new_home(home: Home) -> None:
@@ -172,10 +174,8 @@ def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
             # Damage in the middle of a file is found only when that part is read.
             result = _execute(settings, console)
     except BaseException as error:
-        if isinstance(error, Exception) and not is_interruption(error):
-            raise RefreshFailed(explain_error(error, home)) from error
         # Dagster's error for an interruption is a BaseException.
-        if not isinstance(error, Exception) and type(error).__name__ not in INTERRUPTIONS:
+        if not (is_interruption(error) if isinstance(error, Exception) else type(error).__name__ in INTERRUPTIONS):
             raise
         note_failure(home, None, str(RefreshInterrupted()))
         raise RefreshInterrupted from None
@@ -244,7 +244,7 @@ def _execute_job(
         recorded(settings.home, run_id) as file,
         Path(os.devnull).open("w") as nowhere,
         redirect_stdout(nowhere),
-        redirect_other_output(settings.home.work / OTHER_OUTPUT, console),
+        redirect_other_output(settings.home.other_output, console),
     ):
         end_runs_of_refreshes(instance, settings.home)
         settings.home.unfinished_run.write_text(run_id, encoding="utf-8")

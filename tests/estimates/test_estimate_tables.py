@@ -5,13 +5,16 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from assets.estimates import prepared as made
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.method_version import METHOD_VERSION
 from assets.estimates.prepared import QUERIES
-from assets.estimates.table import ENOUGH_DATA, Column, TableSpec
+from assets.estimates.table import ENOUGH_DATA, NEEDED, Column, TableSpec, publish_without_rows
+from assets.not_computed import NOT_COMPUTED
+from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import ASSETS, read
 from tests.homes import ask, change
 
@@ -70,6 +73,43 @@ def test_description_states_the_grain_and_every_number_its_unit(table):
     for column in table.columns:
         assert column.description
         assert column.unit or column.type in {"varchar", "varchar[]", "boolean"}
+
+
+def test_what_is_needed_reads_nothing_that_may_be_missing():
+    assert {*NEEDED} < {table.table for table in TABLES}
+    read = {key.path[1] for table in TABLES if table.table in NEEDED for key in table.upstream_keys}
+    assert {name for name in read if name.startswith("est_")} <= {*NEEDED}
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "is_raised"),
+    [
+        ("est_repairs", MemoryError("of numpy"), False),
+        ("est_repairs", duckdb.OutOfMemoryException("Out of Memory Error: it isn't enough; stop"), False),
+        ("est_repairs", OSError(28, "No space left on device"), True),
+        ("est_repairs", duckdb.IOException("IO Error: Corrupt database file: wrong checksum"), True),
+        ("est_repairs", duckdb.InterruptException("INTERRUPT Error: Interrupted!"), True),
+        ("est_lemon_nodes", MemoryError("of numpy"), True),
+    ],
+)
+def test_only_what_nothing_needs_is_published_without_rows(tmp_path, table, error, is_raised):
+    spec = next(spec for spec in TABLES if spec.table == table)
+    with Warehouse(path=str(tmp_path / "w.duckdb")).writing() as con:
+        con.execute("create schema estimates")
+        con.execute("insert into ops.runs values ('run', now(), null, 'running', 'v', null)")
+        if is_raised:
+            with pytest.raises(type(error)):
+                publish_without_rows(con, spec, error)
+            return
+        publish_without_rows(con, spec, error)
+        reason = f"{type(error).__name__}: {error}"
+        assert con.execute(NOT_COMPUTED).fetchall() == [(spec.name, reason, "run")]
+        about = "select comment, estimated_size from duckdb_tables() where schema_name = 'estimates'"
+        assert con.execute(about).fetchone() == (
+            f"{spec.description} It could not be computed and has no rows: {reason}",
+            0,
+        )
+        assert con.execute("select count(*) from ops.lineage").fetchone() > (0,)
 
 
 def test_lineage_reaches_the_marts(warehouse):

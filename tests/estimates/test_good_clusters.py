@@ -1,6 +1,10 @@
 """An estimate that fails on the rows of some clusters is computed without them, and the reasons are kept."""
 
+from contextlib import closing
+from dataclasses import replace
+
 import dagster as dg
+import duckdb
 import pytest
 
 from assets.bad_clusters.failures import failing_clusters
@@ -79,6 +83,30 @@ def test_where_every_cluster_or_none_is_at_fault_the_error_is_raised_and_nothing
     assert built == []
     assert read(warehouse, "select count(*) from ops.cluster_failures") == [(0,)]
     assert read(warehouse, "select count(*) from marts.x") == [(4,)]
+
+
+def test_an_error_of_no_single_cluster_is_given_up_and_one_of_building_again_is_not(make):
+    warehouse, built = make
+    given_up: list[Exception] = []
+
+    def give_up(error):
+        given_up.append(error)
+        return dg.MaterializeResult(metadata={})
+
+    errors = [FloatingPointError(), MemoryError(), duckdb.OutOfMemoryException("Out of Memory Error: no room")]
+    for error in errors:
+        compute_for_good_clusters(failing_on(*"abcd", error=error), warehouse, TABLE, give_up)
+    assert (given_up, built) == (errors, [])
+
+    compute_for_good_clusters(failing_on("b"), warehouse, TABLE, give_up)
+    assert (given_up, built) == (errors, [["b"]])
+
+    def fail(_):
+        raise LookupError("dbt failed")
+
+    warehouse.close()
+    with closing(replace(warehouse, rebuild=fail)) as failing, pytest.raises(LookupError, match="dbt failed"):
+        compute_for_good_clusters(failing_on("c"), failing, TABLE, give_up)
 
 
 def test_without_errors_nothing_is_built_again(make):

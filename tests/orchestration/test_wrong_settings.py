@@ -60,6 +60,15 @@ def test_the_mistakes_of_one_cluster_are_told_and_stop_no_other(home):
     assert lines[-1].startswith("alpha is left out until that is corrected")
 
 
+def test_a_pattern_is_judged_by_the_engine_that_applies_it(home):
+    spoil(home, "alpha", text="[topology]\nrack = '(r[0-9]+)\\z'\n")
+    spoil(home, "beta", text="[topology]\nrack = '(r[0-9]+)(?=-)'\n")
+    lines = []
+    assert tell_wrong_settings(home, lines.append) is None
+    assert "beta/cluster.toml: key 'topology.rack'" in lines[0]
+    assert [line.split()[0] for line in lines[1:]] == ["beta"]
+
+
 def test_without_mistakes_nothing_is_told(home):
     spoil(home, "alpha", text="gpus_per_node = 4\n")
     lines = []

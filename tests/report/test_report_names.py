@@ -89,4 +89,7 @@ def test_one_name_has_one_number_and_other_clusters_keep_theirs(frames):
     assert numbers
     assert all(len(found) == 1 for found in numbers.values())
     assert len({next(iter(found)) for found in numbers.values()}) == len(numbers)
+    failed = [{"table_name": "estimates.est_repairs", "reason": "ValueError: not for user1"}]
+    kinds = hide_names(Frames({**frames, "clusters": clusters, "not_computed": failed}))["not_computed"]
+    assert [row["reason"] for row in kinds] == ["ValueError"]
     assert {row["job_name"] for row in hidden["failures"] if row["cluster_id"] == "demo"} <= {HIDDEN, None}

@@ -7,8 +7,10 @@ import re
 
 import pytest
 
+from assets.estimates.table import NEEDED
+from assets.report.blocks import Text
 from assets.report.page import build
-from assets.report.queries import Frames, Own
+from assets.report.queries import TABLES, Frames, Own, tables_read, texts
 from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.headline import utilisation_in_words
 from assets.site_rules import toml_text
@@ -41,6 +43,26 @@ def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(fra
     assert not any(section.title.endswith(": not made") for _, section in sections_of(page))
     assert other.not_made == (f"{spoilt['cluster_id']}: Checkpoints could not be made; please report it",)
     assert page.not_made == ()
+
+
+OPTIONAL = {name for name in tables_read() if name.startswith("estimates.")} - {f"estimates.{name}" for name in NEEDED}
+
+
+@pytest.mark.parametrize("table", sorted(OPTIONAL))
+def test_each_section_says_what_could_not_be_computed_in_place_of_why_nothing_is_there(frames, table):
+    empty = {name: [] for name, text in texts().items() if table in TABLES.findall(text)}
+    failed = [{"table_name": table, "reason": "MemoryError: 8 GB", "run_id": "run"}]
+    page = build(Frames({**frames, **empty, "not_computed": failed}), MADE_AT)
+    said = f"{table} could not be computed: MemoryError: 8 GB"
+    assert (page.warnings[-1], page.not_made) == (said, ())
+    made = [part.blocks for leaf in page.leaves for part in leaf.sections]
+    lacking = [blocks for blocks in made if Text(said, "warning") in blocks]
+    assert lacking
+    for blocks in lacking:
+        assert blocks[0] == Text(said, "warning")
+        assert not any(isinstance(block, Text) and block.tone == "note" for block in blocks)
+    change = next(leaf.first.change for leaf in page.chapters[0].leaves if leaf.first)
+    assert (f"{table} could not be computed" in change.said) == (table == "estimates.est_rate_ratios")
 
 
 def sections_of(page):

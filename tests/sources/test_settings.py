@@ -36,7 +36,7 @@ strip_suffixes = ["-ib0"]
 [nodes.aliases]
 storage-a = "gpu007"
 [topology]
-rack = '^(r\\d+)'
+rack = '(\\pL\\d+)\\z'
 [ettr]
 checkpoint_minutes = 30
 restart_minutes = 2.5
@@ -98,7 +98,7 @@ def test_every_key(tmp_path):
         "lemon_window_days": 14, "lemon_rate_days": 60, "quarantine_max_share": 0.5, "config_path": "c1/cluster.toml",
         "report_names": "hidden", "health_check_rules": "[]", "kernel_rules": "[]",
         "node_reason_rules": "[]", "xid_rules": "[]", "availability_objective": 0.99,
-        "rack_pattern": r"^(r\d+)", "switch_pattern": None, "nvlink_domain_pattern": None, "position_pattern": None,
+        "rack_pattern": r"(\pL\d+)\z", "switch_pattern": None, "nvlink_domain_pattern": None, "position_pattern": None,
         "repair_action_rules": "[]", "units_in_service": "[]",
     }  # fmt: skip
 
@@ -116,12 +116,14 @@ def test_every_key(tmp_path):
         ("[availability]\nobjective = 1.0", ["key 'availability.objective'", "less than 1"]),
         ("[tickets]\ntimezone = 'here'", ["key 'tickets.timezone'", "IANA"]),
         ("[topology]\nrack = '^r1'", ["key 'topology.rack'", "has no group"]),
+        ("[topology]\nrack = '(r[0-9]+)(?!x)'", ["key 'topology.rack'", "is not a regular expression"]),
         ("[topology]\nrow = '(a)'", ["unknown key 'topology.row'", "nvlink_domain, position, rack, switch"]),
         ("[tickets.components]\n'(' = 'GPU'", ["key 'tickets.components'", "is not a regular expression"]),
         ("[tickets.components]\n'(a)\\1' = 'GPU'", ["key 'tickets.components'", "syntax of RE2, without references"]),
         ("[tickets.components]\n'(?!a)b' = 'GPU'", ["key 'tickets.components'", "without lookaround"]),
         ('[tickets.components]\n"\\u0000" = "GPU"', ["key 'tickets.components'", "zero byte"]),
         ("[tickets.components]\n'x' = 'Gpu'", ["key 'tickets.components.x'", "'GPU'"]),
+        ("[pull]\nharmless_errors = ['a{9999999999}']", ["key 'pull.harmless_errors.0'", "is too large"]),
         ("[failures.columns]\nduration = 'x'", ["key 'failures'", "'duration_unit' must be set together"]),
         ("[failures]\nduration_unit = 'weeks'", ["key 'failures.duration_unit'", "'minutes'"]),
         ("[failures.columns]\nstart = 'x'", ["unknown key 'failures.columns.start'", "cause, detail, duration, from"]),

@@ -96,9 +96,9 @@ def _signed(value: float) -> str:
     return f"\N{MINUS SIGN}{short(-value)}" if value < 0 else short(value)
 
 
-def _words_on_age(shapes: list[Row]) -> str:
+def _words_on_age(shapes: list[Row]) -> Text | str:
     if not shapes:
-        return "Over the life of an attempt: no finished attempt has a known number of GPUs."
+        return note("Over the life of an attempt: no finished attempt has a known number of GPUs.")
     fits, said = grouped(shapes, "verdict"), []
     for verdict, words in AGE_VERDICTS.items():
         sizes = [gpus(fit["gpu_size_bin"]) for fit in fits.get(verdict, [])]
@@ -132,7 +132,7 @@ def _compared(own: Own) -> list[Row]:
     here = own.cluster["cluster_id"]
     return [
         row | {"here": here}
-        for row in own.frames["rate_ratios"]
+        for row in own.rows_of_all("rate_ratios")
         if here in (row["cluster_id"], row["other_cluster_id"])
         and row["has_enough_data"]
         and (own.cluster["is_simulated"] or not (row["is_simulated"] or row["other_is_simulated"]))

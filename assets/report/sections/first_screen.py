@@ -101,6 +101,8 @@ def change_of(own: Own) -> Change:
     row = own.row("rate_ratios", comparison="months", counted_as="incidents", population=population)
     if not row.get("node_days") or not row["other_node_days"]:
         why = f"the study period has no two times {WINDOW} days to compare"
+        if failed := own.not_computed("rate_ratios"):
+            why = f"{failed[0]['table_name']} could not be computed"
         return Change(f"Cannot tell whether it is worse than last month: {why}.", CANNOT_TELL, why)
     whose, measure = POPULATIONS[row["population"]], Measure(PER_1000, row["population"])
     last, before = number(row["failure_count"]), number(row["other_failure_count"])

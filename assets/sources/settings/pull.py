@@ -22,7 +22,7 @@ def regular_expression(pattern: str) -> str:
     """Return the pattern; refuse one that is no regular expression of Python."""
     try:
         re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"it must be a regular expression ({error})") from None
     return pattern
 
@@ -67,7 +67,7 @@ class Pull(Section):
     api_version: Annotated[str, Field(pattern=r"^v0\.0\.\d+$")] | None = None
     """Version of the REST API, such as v0.0.41; without it the newest that slurmrestd has."""
     harmless_errors: list[Annotated[Text, AfterValidator(regular_expression)]] = Field(default_factory=list)
-    """Regular expressions of error lines that the commands of this site print although their answer is whole."""
+    """Regular expressions of Python for error lines that the site's commands print although their answer is whole."""
 
     @model_validator(mode="after")
     def _has_an_address(self) -> Pull:

@@ -6,7 +6,6 @@ Python's engine can take exponential time. RE2 therefore has no references back 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 import duckdb
@@ -41,15 +40,17 @@ def require_patterns(patterns: Collection[str]) -> None:
 def require_group(pattern: str) -> str:
     """Return a pattern that RE2 takes and that has a group; refuse any other."""
     require_patterns([pattern])
-    if re.compile(pattern).groups == 0:
+    with duckdb.connect() as con:
+        has_group = not _error(con, pattern, "select regexp_extract('', ?, ['place'])")
+    if not has_group:
         raise ValueError(f"{pattern!r} has no group: put the part that is meant into parentheses, as in '^(r[0-9]+)-'")
     return pattern
 
 
-def _error(con: duckdb.DuckDBPyConnection, pattern: str) -> str:
-    """Say what is wrong with a pattern; an empty text means nothing."""
+def _error(con: duckdb.DuckDBPyConnection, pattern: str, query: str = "select regexp_matches('', ?, 'i')") -> str:
+    """Return what is wrong with a pattern; the text is empty where nothing is."""
     try:
-        con.execute("select regexp_matches('', ?, 'i')", [pattern])
+        con.execute(query, [pattern])
     except duckdb.Error as error:
         return str(error).removeprefix("Invalid Input Error: ")[:100]
     return ""

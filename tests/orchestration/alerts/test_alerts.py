@@ -244,9 +244,14 @@ def test_whatever_a_channel_does_the_refresh_goes_on(settings, home, said, monke
     tell_of_failure(settings, "disk full", "run-1", said.append)
     assert "unexpected RuntimeError" in said[0]
     assert "hunter2" not in said[0]
+
+
+def test_a_failure_is_an_alert_although_the_ledger_cannot_be_used(settings, home, web, said):
+    home.alerts.parent.mkdir()
     home.alerts.write_bytes(b"garbage" * 1000)
     tell_of_failure(settings, "disk full", "run-2", said.append)
-    assert "alerts could not be sent" in said[1]
+    assert "alerts could not be sent" in said[0]
+    assert [text.splitlines()[1] for text in web.texts] == ["disk full"]
     assert "remove the file" in alert_findings(home)[0].next_step
 
 

@@ -1,9 +1,15 @@
 """What the commands say of alerts, and when they send one."""
 
 import json
+import re
+
+import duckdb
+import pytest
 
 from orchestration.alerts import events
 from orchestration.alerts.sending import tell_of_publication
+from orchestration.refresh import run
+from orchestration.upkeep.lock import RefreshRunning
 from tests.homes import faultline
 from tests.orchestration.alerts.homes import old_publication
 from tests.orchestration.alerts.receivers import keeping_program
@@ -39,6 +45,37 @@ def test_a_refresh_whose_home_is_not_there_is_told_and_makes_no_folder(tmp_path,
     result = faultline(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
     assert "alert not delivered by webhook: 127.0.0.1 answered 500" in result.stderr
     assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "said"),
+    [
+        ("newest_publication", PermissionError(13, "Permission denied"), "cannot be written"),
+        ("check_sources_of_a_new_home", LookupError("boom"), "unexpected LookupError: boom; nothing was published"),
+        ("stop_at_wrong_settings", re.error("boom"), "boom; nothing was published"),
+        ("is_up_to_date", duckdb.BinderException("boom"), "unexpected BinderException: boom; nothing was published"),
+        ("read_outcome", MemoryError(), "unexpected MemoryError: ; nothing was published"),
+        ("is_up_to_date", KeyboardInterrupt(), ""),
+        ("is_up_to_date", RefreshRunning(None), ""),
+    ],
+)
+def test_every_error_is_an_alert_but_an_interruption_and_another_refresh(home, web, monkeypatch, step, error, said):
+    def fail(*_):
+        raise error
+
+    for name in ("stop_at_wrong_settings", "set_permissions", "follow_privacy"):
+        monkeypatch.setattr(run, name, lambda *_: None)
+    monkeypatch.setattr(run, "is_up_to_date", lambda _: True)
+    monkeypatch.setattr(run, step, fail)
+    result = faultline(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
+    assert result.exit_code == (130 if isinstance(error, KeyboardInterrupt) else 1)
+    assert result.stderr.startswith("faultline: ")
+    assert [said in text for text in web.texts if "the refresh failed" in text] == [True] * bool(said)
+
+
+def test_wrong_usage_is_no_alert(home, web):
+    result = faultline(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address, FAULTLINE_THREADS="many")
+    assert (result.exit_code, web.texts) == (1, [])
 
 
 def test_the_test_tries_every_channel_and_says_which_does_not_work(home, web, tmp_path):
