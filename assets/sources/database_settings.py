@@ -32,14 +32,11 @@ def joins_as_written(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Leave the sides of joins as they are written inside: the second is held in memory, so it is the smaller one.
 
     DuckDB has no idea of the number of lines before it has read a file, and may hold all of them. The order of several
-    joins is left to it: without that step DuckDB 1.5 crashes at as-of joins. It also takes an as-of join for one of few
-    rows, and compares each with each: 200,000 lines with the years of their file took 30 s instead of half a second.
+    joins is left to it: without that step DuckDB 1.5 crashes at as-of joins.
     """
     con.execute("set disabled_optimizers = 'build_side_probe_side'")
-    con.execute("set global asof_loop_join_threshold = 0")
     try:
         yield
     finally:
-        for setting in ("disabled_optimizers", "global asof_loop_join_threshold"):
-            with suppress(duckdb.Error):
-                con.execute(f"reset {setting}")
+        with suppress(duckdb.Error):
+            con.execute("reset disabled_optimizers")

@@ -43,6 +43,7 @@ class TestRollback:
         rollback(home)
         with duckdb.connect(str(home.publications / "second" / "faultline.duckdb")) as con:
             con.execute("update ops.published set code_version = 'of another version'")
+        home.unfinished_run.write_text("a run that died")
         assert is_up_to_date(home)
         console = Console(file=io.StringIO(), width=200)
         run_refresh(HomeSettings(home), console).print(console)

@@ -63,6 +63,11 @@ def test_touched_logs_are_nothing_new_save_where_rows_tell_the_time(home):
     assert not is_up_to_date(home)
 
 
+def test_what_a_refresh_that_died_was_to_publish_is_still_to_be_done(home):
+    home.unfinished_run.write_text("run")
+    assert not is_up_to_date(home)
+
+
 def test_a_longer_log_is_new_before_any_log_is_read(home, monkeypatch):
     with (home.sources / SACCT).open("a") as log:
         log.write("\n")
