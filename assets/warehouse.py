@@ -6,6 +6,7 @@ file: copying them out of the working file would write them twice.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,6 +28,10 @@ READER_SCHEMAS = ("marts", "estimates")
 """Schemas of the publication; all others are in the working file."""
 STORAGE_VERSION = "v1.3.0"
 """Readable by DuckDB from 1.3 (May 2025) on; texts cost a third less CPU to write. dbt's profile has it too."""
+HELD = "Could not set lock on file"
+"""Words of DuckDB where another process has opened a file."""
+PATIENCE_SECONDS = 10
+"""For how long a file that another process holds is tried again: what a killed refresh had started ends with it."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ class Warehouse:
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open for writing, with the raw and ops tables in place; fails when another process holds the file."""
-        con = self._open()
+        """Open for writing, with the raw and ops tables in place; fails when another process keeps the file."""
+        con = self._open_when_free()
         try:
             yield con
         finally:
@@ -68,18 +73,25 @@ class Warehouse:
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open read-only."""
-        con = duckdb.connect(self.path, read_only=True)
+        con = self._open_when_free(is_read_only=True)
         try:
-            self._configure(con)
-            if self.publication and Path(self.publication).exists():
-                attach(con, Path(self.publication), "read_only")
-                set_search_path(con)
             yield con
         finally:
             con.close()
 
     def close(self) -> None:
         """Leave the files to another process: nothing here holds them."""
+
+    def _open_when_free(self, *, is_read_only: bool = False) -> duckdb.DuckDBPyConnection:
+        """Open the files, and try again for some seconds while another process holds one."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return self._open_to_read() if is_read_only else self._open()
+            except duckdb.IOException as error:
+                if HELD not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
@@ -97,8 +109,22 @@ class Warehouse:
             raise
         return con
 
+    def _open_to_read(self) -> duckdb.DuckDBPyConnection:
+        con = duckdb.connect(self.path, read_only=True)
+        try:
+            self._configure(con)
+            if self.publication and Path(self.publication).exists():
+                attach(con, Path(self.publication), "read_only")
+                set_search_path(con)
+        except BaseException:
+            con.close()
+            raise
+        return con
+
     def _configure(self, con: duckdb.DuckDBPyConnection) -> None:
         con.execute("set timezone = 'UTC'")
+        # As in dbt's profile: where it expects few rows, DuckDB compares each with all rows of the other side.
+        con.execute("set asof_loop_join_threshold = 0")
         if self.memory_limit:
             con.execute(f"set memory_limit = {literal(self.memory_limit)}")
         if self.threads:
@@ -119,7 +145,7 @@ class OpenWarehouse(Warehouse):
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Give a connection to the open files, opening them where they are not."""
         if not self._held:
-            self._held.append(self._open())
+            self._held.append(self._open_when_free())
         with second_connection(self._held[0]) as con:
             if self.publication:
                 set_search_path(con)

@@ -26,15 +26,12 @@ from orchestration.pull.clusters import clusters_to_pull
 from orchestration.resources import resources
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
+from orchestration.upkeep.dead_runs import BUILD
 
 PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
 """Schemas of the assets that readers see."""
 FLOW = ("sources", "raw", "seeds", "staging", "intermediate", "marts", "estimates", "ops", "report", "published")
 """Schemas in the order in which a refresh makes them; Dagster lists groups by their names."""
-
-
-BUILD = "build"
-"""The job of all assets, which a refresh runs in its own process."""
 
 
 def build(settings: HomeSettings, *, is_refresh: bool = False) -> dg.Definitions:
@@ -72,7 +69,9 @@ def build(settings: HomeSettings, *, is_refresh: bool = False) -> dg.Definitions
         executor=in_process,
     )
     if is_refresh:
-        job = dg.define_asset_job(BUILD, selection=dg.AssetSelection.all(), executor_def=in_process)
+        # Nothing but another refresh can start it again.
+        tags = {"dagster/max_retries": "0"}
+        job = dg.define_asset_job(BUILD, dg.AssetSelection.all(), tags=tags, executor_def=in_process)
         return dg.Definitions.merge(graph, dg.Definitions(jobs=[job]))
     return dg.Definitions.merge(
         graph,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import traceback
 from collections.abc import Iterable, Iterator
@@ -17,8 +18,10 @@ import duckdb
 from assets.bad_clusters.errors import kind_of, said_by_the_machine
 from assets.sources.text.masking import mask
 from assets.sql import literal
+from assets.warehouse import HELD
 from orchestration.home import Home, code_version
 from orchestration.upkeep.healing import is_damage
+from orchestration.upkeep.holder import holder_of
 
 if TYPE_CHECKING:
     from dagster import DagsterEvent, ExecuteInProcessResult
@@ -27,6 +30,7 @@ FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk i
 INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
 DUCKDB_INTERRUPTED = "Query interrupted"
 DBT_TELLS_NOTHING = "dbt could not be run"
+_HELD_BY = re.compile(rf'{HELD} "(?P<file>[^"]*)".*PID (?P<process>\d+)')
 EXPLAIN_THEMSELVES = {
     "SourceError",
     "SourceErrors",
@@ -35,6 +39,7 @@ EXPLAIN_THEMSELVES = {
     "UnreadableSettings",
     "WrongKey",
     "PrivacyChanged",
+    "DbtKilled",
 }
 
 
@@ -98,7 +103,9 @@ def _errors_of(events: Iterable[DagsterEvent]) -> Iterator[Any]:
 
 
 def _error_of(event: DagsterEvent) -> Any:
-    return event.step_failure_data.error if event.is_step_failure else event.job_failure_data.error
+    # A run that somebody else marked as failed has no data.
+    data = event.step_failure_data if event.is_step_failure else event.job_failure_data
+    return data.error if data else None
 
 
 def explain_result(result: ExecuteInProcessResult, home: Home) -> str:
@@ -204,16 +211,8 @@ def explain(text: str, error_class: str, trace: str, home: Home) -> str:
     if error_class in EXPLAIN_THEMSELVES:
         return text
     first = text.splitlines()[0] if text else ""
-    if any(words in of_machine for words in ("read-only file system", "permission denied")):
-        return (
-            f"{home.root} cannot be written ({first}); nothing was published; what is published can be read as"
-            " before; make it writable for this user or name another with --home, then run `faultline refresh` again"
-        )
-    if "input/output error" in of_machine:
-        return (
-            f"the disk of {home.root} does not work ({first}); nothing was published; check the disk, then run"
-            " `faultline refresh` again"
-        )
+    if of_machine and (known := _explain_file(text, first, home)):
+        return known
     kept = home.work / "unexpected-error.txt"
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -221,6 +220,26 @@ def explain(text: str, error_class: str, trace: str, home: Home) -> str:
     except OSError:
         return f"unexpected {error_class}: {first}; nothing was published; details:\n{trace}"
     return f"unexpected {error_class}: {first}; nothing was published; details: {kept}"
+
+
+def _explain_file(text: str, first: str, home: Home) -> str | None:
+    """Explain why the system or DuckDB did not open, read or write a file."""
+    if any(words in text.lower() for words in ("read-only file system", "permission denied")):
+        return (
+            f"{home.root} cannot be written ({first}); nothing was published; what is published can be read as"
+            " before; make it writable for this user or name another with --home, then run `faultline refresh` again"
+        )
+    if held := _HELD_BY.search(text):
+        return (
+            f"{held['file']} is held by {holder_of(held['process'])}; nothing was published; end that process, or wait"
+            " until it ends, then run `faultline refresh` again"
+        )
+    if "input/output error" in text.lower():
+        return (
+            f"the disk of {home.root} does not work ({first}); nothing was published; check the disk, then run"
+            " `faultline refresh` again"
+        )
+    return None
 
 
 def _existing(path: Path) -> Path:

@@ -77,6 +77,11 @@ class Home:
         return self.work / "forgotten"
 
     @property
+    def unfinished_run(self) -> Path:
+        """A file with the id of the run that is under way; it stays while Dagster does not know how the run ended."""
+        return self.work / "unfinished-run"
+
+    @property
     def pulls(self) -> Path:
         """Folder of what is known of the last pull of each cluster."""
         return self.work / "pulls"

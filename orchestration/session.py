@@ -20,8 +20,9 @@ from orchestration.dbt.processes import end_started
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import remove_leftovers, was_published
+from orchestration.upkeep.dead_runs import end_runs_of_refreshes
 from orchestration.upkeep.healing import heal, remove_scratch
-from orchestration.upkeep.lock import RefreshLock, wait_until_free
+from orchestration.upkeep.lock import RefreshLock
 from orchestration.upkeep.permissions import private_files
 from orchestration.upkeep.privacy import require_no_change
 
@@ -32,9 +33,10 @@ def session_of_chosen_assets(settings: HomeSettings) -> dg.ResourceDefinition:
     def hold(context: dg.InitResourceContext) -> Iterator[None]:
         home, run_id = settings.home, context.run.run_id if context.run else "no-run"
         with private_files(), RefreshLock(home.lock_file):
-            wait_until_free(home.working_file)
             require_no_change(home, settings.privacy_key)
             heal(home, logging.getLogger(__name__).warning)
+            if context.instance is not None:
+                end_runs_of_refreshes(context.instance, home)
             with recorded(home, run_id) as file:
                 yield
             with file.writing() as con:

@@ -133,9 +133,10 @@ def _group(item: pytest.Item) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def little_patience() -> Iterator[None]:
-    """Wait only a moment for a lock that another process holds throughout a test."""
+    """Wait only a moment for a lock or a file that another process holds throughout a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("orchestration.upkeep.lock.PATIENCE_SECONDS", 0.3)
+        patch.setattr("assets.warehouse.PATIENCE_SECONDS", 0.3)
         yield
 
 

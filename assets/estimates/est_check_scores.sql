@@ -88,35 +88,99 @@ failures as (
     where failures.failed_at between clusters.study_from_at and clusters.study_to_at
 ),
 
--- The probability of each event to have ended an attempt; there is none where Slurm names the node. What a check saw
--- of the component before the window of attribution, within the hour, is as likely as the failure.
-evidence as (
+-- What a check says of a component. A fault that several checks or logs show is one; each of them first shows it once.
+alarms as (
     select
-        failures.*,
-        evidence.event_id as fault_id,
-        coalesce(evidence.probability, failures.posterior_probability) as probability
-    from marts.fct_failure_evidence as evidence
-    inner join failures using (cluster_id, attempt_id)
-    union all
-    select
-        failures.*,
+        events.cluster_id,
+        events.node_id,
         events.fault_id,
-        failures.posterior_probability as probability
+        events.observed_at,
+        unnest(list_distinct(events.components)) as component,
+        to_seconds(clusters.before_seconds) + interval 1 microsecond as beyond_window
+    from events
+    inner join clusters using (cluster_id)
+    where events.source = 'health_check' and events.severity != 'info'
+),
+
+fault_shows as (
+    select
+        cluster_id,
+        fault_id,
+        check_key,
+        source,
+        min(observed_at) as first_at
+    from events
+    where source in ('health_check', 'kernel') or not is_repeat
+    group by cluster_id, fault_id, check_key, source
+),
+
+culprits as (
+    select
+        cluster_id,
+        attempt_id,
+        culprit_node_id as node_id,
+        split_part(failure_category, '_', 1) as component,
+        failed_at,
+        posterior_probability,
+        to_seconds(before_seconds) + interval 1 microsecond as beyond_window
     from failures
-    inner join events
-        on failures.cluster_id = events.cluster_id and failures.culprit_node_id = events.node_id
-    where
-        events.source = 'health_check'
-        and events.severity != 'info'
-        and events.observed_at >= failures.failed_at - interval 1 hour
-        and events.observed_at < failures.failed_at - to_seconds(failures.before_seconds)
-        and list_contains(events.components, split_part(failures.failure_category, '_', 1))
+    where culprit_node_id is not null
+),
+
+-- What a check saw of the component before the window of attribution, within the hour, is as likely as the failure.
+alarms_and_failures as (
+    select
+        cluster_id,
+        node_id,
+        component,
+        fault_id,
+        observed_at as happened_at,
+        beyond_window,
+        null as posterior_probability
+    from alarms
+    union all by name
+    select
+        * exclude (attempt_id, failed_at),
+        failed_at as happened_at
+    from culprits
+),
+
+early_alarms as (
+    select
+        cluster_id,
+        fault_id,
+        max(posterior_probability) over (
+            partition by cluster_id, node_id, component
+            order by happened_at
+            range between beyond_window following and interval 1 hour following
+        ) as probability
+    from alarms_and_failures
+    qualify fault_id is not null
+),
+
+-- The probability of each event to have ended an attempt; there is none where Slurm names the node.
+fault_probabilities as (
+    select
+        cluster_id,
+        fault_id,
+        max(probability) as failure_probability
+    from (
+        select
+            evidence.cluster_id,
+            evidence.event_id as fault_id,
+            coalesce(evidence.probability, failures.posterior_probability) as probability
+        from marts.fct_failure_evidence as evidence
+        inner join failures using (cluster_id, attempt_id)
+        union all
+        from early_alarms
+    ) as probabilities
+    group by cluster_id, fault_id
 ),
 
 onsets as (
     select
+        row_number() over () as onset,
         events.*,
-        clusters.before_seconds,
         clusters.study_to_at,
         coalesce(interruptions.interrupted_at, timestamp 'infinity') as interrupted_at
     from events
@@ -132,57 +196,98 @@ onsets as (
         and events.observed_at between clusters.study_from_at and clusters.study_to_at
 ),
 
--- Made first: joined to the onsets before their nodes, all attempts of the cluster would meet each of them.
-held as materialized (
+onset_components as (
+    select
+        onset,
+        cluster_id,
+        node_id,
+        observed_at,
+        unnest(components) as component
+    from onsets
+),
+
+component_repairs as (
+    select
+        *,
+        split_part(failure_category, '_', 1) as component
+    from repairs
+),
+
+kernel_components as (
+    select
+        cluster_id,
+        node_id,
+        observed_at,
+        unnest(components) as component
+    from events
+    where source = 'kernel' and severity != 'info'
+),
+
+-- The first repair and the first kernel message of the component from shortly before the onset on.
+confirmations as (
+    select
+        onsets.onset,
+        bool_or(repairs.repaired_at <= onsets.observed_at + interval 6 hour) as is_repaired,
+        bool_or(kernel.observed_at <= onsets.observed_at + interval 5 minute) as is_confirmed
+    from onset_components as onsets
+    asof left join component_repairs as repairs
+        on
+            onsets.cluster_id = repairs.cluster_id
+            and onsets.node_id = repairs.node_id
+            and onsets.component = repairs.component
+            and onsets.observed_at - interval 10 minute <= repairs.repaired_at
+    asof left join kernel_components as kernel
+        on
+            onsets.cluster_id = kernel.cluster_id
+            and onsets.node_id = kernel.node_id
+            and onsets.component = kernel.component
+            and onsets.observed_at - interval 5 minute <= kernel.observed_at
+    group by onsets.onset
+),
+
+-- Attempts that ran long enough to survive an onset, with the last onset that each of them survived.
+held as (
     select
         attempt_nodes.cluster_id,
         attempt_nodes.node_id,
         attempts.started_at,
-        attempts.ended_at,
-        attempts.state
-    from marts.fct_attempt_nodes as attempt_nodes
-    inner join marts.fct_attempts as attempts using (cluster_id, attempt_id)
-    semi join onsets using (cluster_id, node_id)
-    where attempts.started_at is not null
+        coalesce(attempts.ended_at, clusters.study_to_at)
+        - if(attempts.state = 'COMPLETED', to_seconds(clusters.before_seconds), interval 1 hour) as survived_to
+    from marts.fct_attempts as attempts
+    inner join clusters using (cluster_id)
+    inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+    semi join onsets
+        on attempt_nodes.cluster_id = onsets.cluster_id and attempt_nodes.node_id = onsets.node_id
+    where attempts.started_at is not null and survived_to >= attempts.started_at
+),
+
+survived as (
+    select
+        cluster_id,
+        node_id,
+        started_at,
+        max(survived_to) over (
+            partition by cluster_id, node_id order by started_at range unbounded preceding
+        ) as survived_to
+    from held
 ),
 
 proofs as (
     select
         onsets.*,
-        exists(
-            select 1 from repairs
-            where
-                onsets.cluster_id = repairs.cluster_id
-                and onsets.node_id = repairs.node_id
-                and repairs.repaired_at
-                between onsets.observed_at - interval 10 minute and onsets.observed_at + interval 6 hour
-                and list_contains(onsets.components, split_part(repairs.failure_category, '_', 1))
-        ) as is_repaired,
-        (
-            select max(evidence.probability) from evidence
-            where onsets.cluster_id = evidence.cluster_id and onsets.fault_id = evidence.fault_id
-        ) as failure_probability,
-        exists(
-            select 1 from events
-            where
-                onsets.cluster_id = events.cluster_id
-                and onsets.node_id = events.node_id
-                and events.source = 'kernel'
-                and events.severity != 'info'
-                and events.observed_at
-                between onsets.observed_at - interval 5 minute and onsets.observed_at + interval 5 minute
-                and list_has_any(onsets.components, events.components)
-        ) as is_confirmed,
-        exists(
-            select 1 from held
-            where
-                onsets.cluster_id = held.cluster_id
-                and onsets.node_id = held.node_id
-                and held.started_at <= least(onsets.observed_at + interval 1 day, onsets.interrupted_at)
-                and coalesce(held.ended_at, onsets.study_to_at) >= greatest(onsets.observed_at, held.started_at)
-                + if(held.state = 'COMPLETED', to_seconds(onsets.before_seconds), interval 1 hour)
-        ) as has_surviving_job
+        coalesce(confirmations.is_repaired, false) as is_repaired,
+        fault_probabilities.failure_probability,
+        coalesce(confirmations.is_confirmed, false) as is_confirmed,
+        coalesce(survived.survived_to >= onsets.observed_at, false) as has_surviving_job
     from onsets
+    asof left join survived
+        on
+            onsets.cluster_id = survived.cluster_id
+            and onsets.node_id = survived.node_id
+            and least(onsets.observed_at + interval 1 day, onsets.interrupted_at) >= survived.started_at
+    left join confirmations on onsets.onset = confirmations.onset
+    left join fault_probabilities
+        on onsets.cluster_id = fault_probabilities.cluster_id and onsets.fault_id = fault_probabilities.fault_id
 ),
 
 -- What asks to end jobs at once is refuted by one that goes on, what asks for a drain by going away without one, or by a
@@ -215,40 +320,131 @@ counts as (
     group by cluster_id, check_key
 ),
 
+outages as (
+    select
+        outages.cluster_id,
+        outages.node_id,
+        outages.outage_id,
+        lower(outages.reason) as reason,
+        least(outages.started_at, coalesce(outages.requested_at, outages.started_at)) as drained_at,
+        date_diff('second', outages.started_at, coalesce(outages.ended_at, clusters.study_to_at)) as seconds
+    from marts.fct_node_outages as outages
+    inner join clusters using (cluster_id)
+    where not outages.is_planned and outages.origin != 'slurm' and outages.started_at <= clusters.study_to_at
+),
+
+-- Each outage stands between the onsets of each check of its node.
+onsets_and_outages as (
+    select
+        cluster_id,
+        node_id,
+        check_key,
+        observed_at as happened_at,
+        probability,
+        interval 0 second as reach
+    from judged
+    union all by name
+    select
+        outages.* exclude (reason, drained_at),
+        node_checks.check_key,
+        outages.drained_at as happened_at,
+        if(contains(outages.reason, node_checks.check_key), interval 1 day, interval 30 minute) as reach
+    from outages
+    inner join (select distinct cluster_id, node_id, check_key from judged) as node_checks
+        using (cluster_id, node_id)
+),
+
 drained as (
     select
-        judged.cluster_id,
-        judged.check_key,
-        any_value(date_diff('second', outages.started_at, coalesce(outages.ended_at, judged.study_to_at))) as seconds
-    from judged
-    inner join marts.fct_node_outages as outages using (cluster_id, node_id)
-    where
-        not outages.is_planned
-        and outages.origin != 'slurm'
-        and outages.started_at <= judged.study_to_at
-        and least(outages.started_at, coalesce(outages.requested_at, outages.started_at))
-        between judged.observed_at - interval 1 minute and judged.observed_at
-        + if(contains(lower(outages.reason), judged.check_key), interval 1 day, interval 30 minute)
-    group by judged.cluster_id, judged.check_key, outages.outage_id
-    having max(judged.probability) < 0.2
+        cluster_id,
+        check_key,
+        sum(seconds) as seconds
+    from (
+        select
+            *,
+            max(probability) over (
+                partition by cluster_id, node_id, check_key
+                order by happened_at
+                range between reach preceding and interval 1 minute following
+            ) as highest_probability
+        from onsets_and_outages
+        qualify outage_id is not null and highest_probability < 0.2
+    ) as false_drains
+    group by cluster_id, check_key
+),
+
+-- Each failure stands between the alarms of each check that reports on its component.
+shown_alarms as (
+    select
+        alarms.cluster_id,
+        alarms.node_id,
+        alarms.component,
+        alarms.observed_at as happened_at,
+        alarms.beyond_window,
+        fault_shows.check_key,
+        fault_shows.source,
+        fault_shows.first_at as shown_at
+    from alarms
+    inner join fault_shows using (cluster_id, fault_id)
+),
+
+shows_before_failures as (
+    select
+        cluster_id,
+        attempt_id,
+        check_key,
+        source,
+        posterior_probability as probability,
+        min(shown_at) over (
+            partition by cluster_id, node_id, component, check_key, source
+            order by happened_at
+            range between interval 1 hour preceding and beyond_window preceding
+        ) as first_at
+    from (
+        from shown_alarms
+        union all by name
+        select
+            culprits.* exclude (failed_at),
+            culprits.failed_at as happened_at,
+            node_checks.check_key,
+            node_checks.source
+        from culprits
+        inner join (
+            select distinct cluster_id, node_id, component, check_key, source from shown_alarms
+        ) as node_checks using (cluster_id, node_id, component)
+    ) as alarms_and_failures
+    qualify attempt_id is not null and first_at is not null
+),
+
+shows as (
+    select
+        evidence.cluster_id,
+        evidence.attempt_id,
+        fault_shows.check_key,
+        fault_shows.source,
+        evidence.probability,
+        fault_shows.first_at
+    from marts.fct_failure_evidence as evidence
+    inner join fault_shows on evidence.cluster_id = fault_shows.cluster_id and evidence.event_id = fault_shows.fault_id
+    union all
+    from shows_before_failures
 ),
 
 -- The first alarm before each failure, and whether anything else showed it. A reason that a check wrote is no other log.
 showings as (
     select
-        events.cluster_id,
-        events.check_key,
-        events.source,
-        evidence.attempt_id,
-        any_value(evidence.posterior_probability) as failure_probability,
-        any_value(evidence.state in ('FAILED', 'REQUEUED') and not evidence.is_culprit_named) as is_known_by_evidence,
-        max(epoch(evidence.failed_at - events.observed_at)) as lead_seconds,
-        max(evidence.probability) as probability,
-        count(*) over (partition by events.cluster_id, evidence.attempt_id) = 1 as is_alone
-    from evidence
-    inner join events using (cluster_id, fault_id)
-    where events.source in ('health_check', 'kernel') or not events.is_repeat
-    group by events.cluster_id, events.check_key, events.source, evidence.attempt_id
+        shows.cluster_id,
+        shows.check_key,
+        shows.source,
+        shows.attempt_id,
+        any_value(failures.posterior_probability) as failure_probability,
+        any_value(failures.state in ('FAILED', 'REQUEUED') and not failures.is_culprit_named) as is_known_by_evidence,
+        max(epoch(failures.failed_at - shows.first_at)) as lead_seconds,
+        max(coalesce(shows.probability, failures.posterior_probability)) as probability,
+        count(*) over (partition by shows.cluster_id, shows.attempt_id) = 1 as is_alone
+    from shows
+    inner join failures using (cluster_id, attempt_id)
+    group by shows.cluster_id, shows.check_key, shows.source, shows.attempt_id
 ),
 
 shown as (
@@ -271,10 +467,7 @@ select
     coalesce(counts.true_count, 0) as true_count,
     coalesce(counts.doubt_variance, 0) as doubt_variance,
     coalesce(counts.squared_count, 0) as squared_count,
-    (
-        select coalesce(sum(drained.seconds), 0) / 3600 from drained
-        where checks.cluster_id = drained.cluster_id and checks.check_key = drained.check_key
-    ) as drained_node_hours,
+    coalesce(drained.seconds, 0) / 3600 as drained_node_hours,
     coalesce(shown.lead_seconds, []) as lead_seconds,
     coalesce(shown.lead_weights, []) as lead_weights,
     coalesce(shown.alone_count, 0) as alone_count,
@@ -286,4 +479,5 @@ select
 from checks
 left join counts using (cluster_id, check_key)
 left join shown using (cluster_id, check_key)
+left join drained using (cluster_id, check_key)
 order by checks.cluster_id, checks.check_name

@@ -79,47 +79,56 @@ onsets as (
     where events.is_evidence
 ),
 
-planned_onsets as (
+-- The end of the planned outages that began up to each of them; one that lasts has none.
+planned_outages as (
     select
-        onsets.cluster_id,
-        onsets.event_id
-    from onsets
-    inner join marts.fct_node_outages as outages
-        on
-            onsets.cluster_id = outages.cluster_id
-            and onsets.node_id = outages.node_id
-            and onsets.observed_at >= outages.started_at
-            and onsets.observed_at <= coalesce(outages.ended_at, onsets.observed_at)
-    where outages.is_planned
+        cluster_id,
+        node_id,
+        started_at,
+        max(coalesce(ended_at, timestamp 'infinity')) over (
+            partition by cluster_id, node_id order by started_at range unbounded preceding
+        ) as ended_at
+    from marts.fct_node_outages
+    where is_planned
 ),
 
 -- What a node shows within an hour of its incident may be of the incident.
-following_onsets as (
-    select
-        onsets.cluster_id,
-        onsets.event_id
+late_onsets as (
+    select onsets.*
     from onsets
-    inner join failed_nodes
+    asof left join planned_outages as planned
         on
-            onsets.cluster_id = failed_nodes.cluster_id
-            and onsets.node_id = failed_nodes.node_id
-            and onsets.observed_at >= failed_nodes.failed_at
-            and onsets.observed_at <= failed_nodes.failed_at + interval 1 hour
+            onsets.cluster_id = planned.cluster_id
+            and onsets.node_id = planned.node_id
+            and onsets.observed_at >= planned.started_at
+    asof left join failed_nodes as failed
+        on
+            onsets.cluster_id = failed.cluster_id
+            and onsets.node_id = failed.node_id
+            and onsets.observed_at >= failed.failed_at
+    where
+        coalesce(onsets.observed_at > planned.ended_at, true)
+        and coalesce(onsets.observed_at > failed.failed_at + interval 1 hour, true)
 ),
 
 -- An end that saw the onset lies in one of two half-hours.
 onset_slots as (
-    select
-        onsets.*,
-        unnest([0, 1]) + epoch(onsets.observed_at - to_seconds(onsets.after_seconds))::bigint // 1800 - 1 as slot
-    from onsets
-    anti join planned_onsets using (cluster_id, event_id)
-    anti join following_onsets using (cluster_id, event_id)
+    select distinct
+        cluster_id,
+        node_id,
+        unnest([0, 1]) + epoch(observed_at - to_seconds(after_seconds))::bigint // 1800 - 1 as slot
+    from late_onsets
 ),
 
 -- Most ends have no onset anywhere near them: these go before the nodes are looked up.
 near_ends as (
-    select *
+    select
+        slotted_ends.cluster_id,
+        slotted_ends.month_date,
+        slotted_ends.is_control,
+        slotted_ends.attempt_id,
+        attempt_nodes.node_id,
+        slotted_ends.ended_at + to_seconds(slotted_ends.after_seconds) as closed_at
     from (
         select
             *,
@@ -127,26 +136,51 @@ near_ends as (
         from ends
         where is_unexplained or is_control
     ) as slotted_ends
-    semi join onset_slots using (cluster_id, slot)
+    semi join onset_slots as slots
+        on slotted_ends.cluster_id = slots.cluster_id and slotted_ends.slot = slots.slot
+    inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+    semi join onset_slots as node_slots
+        on
+            slotted_ends.cluster_id = node_slots.cluster_id
+            and attempt_nodes.node_id = node_slots.node_id
+            and slotted_ends.slot = node_slots.slot
 ),
 
-seen as (
-    select
-        near_ends.cluster_id,
-        near_ends.month_date,
-        near_ends.is_control,
-        near_ends.attempt_id,
-        attempt_nodes.node_id,
-        onset_slots.event_id
+-- Late evidence of an end is an onset on one of its nodes in the half-hour after the window of attribution.
+ends_with_late_onsets as (
+    select near_ends.*
     from near_ends
-    inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
-    inner join onset_slots
+    asof inner join late_onsets as onsets
         on
-            near_ends.cluster_id = onset_slots.cluster_id
-            and near_ends.slot = onset_slots.slot
-            and attempt_nodes.node_id = onset_slots.node_id
-            and onset_slots.observed_at > near_ends.ended_at + to_seconds(near_ends.after_seconds)
-            and onset_slots.observed_at <= near_ends.ended_at + to_seconds(near_ends.after_seconds + 1800)
+            near_ends.cluster_id = onsets.cluster_id
+            and near_ends.node_id = onsets.node_id
+            and near_ends.closed_at < onsets.observed_at
+    where onsets.observed_at <= near_ends.closed_at + interval 30 minute
+),
+
+controls as (
+    from near_ends
+    where is_control
+),
+
+-- The ends before an onset lie in the months of the first and of the last of them.
+onset_months as (
+    select
+        onsets.cluster_id,
+        onsets.event_id,
+        unnest(list_distinct([first_ends.month_date, last_ends.month_date])) as month_date
+    from late_onsets as onsets
+    asof inner join controls as last_ends
+        on
+            onsets.cluster_id = last_ends.cluster_id
+            and onsets.node_id = last_ends.node_id
+            and onsets.observed_at > last_ends.closed_at
+    asof inner join controls as first_ends
+        on
+            onsets.cluster_id = first_ends.cluster_id
+            and onsets.node_id = first_ends.node_id
+            and onsets.observed_at - interval 30 minute <= first_ends.closed_at
+    where last_ends.closed_at >= onsets.observed_at - interval 30 minute
 ),
 
 late_months as (
@@ -155,8 +189,16 @@ late_months as (
         month_date,
         count(distinct attempt_id) filter (where not is_control) as late_seen_count,
         count(distinct (attempt_id, node_id)) filter (where is_control) as control_hits,
-        count(distinct event_id) filter (where is_control) as control_onsets
-    from seen
+        any_value(control_onsets) as control_onsets
+    from ends_with_late_onsets
+    left join (
+        select
+            cluster_id,
+            month_date,
+            count(*) as control_onsets
+        from onset_months
+        group by cluster_id, month_date
+    ) as controlled_months using (cluster_id, month_date)
     group by cluster_id, month_date
 ),
 

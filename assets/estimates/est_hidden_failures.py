@@ -1,4 +1,4 @@
-"""estimates.est_hidden_failures: nodes and events with more bad ends than others, though Slurm blames no node.
+"""estimates.est_hidden_failures: nodes with more bad ends than others, though Slurm blames no node.
 
 Read from marts.fct_attempts and marts.fct_attempt_nodes, without what is attributed to infrastructure already.
 """
@@ -26,12 +26,10 @@ OTHERS_BY_CHANCE = 0.01
 """Largest p-value without the user with most such ends at which a node is a suspect."""
 SUSPICIONS = {
     "failed_early": "a black hole: jobs fail as soon as they start",
-    "failed_late": "silent corruption, or a fault that only the jobs see",
     "timeout": "jobs hang until their time limit",
-    "cancelled": "users cancel what does not go on",
 }
 """The kinds of ends on nodes, and what an excess of them may be."""
-ENDS = (
+COMPARED = (
     *(
         f"marts.fct_attempts.{column}"
         for column in (
@@ -43,11 +41,7 @@ ENDS = (
     "marts.dim_clusters.study_to_at",
     "marts.fct_attempt_nodes.node_id",
 )
-COMPARED = (
-    *ENDS,
-    *(f"marts.fct_health_events.{column}" for column in ("observed_at", "is_evidence", "failure_category")),
-)
-HELD = (*ENDS[-3:-1], *(f"marts.fct_attempts.{column}" for column in ("gpu_utilisation", "gpu_hours", "user_name")))
+HELD = (*COMPARED[-3:-1], *(f"marts.fct_attempts.{column}" for column in ("gpu_utilisation", "gpu_hours", "user_name")))
 EITHER = tuple(dict.fromkeys((*COMPARED, *HELD)))
 Ints = NDArray[np.int64]
 IDLE, JOBS = "idle_gpus", "jobs"
@@ -55,11 +49,10 @@ IDLE, JOBS = "idle_gpus", "jobs"
 TABLE = TableSpec(
     table="est_hidden_failures",
     description=(
-        "Failures that Slurm does not call so: how often jobs end FAILED, TIMEOUT or CANCELLED on a node, or after "
-        "critical evidence of a fault, against the same users' jobs of the same size elsewhere or without. Attempts "
-        "that are attributed to infrastructure are left out. And GPUs that jobs held without use, where accounting "
-        "carries jobstats' summaries. One row per cluster, kind and node; of ends after evidence and of GPUs without "
-        "use, per cluster and kind."
+        "Failures that Slurm does not call so: how often jobs fail at once or time out on a node, against the same "
+        "users' jobs of the same size elsewhere. Attempts that are attributed to infrastructure are left out. And GPUs "
+        "that jobs held without use, where accounting carries jobstats' summaries. One row per cluster, kind and node; "
+        "of GPUs without use, per cluster."
     ),
     key=("cluster_id", "kind", "node_id"),
     columns=(
@@ -68,19 +61,18 @@ TABLE = TableSpec(
             "kind",
             "varchar",
             "",
-            "failed_early: FAILED within 5 minutes; failed_late: FAILED later; timeout; cancelled; after_ and a "
-            "category: any of these after the first critical evidence of that category on a node of the attempt; "
-            f"{IDLE}: attempts whose GPUs were used for less than 5% of their time.",
+            f"failed_early: FAILED within 5 minutes; timeout: TIMEOUT; {IDLE}: attempts whose GPUs were used for less "
+            "than 5% of their time.",
             EITHER,
             is_required=True,
         ),
-        Column("node_id", "varchar", "", "Node. NULL: all nodes of the cluster.", ENDS[-1:]),
+        Column("node_id", "varchar", "", "Node. NULL: all nodes of the cluster.", COMPARED[-1:]),
         Column(
             "odds_ratio",
             "double",
             "ratio",
-            "Odds of such an end on the node, or after the evidence, over the odds in the same strata elsewhere or at "
-            "the same age without it (Mantel-Haenszel). NULL: nothing to compare, or no upper limit.",
+            "Odds of such an end on the node over the odds in the same strata elsewhere (Mantel-Haenszel). NULL: "
+            "nothing to compare, or no upper limit.",
             COMPARED,
         ),
         Column("low", "double", "ratio", "Lower limit of odds_ratio. NULL: nothing to compare.", COMPARED),
@@ -125,22 +117,19 @@ TABLE = TableSpec(
             "mantel_haenszel; one_sided_limit: no job ended so, or none elsewhere; not_compared: no job of the same "
             f"user and size ended otherwise or elsewhere; measured: {IDLE}.",
             "Jobs with such an end, where they can be compared: attempts of a user under one name on one node and day "
-            "are one job. Of after_: each job by the share of its attempts that were as old, met the evidence and "
-            f"ended so. Of {IDLE}: attempts.",
+            f"are one job. Of {IDLE}: attempts.",
             EITHER,
-            "Jobs on the node. Of after_: jobs with the evidence, each by the share of its attempts. Of "
-            f"{IDLE}: GPU-hours of which the use is known.",
+            f"Jobs on the node. Of {IDLE}: GPU-hours of which the use is known.",
             EITHER,
         ),
     ),
 )
 
 
-def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
-    """Compare every node and every category of events, and control false discoveries within each cluster."""
-    is_idle = strata["stratum"].isna()
-    found = [_idle(strata[is_idle])] if is_idle.any() else []
-    for cluster_id, own in strata[~is_idle].groupby("cluster_id"):
+def with_suspects(strata: pd.DataFrame, idle: pd.DataFrame) -> pd.DataFrame:
+    """Compare every node by each kind of ends, and control false discoveries within each cluster."""
+    found = [_idle(idle)] if len(idle) else []
+    for cluster_id, own in strata.groupby("cluster_id"):
         compared = pd.concat(_comparisons(own), ignore_index=True)
         p_value = numbers(compared, "p_value")
         compared["q_value"] = q_value = false_discovery(np.where(compared["method"] == NOT_COMPARED, np.nan, p_value))
@@ -148,9 +137,8 @@ def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
         found.append(compared.assign(cluster_id=cluster_id))
     columns = [name for name in TABLE.column_names if name not in WRITTEN]
     rows = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["kind", "is_suspect"])
-    note = rows["kind"].map(SUSPICIONS).fillna("jobs do not survive the fault, or users give them up")
     return rows.assign(
-        note=note.where(rows["is_suspect"].astype(bool)),
+        note=rows["kind"].map(SUSPICIONS).where(rows["is_suspect"].astype(bool)),
         confidence_level=CONFIDENCE_LEVEL,
         exposure_unit=np.where(rows["kind"] == IDLE, "GPU-hours", JOBS),
     ).reindex(columns=columns)
@@ -158,43 +146,32 @@ def with_suspects(strata: pd.DataFrame) -> pd.DataFrame:
 
 def _idle(clusters: pd.DataFrame) -> pd.DataFrame:
     """Make the rows of GPUs that were held without use."""
-    count = clusters["attempts_is_idle"].astype(int)
-    return pd.DataFrame(
-        {
-            "cluster_id": clusters["cluster_id"],
-            "kind": IDLE,
-            "is_suspect": False,
-            "attempt_count": count,
-            "user_count": clusters["user_number"],
-            "held_gpu_hours": clusters["held_gpu_hours"],
-            "method": "measured",
-            "event_count": count.astype(float),
-            "exposure": clusters["end_count"],
-        }
+    return clusters[["cluster_id", "attempt_count", "user_count", "held_gpu_hours"]].assign(
+        kind=IDLE,
+        is_suspect=False,
+        method="measured",
+        event_count=clusters["attempt_count"].astype(float),
+        exposure=clusters["known_gpu_hours"],
     )
 
 
-def _comparisons(own: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Compare the nodes of a cluster by each kind of ends, and what follows each category of events."""
-    on_nodes = own[own["node_id"].notna()]
-    stratum, node_count = pd.factorize(on_nodes["stratum"])[0], numbers(on_nodes, "node_count")
+def _comparisons(strata: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Compare the nodes of a cluster by each kind of ends."""
+    stratum, node_count = pd.factorize(strata["stratum"])[0], numbers(strata, "node_count")
     for kind in SUSPICIONS:
         # The sum over nodes holds an attempt on several of them once for each; it is elsewhere for none of them.
-        weights = (numbers(on_nodes, name) for name in ("weight", f"weight_is_{kind}"))
+        weights = (numbers(strata, name) for name in ("weight", f"weight_is_{kind}"))
         others, bad = ((np.bincount(stratum, x)[stratum] / node_count - x).clip(0) for x in weights)
-        yield _compared(on_nodes, f"is_{kind}", others, bad).assign(kind=kind)
-    for category, after in own[own["failure_category"].notna()].groupby("failure_category"):
-        others, bad = numbers(after, "weight"), numbers(after, "weight_is_after")
-        yield _compared(after, "is_after", others, bad).assign(kind=f"after_{category}")
+        yield _compared(strata, f"is_{kind}", others, bad).assign(kind=kind)
 
 
 def _compared(strata: pd.DataFrame, name: str, others: Floats, others_bad: Floats) -> pd.DataFrame:
-    """Make a row of each node of the strata, or one of all; sums of two runs differ in digits that are rounded."""
-    number, nodes = pd.factorize(strata["node_id"].astype(object), sort=True, use_na_sentinel=False)
+    """Make a row of each node of the strata; sums of two runs differ in digits that are rounded."""
+    number, nodes = pd.factorize(strata["node_id"], sort=True)
     ends, bad = (numbers(strata, column).round(9) for column in ("end_count", name))
     cells = np.stack([bad, ends, others_bad.round(9), others.round(9)])
     odds = _odds(number, cells, len(nodes))
-    user, users = pd.factorize(strata["user_number"])
+    user, users = pd.factorize(strata["user_key"])
     of_user = number * len(users) + user
     of_users = np.unique(of_user[bad > 0]) // len(users)
     p_of_others = np.ones(len(nodes))
@@ -240,12 +217,13 @@ def headline(rows: pd.DataFrame) -> str:
     """Return a sentence: the suspects by cluster."""
     suspects = rows[rows["is_suspect"].astype(bool)]
     found = zip(suspects["cluster_id"], suspects["kind"], suspects["node_id"], strict=True)
-    return "; ".join(f"{cluster_id}: {kind} {node_id or ''}".rstrip() for cluster_id, kind, node_id in found) or "none"
+    return "; ".join(f"{cluster_id}: {kind} {node_id}" for cluster_id, kind, node_id in found) or "none"
 
 
 @estimate(TABLE)
 def est_hidden_failures(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Compare how jobs end on each node, and after critical evidence, with the same users' jobs elsewhere."""
+    """Compare how jobs end on each node with the same users' jobs elsewhere."""
     with warehouse.writing() as con:
-        rows = with_suspects(con.execute(TABLE.query).df())
+        strata, idle = (con.execute(part).df() for part in con.extract_statements(TABLE.query))
+        rows = with_suspects(strata, idle)
         return write(con, TABLE, rows, headline(rows))

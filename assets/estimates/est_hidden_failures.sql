@@ -1,6 +1,5 @@
--- Ends that Slurm does not blame on a node, by user and size: on each node against elsewhere, and after critical events
--- against attempts of the same age without one; and GPUs that were held without use. One row per stratum and node; one
--- per stratum, category and age; one per cluster whose accounting carries the utilisation of GPUs.
+-- How jobs ended on each node, by user and size. One row per stratum and node. Strata in which no job ended badly have
+-- nothing to compare: they count together as stratum 0.
 with clusters as (
     select
         cluster_id,
@@ -10,20 +9,17 @@ with clusters as (
 ),
 
 -- A failure that is attributed already is not hidden, and planned work is no failure.
-attempts as (
+ends as (
     select
         attempts.cluster_id,
         attempts.attempt_id,
-        attempts.user_name,
-        attempts.partition,
-        attempts.gpu_size_bin,
         attempts.node_count,
+        hash(attempts.cluster_id, attempts.user_name) as user_key,
+        hash(user_key, attempts.partition, attempts.gpu_size_bin, attempts.node_count) as stratum,
         -- What bears one name is one job of a day, however often it is started again.
         hash(coalesce(attempts.job_name, attempts.run_id), cast(attempts.started_at as date)) as job,
-        attempts.started_at,
-        attempts.ended_at,
-        attempts.runtime_seconds,
-        attempts.state
+        attempts.state = 'FAILED' and attempts.runtime_seconds < 300 as is_failed_early,
+        attempts.state = 'TIMEOUT' as is_timeout
     from marts.fct_attempts as attempts
     inner join clusters using (cluster_id)
     where
@@ -39,181 +35,88 @@ attempts as (
 
 strata as (
     select
-        *,
-        dense_rank() over (order by cluster_id, user_name) as user_number,
-        row_number() over (order by cluster_id, user_name, partition, gpu_size_bin, node_count) as stratum
-    from (select distinct cluster_id, user_name, partition, gpu_size_bin, node_count from attempts)
-),
-
-ends as (
-    select
-        attempts.cluster_id,
-        attempts.attempt_id,
-        strata.stratum,
-        attempts.job,
-        attempts.started_at,
-        attempts.ended_at,
-        attempts.runtime_seconds,
-        attempts.state = 'FAILED' and attempts.runtime_seconds < 300 as is_failed_early,
-        attempts.state = 'FAILED' and attempts.runtime_seconds >= 300 as is_failed_late,
-        attempts.state = 'TIMEOUT' as is_timeout,
-        attempts.state = 'CANCELLED' as is_cancelled,
-        attempts.state not in ('COMPLETED', 'OUT_OF_MEMORY') as has_ended_badly
-    from attempts
-    inner join strata
-        on
-            attempts.cluster_id = strata.cluster_id
-            and attempts.user_name = strata.user_name
-            and attempts.partition is not distinct from strata.partition
-            and attempts.gpu_size_bin is not distinct from strata.gpu_size_bin
-            and attempts.node_count = strata.node_count
-),
-
-ends_on_nodes as (
-    select
-        ends.*,
-        attempt_nodes.node_id
+        stratum,
+        any_value(cluster_id) as cluster_id,
+        any_value(user_key) as user_key,
+        any_value(node_count) as node_count,
+        bool_or(is_failed_early or is_timeout) as has_bad_ends
     from ends
-    inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+    group by stratum
 ),
 
 jobs_on_nodes as (
     select
-        stratum,
-        job,
-        node_id,
+        ends.stratum,
+        ends.job,
+        attempt_nodes.node_id,
         count(*) as attempt_count,
         count(*) filter (where columns('^is_')) as "\0"
-    from ends_on_nodes
-    group by stratum, job, node_id
+    from ends
+    inner join marts.fct_attempt_nodes as attempt_nodes using (cluster_id, attempt_id)
+    group by ends.stratum, ends.job, attempt_nodes.node_id
 ),
 
--- A job counts once on each of its nodes, and so do its attempts together in the sum over nodes.
-weighed_jobs as (
-    select
-        *,
-        count(*) over job_of_stratum / sum(attempt_count) over job_of_stratum as weight
-    from jobs_on_nodes
-    window job_of_stratum as (partition by stratum, job)
-),
-
-nodes as (
-    select
-        stratum,
-        node_id,
-        count(*) as end_count,
-        sum(weight * attempt_count) as weight,
-        sum(columns('^is_')) as "attempts_\0",
-        sum(columns('^is_') / attempt_count) as "\0",
-        sum(columns('^is_') * weight) as "weight_\0"
-    from weighed_jobs
-    group by stratum, node_id
-),
-
--- The first critical event of each category while an attempt ran, and its age then: classes double from 17 minutes on.
-struck as (
-    select
-        ends.attempt_id,
-        ends.stratum,
-        events.failure_category,
-        greatest(9, min(cast(floor(log2(epoch(events.observed_at - ends.started_at))) as integer))) as age_class
-    from marts.fct_health_events as events
-    inner join ends_on_nodes as ends
-        on
-            events.cluster_id = ends.cluster_id
-            and events.node_id = ends.node_id
-            and events.observed_at > ends.started_at
-            and events.observed_at < ends.ended_at
-    where events.is_evidence
-    group by ends.attempt_id, ends.stratum, events.failure_category
-),
-
-ages as (
+repeated_jobs as (
     select distinct
         stratum,
-        failure_category,
-        age_class,
-        if(age_class = 9, 0, 2 ** age_class) as from_seconds,
-        2 ** (age_class + 1) as to_seconds
-    from struck
+        job
+    from jobs_on_nodes
+    where attempt_count > 1
 ),
 
--- An attempt that was not struck up to this age counts by the share of the class that it ran: so likely it was to be
--- struck there.
-reached as (
-    select
-        ages.stratum,
-        ages.failure_category,
-        ages.age_class,
-        ends.job,
-        ends.attempt_id,
-        ends.has_ended_badly,
-        coalesce(struck.age_class = ages.age_class, false) as is_struck,
-        if(
-            is_struck, 1, least(1, (ends.runtime_seconds - ages.from_seconds) / (ages.to_seconds - ages.from_seconds))
-        ) as weight
-    from ages
-    inner join ends using (stratum)
-    left join struck
-        on ends.attempt_id = struck.attempt_id and ages.failure_category = struck.failure_category
-    where coalesce(struck.age_class, 99) >= ages.age_class and (is_struck or ends.runtime_seconds > ages.from_seconds)
-),
-
--- The attempts of a job are one job together, on whichever side each of them is.
-jobs_reached as (
+-- A job counts once on each of its nodes, and so do its attempts together in the sum over nodes: each by less than 1
+-- where a node had several of them.
+weights as (
     select
         stratum,
-        failure_category,
-        age_class,
         job,
-        count(*) filter (where is_struck and has_ended_badly) as attempts_is_after,
-        count(*) filter (where is_struck) / count(*) as end_count,
-        attempts_is_after / count(*) as is_after,
-        coalesce(sum(weight order by attempt_id) filter (where not is_struck), 0) / count(*) as weight,
-        coalesce(sum(weight order by attempt_id) filter (where not is_struck and has_ended_badly), 0) / count(*)
-            as weight_is_after
-    from reached
-    group by stratum, failure_category, age_class, job
+        count(*) / sum(attempt_count) as weight
+    from jobs_on_nodes
+    semi join repeated_jobs using (stratum, job)
+    group by stratum, job
 ),
 
-after_events as (
+weighed_jobs as (
     select
-        stratum,
-        failure_category,
-        sum(columns(* exclude (stratum, failure_category, age_class, job)) order by job)
-    from jobs_reached
-    group by stratum, failure_category, age_class
-),
-
--- A job that computes uses its GPUs for more than a twentieth of its time.
-idle_gpus as (
-    select
-        attempts.cluster_id,
-        sum(attempts.gpu_hours) as end_count,
-        coalesce(sum(attempts.gpu_hours) filter (where attempts.gpu_utilisation < 0.05), 0) as held_gpu_hours,
-        count(*) filter (where attempts.gpu_utilisation < 0.05) as attempts_is_idle,
-        count(distinct attempts.user_name) filter (where attempts.gpu_utilisation < 0.05) as user_number
-    from marts.fct_attempts as attempts
-    inner join clusters using (cluster_id)
-    where
-        attempts.gpu_utilisation is not null
-        and attempts.gpu_hours > 0
-        and attempts.ended_at > clusters.study_from_at
-        and attempts.ended_at <= clusters.study_to_at
-    group by attempts.cluster_id
+        jobs_on_nodes.*,
+        coalesce(weights.weight, 1) as weight
+    from jobs_on_nodes
+    left join weights using (stratum, job)
 )
 
 select
     strata.cluster_id,
-    strata.user_number,
-    strata.node_count,
-    compared.*
-from (
-    select * from nodes
-    union all by name
-    select * from after_events
-) as compared
+    if(strata.has_bad_ends, strata.stratum, 0) as stratum,
+    jobs.node_id,
+    any_value(if(strata.has_bad_ends, strata.user_key, 0)) as user_key,
+    any_value(if(strata.has_bad_ends, strata.node_count, 1)) as node_count,
+    count(*) as end_count,
+    sum(jobs.weight * jobs.attempt_count) as weight,
+    sum(jobs.is_failed_early) as attempts_is_failed_early,
+    sum(jobs.is_timeout) as attempts_is_timeout,
+    sum(jobs.is_failed_early / jobs.attempt_count) as is_failed_early,
+    sum(jobs.is_timeout / jobs.attempt_count) as is_timeout,
+    sum(jobs.is_failed_early * jobs.weight) as weight_is_failed_early,
+    sum(jobs.is_timeout * jobs.weight) as weight_is_timeout
+from weighed_jobs as jobs
 inner join strata using (stratum)
-union all by name
-select * from idle_gpus
-order by stratum, node_id, failure_category, end_count, weight
+group by strata.cluster_id, if(strata.has_bad_ends, strata.stratum, 0), jobs.node_id
+order by stratum, node_id, cluster_id;
+
+-- GPUs that were held without use: a job that computes uses them for more than a twentieth of its time. One row per
+-- cluster whose accounting carries their utilisation.
+select
+    attempts.cluster_id,
+    sum(attempts.gpu_hours) as known_gpu_hours,
+    coalesce(sum(attempts.gpu_hours) filter (where attempts.gpu_utilisation < 0.05), 0) as held_gpu_hours,
+    count(*) filter (where attempts.gpu_utilisation < 0.05) as attempt_count,
+    count(distinct attempts.user_name) filter (where attempts.gpu_utilisation < 0.05) as user_count
+from marts.fct_attempts as attempts
+inner join marts.dim_clusters as clusters using (cluster_id)
+where
+    attempts.gpu_utilisation is not null
+    and attempts.gpu_hours > 0
+    and attempts.ended_at > clusters.study_from_at
+    and attempts.ended_at <= clusters.study_to_at
+group by attempts.cluster_id
+order by attempts.cluster_id

@@ -1,17 +1,15 @@
-"""Faults that no log shows: nodes on which jobs fail at once, hang until their time limit, or fail by wrong results."""
+"""Faults that no log shows: nodes on which jobs fail at once, or hang until their time limit."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from assets.simulation.jobs import Jobs
-from assets.simulation.profiles import DAY, HiddenFault
+from assets.simulation.profiles import DAY
 from assets.simulation.states import FAILED
 from assets.simulation.world import World
 
 AT_ONCE_SECONDS = (3, 60)
-WRONG_SHARE = (0.05, 0.6)
-"""Share of its work after which a job fails by wrong results."""
 
 
 class HiddenFaults:
@@ -37,12 +35,7 @@ class HiddenFaults:
         if fault.kind == "hang":
             self._jobs.doom(attempt)
         else:
-            self._world.clock.at(held.start + self._seconds(fault, job), self._fail, attempt)
-
-    def _seconds(self, fault: HiddenFault, job: int) -> float:
-        if fault.kind == "black_hole":
-            return float(self._rng.uniform(*AT_ONCE_SECONDS))
-        return float(self._rng.uniform(*WRONG_SHARE)) * float(self._world.ledger.jobs["left"][job])
+            self._world.clock.at(held.start + float(self._rng.uniform(*AT_ONCE_SECONDS)), self._fail, attempt)
 
     def _fail(self, attempt: int) -> None:
         if attempt in self._jobs.running:

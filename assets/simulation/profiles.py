@@ -123,8 +123,7 @@ class FalseAlarms:
 class HiddenFault:
     """A fault of a node that no log shows, and the share of the attempts starting there that it ends.
 
-    `kind` is `black_hole` (they fail at once), `hang` (they hang until their time limit) or `wrong_results` (they fail
-    part of the way).
+    `kind` is `black_hole` (they fail at once) or `hang` (they hang until their time limit).
     """
 
     position: float

@@ -23,7 +23,7 @@ from orchestration.code_cache import cache_folder
 from orchestration.dbt.column_lineage import ColumnLineage, Statements, columns_of_sources
 from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.dbt.descriptions import describe_test
-from orchestration.dbt.processes import end_started, note_started
+from orchestration.dbt.processes import end_started, note_started, require_not_killed
 from orchestration.dbt.results import record_dbt_results
 from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
 from orchestration.dbt.trials import ONE_THREAD, StatementsFailed, Trials, failed_statements, run_dbt
@@ -113,6 +113,7 @@ def prepare(settings: HomeSettings) -> None:
         command = [*DBT, "parse", *folders, *outputs]
         environment = environment_of_dbt(settings)
         parse = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 -- constants and folders
+        require_not_killed(parse.returncode)
         if parse.returncode:
             raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
         for name in ("partial_parse.msgpack", manifest.name):
@@ -200,6 +201,7 @@ class Build:
             yield self._lineage.attach(event, self._context)
         events: list[Any] = []
         while invocation.process.returncode:
+            require_not_killed(invocation.process.returncode)
             self._failed = failed_statements(self._target / "run_results.json")
             if not self._leave_out_bad_clusters(self._failed):
                 return

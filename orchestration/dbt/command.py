@@ -7,7 +7,9 @@ last time. Under names relative to the current folder the files of every home ar
 from __future__ import annotations
 
 import os
+import select
 import sys
+import threading
 from pathlib import Path
 
 from orchestration.environment import PUBLICATION, WAREHOUSE, collect_garbage_seldom
@@ -19,6 +21,7 @@ RESULTS_ONLY = "--no-write-json"
 
 def main() -> None:
     """Run dbt on the files that the environment names; its arguments are those of the process."""
+    threading.Thread(target=_end_with_the_reader, daemon=True).start()
     collect_garbage_seldom()
     arguments = sys.argv[1:]
     skip_unwanted_events()
@@ -36,6 +39,18 @@ def main() -> None:
         done.result.write(str(Path(os.environ["DBT_TARGET_PATH"], "run_results.json")))
     # As dbt itself ends: 1 where a statement failed, 2 where dbt did.
     sys.exit(2 if done.exception else int(not done.success))
+
+
+def _end_with_the_reader() -> None:
+    """End this process when nobody reads its output any more: the refresh that started it has died.
+
+    It would go on building, and hold the files that the next refresh opens.
+    """
+    output = select.poll()
+    # Without being asked for, a pipe whose other end is closed is always told; nothing else of it is.
+    output.register(sys.stdout, 0)
+    output.poll()
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from assets.bad_clusters.search import find_bad_clusters, relations, scratch_dat
 from assets.warehouse import READER_SCHEMAS, Warehouse
 from orchestration.code_cache import cache_folder
 from orchestration.dbt.command import RESULTS_ONLY
-from orchestration.dbt.processes import note_started
+from orchestration.dbt.processes import note_started, require_not_killed
 from orchestration.environment import HomeSettings, given_to_dbt
 from orchestration.failures import DBT_TELLS_NOTHING
 from orchestration.home import Home
@@ -58,6 +58,7 @@ def run_dbt(settings: HomeSettings, dbt: DbtCliResource, arguments: Sequence[str
         invocation = dbt.cli([*arguments, RESULTS_ONLY, *ONE_THREAD], target_path=target, raise_on_error=False)
     note_started(invocation.process)
     invocation.wait()
+    require_not_killed(invocation.process.returncode)
     if invocation.process.returncode:
         failed = failed_statements(target / "run_results.json")
         raise failed if failed.errors else RuntimeError(f"{DBT_TELLS_NOTHING}; its log: {target / 'dbt.log'}")

@@ -27,9 +27,10 @@ from orchestration.instance import (
 )
 from orchestration.publication.folders import leftovers, problem_of_current
 from orchestration.read_commands.published import ReadingError, one_line
-from orchestration.read_commands.status import free_of_refresh, status
+from orchestration.read_commands.status import BLOCKED, FREES_THE_QUEUE, status
 from orchestration.terminal import say_json
 from orchestration.upkeep.healing import set_aside_files
+from orchestration.upkeep.lock import free_of_refresh
 
 SPACE_PER_WORKING_BYTE = 2
 MIN_FREE_BYTES = 1 << 30
@@ -155,22 +156,24 @@ def alert_findings(home: Home) -> list[Finding]:
 
 
 def run_findings(home: Home) -> list[Finding]:
-    """Report a last run that failed."""
+    """Report a last run that failed, and one that keeps Dagster's queue waiting."""
     try:
         found = status(home)
     except ReadingError as error:
         return [Finding("note", str(error), str(home.published_file), "faultline refresh")]
-    run = found["last_run"]
+    dead, run = found["dead_run"], found["last_run"]
+    findings = [Finding("error", BLOCKED.format(dead), str(home.dagster), FREES_THE_QUEUE)] if dead else []
     if not run or run["status"] != "failed":
-        return []
+        return findings
     why = (run["message"] or "no reason was kept; `faultline ui` shows its log").splitlines()
     return [
+        *findings,
         Finding(
             "error",
             f"the last run, started {run['started_at']}, failed: {' '.join(line.strip() for line in why)}",
             str(home.root),
             "repair what it names, then run `faultline refresh`",
-        )
+        ),
     ]
 
 

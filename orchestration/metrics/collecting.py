@@ -20,8 +20,8 @@ from orchestration.home import Home, code_version
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED, Family
 from orchestration.publication.folders import current_publication, newest_publication, pinned_publication
 from orchestration.read_commands.published import ReadingError, published
-from orchestration.read_commands.status import free_of_refresh
 from orchestration.upkeep.healing import Say
+from orchestration.upkeep.lock import free_of_refresh
 
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
@@ -74,7 +74,7 @@ def _rows(home: Home) -> Iterator[tuple[Family, list[dict[str, Any]]]]:
         holder = stack.enter_context(free_of_refresh(home.lock_file))
         runs = seen
         if holder is None and os.access(home.working_file, os.R_OK):
-            # A process that a killed refresh left behind may still hold the file.
+            # Another process may hold the file.
             with suppress(duckdb.Error):
                 runs = stack.enter_context(duckdb.connect(str(home.working_file), read_only=True))
         if runs is not None:

@@ -54,7 +54,9 @@ def is_up_to_date(home: Home) -> bool:
     except duckdb.Error:
         # Damaged, or of another version.
         return False
-    if last is None or (last[0] != code_version() and not is_pinned):
+    # A refresh that was killed is done again, as is that of another version.
+    is_done = last is not None and last[0] == code_version() and not home.unfinished_run.exists()
+    if last is None or not (is_done or is_pinned):
         return False
     history = with_history(known)
     try:

@@ -5,10 +5,7 @@ It reads the published file, and opens the working file only while no refresh ca
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,7 +31,8 @@ from orchestration.pull.outcomes import FAILED, PULLED, in_words, last_outcome
 from orchestration.read_commands.age import with_age
 from orchestration.read_commands.published import NothingPublished, ReadingError, one_line, published
 from orchestration.terminal import say_json, say_lines
-from orchestration.upkeep.holder import Holder, holder_of
+from orchestration.upkeep.holder import Holder
+from orchestration.upkeep.lock import free_of_refresh
 from orchestration.values import plain
 
 PUBLICATION = """
@@ -75,6 +73,8 @@ UNREAD = {
     ),
 }
 """What is said of one file and of several that are not just read, and the next step, by the column that counts them."""
+BLOCKED = "Dagster takes run {} for running, whose process died: what the schedule and the web UI start waits for it"
+FREES_THE_QUEUE = "`faultline refresh` ends it, and so does `faultline ui`, at its start and every 10 minutes"
 CHECKS = """
     select
         count(*) filter (passed) as passed,
@@ -174,7 +174,7 @@ def _require_something(found: dict[str, Any], home: Home) -> None:
 
 def _gathered(home: Home, fresh_hours: float) -> dict[str, Any]:
     found: dict[str, Any] = {"published": None, "last_run": None, "running": None, "files": None, "checks": None}
-    found["refused_since"] = []
+    found |= {"refused_since": [], "dead_run": None}
     current, pinned = current_publication(home), pinned_publication(home)
     if home.published_file.exists():
         found |= _state_of_published_file(home, fresh_hours)
@@ -193,7 +193,10 @@ def _gathered(home: Home, fresh_hours: float) -> dict[str, Any]:
     with free_of_refresh(home.lock_file) as holder:
         if holder is not None:
             found["running"] = asdict(holder)
-        elif os.access(home.working_file, os.R_OK):
+            return found
+        if os.access(home.unfinished_run, os.R_OK):
+            found["dead_run"] = home.unfinished_run.read_text(encoding="utf-8")
+        if os.access(home.working_file, os.R_OK):
             found |= _state_of_working_file(home.working_file)
             run = found["last_run"]
             if run and run["status"] == "running":
@@ -215,28 +218,6 @@ def _pulls(home: Home) -> list[dict[str, Any]]:
         for cluster_id, outcome in found.items()
         if outcome is not None
     ]
-
-
-@contextmanager
-def free_of_refresh(lock_file: Path) -> Iterator[Holder | None]:
-    """Yield None while no refresh can start, or the process of the refresh that runs.
-
-    A refresh fails if another process has the working file open at that moment. A shared lock keeps it from starting
-    for the few milliseconds of reading.
-    """
-    try:
-        file = lock_file.open(errors="replace")
-    except OSError:
-        # The lock file is missing or not readable for this user; then so is the working file.
-        yield None
-        return
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield holder_of(file.read())
-            return
-        yield None
 
 
 def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
@@ -310,6 +291,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         if run["status"] == "failed":
             stays = "the last publication stays; " if found["published"] else ""
             lines.append(f"           {stays}repair what the message names, then run `faultline refresh`")
+    if found["dead_run"]:
+        lines.append(f"queue      blocked: {BLOCKED.format(found['dead_run'])}; {FREES_THE_QUEUE}")
     if files := found["files"]:
         lines.append(
             f"input      {plural(files['file_count'], 'file')}; {files['lines_in']:,} lines ="

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import duckdb
 from rich.console import Console
 
 from assets.sources.text.privacy_key import WrongKey
@@ -49,7 +50,7 @@ from orchestration.refresh.progress import ProgressHandler, progress_logger
 from orchestration.refresh.wrong_settings import stop_at_wrong_settings
 from orchestration.terminal import redirect_other_output
 from orchestration.upkeep.healing import Say, heal
-from orchestration.upkeep.lock import RefreshLock, RefreshRunning, wait_until_free
+from orchestration.upkeep.lock import RefreshLock, RefreshRunning
 from orchestration.upkeep.permissions import WrongGroup, private_files, set_permissions
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _refresh_alone(settings: HomeSettings, console: Console) -> Outcome:
     except (RefreshRunning, WrongGroup, WrongKey) as error:
         # The refresh that runs tells of its own end.
         raise RefreshFailed(str(error), is_alert=not isinstance(error, RefreshRunning)) from None
-    except OSError as error:
+    except (OSError, duckdb.IOException) as error:
         raise RefreshFailed(explain_error(error, home)) from error
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interruption(error):
@@ -137,7 +138,6 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     home = settings.home
     say = console.print
     stop_at_wrong_settings(home, to_stderr)
-    wait_until_free(home.working_file)
     has_damage = _heal(home, say)
     follow_privacy(settings, say)
     is_asked = settings.is_full or settings.is_from_marts
@@ -227,12 +227,13 @@ def _execute_job(
     from orchestration import definitions
     from orchestration.session import recorded
     from orchestration.stages import record_stages
+    from orchestration.upkeep.dead_runs import BUILD, end_runs_of_refreshes
     from orchestration.upkeep.old_runs import delete_old_runs
 
     loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
     handler.show("parsing the dbt project")
     built = dg.Definitions.merge(definitions.build(settings, is_refresh=True), loggers)
-    job = built.resolve_job_def(definitions.BUILD)
+    job = built.resolve_job_def(BUILD)
     chosen = job.asset_layer.selected_asset_keys
     if settings.is_from_marts:
         chosen = {key for key in chosen if key.path[0] in AFTER_MARTS}
@@ -245,13 +246,19 @@ def _execute_job(
         redirect_stdout(nowhere),
         redirect_other_output(settings.home.work / OTHER_OUTPUT, console),
     ):
-        result = job.execute_in_process(
-            instance=instance,
-            run_id=run_id,
-            raise_on_error=False,
-            run_config={"loggers": {"progress": {}}},
-            asset_selection=list(chosen) if settings.is_from_marts else None,
-        )
+        end_runs_of_refreshes(instance, settings.home)
+        settings.home.unfinished_run.write_text(run_id, encoding="utf-8")
+        try:
+            result = job.execute_in_process(
+                instance=instance,
+                run_id=run_id,
+                raise_on_error=False,
+                run_config={"loggers": {"progress": {}}},
+                asset_selection=list(chosen) if settings.is_from_marts else None,
+            )
+        finally:
+            # This run too, where it could not write how it ended.
+            end_runs_of_refreshes(instance, settings.home)
     with file.writing() as con:
         # The stage of publication has ended only now.
         record_stages(con, instance, run_id)

@@ -6,6 +6,9 @@ The sensor tells of a refresh that was killed, and of chosen assets that could n
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from multiprocessing import active_children
+
 import dagster as dg
 
 from orchestration.alerts.sending import tell_if_stale, tell_of_failure
@@ -13,9 +16,12 @@ from orchestration.environment import HomeSettings
 from orchestration.failures import explain_events, was_interrupted_by
 from orchestration.jobs import ENDED_BY_ITSELF
 from orchestration.metrics.collecting import keep_metrics
-from orchestration.read_commands.status import free_of_refresh
+from orchestration.upkeep.dead_runs import end_dead_runs
+from orchestration.upkeep.lock import free_of_refresh
 
 SECONDS_BETWEEN_LOOKS = 600
+TIME_TO_START = timedelta(minutes=1)
+"""Dagster says that a run starts a moment before its process does."""
 
 
 def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
@@ -40,9 +46,13 @@ def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
         name="alert_on_stale_night",
         minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Alert once when the newest publication is older than FAULTLINE_FRESHNESS_HOURS.",
+        description="Alert once when the newest publication is older than FAULTLINE_FRESHNESS_HOURS, and mark runs as"
+        " failed whose process died: the queue waits for them.",
     )
     def alert_on_stale_night(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+        # Sensors are evaluated in the code server, whose child each run that the daemon started is.
+        if not active_children():
+            end_dead_runs(context.instance, settings.home, unchanged_since=datetime.now(UTC) - TIME_TO_START)
         event = tell_if_stale(settings, context.log.warning)
         return dg.SkipReason(event.line if event else "the newest publication is young enough")
 

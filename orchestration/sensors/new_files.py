@@ -20,17 +20,12 @@ import dagster as dg
 
 from orchestration.environment import HomeSettings
 from orchestration.jobs import REFRESH
-from orchestration.read_commands.status import free_of_refresh
+from orchestration.upkeep.dead_runs import UNFINISHED
+from orchestration.upkeep.lock import free_of_refresh
 
 SECONDS_BETWEEN_TICKS = 60
 DEFAULT_QUIET_MINUTES = 5
-UNDER_WAY = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+UNDER_WAY = [dg.DagsterRunStatus.QUEUED, *UNFINISHED]
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ def serve(settings: HomeSettings, address: Address, rules: Rules, announce: Call
     """Serve until told to end; `announce` gets the link, and whether this process runs the schedule."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))
+    from orchestration.upkeep.dead_runs import end_dead_runs
+
     with ExitStack() as stack:
         listener = stack.enter_context(address.listening())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="faultline-")))
@@ -99,6 +101,8 @@ def serve(settings: HomeSettings, address: Address, rules: Rules, announce: Call
         app = stack.enter_context(_webserver(instance, workspace_file, rules))
         daemon_lock = _take_lock(settings.home.dagster / "daemon.lock")
         if daemon_lock is not None:
+            # Nothing that an earlier daemon started outlives it.
+            end_dead_runs(instance, settings.home)
             parts.start("daemon", _daemon(workspace_file), keep_open=daemon_lock)
         announce(address.link(listener), daemon_lock is not None)
         run_server(Guard(app, rules), listener, parts)

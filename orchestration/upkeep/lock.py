@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-import duckdb
-
 from orchestration.upkeep.healing import make_accessible, set_aside
-from orchestration.upkeep.holder import holder_of
+from orchestration.upkeep.holder import Holder, holder_of
 
 PATIENCE_SECONDS = 2
 """For how long a taken lock is tried again: `faultline status` holds it for milliseconds."""
-PATIENCE_FOR_FILE_SECONDS = 600
-"""For how long a process is waited for that a killed refresh left behind and that still holds the working file."""
 
 
 class RefreshRunning(RuntimeError):
@@ -74,29 +71,26 @@ class RefreshLock:
         self.release()
 
 
-def wait_until_free(working_file: Path, patience_seconds: float = PATIENCE_FOR_FILE_SECONDS) -> None:
-    """Wait until no process holds the working file.
+@contextmanager
+def free_of_refresh(lock_file: Path) -> Iterator[Holder | None]:
+    """Yield None while no refresh can start, or the process of the refresh that runs.
 
-    A killed refresh may leave its dbt process behind, which ends by itself. If it does not end in time,
-    `RefreshRunning` is raised and names it. Other problems of the file are not looked for here.
+    A refresh fails if another process has the working file open at that moment. A shared lock keeps it from starting
+    for the few milliseconds of reading.
     """
-    deadline = time.monotonic() + patience_seconds
-    while working_file.is_file():
+    try:
+        file = lock_file.open(errors="replace")
+    except OSError:
+        # The lock file is missing or not readable for this user; then so is the working file.
+        yield None
+        return
+    with file:
         try:
-            duckdb.connect(str(working_file)).close()
-        except duckdb.Error as error:
-            holder = re.search(r"PID (\d+)", str(error))
-            if holder is None:
-                return
-            if time.monotonic() > deadline:
-                raise RefreshRunning(
-                    f"{working_file} is still held by {holder_of(holder[1])}; "
-                    "perhaps a refresh that was killed left it; wait for it to end, or stop it, then run `faultline"
-                    " refresh` again"
-                ) from None
-            time.sleep(0.5)
-        else:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield holder_of(file.read())
             return
+        yield None
 
 
 def _locked(file: TextIO) -> bool:

@@ -22,7 +22,7 @@ NO_REASONS = {"end_missing", "truncated_value", "truncated_window", "bad_encodin
 ENDINGS = {
     "CannotForget", "HostUnreachable", "NoSuchPublication", "NotDelivered", "NothingPublished", "PrivacyChanged",
     "PullFailed", "PullRunning", "ReadingError", "RefreshFailed", "RefreshRunning", "RollbackFailed",
-    "UnreadableSettings",
+    "DbtKilled", "UnreadableSettings",
     "WrongGroup", "WrongKey",
     "WrongQuestion", "WrongSetting",
 }  # fmt: skip

@@ -80,12 +80,13 @@ def test_what_somebody_stopped_is_not_told(settings, web, monkeypatch):
 
 def test_the_sensor_on_stale_nights_says_what_it_saw(settings, web):
     sensor = alerting_sensors(settings)[1]
-    found = sensor.evaluate_tick(dg.build_sensor_context())
-    assert found.skip_message == "the newest publication is young enough"
-    settings.home.dagster.mkdir()
-    stale = alerting_sensors(HomeSettings(settings.home, alerts=settings.alerts, freshness_hours=-1))[1]
-    for _ in range(2):
-        assert "nothing was ever published" in stale.evaluate_tick(dg.build_sensor_context()).skip_message
+    with dg.DagsterInstance.ephemeral() as instance:
+        context = dg.build_sensor_context(instance)
+        assert sensor.evaluate_tick(context).skip_message == "the newest publication is young enough"
+        settings.home.dagster.mkdir()
+        stale = alerting_sensors(HomeSettings(settings.home, alerts=settings.alerts, freshness_hours=-1))[1]
+        for _ in range(2):
+            assert "nothing was ever published" in stale.evaluate_tick(context).skip_message
     assert len(web.texts) == 1
 
 

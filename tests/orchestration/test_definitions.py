@@ -8,10 +8,11 @@ import pytest
 
 from assets.log_kinds import LOG_KINDS
 from orchestration.dbt.build import JUDGED_WITH_THE_CODE, manifest_of
-from orchestration.definitions import BUILD, FLOW, build, finished
+from orchestration.definitions import FLOW, build, finished
 from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.home import PROJECT, Home
 from orchestration.jobs import nightly
+from orchestration.upkeep.dead_runs import BUILD
 
 
 @pytest.fixture(scope="module")

@@ -277,9 +277,7 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
     change(own, "update marts.fct_attempt_records set runtime_seconds = 18000 where job_id = '39'")
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect" not in texts(attempt)["Why"]
-    change(own, "update estimates.est_hidden_failures set kind = 'failed_late'")
-    (attempt,) = explained(own.published_file, "39").attempts
-    assert "jobs end so (failed late)" in texts(attempt)["Why"]
+    change(own, "update marts.fct_attempt_records set runtime_seconds = 20 where job_id = '39'")
     change(own, "update estimates.est_hidden_failures set has_enough_data = false")
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect" not in texts(attempt)["Why"]

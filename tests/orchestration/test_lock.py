@@ -5,11 +5,9 @@ import os
 import pwd
 import random
 import re
-import signal
 import subprocess
 import sys
 import time
-from threading import Timer
 
 import pytest
 from rich.console import Console
@@ -17,19 +15,8 @@ from rich.console import Console
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.refresh import run as refreshing
-from orchestration.upkeep.lock import RefreshLock, RefreshRunning, wait_until_free
-from tests.homes import held_lock, held_open
-from tests.patience import PATIENCE_SECONDS
-
-
-def test_what_a_killed_refresh_left_running_is_waited_for_until_patience_ends(tmp_path):
-    file = tmp_path / "faultline.duckdb"
-    with held_open(file) as holder:
-        with pytest.raises(RefreshRunning, match=f"still held by process {holder.pid} of "):
-            wait_until_free(file, 0.1)
-        Timer(0.3, holder.kill).start()
-        wait_until_free(file, PATIENCE_SECONDS)
-        assert holder.wait(PATIENCE_SECONDS) == -signal.SIGKILL
+from orchestration.upkeep.lock import RefreshLock, RefreshRunning
+from tests.homes import held_lock
 
 
 def test_the_lock_names_its_holder_and_dies_with_it(tmp_path):

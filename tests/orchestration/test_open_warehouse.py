@@ -2,13 +2,33 @@
 
 import subprocess
 import sys
+from threading import Timer
 
 import duckdb
 import pytest
 
-from assets.warehouse import OpenWarehouse, Warehouse
+from assets.warehouse import HELD, OpenWarehouse, Warehouse
+from tests.homes import held_open
+from tests.patience import PATIENCE_SECONDS
 
 OTHER_PROCESS = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('from raw.nodes')"
+
+
+@pytest.mark.parametrize("held", ["path", "publication"])
+@pytest.mark.parametrize("how", ["writing", "reading"])
+def test_a_file_that_another_process_holds_is_tried_again_until_patience_ends(opened, monkeypatch, held, how):
+    plain = Warehouse(path=opened.path, publication=opened.publication)
+    with plain.writing():
+        pass
+    for warehouse in (plain, opened):
+        with held_open(getattr(warehouse, held)) as holder:
+            with pytest.raises(duckdb.IOException, match=f"{HELD}.*PID {holder.pid}"), getattr(warehouse, how)():
+                pass
+            monkeypatch.setattr("assets.warehouse.PATIENCE_SECONDS", PATIENCE_SECONDS)
+            Timer(0.3, holder.kill).start()
+            with getattr(warehouse, how)() as con:
+                assert con.execute("select count(*) from raw.nodes").fetchall() == [(0,)]
+            monkeypatch.undo()
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from orchestration import failures
 from orchestration.cli import report as reporting
 from orchestration.home import Home
-from tests.homes import faultline
+from tests.homes import faultline, held_open
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 
@@ -113,6 +114,16 @@ def test_an_error_that_nobody_foresaw_is_told_even_where_its_details_cannot_be_k
 def test_a_disk_that_fails_is_named(tmp_path, words):
     said = failures.explain(words, "OSError", "", Home.at(tmp_path))
     assert said.startswith(f"the disk of {tmp_path} does not work")
+
+
+def test_who_keeps_a_file_is_named(tmp_path):
+    file = tmp_path / "faultline.duckdb"
+    with held_open(file) as holder:
+        with pytest.raises(duckdb.IOException) as held:
+            duckdb.connect(str(file))
+        said = failures.explain_error(held.value, Home.at(tmp_path))
+    assert said.startswith(f"{file} is held by process {holder.pid} of ")
+    assert said.endswith("end that process, or wait until it ends, then run `faultline refresh` again")
 
 
 @pytest.mark.parametrize("words", ["No space left on device", "Input/output error", "Permission denied"])

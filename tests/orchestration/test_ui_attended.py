@@ -2,13 +2,11 @@
 
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from orchestration.ui import attended
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, is_gone
 
 FAMILY = """
 import signal, subprocess, sys, time
@@ -37,20 +35,6 @@ def start(*kind):
         [sys.executable, attended.__file__, *family(*kind)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     return process, int(process.stdout.readline())
-
-
-def is_gone(pid, within_seconds=PATIENCE_SECONDS):
-    """Say whether a process ends in time; one that only waits to be buried has ended."""
-    deadline = time.monotonic() + within_seconds
-    while time.monotonic() < deadline:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_the_family_of_a_command_that_ends_ends_too():

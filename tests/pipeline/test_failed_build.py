@@ -35,7 +35,7 @@ result = {{"unique_id": "model.faultline.stg_config__clusters", "status": "error
 metadata = {{"generated_at": "2026-02-01T00:00:00.000000Z"}}
 (target / "run_results.json").write_text(json.dumps({{"metadata": metadata, "results": [result]}}))
 shutil.copy({manifest!r}, target / "manifest.json")
-sys.exit(1)
+{end}
 """
 
 
@@ -46,11 +46,11 @@ def failing(testbed_home, tmp_path, monkeypatch):
     shutil.copytree(testbed_home.root, home.root, symlinks=True)
     shutil.copytree(CAPTURE, home.sources / "other")
 
-    def run(message):
+    def run(message, end="sys.exit(1)"):
         from orchestration.dbt import build as dbt
 
         calls = tmp_path / "calls"
-        program = FAKE_DBT.format(calls=str(calls), message=message, manifest=str(dbt.manifest_of(home)))
+        program = FAKE_DBT.format(calls=str(calls), message=message, manifest=str(dbt.manifest_of(home)), end=end)
         (tmp_path / "dbt.py").write_text(program)
         monkeypatch.setattr(dbt, "DBT", (sys.executable, str(tmp_path / "dbt.py")))
         before = home.published_file.read_bytes(), home.published_file.resolve(), home.report.read_bytes()
@@ -78,6 +78,13 @@ def test_where_every_cluster_is_at_fault_each_is_tried_once_and_the_refresh_fail
 def test_what_no_row_can_cause_is_not_tried_again(failing):
     said, calls = failing("Runtime Error in model x\n  Binder Error: no such column")
     assert "Binder Error: no such column; nothing was published" in said
+    assert len(calls) == 1
+
+
+def test_a_dbt_that_was_killed_is_no_error_of_a_statement_and_none_for_the_maintainers(failing):
+    said, calls = failing("Conversion Error: of an earlier build", end="os.kill(os.getpid(), 9)")
+    assert said.startswith("dbt was killed (Killed), most often because the machine or container ran out of memory")
+    assert "set FAULTLINE_MEMORY lower" in said
     assert len(calls) == 1
 
 

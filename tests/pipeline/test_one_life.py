@@ -4,13 +4,11 @@ Dagster's own events differ: the button has a run of its own, whose only step ru
 job of the button.
 """
 
-import http.client
 import json
 import os
 import re
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -27,20 +25,8 @@ from orchestration.instance import open_storage
 from orchestration.upkeep.lock import RefreshLock
 from tests.homes import add_a_line, copy_of
 from tests.orchestration.alerts.receivers import web_server
-from tests.patience import PATIENCE_SECONDS
+from tests.pipeline.pages import CATALOGUE, FAULTLINE, SELECTOR, STOP, Pages
 from tests.published import content_of
-
-FAULTLINE = Path(sys.executable).with_name("faultline")
-SELECTOR = '{repositoryLocationName: "orchestration.definitions", repositoryName: "__repository__", jobName: "refresh"}'
-LAUNCH = f"""mutation {{
-    launchRun(executionParams: {{selector: {SELECTOR}}}) {{ ... on LaunchRunSuccess {{ run {{ runId }} }} }}
-}}"""
-STATUS = '{ runOrError(runId: "%s") { ... on Run { status } } }'
-STOP = 'mutation { terminateRun(runId: "%s") { __typename } }'
-CATALOGUE = """{ assetOrError(assetKey: {path: ["published", "warehouse"]}) {
-    ... on Asset { assetMaterializations(limit: 1) { runId } }
-} }"""
-ENDS = {"SUCCESS", "FAILURE", "CANCELED"}
 
 
 @pytest.fixture(scope="module")
@@ -83,31 +69,6 @@ def tick(home):
         job = definitions.resolve_job_def(schedule.job_name)
         result = job.execute_in_process(instance=instance, tags=request.tags, raise_on_error=False)
         return result.success, [record.user_message for record in instance.all_logs(result.run_id)]
-
-
-class Pages:
-    """A running web UI."""
-
-    def __init__(self, home):
-        self.process = subprocess.Popen(
-            [FAULTLINE, "ui", "--home", home.root, "--port", "0"],
-            stdout=subprocess.PIPE, text=True, env=os.environ | {"FAULTLINE_SCHEDULE": "0 0 29 2 *"},
-        )  # fmt: skip
-        self.port, self.token = re.search(r":(\d+)/\?token=(.+)", self.process.stdout.readline()).groups()
-
-    def ask(self, query):
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)) as connection:
-            connection.request("POST", "/graphql", json.dumps({"query": query}), headers)
-            return json.load(connection.getresponse())["data"]
-
-    def launch(self):
-        return self.ask(LAUNCH)["launchRun"]["run"]["runId"]
-
-    def end_of(self, run_id):
-        while (status := self.ask(STATUS % run_id)["runOrError"]["status"]) not in ENDS:
-            time.sleep(0.5)
-        return status
 
 
 def by_button(home):

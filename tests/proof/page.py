@@ -121,17 +121,15 @@ checks, annotations.
 HIDDEN = """## Failures that Slurm does not call so
 
 `est_hidden_failures` compares how jobs end on each node with how the same users' jobs of the same size, partition and
-node count end elsewhere, and does so for four kinds of ends. The odds ratio is that of Mantel and Haenszel (1959), with
-the variance of Robins, Breslow and Greenland (1986); p-values are tails of sums of draws by their saddlepoint (Daniels
-1987); false discoveries are controlled over all nodes and kinds of a cluster (Benjamini and Hochberg 1995).
+node count end elsewhere: how many fail within 5 minutes, and how many time out. The odds ratio is that of Mantel and
+Haenszel (1959), with the variance of Robins, Breslow and Greenland (1986); p-values are tails of sums of draws by their
+saddlepoint (Daniels 1987); false discoveries are controlled over all nodes of a cluster and both kinds (Benjamini and
+Hochberg 1995). Ends that point to no node (late failures, cancellations) are not compared.
 
 * Attempts of a user under one name on one node and day are one job: a crash loop counts once, and so does an array of
   which every task fails. A suspect has to stand out (p of 0.01) without the user with most such ends, too.
 * Ends come in bursts. How much the counts of all nodes scatter beyond draws widens limits and raises p-values (Devlin
   and Roeder 1999). Fewer than 10 nodes do not tell; their p-values are too low where ends come in bursts.
-* Ends after critical evidence are compared with attempts of the same stratum that were as old without such evidence,
-  by classes of age that double. What attribution counts as a failure already is left out on the side of the evidence,
-  so these ratios are too low rather than too high.
 
 Assumptions: most nodes are good, and a user's work is not sent to a node because it will fail. A user who tests on one
 node of a partition makes that node a suspect only if others do the same. Without users in accounting nothing is said.

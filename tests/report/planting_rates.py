@@ -109,7 +109,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
              "confidence_level": 0.9, "held_gpu_hours": 250.0 if low is None else None, "exposure": 1000.0}
             for cluster_id, kind, node_id, low, sure, note in (
                 ("demo", "failed_early", HOSTILE, 20.0, True, "a black hole"),
-                ("demo", "after_pcie", None, 3.0, True, "users give up"),
+                ("demo", "timeout", "n2", 3.0, True, "jobs hang"),
                 ("demo", "timeout", HOSTILE, 0.1, False, None),
                 ("demo", "idle_gpus", None, None, False, None),
                 ("hall-b", "timeout", "n2", 0.1, False, None),

@@ -1,4 +1,4 @@
-"""Failures that Slurm does not call so: suspects of black holes, hangs and wrong results, and GPUs held without use."""
+"""Failures that Slurm does not call so: suspects of black holes and hangs, and GPUs held without use."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from assets.report.wording import plural, span
 
 ENDS = {
     "failed_early": "FAILED within 5 minutes",
-    "failed_late": "FAILED later than 5 minutes",
     "timeout": "TIMEOUT",
-    "cancelled": "CANCELLED",
 }
 MIN_SHARE = 0.001
 SUSPECTS = (
-    Col("Where", lambda row: printable(row["node_name"] or row["node_id"] or f"all nodes, after {row['label']}")),
-    Col("Ends", lambda row: ENDS.get(row["kind"], "FAILED, TIMEOUT or CANCELLED")),
+    Col("Node", lambda row: printable(row["node_name"] or row["node_id"])),
+    Col("Ends", lambda row: ENDS[row["kind"]]),
     Col("May be", "note"),
     Col("#Attempts", "attempt_count", whole, detail=lambda row: plural(row["user_count"], "user")),
     Col("#Jobs", "event_count", short, detail=lambda row: f"{short(row['expected_count'])} expected"),
@@ -42,7 +40,7 @@ def hidden(own: Own) -> Section:
         "Failures that Slurm does not call so",
         _found(rows, suspects),
         table(
-            "Nodes and events with more bad ends than users explain",
+            "Nodes with more bad ends than users explain",
             suspects,
             SUSPECTS,
             "Against the same users' jobs of the same size elsewhere; attempts under one name on one node and day are "
@@ -66,15 +64,12 @@ def _found(rows: list[Row], suspects: list[Row]) -> Text:
     if rows and not rows[0]["has_enough_data"]:
         return note(f"Whether jobs fail unnoticed on some node cannot be told: {printable(rows[0]['note'], 200)}.")
     if suspects:
-        nodes = {row["node_id"] for row in suspects if row["node_id"]}
-        events = len(suspects) - sum(1 for row in suspects if row["node_id"])
-        said = [f"on {plural(len(nodes), 'node')} of {whole(compared)}"] if nodes else []
-        said += [f"after evidence of {plural(events, 'cause')}"] if events else []
-        return Text(f"Jobs end badly far more often than the same users' other jobs {' and '.join(said)}.", "warning")
+        where = f"{plural(len({row['node_id'] for row in suspects}), 'node')} of {whole(compared)}"
+        return Text(f"Jobs end badly far more often than the same users' other jobs on {where}.", "warning")
     if compared:
         return note(
-            f"On none of {plural(compared, 'node')} do jobs fail, hang or get cancelled more often than the same "
-            "users' jobs elsewhere, beyond chance."
+            f"On none of {plural(compared, 'node')} do jobs fail at once or time out more often than the "
+            "same users' jobs elsewhere, beyond chance."
         )
     return note("Accounting with users, of jobs that end differently, would tell nodes on which jobs fail unnoticed.")
 

@@ -3,12 +3,10 @@
 select
     hidden.*,
     nodes.node_name,
-    coalesce(categories.label, replace(hidden.kind, 'after_', '')) as label,
     count(distinct hidden.node_id) filter (where hidden.method <> 'not_compared')
         over (partition by hidden.cluster_id) as compared_count
 from estimates.est_hidden_failures as hidden
 left join marts.dim_nodes as nodes using (cluster_id, node_id)
-left join marts.dim_failure_categories as categories on hidden.kind = 'after_' || categories.failure_category
 qualify
     hidden.is_suspect
     or hidden.kind = 'idle_gpus'

@@ -216,10 +216,10 @@ def _preempted(_: Reader, attempt: Row) -> list[str]:
     return [f"It had to make room for job {printable(attempt['instigator_job_id'])}{user}, {how}.{lost}"]
 
 
-def _cancelled(reader: Reader, attempt: Row) -> list[str]:
+def _cancelled(_: Reader, attempt: Row) -> list[str]:
     uid = attempt["cancelled_by_uid"]
     who = {None: "Somebody whom accounting does not name", 0: "Root"}.get(uid, f"User number {uid}")
-    return [f"{who} cancelled it{'' if attempt['started_at'] else ' before it started'}.", *_suspects(reader, attempt)]
+    return [f"{who} cancelled it{'' if attempt['started_at'] else ' before it started'}."]
 
 
 def _failed(reader: Reader, attempt: Row) -> list[str]:
@@ -245,9 +245,9 @@ def _failed(reader: Reader, attempt: Row) -> list[str]:
 
 
 def _suspects(reader: Reader, attempt: Row) -> list[str]:
-    kind, seconds = attempt["state"].lower(), attempt["runtime_seconds"]
-    if kind == "failed" and seconds is not None:
-        kind = "failed_early" if seconds < EARLY_SECONDS else "failed_late"
+    seconds = attempt["runtime_seconds"]
+    has_failed_early = attempt["state"] == "FAILED" and seconds is not None and seconds < EARLY_SECONDS
+    kind = "failed_early" if has_failed_early else "timeout" if attempt["state"] == "TIMEOUT" else None
     return [
         f"Its node {printable(row['node_id'])} is a suspect: the same users' jobs end so ({words(row['kind'])}) with "
         f"{short(row['odds_ratio'])} times the odds that they have elsewhere ({span(row['low'], row['high'])})."

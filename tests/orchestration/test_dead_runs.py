@@ -1,0 +1,108 @@
+"""Runs whose process died are marked as failed by whoever can know of it, and no other run is."""
+
+from contextlib import nullcontext
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from orchestration.environment import HomeSettings
+from orchestration.failures import explain_events
+from orchestration.home import Home
+from orchestration.jobs import REFRESH
+from orchestration.resources import resources
+from orchestration.sensors import alerting
+from orchestration.upkeep.dead_runs import BUILD, REASON, end_dead_runs, end_runs_of_refreshes
+from tests.homes import faultline, held_lock
+
+CHOSEN = "__ASSET_JOB"
+BEGUN = ("NOT_STARTED", "STARTING", "STARTED", "CANCELING")
+OTHERS = ("SUCCESS", "FAILURE", "CANCELED")
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home.at(tmp_path / "home")
+    home.work.mkdir(parents=True)
+    home.unfinished_run.write_text("run-7")
+    return home
+
+
+@pytest.fixture
+def instance():
+    """A history with a run of each job in each state."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        for job in (BUILD, REFRESH, CHOSEN):
+            for status in (*BEGUN, *OTHERS):
+                instance.add_run(dg.DagsterRun(job, f"{job} {status}", status=dg.DagsterRunStatus(status)))
+        yield instance
+
+
+def choose(instance, home):
+    @dg.asset(required_resource_keys={"session"})
+    def chosen():
+        pass
+
+    dg.materialize([chosen], instance=instance, resources=resources(HomeSettings(home)))
+
+
+def look(instance, home):
+    sensor = alerting.alerting_sensors(HomeSettings(home))[1]
+    sensor.evaluate_tick(dg.build_sensor_context(instance=instance))
+
+
+@pytest.mark.parametrize(
+    ("by", "is_refreshing", "at_work", "seconds", "jobs"),
+    [
+        (end_runs_of_refreshes, False, 0, 0, {BUILD}),
+        (choose, False, 0, 0, {BUILD}),
+        (end_dead_runs, False, 0, 0, {BUILD, REFRESH, CHOSEN}),
+        (end_dead_runs, True, 0, 0, {REFRESH, CHOSEN}),
+        (look, False, 0, 600, {BUILD}),
+        (look, False, 0, 0, {BUILD, REFRESH, CHOSEN}),
+        (look, True, 0, 0, {REFRESH, CHOSEN}),
+        (look, False, 1, 0, set()),
+    ],
+    ids=["refresh", "chosen assets", "ui", "ui beside a refresh", "sensor", "sensor later", "sensor beside a refresh",
+         "sensor beside a run of the daemon"],
+)  # fmt: skip
+def test_runs_of_some_jobs_end_whatever_they_had_begun(
+    instance, home, monkeypatch, by, is_refreshing, at_work, seconds, jobs
+):
+    monkeypatch.setattr(alerting, "active_children", lambda: [None] * at_work)
+    monkeypatch.setattr(alerting, "TIME_TO_START", timedelta(seconds=seconds))
+    before = {run.run_id: run.status for run in instance.get_runs()}
+    with held_lock(home) if is_refreshing else nullcontext():
+        by(instance, home)
+    changed = {run_id for run_id, status in before.items() if instance.get_run_by_id(run_id).status != status}
+    assert changed == {f"{job} {status}" for job in jobs for status in BEGUN}
+    assert home.unfinished_run.exists() == (BUILD not in jobs)
+    for run_id in changed:
+        assert instance.get_run_by_id(run_id).status == dg.DagsterRunStatus.FAILURE
+        events = [record.dagster_event for record in instance.all_logs(run_id)]
+        assert explain_events(events, run_id, home, reads_checks=False) == REASON
+
+
+def test_what_cannot_be_marked_fails_nothing_and_is_tried_again(instance, home, monkeypatch, caplog):
+    def refuse(*_):
+        raise OperationalError("update runs", {}, OSError("database or disk is full"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(instance, "report_run_failed", refuse)
+        end_runs_of_refreshes(instance, home)
+    assert "disk is full" in caplog.text
+    assert home.unfinished_run.exists()
+    end_runs_of_refreshes(instance, home)
+    assert not home.unfinished_run.exists()
+
+
+def test_status_and_doctor_name_the_run_that_keeps_the_queue_waiting_but_none_that_lives(small_home):
+    small_home.unfinished_run.write_text("run-7")
+    words = "Dagster takes run run-7 for running, whose process died"
+    for command in ("status", "doctor"):
+        assert words in faultline(small_home, command).output
+        with held_lock(small_home):
+            assert words not in faultline(small_home, command).output
+    small_home.unfinished_run.unlink()
+    assert "queue" not in faultline(small_home, "status").output

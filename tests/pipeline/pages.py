@@ -1,0 +1,60 @@
+"""A web UI that runs, and what a browser asks of it."""
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+from tests.patience import PATIENCE_SECONDS
+
+FAULTLINE = Path(sys.executable).with_name("faultline")
+SELECTOR = '{repositoryLocationName: "orchestration.definitions", repositoryName: "__repository__", jobName: "refresh"}'
+LAUNCH = f"""mutation {{
+    launchRun(executionParams: {{selector: {SELECTOR}}}) {{ ... on LaunchRunSuccess {{ run {{ runId }} }} }}
+}}"""
+STATUS = '{ runOrError(runId: "%s") { ... on Run { status } } }'
+STOP = 'mutation { terminateRun(runId: "%s") { __typename } }'
+CATALOGUE = """{ assetOrError(assetKey: {path: ["published", "warehouse"]}) {
+    ... on Asset { assetMaterializations(limit: 1) { runId } }
+} }"""
+LOOK = """mutation {
+    sensorDryRun(cursor: "", selectorData: {
+        repositoryLocationName: "orchestration.definitions", repositoryName: "__repository__",
+        sensorName: "alert_on_stale_night"
+    }) { ... on DryRunInstigationTick { evaluationResult { skipReason error { message } } } }
+}"""
+ENDS = {"SUCCESS", "FAILURE", "CANCELED"}
+
+
+class Pages:
+    """A running web UI."""
+
+    def __init__(self, home):
+        self.process = subprocess.Popen(
+            [FAULTLINE, "ui", "--home", home.root, "--port", "0"],
+            stdout=subprocess.PIPE, text=True, env=os.environ | {"FAULTLINE_SCHEDULE": "0 0 29 2 *"},
+        )  # fmt: skip
+        self.port, self.token = re.search(r":(\d+)/\?token=(.+)", self.process.stdout.readline()).groups()
+
+    def ask(self, query):
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)) as connection:
+            connection.request("POST", "/graphql", json.dumps({"query": query}), headers)
+            return json.load(connection.getresponse())["data"]
+
+    def launch(self):
+        return self.ask(LAUNCH)["launchRun"]["run"]["runId"]
+
+    def look(self):
+        """Let the code server evaluate the sensor that looks at the queue, as it does every ten minutes."""
+        assert self.ask(LOOK)["sensorDryRun"]["evaluationResult"]["error"] is None
+
+    def end_of(self, run_id):
+        while (status := self.ask(STATUS % run_id)["runOrError"]["status"]) not in ENDS:
+            time.sleep(0.5)
+        return status

@@ -1,0 +1,120 @@
+"""Whatever died, and however it did: the next run of the schedule starts, and publishes."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from orchestration.home import Home
+from orchestration.instance import open_storage
+from orchestration.upkeep.dead_runs import BUILD
+from orchestration.upkeep.lock import RefreshLock
+from tests.homes import add_a_line, ask, copy_of, faultline
+from tests.patience import PATIENCE_SECONDS, is_gone
+from tests.pipeline.pages import FAULTLINE, Pages
+
+DIED = "unexpectedly exited"
+"""What Dagster's code server says of the process of a run."""
+
+
+def until(is_so) -> None:
+    """Wait for an event."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def history(home: Home, statement: str, *values: str) -> list[tuple]:
+    """Change or read Dagster's runs behind its back."""
+    with closing(sqlite3.connect(home.dagster / "history" / "runs.db", timeout=PATIENCE_SECONDS)) as con, con:
+        return con.execute(statement, values).fetchall()
+
+
+@contextmanager
+def nothing_written_of_failures(home: Home):
+    """Let Dagster not write that a run failed, as on a full disk."""
+    refuse = "begin select raise(abort, 'database or disk is full'); end"
+    history(home, f"create trigger full before update on runs when new.status = 'FAILURE' {refuse}")
+    yield
+    history(home, "drop trigger full")
+
+
+def states(home: Home, job: str) -> list[str]:
+    """The state of each run of a job, the newest last; each of them has been as it is for long."""
+    history(home, "update runs set update_timestamp = '2020-01-01 00:00:00'")
+    return [state for (state,) in history(home, "select status from runs where pipeline_name = ? order by id", job)]
+
+
+def processes(home: Home) -> list[int]:
+    """All processes on a home: they have it in their environment, or among their words."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if str(home.root).encode() in words and int(folder.name) != os.getpid():
+            found.append(int(folder.name))
+    return found
+
+
+def cut_power(home: Home) -> None:
+    """End all processes of a home; none notices the end of another."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for process in processes(home):
+            os.kill(process, number)
+
+
+@pytest.fixture
+def home(testbed_home, tmp_path):
+    """The capture's home with something new to read; nothing of it runs when the test has ended."""
+    home = copy_of(testbed_home, tmp_path)
+    add_a_line(home)
+    yield home
+    cut_power(home)
+
+
+def test_whatever_died_the_next_run_of_the_schedule_publishes(home):
+    before, built = home.current.resolve(), home.work / "dbt" / "run_results.json"
+    with nothing_written_of_failures(home), RefreshLock(home.lock_file):
+        pages = Pages(home)
+        failed = pages.launch()
+        with open_storage(home) as instance:
+            until(lambda: any(DIED in record.message for record in instance.all_logs(failed)))
+        pages.look()
+        assert states(home, "refresh") == ["STARTED"]
+    pages.look()
+    # Dagster starts a run again whose process died.
+    until(lambda: states(home, "refresh") == ["FAILURE", "STARTED"])
+    until(lambda: states(home, BUILD)[-1] == "STARTED")
+    pages.look()
+    assert (states(home, "refresh"), states(home, BUILD)[-1]) == (["FAILURE", "STARTED"], "STARTED")
+    cut_power(home)
+    pages.process.wait()
+
+    assert states(home, "refresh") == ["FAILURE", "STARTED"]
+    results = built.read_bytes()
+    with subprocess.Popen(
+        [FAULTLINE, "refresh", "--home", home.root], stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    ) as command:  # fmt: skip
+        assert any(" staging " in line for line in command.stdout)
+        assert states(home, BUILD)[-2:] == ["FAILURE", "STARTED"]
+        command.kill()
+    assert all(map(is_gone, processes(home)))
+    assert built.read_bytes() == results, "dbt did not end with the command"
+    assert states(home, BUILD)[-1] == "STARTED"
+    assert "queue      blocked" in faultline(home, "status").output
+
+    pages = Pages(home)
+    assert set(states(home, BUILD)) == {"SUCCESS", "FAILURE"}
+    assert pages.end_of(pages.launch()) == "SUCCESS"
+    assert home.current.resolve() != before
+    assert ask(home, "select status from ops.runs order by rowid desc limit 1") == [("succeeded",)]
+    assert "blocked" not in faultline(home, "status").output
