@@ -172,7 +172,7 @@ def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[s
     def settle_all(con: duckdb.DuckDBPyConnection, clusters: Survey) -> None:
         settle(con, clusters, READERS)
         mark_doubtful_files(con)
-        mark_cut_exports(con)
+        mark_cut_exports(con, READERS["sacct"])
         write_spans(con, clusters)
         write_sight(con)
 

@@ -84,7 +84,7 @@ class Site:
         write_clusters(self.con, found)
         results = load_kinds(self.con, found, self.readers, f"{self.at}", full=full)
         settle(self.con, found, self.readers)
-        mark_cut_exports(self.con)
+        mark_cut_exports(self.con, READERS["sacct"])
         assert violations(self.con) == []
         assert self.con.execute("select count(*) from ops.unsettled_files").fetchone() == (0,)
         self.said = [

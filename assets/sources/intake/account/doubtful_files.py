@@ -10,7 +10,7 @@ import duckdb
 
 from assets.sources.intake.account.line_accounts import AFTER_LOST_END, ENDS_EARLY
 from assets.sources.intake.find.folder import CUT_OFF, READ
-from assets.sources.sacct.reader import ROWS as ACCOUNTING
+from assets.sources.reader import Reader
 from assets.sql import fill
 
 DOUBTFUL = "doubtful"
@@ -25,7 +25,7 @@ def mark_doubtful_files(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(fill("sources/intake/account/doubtful_files.sql", doubtful=DOUBTFUL, read=READ))
 
 
-def mark_cut_exports(con: duckdb.DuckDBPyConnection) -> None:
+def mark_cut_exports(con: duckdb.DuckDBPyConnection, accounting: Reader) -> None:
     """Set in `ops.files` which exports of accounting end before records that they held.
 
     The transaction is the caller's.
@@ -37,7 +37,7 @@ def mark_cut_exports(con: duckdb.DuckDBPyConnection) -> None:
             cut_off=CUT_OFF,
             ends_early=ENDS_EARLY,
             next_step=AFTER_LOST_END,
-            logs=ACCOUNTING.export.logs if ACCOUNTING.export else "",
+            logs=accounting.ROWS.export.logs if accounting.ROWS.export else "",
         )
     )
 
