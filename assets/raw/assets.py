@@ -17,11 +17,11 @@ from assets.log_kinds import LOG_KINDS
 from assets.raw.folder import SourcesFolder, give_privacy_key, quoting_no_log, reporter
 from assets.raw.logs import log_key, observed
 from assets.sources.formats import READERS
-from assets.sources.intake.account.doubtful_files import mark_doubtful_files
+from assets.sources.intake.account.doubtful_files import cut_files, mark_cut_exports, mark_doubtful_files
 from assets.sources.intake.account.line_accounts import unknown_names
 from assets.sources.intake.account.sight import write_sight
 from assets.sources.intake.account.spans import write_spans
-from assets.sources.intake.account.superseding import version_warnings
+from assets.sources.intake.account.superseding import shortened_files
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import SOURCES, failing_by_sources
 from assets.sources.intake.excluded_clusters import settle_good_clusters
@@ -147,14 +147,15 @@ def raw(
             results = load_kinds(con, found, READERS, context.run_id, full=sources.full, progress=progress)
             context.log.info("settling which lines repeat others, which nodes there are, and what the logs cover")
             failing = finish(con, found, context.run_id)
-        unknown, versions = unknown_names(con), version_warnings(con, context.run_id)
+        unknown = unknown_names(con)
+        odd_files = [*shortened_files(con, context.run_id), *cut_files(con, context.run_id)]
         metadata = {table: account(con, table, results) for table in TABLES}
     metadata["raw.clusters"]["files"] = len(found.files)
     metadata["raw.node_names"]["unknown"] = len(unknown)
     for warning in [
         *map(str, found.warnings),
         *(warning for result in results.values() for warning in result.warnings),
-        *versions,
+        *odd_files,
     ]:
         context.log.warning(warning)
     for cluster_id, reasons in failing.items():
@@ -171,6 +172,7 @@ def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[s
     def settle_all(con: duckdb.DuckDBPyConnection, clusters: Survey) -> None:
         settle(con, clusters, READERS)
         mark_doubtful_files(con)
+        mark_cut_exports(con, READERS["sacct"])
         write_spans(con, clusters)
         write_sight(con)
 
@@ -197,7 +199,6 @@ def account(con: duckdb.DuckDBPyConnection, table: str, results: Mapping[str, Lo
     return {
         "dagster/row_count": rows,
         "files_read": result.files_read,
-        "files_read_on": result.files_read_on,
         "files_removed": result.files_removed,
         "files_refused": result.files_refused,
         "files_vanished": result.files_vanished,

@@ -50,7 +50,8 @@ class SourcesFolder(dg.ConfigurableResource):
         return survey(
             Path(self.path),
             READERS,
-            known={} if self.full else {key: file for key, file in known.items() if file.status != REFUSED},
+            known={key: file for key, file in known.items() if file.status != REFUSED},
+            full=self.full,
             progress=reporter(log),
             with_history=with_history(known),
         )

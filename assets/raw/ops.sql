@@ -75,16 +75,7 @@ create table if not exists ops.unsettled_files (  -- one row per file that was r
     path varchar not null
 );
 
-create table if not exists ops.resume_points (    -- one row per large file that may grow: from where it would be read on
-    cluster_id varchar not null,
-    path varchar not null,
-    line_number bigint not null,              -- the first line to read again; rows of the lines before it stay
-    byte_offset bigint not null,              -- where that line begins
-    lines_again bigint not null,              -- lines at the top of the file without which the others cannot be read
-    not_before timestamp,                     -- lines that are read on must not tell of an earlier moment
-    left_out bigint[] not null,               -- lines behind that one which are not read again either
-    skips map(varchar, bigint) not null       -- skipped lines among those not read again: their count by reason
-);
+drop table if exists ops.resume_points;
 
 create table if not exists ops.quarantine (   -- one row per line that was not understood
     cluster_id varchar not null,

@@ -27,13 +27,11 @@ BATCH_FILES = TempTable(
         "size_bytes": "bigint",
         "text_sha256": "varchar",
         "text_bytes": "bigint",
-        "lines_before": "bigint",
     },
 )
 """Given: the files, which may have several dialects of one kind. `last_line_open`: the file does not end with a
 newline. `is_cut`: the end of the archive or JSON document is missing. `text_sha256`, `text_bytes`: of what an archive
-holds. `lines_before`: the
-difference between the number of a line in its file and in `lines`; 0 unless the file is read on."""
+holds."""
 
 FILE_LINES = TempTable("file_lines", {"file_id": "integer", "lines_in": "bigint", "last_line": "bigint"})
 """Given: how many lines a file has, and the number of the last."""
@@ -67,38 +65,6 @@ UNKNOWN_LINES = TempTable(
 """For the reader to add to: lines that it skips although they have the weight of an error, as no rule knows them. A
 line that names several nodes has a row for each. `has_no_year`: the year is that of the file's date."""
 
-TAKEN_FILES = TempTable("taken_files", {"file_id": "integer", "line_count": "bigint"})
-"""For a `WholeFileReader`: the files that it has read, with the number of all their lines."""
-
-ODD_LINES = TempTable("odd_lines", {**_PLACE, "line": "varchar"})
-"""For a `WholeFileReader`: those of their lines that are to be read by lines; no others of them are in `lines`."""
-
-TAKEN_LINES = TempTable("taken_lines", {**_PLACE, "line": "varchar"})
-"""For a `WholeFileReader`: those lines of them that it quarantines."""
-
-COUNTED_SKIPS = TempTable("counted_skips", {"file_id": "integer", "reason": "varchar", "line_count": "bigint"})
-"""For a `WholeFileReader`: how many lines of a file it has skipped without naming them."""
-
-RESUME_LINES = TempTable(
-    "resume_lines",
-    {
-        "file_id": "integer",
-        "line_number": "bigint",
-        "lines_again": "bigint",
-        "not_before": "timestamp",
-        "left_out": "bigint[]",
-    },
-)
-"""Filled by the core from `ReadingPlan.resume_points`: a place at or before the last line of each file that may be read
-on, and beside it what `reader.ResumePoint` says."""
-
-EARLIER_LINES = TempTable("earlier_lines", _PLACE)
-"""Used by the core only: the lines in `lines` that an earlier refresh accounted for. Readers see the first lines of
-such a file, and blanks in place of the others."""
-
-EARLIER_SKIPS = TempTable("earlier_skips", {"file_id": "integer", "reason": "varchar", "line_count": "bigint"})
-"""Used by the core only: how many lines of a file that is read on an earlier refresh skipped, by reason."""
-
 ASIDE_LINES = TempTable("aside_lines", {**_PLACE, "line": "varchar", "reason": "varchar", "detail": "varchar"})
 """Used by the core only: lines that are kept from the reader, and why they are quarantined."""
 
@@ -111,7 +77,5 @@ QUARANTINED_LINES = TempTable("quarantined_lines", {**_PLACE, "reason": "varchar
 SKIPPED_LINES = TempTable("skipped_lines", {**_PLACE, "reason": "varchar"})
 """Filled by the core from `ReadingPlan.skipped`, for which `loaded_lines` and `quarantined_lines` are there."""
 
-EMPTY_AT_FIRST = (
-    TAKEN_FILES, TAKEN_LINES, ODD_LINES, COUNTED_SKIPS, EARLIER_SKIPS, STATED_TIMES, UNDATED_LOGS, UNKNOWN_LINES
-)  # fmt: skip
+EMPTY_AT_FIRST = (STATED_TIMES, UNDATED_LOGS, UNKNOWN_LINES)
 """Made before a reader sees a batch, which may add to them."""

@@ -45,32 +45,6 @@ def prevailing(shapes: Mapping[str, str], sample: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class ResumePoint:
-    """From where a file is read that has only grown."""
-
-    line_number: int
-    """The first line to read; what was read of the lines before it stays."""
-    byte_offset: int
-    """Where that line begins."""
-    lines_again: int
-    """Lines at the top of the file without which the others cannot be read, such as a header."""
-    not_before: datetime | None
-    """A line of an earlier moment would change what was read before."""
-    left_out: tuple[int, ...] = ()
-    """Lines behind the first one that are not read either: what was read of them stays, too."""
-
-    @property
-    def lines_before(self) -> int:
-        """The difference between the number of a line in the file and its number among the lines that are read."""
-        return self.line_number - 1 - self.lines_again
-
-    @property
-    def earlier_lines(self) -> list[int]:
-        """The lines that an earlier refresh accounted for, by their numbers among the lines that are read."""
-        return [*range(1, self.lines_again + 1), *(line - self.lines_before for line in self.left_out)]
-
-
-@dataclass(frozen=True)
 class SourceFile:
     """One file of the folder, looked at but not yet read."""
 
@@ -86,10 +60,6 @@ class SourceFile:
     is_plain: bool = False
     """DuckDB can read it where it is; otherwise a clean copy is made first."""
     last_line_open: bool = False
-    object_lines: int | None = None
-    """Lines of a plain file of JSON objects, one a line; None for any other file."""
-    resume: ResumePoint | None = None
-    """From where it is to be read on; None if it is to be read whole."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -109,8 +79,7 @@ class Batch:
 class ReadingPlan:
     """How the lines of a batch become rows.
 
-    Every line that is not in `counted_skips` must be in exactly one of the three outcomes. A line may give several
-    loaded rows.
+    Every line must be in exactly one of the three outcomes. A line may give several loaded rows.
     """
 
     prepare: Sequence[Step]
@@ -125,13 +94,6 @@ class ReadingPlan:
     reason."""
     after_keeping: Sequence[Step] = ()
     """Run when the rows are in raw and their lines in `loaded_lines`, before the other two queries."""
-    resume_points: str | None = None
-    """Query of `batch_tables.RESUME_LINES`, asked when all is read: the files that may be read on when they grow.
-
-    Two things must hold of each place. Lines that come later change nothing of what was read before it. The lines after
-    it can be read without those before it."""
-    warnings_of_rows: frozenset[str] = frozenset()
-    """Warnings that the reader works out from all rows of a file in raw, and so anew when the file is read on."""
 
 
 @dataclass(frozen=True)
@@ -234,39 +196,9 @@ class Copy:
     """Bytes that are not UTF-8 were replaced, or NULs were taken out."""
     has_cut_lines: bool
     """Lines that are too long were cut off, and end with `lines.MARK`."""
-
-
-class Copies(Protocol):
-    """The clean copies of a batch's files, each written when it is first asked for."""
-
-    @property
-    def folder(self) -> Path:
-        """Where they are, and where a reader may write more; it is gone when the batch is read."""
-
-    def readable(self, file_id: int, file: SourceFile) -> Path | None:
-        """Return where DuckDB can read a whole file: where it is, or its copy; None if anything of it is cut off."""
-
-    def object_lines_of(self, file_id: int, file: Path, target: Path) -> int | None:
-        """Write the text of an archive of JSON objects, and count its lines; None when it is anything else."""
-
-
-@runtime_checkable
-class WholeFileReader(Protocol):
-    """A reader that can read some whole files at once."""
-
-    def take(
-        self,
-        con: duckdb.DuckDBPyConnection,
-        files: Mapping[int, SourceFile],
-        cluster: ClusterSettings,
-        copies: Copies,
-    ) -> None:
-        """Read what files of a cluster it can, given by `file_id`, and put them into `taken_files`.
-
-        The lines of the others are in `lines`, with what it puts into `odd_lines`. The plan gives the outcomes of
-        both, but for the lines that are counted in `counted_skips`. After a failure there are no files, and all are
-        read by lines. `copies` makes the clean copies of files that DuckDB cannot read where they are.
-        """
+    text_sha256: str | None = None
+    text_bytes: int | None = None
+    """Of what an archive holds."""
 
 
 @runtime_checkable

@@ -91,12 +91,17 @@ def warehouse_findings(home: Home) -> list[Finding]:
     if not home.published_file.exists():
         return []
     with published(home.published_file) as con:
+        refused = _refused_findings(con)
+        bad_files = {finding.where for finding in refused}
         return [
             *_stale_findings(con),
             *_not_computed_findings(con, home),
-            *_refused_findings(con),
-            *_file_findings(con, home),
-            *_quarantine_findings(con),
+            *refused,
+            *(
+                finding
+                for finding in (*_file_findings(con, home), *_quarantine_findings(con))
+                if finding.where not in bad_files
+            ),
             *_span_findings(con, home),
             *_node_size_findings(con, home),
             *_refuted_findings(con),

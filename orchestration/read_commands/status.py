@@ -58,19 +58,19 @@ FILES = """
     from ops.files
 """
 SAYS_WHY = "`faultline doctor` says why"
-LISTS_THEM = "the rows stay; `faultline forget CLUSTER` lists them, and with --yes deletes them"
+STAYS = "what was read of it stays, as logs rotate"
 UNREAD = {
     "refused_count": ("file is not read", "files are not read", SAYS_WHY),
     "blind_count": ("log was not understood and shows nothing", "logs were not understood and show nothing", SAYS_WHY),
     "vanished_count": (
         "file was removed from the sources folder",
         "files were removed from the sources folder",
-        LISTS_THEM,
+        STAYS,
     ),
     "version_count": (
         "older version of a file that has other bytes now",
         "older versions of files that have other bytes now",
-        LISTS_THEM,
+        STAYS,
     ),
 }
 """What is said of one file and of several that are not just read, and the next step, by the column that counts them."""

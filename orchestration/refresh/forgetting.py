@@ -1,7 +1,8 @@
 """`faultline forget`: delete the rows of files that were removed from the sources folder, and of older versions.
 
 The rows of a removed file stay until this command deletes them, and so do those of older versions of a file that is
-there with other bytes. A file in the folder cannot be forgotten, because the next refresh would read it again.
+there with other bytes. The next refresh reads the files of the same kind again that are in the folder: what they state
+counts, and nothing of what was forgotten. So a file in the folder cannot be forgotten.
 """
 
 from __future__ import annotations
@@ -111,3 +112,6 @@ def _delete(con: duckdb.DuckDBPyConnection, cluster_id: str, files: Sequence[For
         for kind in sorted({file.kind for file in files}):
             keys = [(cluster_id, file.path) for file in files if file.kind == kind]
             forget_files(con, READERS[kind], keys)
+            con.execute(
+                "update ops.files set reader = '' where cluster_id = ? and kind = ? and is_present", [cluster_id, kind]
+            )

@@ -14,8 +14,9 @@ from assets.bad_clusters.ends import ENDS
 from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.report.wording import plural
 from assets.rows import rows_of
+from assets.sources.intake.account.doubtful_files import cut_files
 from assets.sources.intake.account.file_warnings import OVERLAPS_NO_ACCOUNTING
-from assets.sources.intake.account.superseding import version_warnings
+from assets.sources.intake.account.superseding import shortened_files
 from orchestration.home import Home
 from orchestration.publication.folders import pinned_publication
 from orchestration.pull.outcomes import FAILED
@@ -105,7 +106,7 @@ class Outcome:
     """Clusters of which something else could not be fetched, and why."""
 
     versions: list[str] = field(default_factory=list)
-    """Rows that stay of files that have other bytes since this refresh."""
+    """Files that this refresh found shorter than before, or cut off, and what stays of them."""
     not_computed: list[dict[str, Any]] = field(default_factory=list)
     """Estimates that are published without rows, and why."""
 
@@ -136,7 +137,7 @@ class Outcome:
         if self.refused or self.without_accounting or self.versions:
             yield ""
         yield from _listed("not read ", [f"{row['path']}: {row['reason']}. {row['next_step']}" for row in self.refused])
-        yield from _listed("versions ", self.versions)
+        yield from _listed("cut off  ", self.versions)
         yield from _listed(
             "no jobs  ",
             [f"{row['path']}: accounting has none of its time, {row['days']}" for row in self.without_accounting],
@@ -191,7 +192,8 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         checks = rows_of(con, CHECKS)[0]
         failing, refused = rows_of(con, FAILING), rows_of(con, REFUSED)
         without_accounting = rows_of(con, WITHOUT_ACCOUNTING)
-        versions = [] if status == "unchanged" else version_warnings(con, _last_run(con))
+        run_id = None if status == "unchanged" else _last_run(con)
+        versions = [*shortened_files(con, run_id), *cut_files(con, run_id)] if run_id else []
         unpulled, not_computed = rows_of(con, NOT_PULLED), rows_of(con, NOT_COMPUTED)
     pinned = pinned_publication(home)
     return Outcome(

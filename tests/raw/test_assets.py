@@ -38,7 +38,7 @@ def test_every_table_is_loaded_and_accounted_for(home):
     result = materialize(home)
     assert result.success
     assert metadata(result, "sacct") == {
-        "dagster/row_count": 102, "files": 1, "files_read": 1, "files_read_on": 0, "files_removed": 0,
+        "dagster/row_count": 102, "files": 1, "files_read": 1, "files_removed": 0,
         "files_refused": 0, "files_vanished": 0, "lines_in": 338, "lines_loaded": 102, "lines_skipped": 236,
         "lines_quarantined": 0,
     }  # fmt: skip

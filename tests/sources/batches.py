@@ -15,10 +15,9 @@ from typing import Any
 
 import duckdb
 
-from assets.sources.batch_tables import BATCH_FILES, EARLIER_LINES, FILE_LINES, FILE_WARNINGS, LINES
+from assets.sources.batch_tables import BATCH_FILES, FILE_LINES, FILE_WARNINGS, LINES
 from assets.sources.intake.account.sight import sample_lines
-from assets.sources.intake.batch import carry_out, drop_temporary, take_whole_files
-from assets.sources.intake.read.copies import CopiesInFolder
+from assets.sources.intake.batch import carry_out, drop_temporary
 from assets.sources.reader import SAMPLE_CHARACTERS, Batch, Reader
 from assets.sources.settings import ClusterSettings, Settings
 from assets.warehouse import create_raw_and_ops
@@ -103,7 +102,6 @@ def run(
         about.append({
             "file_id": file_id, "cluster_id": cluster.cluster_id, "path": path, "dialect": dialect,
             "modified_at": modified_at, "timezone": cluster.settings.timezone, "last_line_open": text[-1:] != "\n",
-            "lines_before": 0,
         })  # fmt: skip
         physical = text.removesuffix("\n").split("\n")
         rows += [(file_id, number, line if line.strip() else None) for number, line in enumerate(physical, 1)]
@@ -126,15 +124,13 @@ def begin(
     files: Sequence[Mapping[str, Any]],
     rows: Sequence[tuple[int, int, str | None]],
 ) -> None:
-    """Put into place what the core gives a reader, none of the files taken as a whole."""
-    take_whole_files(con, reader, (), ClusterSettings(cluster_id="c1"), CopiesInFolder(Path()))
+    """Put into place what the core gives a reader."""
     BATCH_FILES.create(con)
     BATCH_FILES.add(con, files)
     LINES.fill(con, rows)
     counts = "select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id"
     FILE_LINES.create_from(con, counts)
     FILE_WARNINGS.create(con)
-    EARLIER_LINES.create(con)
     sample_lines(con, reader)
 
 

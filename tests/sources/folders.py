@@ -66,7 +66,7 @@ def load_results(
 ) -> dict[str, LoadResult]:
     """Do as `load`, and return what was read by kind."""
     known = known_files(con)
-    found = survey(folder, readers, known={} if full else known, with_history=with_history(known))
+    found = survey(folder, readers, known, full=full, with_history=with_history(known))
     write_clusters(con, found)
     results = load_kinds(con, found, readers, run_id, full=full)
     settle(con, found, readers)
@@ -119,3 +119,17 @@ def counts(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int, int]:
     row = con.execute("select sum(lines_in), sum(loaded), sum(skipped), sum(quarantined) from ops.files").fetchone()
     assert row is not None
     return tuple(int(value or 0) for value in row)  # type: ignore[return-value]
+
+
+def everything(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[Any, ...]]]:
+    """Return by table every row of raw and of the accounts, save which run read a file."""
+    names = con.execute(
+        """
+        select schema_name || '.' || table_name from duckdb_tables()
+        where schema_name = 'raw' or table_name in ('files', 'skips', 'quarantine')
+        """
+    ).fetchall()
+    return {
+        name: con.execute(f"select columns(lambda column: column <> 'run_id') from {name} order by all").fetchall()
+        for (name,) in names
+    }

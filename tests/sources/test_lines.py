@@ -1,11 +1,12 @@
 """Lines keep their numbers and their text, whatever the bytes."""
 
+import gzip
 import random
 
 import duckdb
 import pytest
 
-from assets.sources.intake.read import lines
+from assets.sources.intake.read import batch_lines, lines
 from assets.sources.intake.read.copies import write_copy
 from assets.sources.intake.read.lines import inspect, read_lines
 from tests.logs import export, numbered
@@ -94,3 +95,19 @@ def test_a_block_of_nuls_after_a_crash_spoils_only_its_line(tmp_path):
     con = load(make(tmp_path, {"c1/sacct/a.txt": spoilt}))
     assert con.execute("select loaded, quarantined, warnings from ops.files").fetchone() == (8, 1, ["bad_encoding"])
     assert rows(con, "select reason, line_number from ops.quarantine") == [{"reason": "not_text", "line_number": 5}]
+
+
+def test_there_is_one_copy_of_an_archive_at_a_time(tmp_path, monkeypatch):
+    texts = {f"c1/sacct/{n}.txt.gz": gzip.compress(export(numbered([n])).encode()) for n in range(4)}
+    counts, write = [], batch_lines.write_copy
+
+    def counted(path, target):
+        counts.append(len([*target.parent.iterdir()]))
+        return write(path, target)
+
+    monkeypatch.setattr(batch_lines, "write_copy", counted)
+    con = load(make(tmp_path, texts))
+    assert counts == [0] * 4
+    assert con.execute("select path, line_number, job_id_raw from raw.sacct order by 1").fetchall() == [
+        (path, 2, number) for number, path in enumerate(texts)
+    ]

@@ -9,8 +9,7 @@ import duckdb
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.intake.read import growing
-from tests.sources.folders import connect, load, load_results
+from tests.sources.folders import connect, everything, load, load_results
 from tests.sources.rotation import Site
 
 TABLES = ("sacct", "slurmctld_events", "kernel_messages", "health_checks", "node_events", "tickets")
@@ -46,11 +45,7 @@ def held(con: duckdb.DuckDBPyConnection, table: str, *, is_present: bool = True)
 @pytest.mark.parametrize(
     ("seed", "nights"), [(1, 5), *(pytest.param(seed, 14, marks=pytest.mark.slow) for seed in range(14))]
 )
-def test_nights_of_rotating_files_leave_every_line_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, nights: int
-) -> None:
-    if seed % 2:
-        monkeypatch.setattr(growing, "RESUMABLE_BYTES", 200)
+def test_nights_of_rotating_files_leave_every_line_once(tmp_path: Path, seed: int, nights: int) -> None:
     con, site = connect(), Site(tmp_path / "nights", seed)
     for night in range(nights):
         site.night(is_last=night == nights - 1)
@@ -63,3 +58,26 @@ def test_nights_of_rotating_files_leave_every_line_once(
         assert (ours - all_lines, all_lines - ours) == ({}, {}), (table, site.done)
         older, present = held(con, table, is_present=False), held(con, table)
         assert older <= (held(at_once, table) - present if table in LOGS else Counter({*older} - {*present})), site.done
+
+
+RULES = (
+    'timezone = "America/New_York"\n',
+    '[[kernel.rules]]\npattern = "link is quiet"\ncategory = "eth_link"\n',
+    "",
+)
+
+
+@pytest.mark.parametrize(
+    ("seed", "nights"), [(2, 4), *(pytest.param(seed, 10, marks=pytest.mark.slow) for seed in range(12))]
+)
+def test_nights_leave_what_reading_every_file_again_each_night_does(tmp_path: Path, seed: int, nights: int) -> None:
+    ours, again, site = connect(), connect(), Site(tmp_path, seed)
+    for night in range(nights):
+        site.night()
+        if night % 3 == 2:
+            (tmp_path / "c1" / "cluster.toml").write_text(RULES[(seed + night) % len(RULES)])
+        load_results(tmp_path, ours, READERS)
+        load_results(tmp_path, again, READERS, full=True)
+        found, expected = everything(ours), everything(again)
+        for table, rows in expected.items():
+            assert found[table] == rows, (table, site.done)

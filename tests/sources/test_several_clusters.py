@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from assets.sources.formats import READERS
-from assets.sources.sacct import reader as sacct
-from assets.sources.sacct import whole_files
 from tests.logs import BASE, export
 from tests.sources.folders import connect, facts, load, load_results, make, rows
 
@@ -123,8 +121,7 @@ def test_a_file_of_one_cluster_is_read_whatever_its_name(settings, tmp_path):
     assert accounts(con)[0]["warnings"] == ([] if settings else ["other_cluster: rows say 'far', the folder is 'c1'"])
 
 
-@pytest.mark.parametrize("by_lines", [False, True])
-def test_odd_records_and_steps_of_other_clusters(by_lines, tmp_path, monkeypatch):
+def test_odd_records_and_steps_of_other_clusters(tmp_path):
     """Records over two lines, with the delimiter in a name, steps, wrong values, and records that name no cluster."""
     odd = [
         {**OTHERS[0], "JobName": "two\nlines"},
@@ -136,8 +133,6 @@ def test_odd_records_and_steps_of_other_clusters(by_lines, tmp_path, monkeypatch
         {**OWN[6], "Cluster": ""},
         {**OWN[7], "Cluster": "C1"},
     ]
-    if by_lines:
-        monkeypatch.setattr(sacct, "take", lambda con, _files, *others: whole_files.take(con, {}, *others))
     con = load(make(tmp_path, {"c1/sacct/a": export([*odd, *OWN[8:]])}))
     assert skips(con) == {"continuation": 1, "header": 1, "other_cluster": 3, "step": 1}
     assert rows(con, "select reason from ops.quarantine") == [{"reason": "unknown_state"}]

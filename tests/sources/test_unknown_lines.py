@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from itertools import islice, product
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import duckdb
@@ -15,14 +14,12 @@ from assets.site_rules import pattern_of_line
 from assets.sources.formats import READERS
 from assets.sources.intake.account.unknown_lines import MAX_SHAPES
 from assets.sources.intake.find.known_files import forget_files
-from assets.sources.intake.read import growing
 from assets.sources.text import unknown_lines
 from assets.sources.text.line_rules import scanning_pattern
 from assets.sources.text.pseudonyms import give_key
 from assets.sql import literal
 from tests.logs import export
 from tests.sources.folders import connect, load, load_results, make, rows
-from tests.sources.test_nights import everything
 
 ACCOUNTING = export([{"NodeList": "n[1-3]", "NNodes": "3"}])
 
@@ -142,39 +139,10 @@ def test_the_scan_finds_every_line_that_a_rule_fits(pattern: str) -> None:
         assert is_found or not fits
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
-def test_what_is_kept_does_not_depend_on_how_a_file_grew(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(growing, "RESUMABLE_BYTES", 0)
-    random = Random(seed)
-    texts = ["error: lost {} n1", "error: node n2 lost {}", "error: node n3 failed {}", "debug: nothing {}"]
-    messages = [random.choice(texts).format(random.randrange(9)) for _ in range(60)]
-    con, read_on = connect(), 0
-    for end in (*sorted(random.sample(range(2, 60), 2)), 60):
-        folder = make(
-            tmp_path / "grown",
-            {"c1/slurmctld/slurmctld.log": controller(*messages[:end])},
-        )
-        readers = {"slurmctld": READERS["slurmctld"]}
-        read_on += load_results(folder, con, readers)["slurmctld"].files_read_on
-        assert everything(con) == everything(load(folder, readers=readers))
-    assert read_on
-    ((counted,),) = con.execute("select sum(line_count) from raw.unknown_lines").fetchall()
-    assert counted == sum(message.startswith("error") for message in messages)
-
-
-@pytest.mark.parametrize(("shape_count", "is_read_on"), [(MAX_SHAPES, True), (MAX_SHAPES + 1, False)])
-def test_of_a_file_with_more_shapes_the_commonest_are_kept_and_it_is_read_whole(
-    shape_count: int, is_read_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(growing, "RESUMABLE_BYTES", 0)
-    shapes = ["".join(letters) for letters in islice(product("ghijk", repeat=5), shape_count)]
+def test_of_a_file_with_more_shapes_the_commonest_are_kept(tmp_path: Path) -> None:
+    shapes = ["".join(letters) for letters in islice(product("ghijk", repeat=5), MAX_SHAPES + 1)]
     con = read(tmp_path, controller(*(f"error: {shape}" for shape in [*shapes, *shapes[1:]])))
-    kept = {row["shape"] for row in rows(con, "select shape from raw.unknown_lines")}
-    assert kept == set(shapes if is_read_on else shapes[1:])
-    points = rows(con, "from ops.resume_points where path like '%slurmctld%'")
-    assert len(points) == is_read_on
+    assert {row["shape"] for row in rows(con, "select shape from raw.unknown_lines")} == set(shapes[1:])
 
 
 def test_an_older_version_of_a_file_keeps_its_lines_until_it_is_forgotten(tmp_path: Path) -> None:

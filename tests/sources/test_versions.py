@@ -1,4 +1,4 @@
-"""What was read of a file stays when its name gets other bytes, until a newer export covers it or it is forgotten."""
+"""What was read of a file stays when its name gets other bytes, until it is forgotten."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
+from assets.sources.intake.account.doubtful_files import cut_files, mark_cut_exports
 from assets.sources.intake.account.spans import write_spans
-from assets.sources.intake.account.superseding import version_warnings
+from assets.sources.intake.account.superseding import shortened_files
 from assets.sources.intake.across_files import settle
 from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.find.clusters import write_clusters
@@ -79,18 +80,18 @@ class Site:
         self.at += timedelta(days=1)
         make(self.folder, {f"c1/{name}": text for name, text in files.items() if text is not None}, self.at)
         known = known_files(self.con)
-        found = self.found = survey(
-            self.folder, self.readers, known={} if full else known, with_history=with_history(known)
-        )
+        found = self.found = survey(self.folder, self.readers, known, full=full, with_history=with_history(known))
         write_clusters(self.con, found)
         results = load_kinds(self.con, found, self.readers, f"{self.at}", full=full)
         settle(self.con, found, self.readers)
+        mark_cut_exports(self.con, READERS["sacct"])
         assert violations(self.con) == []
         assert self.con.execute("select count(*) from ops.unsettled_files").fetchone() == (0,)
         self.said = [
             *map(str, found.warnings),
             *(line for result in results.values() for line in result.warnings),
-            *version_warnings(self.con, f"{self.at}"),
+            *shortened_files(self.con, f"{self.at}"),
+            *cut_files(self.con, f"{self.at}"),
         ]
 
     def facts(self, kind: str) -> list[tuple]:
@@ -144,7 +145,7 @@ def test_a_log_that_grew_before_it_was_rotated_is_kept_once(kind, tmp_path):
     site.night({f"{kind}/log": day(kind, 0, range(12))})
     site.night({f"{kind}/log": day(kind, 1, range(12)), f"{kind}/log.1": day(kind, 0)})
     site.night({f"{kind}/log": day(kind, 1)})
-    assert site.versions() == []
+    assert (site.versions(), site.said) == ([], [])
     assert site.count(kind) == 48
 
 
@@ -164,6 +165,7 @@ def test_an_export_that_failed_deletes_nothing(kind, bad, tmp_path):
     site.night({f"{kind}/log": bad})
     assert site.facts(kind) == before
     assert site.versions() == [(f"c1/{kind}/log", 24, 0)]
+    assert bool(site.said) == bool(bad), "rotation leaves a log empty"
     site.night({f"{kind}/log": day(kind, 0)})
     assert (site.facts(kind), site.versions()) == (before, [])
 
@@ -228,7 +230,7 @@ def test_a_name_written_anew_each_night_keeps_every_day(tmp_path):
     site = Site(tmp_path / "nights", ("sacct",))
     for night in range(1, 5):
         site.night({"sacct/sacct.txt": export(jobs(range(night, night + 1)))})
-        assert night == 1 or [line for line in site.said if "10 lines that only its older version has stay" in line]
+        assert not site.said
     whole = loaded_at_once(tmp_path / "once", {"sacct/all.txt": export(jobs(range(1, 5)))}, ("sacct",))
     assert site.facts("sacct") == whole.facts("sacct")
     assert site.count("sacct") == 40
@@ -241,19 +243,67 @@ def test_windows_that_overlap_keep_each_record_once(tmp_path):
     assert site.count("sacct") == len(site.facts("sacct")) - 10 == 50
 
 
-def test_a_newer_export_that_covers_an_older_one_takes_its_place(tmp_path):
+def test_a_record_that_a_corrected_export_no_longer_holds_stays(tmp_path):
     site, records = Site(tmp_path, ("sacct",)), jobs(range(1, 5))
     site.night({"sacct/sacct.txt": export(records)})
-    site.night({"sacct/sacct.txt": export([*records[:20], *records[21:]], columns=None)})
-    assert (site.versions(), site.count("sacct")) == ([], 39)
+    site.night({"sacct/sacct.txt": export([*records[:20], *records[21:]])})
+    assert (site.versions(), site.count("sacct")) == ([("c1/sacct/sacct.txt", 1, 39)], 40)
+    assert [line for line in site.said if "1 lines that only its older version has stay" in line]
 
 
-def test_an_export_with_too_few_of_the_records_covers_nothing(tmp_path):
-    site, records = Site(tmp_path, ("sacct",)), jobs(range(1, 5))
-    site.night({"sacct/sacct.txt": export(records)})
-    site.night({"sacct/sacct.txt": export([records[0], *records[5:]])})
-    assert site.versions() == [("c1/sacct/sacct.txt", 4, 36)]
-    assert [line for line in site.said if "4 lines that only its older version has stay" in line]
+STATUSES = "select status from ops.files where path = 'c1/sacct/sacct.txt'"
+
+
+@pytest.mark.parametrize("share", [0.3, 0.96, 0.999])
+def test_an_export_that_was_cut_deletes_nothing_and_a_line_says_so(share, tmp_path):
+    site, text = Site(tmp_path, ("sacct",)), export(jobs(range(1, 5)))
+    site.night({"sacct/sacct.txt": text})
+    before = site.facts("sacct")
+    for cut in (text[: int(share * len(text))], text[: text.rindex("\n", 0, int(share * len(text)) - 1) + 1]):
+        site.night({"sacct/sacct.txt": cut})
+        assert site.facts("sacct") == before
+        assert site.con.execute(STATUSES).fetchall() == [("cut_off",)]
+        assert [line for line in site.said if "sacct.txt: cut off: " in line]
+        assert failing_by_sources(site.con, site.found) == {}
+    site.night({"sacct/sacct.txt": text})
+    assert (site.facts("sacct"), site.versions(), site.said) == (before, [], [])
+    assert site.con.execute(STATUSES).fetchall() == [("read",)]
+
+
+def test_an_export_that_is_cut_off_at_first_covers_the_time_to_its_last_whole_line(tmp_path):
+    site, text = (
+        Site(tmp_path, ("sacct",)),
+        export([job(0, DAY, End=f"{DAY + timedelta(days=9):%FT%T}"), *jobs(range(2))]),
+    )
+    site.night({"sacct/base.txt": None, "sacct/sacct.txt": text[:-40]})
+    assert [line for line in site.said if "sacct.txt: cut off: its last line has no end" in line]
+    assert max(to_at for _, to_at in spans(site, "sacct")) == DAY + timedelta(days=1, hours=8)
+    assert failing_by_sources(site.con, site.found) == {}
+
+
+def test_a_file_of_a_past_day_that_still_ends_within_a_line_is_cut_off(tmp_path):
+    site, text = Site(tmp_path, ("slurmctld",)), day("slurmctld", 0, range(4))
+    status = "select path, status from ops.files order by path"
+    dated, others = "c1/slurmctld/log-2026-03-01", "c1/slurmctld/log"
+    site.night({"slurmctld/log-2026-03-01": text[:-9], "slurmctld/log": text[:-9]})
+    assert (site.con.execute(status).fetchall(), site.said) == ([(others, "read"), (dated, "read")], [])
+    for is_full, said in ((False, [dated]), (False, []), (True, [dated])):
+        site.night({}, full=is_full)
+        assert site.con.execute(status).fetchall() == [(others, "read"), (dated, "cut_off")]
+        assert [line.partition(":")[0] for line in site.said] == said
+    site.night({"slurmctld/log-2026-03-01": text, "slurmctld/log": text})
+    assert (site.con.execute(status).fetchall(), site.said) == ([(others, "read"), (dated, "read")], [])
+
+
+def test_a_version_without_rows_goes_unless_it_shows_hosts_that_no_other_file_does(tmp_path):
+    site = Site(tmp_path, ("kernel", "slurmctld"))
+    quiet = [kernel_line(f"node{number:03d}", DAY + timedelta(days=number), "eth0: up") + "\n" for number in range(3)]
+    for number in range(3):
+        controller = slurmctld_line(DAY + timedelta(days=number), "sched: Allocate JobId=1\n")
+        site.night({"kernel/log": quiet[number], "slurmctld/log": controller})
+    assert site.versions() == [("c1/kernel/log", 0, 0)] * 2
+    site.night({"kernel/log": "".join(reversed(quiet))})
+    assert site.versions() == []
 
 
 def test_of_versions_of_a_file_the_newer_record_counts_and_what_ended_beats_what_runs(tmp_path):

@@ -14,8 +14,7 @@ from assets.sources.intake.account.years import years_back
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.find.known_files import known_files
 from tests.logs import export
-from tests.sources.folders import load, make
-from tests.sources.test_nights import everything
+from tests.sources.folders import everything, load, make
 
 COPIED = datetime(2026, 11, 22, tzinfo=UTC)
 XID = "NVRM: Xid (PCI:0000:17:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."

@@ -9,6 +9,3 @@ anti join health_unchanged as unchanged
     on unchanged.file_id = results.file_id and unchanged.line_number = results.line_number
 anti join health_bad_lines as bad on bad.file_id = results.file_id and bad.line_number = results.line_number
 where skip_reason is null
-union all by name
-select * exclude (last_day, last_day_line, is_inside, is_odd), {{ xid_codes }} as xid_codes
-from health_whole where not is_inside and not is_odd

@@ -161,9 +161,3 @@ having count(*) > 2
 {% set is_of_day = "days.node_name = results.node_name and days.check_name = results.check_name
     and days.day_date = results.observed_at::date" %}
 {% set is_inside_day = "results.observed_at > days.first_at and results.observed_at < days.last_at" %}
-
-{# The first day of which a file may tell more when it grows, made of its last moment. Nodes write at their own pace: a
-result may come behind those of an hour later. #}
-{% macro last_day(last_at) -%}
-({{ last_at }} - interval 1 hour)::date
-{%- endmacro %}

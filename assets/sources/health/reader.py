@@ -1,9 +1,9 @@
 """Reader of `health/`: GCM's health-check records in every shape its sinks write, and the failures that LBNL NHC logs.
 
-Files that hold GCM's records alone are read by `whole_files`, all others by lines: `gcm_records.sql` for a record a
-line, `gcm_other_lines.sql` for arrays and text, `gcm_documents.sql` for records over several lines, `nhc_records.sql`.
-All fill `health_results`, of which `outcomes.sql` and `loaded.sql` make rows. Results of other programs are translated
-into GCM's records first. Other tools' files are refused with the command that makes a readable one.
+`gcm_records.sql` reads a record a line, `gcm_other_lines.sql` arrays and text, `gcm_documents.sql` records over several
+lines, and `nhc_records.sql` the lines of NHC. All fill `health_results`, of which `outcomes.sql` and `loaded.sql` make
+rows. Results of other programs are translated into GCM's records first. Other tools' files are refused with the command
+that makes a readable one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import duckdb
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
-from assets.sources.health.unchanged_results import MAX_LINES_BEHIND, counts_each
-from assets.sources.health.whole_files import take
+from assets.sources.health.unchanged_results import counts_each
 from assets.sources.other_forms import recognised, translation_of
 from assets.sources.reader import Batch, ReadingPlan, Rows, Step
 from assets.sources.repeats import mark_repeats
@@ -28,7 +27,7 @@ from assets.sql import fill, literal
 
 __all__ = [
     "COVERS", "DIALECTS", "KIND", "PRIVACY", "ROWS", "TABLE", "VERSION", "detect", "dispositions",
-    "is_timed_by_modification", "plan_reading", "take",
+    "is_timed_by_modification", "plan_reading",
 ]  # fmt: skip
 
 KIND = "health"
@@ -140,10 +139,9 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     )
     return ReadingPlan(
         prepare=[*steps, outcomes],
-        loaded=fill("sources/health/loaded.sql", xid_codes=XID_CODES),
+        loaded=fill("sources/health/loaded.sql"),
         skipped=SKIPPED,
         quarantined="from health_bad_lines",
-        resume_points=fill("sources/health/resume_points.sql", max_lines_behind=MAX_LINES_BEHIND),
     )
 
 

@@ -10,9 +10,6 @@ from __future__ import annotations
 from assets.sources.settings import ClusterSettings
 from assets.sql import literal
 
-MAX_LINES_BEHIND = 10_000
-"""A file is unsorted if a result of an earlier day stands more than this behind the first result of its last day."""
-
 
 def counts_each(cluster: ClusterSettings) -> str:
     """Return SQL that is true for the checks of a site of which each bad result counts by itself."""

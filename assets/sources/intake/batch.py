@@ -19,31 +19,13 @@ from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.account.line_accounts import account_for_batch, prove_every_line_accounted_for
 from assets.sources.intake.account.sight import blind_files, mark_blind_files, note_sightings, sample_lines
 from assets.sources.intake.account.unknown_lines import keep_unknown_lines
-from assets.sources.intake.read.batch_lines import (
-    Aside,
-    estimated_text_bytes,
-    read_batch_lines,
-    scratch_folder,
-    set_lines_aside,
-)
-from assets.sources.intake.read.copies import CopiesInFolder
-from assets.sources.intake.read.growing import (
-    MustBeReadWhole,
-    add_earlier_account,
-    note_resume_points,
-    require_agreement,
-)
-from assets.sources.other_forms import translations_of
-from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step, WholeFileReader
+from assets.sources.intake.read.batch_lines import read_batch_lines, scratch_folder, set_lines_aside
+from assets.sources.reader import Batch, Reader, ReadingPlan, SourceFile, Step
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.masking import masked
 from assets.sources.text.pseudonyms import create_cut_function, replaced_columns, require_key, words_of
 from assets.sql import identifier
-
-
-class MustBeReadAlone(Exception):
-    """Too much of a batch has to be read line by line for other batches to be read at the same time."""
 
 
 def run_steps(con: duckdb.DuckDBPyConnection, steps: Sequence[Step]) -> None:
@@ -61,9 +43,6 @@ def load_batch(
     reader: Reader,
     files: Sequence[SourceFile],
     run_id: str,
-    *,
-    aside: Aside | None = None,
-    max_bytes_by_lines: int | None = None,
 ) -> None:
     """Read a batch into raw and ops, inside the caller's transaction.
 
@@ -76,22 +55,14 @@ def load_batch(
     reader
         The format's module.
     files
-        The batch; a file that is read on from where it grew is alone in it.
+        The batch.
     run_id
-        Kept beside every file.
-    aside
-        After a failure: lines of the only file that the reader is not to see. No file is read as a whole then.
-    max_bytes_by_lines
-        How many bytes of files may be read by lines; without it, any number.
+        Kept with every file.
 
     Raises
     ------
     SourceErrors
         A file that can only be refused once it is being read.
-    MustBeReadAlone
-        More bytes than that would be read by lines.
-    MustBeReadWhole
-        A file cannot be read on from where it grew.
     AssertionError
         The reader lost or doubled a line.
     """
@@ -100,53 +71,23 @@ def load_batch(
         require_key(con)
         create_cut_function(con, words_of(cluster.settings.patterns_of_texts))
     with scratch_folder(con) as scratch:
-        copies = CopiesInFolder(Path(scratch))
-        taken = take_whole_files(con, reader, files if aside is None else (), cluster, copies)
-        by_lines = (file for number, file in enumerate(files) if number not in taken)
-        if max_bytes_by_lines is not None and sum(map(estimated_text_bytes, by_lines)) > max_bytes_by_lines:
-            raise MustBeReadAlone
-        _load(con, cluster, reader, files, run_id=run_id, aside=aside, copies=copies, taken=taken)
+        try:
+            has_aside = read_batch_lines(con, cluster, reader, files, Path(scratch))
+            FILE_LINES.create_from(con, _COUNTS)
+            ASIDE_LINES.create(con)
+            if has_aside:
+                set_lines_aside(con)
+            sample_lines(con, reader)
+            plan = reader.plan_reading(Batch(cluster, frozenset(file.dialect for file in files)))
+            carry_out(con, reader, plan, is_pseudonymous=cluster.is_pseudonymous)
+        except SourceError as error:
+            raise SourceErrors([error]) from None
+        prove_every_line_accounted_for(con, reader)
+        account_for_batch(con, reader, cluster, run_id)
+        note_sightings(con, reader)
+        mark_blind_files(con, reader, blind_files(con, reader))
+        keep_unknown_lines(con, is_pseudonymous=cluster.is_pseudonymous)
     drop_temporary(con)
-
-
-def _load(
-    con: duckdb.DuckDBPyConnection,
-    cluster: ClusterSettings,
-    reader: Reader,
-    files: Sequence[SourceFile],
-    *,
-    run_id: str,
-    aside: Aside | None,
-    copies: CopiesInFolder,
-    taken: set[int],
-) -> None:
-    try:
-        has_aside = read_batch_lines(con, cluster, reader, files, copies, taken=taken)
-        FILE_LINES.create_from(con, _COUNTS)
-        ASIDE_LINES.create(con)
-        if has_aside or aside is not None:
-            set_lines_aside(con, aside)
-        sample_lines(con, reader)
-        plan = reader.plan_reading(Batch(cluster, frozenset(file.dialect for file in files)))
-        carry_out(con, reader, plan, is_pseudonymous=cluster.is_pseudonymous)
-    except SourceError as error:
-        raise SourceErrors([error]) from None
-    prove_every_line_accounted_for(con, reader)
-    is_read_on = any(file.resume for file in files)
-    if is_read_on:
-        add_earlier_account(con, plan)
-    account_for_batch(con, reader, cluster, run_id)
-    if aside is None:
-        note_resume_points(con, reader, plan, files)
-    note_sightings(con, reader, is_read_on=is_read_on)
-    blind = blind_files(con, reader)
-    if blind and is_read_on:
-        raise MustBeReadWhole("few of the lines where it grew are understood")
-    mark_blind_files(con, reader, blind)
-    keep_unknown_lines(con, is_pseudonymous=cluster.is_pseudonymous)
-    for file in files:
-        if file.resume:
-            require_agreement(con, reader, file.resume)
 
 
 def _require_regular_files(files: Sequence[SourceFile]) -> None:
@@ -162,33 +103,15 @@ def _require_regular_files(files: Sequence[SourceFile]) -> None:
 
 
 _COUNTS = """
-select file_id, count(*) as lines_in, max(line_number) as last_line
-from lines anti join taken_files using (file_id) group by file_id
-union all
-select file_id, line_count, line_count from taken_files"""
-
-
-def take_whole_files(
-    con: duckdb.DuckDBPyConnection,
-    reader: Reader,
-    files: Sequence[SourceFile],
-    cluster: ClusterSettings,
-    copies: CopiesInFolder,
-) -> set[int]:
-    """Let a `WholeFileReader` read whole files, and return their ids."""
-    for table in EMPTY_AT_FIRST:
-        table.create(con)
-    if isinstance(reader, WholeFileReader):
-        translated = translations_of(reader.KIND)
-        as_they_are = {number: file for number, file in enumerate(files) if file.dialect not in translated}
-        reader.take(con, as_they_are, cluster, copies)
-    return {file_id for (file_id,) in con.execute("select file_id from taken_files").fetchall()}
+select file_id, count(*) as lines_in, max(line_number) as last_line from lines group by file_id"""
 
 
 def carry_out(
     con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan, *, is_pseudonymous: bool = False
 ) -> None:
     """Move the rows of a plan into raw, and fill `loaded_lines`, `quarantined_lines` and `skipped_lines`."""
+    for table in EMPTY_AT_FIRST:
+        table.create(con)
     run_steps(con, plan.prepare)
     _keep_rows(con, reader, plan, is_pseudonymous=is_pseudonymous)
     run_steps(con, plan.after_keeping)
@@ -218,20 +141,16 @@ def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan
         insert into raw.{reader.TABLE} by name
         select
             batch_files.cluster_id, batch_files.path, 'loaded' as disposition,
-            loaded_rows.* exclude (file_id) replace (line_number + batch_files.lines_before as line_number){provisional}
+            loaded_rows.* exclude (file_id){provisional}
         from {rows} as loaded_rows inner join batch_files on batch_files.file_id = loaded_rows.file_id
         """
     )
     LOADED_LINES.create_from(
         con,
         f"""
-        select distinct batch_files.file_id, kept.line_number - batch_files.lines_before as line_number
+        select distinct batch_files.file_id, kept.line_number
         from raw.{reader.TABLE} as kept
         inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id
-            and kept.line_number > batch_files.lines_before
-        anti join earlier_lines as earlier
-            on earlier.file_id = batch_files.file_id
-            and earlier.line_number = kept.line_number - batch_files.lines_before
         """,
     )
 

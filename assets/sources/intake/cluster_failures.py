@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import duckdb
 
 from assets.sources.errors import SourceError, SourceErrors
+from assets.sources.intake.account.line_accounts import LOST_END
 from assets.sources.intake.find.folder import CUT_OFF, REFUSED, KnownFile, Survey, needed_kind
 from assets.sources.intake.find.known_files import Key, is_of_kind, known_files
 
@@ -17,7 +18,7 @@ SOURCES = "sources"
 
 
 def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str, list[SourceError]]:
-    """Name the clusters that are left out or gone, and those that need a file that is refused or cut off.
+    """Name the clusters that are left out or gone, and those that need a file that is refused or lost its end.
 
     Needed is accounting, and of a cluster without any the records of its failures. A cluster is built all the same
     where an older version of such a file was read: it ends with that.
@@ -34,7 +35,7 @@ def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str
         (cluster_id, path): SourceError(path, file.reason or "", file.next_step or "")
         for (cluster_id, path), file in sorted(known.items())
         if is_of_kind(path, needed_kind(has_accounting=cluster_id in accounted))
-        and file.status in (REFUSED, CUT_OFF)
+        and (file.status == REFUSED or (file.status == CUT_OFF and file.reason == LOST_END))
         and file.is_present is not False
     }
     older = {(key[0], file.version_of) for key, file in known.items() if file.version_of and file.status != REFUSED}

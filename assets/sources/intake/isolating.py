@@ -1,57 +1,29 @@
-"""Load a batch without the files that cannot be read and the lines at which the reader fails.
+"""Load a batch without the files that cannot be read.
 
-Nothing here runs until something has failed. Then the batch is halved until the failing file is alone. A binary search
-finds the first line at which the file fails, and the line is set aside. A file is refused if it still fails, or if the
-reader lost or doubled one of its lines, because no row of it can be trusted then.
+Nothing here runs until something has failed. Then the batch is halved until the failing file is alone, and that file
+is refused with the error's first line. No row of a file is trusted if its reader failed, lost or doubled a line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
 
 import duckdb
 
 from assets.bad_clusters.errors import described, is_machine_error
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.intake.find.folder import RefusedFile
-from assets.sources.intake.read.batch_lines import Aside
 from assets.sources.reader import SourceFile
 from assets.sources.regular import unreadable
 
-MAX_LINES = 10
-"""Lines that are set aside of one file: where more than these stop it, it is no log of this kind."""
-MAX_SEARCHED_FILES = 20
-"""Files of one batch whose lines are searched: where more are stopped, it is their form that the reader cannot read."""
 
-
-class Load(Protocol):
-    """Loads files in one transaction; as a trial it commits nothing."""
-
-    def __call__(self, files: Sequence[SourceFile], aside: Aside | None = None, *, is_trial: bool = False) -> None:
-        """Load the files, or raise what stopped it."""
-
-
-@dataclass
-class Findings:
-    """Files and lines that were left out of a batch."""
-
-    refused: list[RefusedFile] = field(default_factory=list)
-    set_aside: list[tuple[SourceFile, int, str]] = field(default_factory=list)
-    by_lines: list[tuple[SourceFile, str]] = field(default_factory=list)
-    """Files that are loaded whole, but could not be read as a whole, and why."""
-
-
-def load_good_parts(load: Load, count_lines: Callable[[SourceFile], int], files: Sequence[SourceFile]) -> Findings:
-    """Load a batch without the files and lines that stop it.
+def load_good_files(load: Callable[[Sequence[SourceFile]], None], files: Sequence[SourceFile]) -> list[RefusedFile]:
+    """Load the files of a batch that do not stop it, and return the others with what stopped them.
 
     Parameters
     ----------
     load
-        Loads some of the files.
-    count_lines
-        Gives the number of lines of a file.
+        Loads some of the files in one transaction, or raises what stopped it.
     files
         The batch.
 
@@ -60,29 +32,26 @@ def load_good_parts(load: Load, count_lines: Callable[[SourceFile], int], files:
     Exception
         What has nothing to do with the files.
     """
-    findings, pending, searched = Findings(), [list(files)], 0
+    refused: list[RefusedFile] = []
+    pending = [list(files)]
     while pending:
         group = pending.pop()
         try:
             load(group)
         except Exception as error:
-            refused = named_files(group, error)
-            if not refused and is_machine_error(error):
+            named = named_files(group, error)
+            if not named and is_machine_error(error):
                 raise
-            if refused:
-                findings.refused += refused
-                named = {refused_file.file.key for refused_file in refused}
-                rest = [file for file in group if file.key not in named]
-                pending += [rest] if rest else []
+            if named:
+                keys = {found.file.key for found in named}
+                refused += named
+                pending += [rest] if (rest := [file for file in group if file.key not in keys]) else []
             elif len(group) > 1:
                 half = len(group) // 2
                 pending += [group[half:], group[:half]]
-            elif searched == MAX_SEARCHED_FILES:
-                findings.refused.append(_refusal(group[0], error))
             else:
-                searched += 1
-                _load_alone(load, count_lines, group[0], error, findings)
-    return findings
+                refused.append(_refusal(group[0], error))
+    return refused
 
 
 def named_files(group: Sequence[SourceFile], error: Exception) -> list[RefusedFile]:
@@ -103,41 +72,3 @@ def _refusal(file: SourceFile, error: Exception) -> RefusedFile:
         else "Export it again, or send the message and a few lines to the maintainers."
     )
     return RefusedFile(file, SourceError(file.path, what, next_step))
-
-
-def _load_alone(
-    load: Load, count_lines: Callable[[SourceFile], int], file: SourceFile, error: Exception, findings: Findings
-) -> None:
-    """Load a file without the lines at which its reader fails, or refuse it."""
-
-    def error_of(aside: Aside, *, is_trial: bool) -> Exception | None:
-        try:
-            load([file], aside, is_trial=is_trial)
-        except Exception as error:
-            if is_machine_error(error):
-                raise
-            return error
-        return None
-
-    lines: dict[int, str] = {}
-    while len(lines) <= MAX_LINES:
-        stopped_by = error_of(Aside(lines), is_trial=False)
-        if stopped_by is None:
-            findings.by_lines += [] if lines else [(file, described(error))]
-            findings.set_aside += [(file, number, what) for number, what in sorted(lines.items())]
-            return
-        error = stopped_by
-        # Where memory ran out no single line is at fault, and every trial would take as much again.
-        is_untrusted = isinstance(error, AssertionError | MemoryError | duckdb.OutOfMemoryException)
-        if is_untrusted or named_files([file], error) or error_of(Aside(lines, 0), is_trial=True) is not None:
-            break
-        good, bad = 0, count_lines(file)
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            found = error_of(Aside(lines, middle), is_trial=True)
-            good, bad = (middle, bad) if found is None else (good, middle)
-            error = found or error
-        if bad in lines:
-            break
-        lines[bad] = described(error)
-    findings.refused += named_files([file], error) or [_refusal(file, error)]

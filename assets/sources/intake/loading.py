@@ -5,7 +5,6 @@ The result depends only on the files that are there, not on when or in which ord
 
 from __future__ import annotations
 
-import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +14,11 @@ import duckdb
 
 from assets.sources.database_settings import joins_as_written
 from assets.sources.errors import without_quotes
+from assets.sources.intake.account.line_accounts import AFTER_LOST_END, OPEN_END
 from assets.sources.intake.file_batches import FileBatch, Outcome
 from assets.sources.intake.find.folder import (
+    CUT_OFF,
+    READ,
     REFUSED,
     KnownFile,
     Progress,
@@ -38,6 +40,7 @@ from assets.sources.intake.find.versions import (
 from assets.sources.intake.read.batch_lines import batches
 from assets.sources.intake.read.side_by_side import run_side_by_side
 from assets.sources.reader import Reader, SourceFile, reader_key
+from assets.sources.text import undated
 from assets.sql import identifier
 from assets.warehouse import transaction
 
@@ -47,9 +50,6 @@ class LoadResult:
     """Counts and warnings of loading one kind."""
 
     files_read: int = 0
-    """Read whole or from where they grew."""
-    files_read_on: int = 0
-    """Those of them that were read from where they grew."""
     files_unchanged: int = 0
     files_removed: int = 0
     files_vanished: int = 0
@@ -112,6 +112,8 @@ def load_kinds(
         run_side_by_side(con, [batch.read_beside_others for batch in batches_of_all if not batch.is_read_alone], record)
         for batch in alone:
             record(batch.read(con))
+    for loading in loadings.values():
+        loading.mark_files_that_did_not_grow()
     return {kind: loading.result for kind, loading in loadings.items()}
 
 
@@ -125,6 +127,11 @@ class _Loading:
     run_id: str
     known: dict[Key, KnownFile]
     result: LoadResult = field(default_factory=LoadResult)
+    before: dict[Key, KnownFile] = field(init=False)
+    """What was known before anything was read."""
+
+    def __post_init__(self) -> None:
+        self.before = dict(self.known)
 
     def batches_to_read(self, *, full: bool) -> list[FileBatch]:
         """Record the files that are gone, refused or unchanged, and return the batches of the others."""
@@ -143,16 +150,11 @@ class _Loading:
         self._forget_copies(removed, [file.key for file in present if file.key not in unread])
         replaced = self._replaced(pending, removed)
         self._keep_vanished(removed)
-        if any(file.key in self.known and file.sha256 == self.known[file.key].sha256 for file in pending):
-            self._warn_of_other_rules(removed)
+        self._warn_of_other_rules(pending, removed)
         for cluster_id in dict.fromkeys(file.cluster_id for file in pending):
             files = [file for file in pending if file.cluster_id == cluster_id]
-            apart = [[file] for file in files if file.resume]
-            groups = [*apart, *batches([file for file in files if not file.resume])]
-            found += [
-                FileBatch(self.reader, self.survey.clusters[cluster_id], group, self.run_id, replaced)
-                for group in groups
-            ]
+            cluster = self.survey.clusters[cluster_id]
+            found += [FileBatch(self.reader, cluster, group, self.run_id, replaced) for group in batches(files)]
         return found
 
     def _forget_copies(self, removed: dict[Key, KnownFile], unchanged: Iterable[Key]) -> None:
@@ -185,7 +187,6 @@ class _Loading:
             if file.key in known
             and known[file.key].status != REFUSED
             and known[file.key].sha256 != file.sha256
-            and not file.resume
             and is_kept(self.con, self.reader, file.key)
         }
         nameless = {**changed, **{key: file for key, file in removed.items() if file.version_of or file.is_present}}
@@ -200,7 +201,7 @@ class _Loading:
             # A snapshot that another begins with is one of another moment.
             of_same_log = () if self.reader.ROWS.are_of_moments else own[file.key]
             sizes = [text[1] for key in of_same_log if (text := text_of(key, nameless[key]))]
-            found = set() if file.resume else beginnings(file, sizes, with_whole=bool(nameless))
+            found = beginnings(file, sizes, with_whole=bool(nameless))
             alike = [texts[file.cluster_id, text] for text in found if (file.cluster_id, text) in texts]
             begun[file.key] = [key for key in alike if may_be_superseded(key, nameless[key], file.path)] + [
                 key for key in own[file.key] if key not in alike and not is_kept(self.con, self.reader, key)
@@ -233,6 +234,26 @@ class _Loading:
             self.known[key] = version
             self.known.pop((key[0], str(version.version_of)))
 
+    def mark_files_that_did_not_grow(self) -> None:
+        """Mark files as cut off that are of a past day by their names, and still end within a line."""
+        for file in self.survey.of_kind(self.reader.KIND):
+            before = self.before.get(file.key)
+            is_same = before is not None and before.has_open_line and before.sha256 == file.sha256
+            if not (is_same and undated.is_named_by_time(file.path)):
+                continue
+            self.con.execute(
+                """
+                update ops.files set status = $cut_off, reason = $reason, next_step = $next_step
+                where cluster_id = $cluster_id and path = $path and status = $read
+                """,
+                {
+                    "cluster_id": file.cluster_id, "path": file.path, "read": READ, "cut_off": CUT_OFF,
+                    "reason": OPEN_END, "next_step": AFTER_LOST_END,
+                },
+            )  # fmt: skip
+            if before is not None and before.status == READ:
+                self.result.warnings.append(f"{file.path}: {OPEN_END}. {AFTER_LOST_END}")
+
     def _keep_vanished(self, removed: Mapping[Key, KnownFile]) -> None:
         """Keep what was read of files that are gone.
 
@@ -244,16 +265,17 @@ class _Loading:
             with transaction(self.con):
                 self.con.executemany("update ops.files set is_present = false where cluster_id = ? and path = ?", news)
         self.result.files_vanished = len(kept)
-        self.result.warnings += [
-            f"{path}: gone from the sources folder; its rows stay until"
-            f" `faultline forget {shlex.join([cluster_id, path])} --yes` is run"
-            for cluster_id, path in news
-        ]
 
-    def _warn_of_other_rules(self, removed: Mapping[Key, KnownFile]) -> None:
-        """Warn of versions and gone files that cannot be read again, although other settings or rules now apply."""
+    def _warn_of_other_rules(self, pending: Sequence[SourceFile], removed: Mapping[Key, KnownFile]) -> None:
+        """Warn of what cannot be read again, in the refresh that reads present files by other settings or rules."""
         keys = {cluster_id: reader_key(self.reader, cluster) for cluster_id, cluster in self.survey.clusters.items()}
-        if count := sum(file.reader != keys[cluster_id] for (cluster_id, _), file in removed.items()):
+        changed = {
+            file.cluster_id
+            for file in pending
+            if (before := self.known.get(file.key)) and before.reader and before.reader != keys[file.cluster_id]
+        }
+        kept = (cluster_id in changed and file.reader != keys[cluster_id] for (cluster_id, _), file in removed.items())
+        if count := sum(kept):
             what = "older version or file that is gone was" if count == 1 else "older versions or gone files were"
             self.result.warnings.append(
                 f"{self.reader.KIND}: {count:,} {what} read with other settings or rules, and stay as they were read"
@@ -274,28 +296,10 @@ class _Loading:
         return pending
 
     def record(self, outcome: Outcome) -> None:
-        """Add a batch to the counts and warnings, and refuse the files that failed."""
-        batch, findings = outcome.batch, outcome.findings
-        for refused in findings.refused:
+        """Count the files of a batch, and refuse those that failed."""
+        for refused in outcome.refused:
             self.refuse(refused)
-        self.result.files_read += len(batch.files) - len(findings.refused)
-        self.result.files_read_on += outcome.files_read_on
-
-        def visible(what: str) -> str:
-            return what.partition(":")[0] if batch.cluster.is_pseudonymous else what
-
-        self.result.warnings += [
-            *outcome.warnings,
-            *(
-                f"{file.path}, line {number}: quarantined, as the reader of {self.reader.KIND} failed at it "
-                f"({visible(what)})"
-                for file, number, what in findings.set_aside
-            ),
-            *(
-                f"{file.path}: read line by line, as it failed otherwise ({visible(what)})"
-                for file, what in findings.by_lines
-            ),
-        ]
+        self.result.files_read += len(outcome.batch.files) - len(outcome.refused)
 
     def refuse(self, refused: RefusedFile) -> None:
         """Record in `ops.files` that a file is not read; what was read of it before stays, as an older version."""
@@ -314,7 +318,7 @@ class _Loading:
         row = {
             "cluster_id": file.cluster_id, "path": file.path, "kind": self.reader.KIND, "run_id": self.run_id,
             "lines_in": 0, "loaded": 0, "skipped": 0, "quarantined": 0, "is_partial": False, "warnings": [],
-            **{name: value for name, value in now.__dict__.items() if name not in {"resume", "loaded"}},
+            **{name: value for name, value in now.__dict__.items() if name not in {"loaded", "has_open_line"}},
         }  # fmt: skip
         with transaction(self.con):
             if before is not None and before.status == REFUSED:

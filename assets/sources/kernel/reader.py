@@ -18,7 +18,7 @@ from assets.sources.kernel import rules as kernel_rules
 from assets.sources.other_forms import begins_json, recognised, translation_of
 from assets.sources.reader import Batch, ReadingPlan, Rows, Step, prevailing
 from assets.sources.settings import ClusterSettings
-from assets.sources.text import doubled_hours, line_rules, times, undated, unknown_lines
+from assets.sources.text import line_rules, times, undated, unknown_lines
 from assets.sources.text.pseudonyms import KEPT, TEXT
 from assets.sql import fill
 
@@ -123,9 +123,6 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         loaded=LOADED,
         skipped=SKIPPED,
         quarantined=QUARANTINED,
-        resume_points=fill(
-            "sources/kernel/resume_points.sql", not_before=doubled_hours.not_before("reached.stated_at", zone)
-        ),
     )
 
 

@@ -50,15 +50,6 @@ _TEXTS = {
     "summaries": ("AdminComment", f"starts_with({TEXTS['AdminComment']}, {literal(JOB_SUMMARY)})"),
 }
 """Lists of distinct texts: of which field, in which records."""
-FILE_VALUES = TempTable(
-    "sacct_file_values",
-    {
-        **{name: "varchar[]" for name in _TEXTS},
-        "exclusions": "varchar[]",
-        "clusters": "struct(file_id integer, name varchar)[]",
-        **{f"beginnings_{name}": "varchar[]" for name in MOMENTS},
-    },
-)
 STATES = TempTable(
     "sacct_states",
     {
@@ -91,7 +82,7 @@ LOOKUPS = ("suspended", "elapsed", "time_limits", "memory", "failed_nodes", "exc
 EXPANDED = TempTable("expanded_node_lists", {**EXPANSION, "node_ids": "varchar[]"})
 
 
-def collect_values(texts: str, *more: str) -> str:
+def collect_values(texts: str) -> str:
     """Return the query of the one row of lists.
 
     Beside the lists of texts: exclusions, how local times begin, which is their year and what follows it, and the names
@@ -101,8 +92,6 @@ def collect_values(texts: str, *more: str) -> str:
     ----------
     texts
         Records in the columns of `sacct_texts`.
-    more
-        Further aggregates.
     """
     lists = {name: (TEXTS[field], condition) for name, (field, condition) in _TEXTS.items()}
     lists["exclusions"] = exclusion_text(), "true"
@@ -113,7 +102,7 @@ def collect_values(texts: str, *more: str) -> str:
         f" as {name}"
         for name, (text, condition) in lists.items()
     ]
-    return f"select {', '.join([*columns, *more])} from {texts}"
+    return f"select {', '.join(columns)} from {texts}"
 
 
 _PLAIN_OPTIONS = r"^[\w./-]+( --[a-z-]+=[\w.,:/=%+@-]*)*? (-x|--exclude)"
@@ -153,9 +142,7 @@ def beginnings(con: duckdb.DuckDBPyConnection) -> list[str]:
 
 def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
     """Return the first and last year of all local times, or more: it keeps the SQL of time zones short."""
-    printed = [beginning[:4] for beginning in beginnings(con)]
-    printed += [year for (year,) in con.execute("select distinct year(day)::varchar from sacct_dates").fetchall()]
-    years = [int(year) for year in printed if year.isascii() and year.isdigit()]
+    years = [int(beginning[:4]) for beginning in beginnings(con)]
     years = [year for year in years if times.FIRST_YEAR <= year <= times.LAST_YEAR]
     return (min(years), max(years)) if years else times.EVER
 

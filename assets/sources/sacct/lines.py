@@ -49,7 +49,7 @@ REPAIRED = TempTable(
 
 
 def split_step(cluster: ClusterSettings) -> Step:
-    """Return the step that makes the view `sacct_line_texts` of the attempts in `lines`.
+    """Return the step that makes the view `sacct_texts` of the attempts in `lines`.
 
     It is a view because splitting a line again costs a tenth of keeping thirty texts of it in a table. Lines that are
     no attempts are in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders and
@@ -63,8 +63,6 @@ def split_step(cluster: ClusterSettings) -> Step:
             create or replace temp table sacct_aside as
             select file_id, line_number, 'header' as reason, layout_id from sacct_headers
             where line_number > 0 and layout_id is not null
-            union all
-            select file_id, line_number, reason, null as layout_id from sacct_aside_in_files
             """
         )
         placed = _placed_lines(con)
@@ -165,7 +163,7 @@ def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layo
 
 
 def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[Layout]) -> None:
-    """Make the view `sacct_line_texts` of the attempts on their lines and of those in `sacct_repaired`."""
+    """Make the view `sacct_texts` of the attempts on their lines and of those in `sacct_repaired`."""
     queries = []
     for layout_id, layout in enumerate(layouts):
         source = fill(
@@ -178,7 +176,7 @@ def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[L
             replacement=REPLACEMENT,
         )
         queries.append(texts_of(layout, source))
-    con.execute(f"create or replace temp view sacct_line_texts as {' union all '.join(queries) or no_texts()}")
+    con.execute(f"create or replace temp view sacct_texts as {' union all '.join(queries) or no_texts()}")
 
 
 def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout]) -> None:

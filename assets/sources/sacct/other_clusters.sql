@@ -4,8 +4,4 @@ where others.file_id = sacct_aside.file_id and others.line_number = sacct_aside.
 delete from sacct_repaired using sacct_of_others as others
 where others.file_id = sacct_repaired.file_id and others.line_number = sacct_repaired.line_number;
 
-insert into sacct_aside (file_id, line_number, reason) select *, 'other_cluster' from sacct_of_others;
-
-insert into sacct_aside_in_files
-select *, 'other_cluster' from sacct_of_others
-semi join taken_files using (file_id) anti join odd_lines using (file_id, line_number);
+insert into sacct_aside (file_id, line_number, reason) select *, 'other_cluster' from sacct_of_others

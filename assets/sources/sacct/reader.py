@@ -19,10 +19,9 @@ from assets.sources.sacct.columns import COLUMNS, PRIVACY, TEXTS
 from assets.sources.sacct.detection import DIALECTS, detect
 from assets.sources.sacct.distinct_values import beginnings, collect_values, filled_lists, lookup_step, years_printed
 from assets.sources.sacct.lines import split_step
-from assets.sources.sacct.printed_times import DATES, TEXTS_WITH_DATES, are_only_own, read_dates
+from assets.sources.sacct.printed_times import READ_TEXTS, are_only_own, read_times
 from assets.sources.sacct.typed_records import type_records
 from assets.sources.sacct.values import OPEN_STATES
-from assets.sources.sacct.whole_files import take
 from assets.sources.settings import ClusterSettings
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import times
@@ -30,14 +29,13 @@ from assets.sql import fill
 
 __all__ = [
     "COVERS", "DIALECTS", "KIND", "PRIVACY", "ROWS", "TABLE", "VERSION", "detect", "dispositions", "plan_reading",
-    "take",
 ]  # fmt: skip
 
 PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 
 KIND = "sacct"
 TABLE = "sacct"
-VERSION = f"13.{hashlib.sha256(repr(COLUMNS).encode()).hexdigest()[:8]}"
+VERSION = f"14.{hashlib.sha256(repr(COLUMNS).encode()).hexdigest()[:8]}"
 """It changes when the columns change."""
 ROWS = Rows(
     time="submitted_at",
@@ -85,25 +83,17 @@ def plan_reading(batch: Batch) -> ReadingPlan:
             union all
             select file_id, line_number, quarantined as reason, detail from sacct_odd where quarantined is not null
         """,
-        resume_points=fill("sources/sacct/resume_points.sql"),
-        warnings_of_rows=frozenset({"truncated_window"}),
     )
 
 
 def _gather_step(cluster: ClusterSettings) -> Step:
-    """Return the step that makes the view `sacct_texts` of the cluster's attempts, and `sacct_values`."""
+    """Return the step that leaves the cluster's own attempts in `sacct_texts`, and makes `sacct_values`."""
 
     def gather(con: duckdb.DuckDBPyConnection) -> None:
-        values = f"{collect_values('sacct_line_texts')} union all by name from sacct_file_values"
-        con.execute(f"create or replace temp table sacct_values as {values}")
+        con.execute(f"create or replace temp table sacct_values as {collect_values('sacct_texts')}")
         named = con.execute("select unnest(clusters, recursive := true) from sacct_values").fetchall()
-        files = files_to_divide(con, cluster, named)
-        from_files = "from sacct_file_texts"
-        if files:
+        if files := files_to_divide(con, cluster, named):
             _set_other_clusters_aside(con, cluster, files)
-            from_files = f"{from_files} anti join sacct_aside_in_files using (file_id, line_number)"
-        con.execute(f"create or replace temp view sacct_texts as from sacct_line_texts union all {from_files}")
-        if files:
             con.execute(f"create or replace temp table sacct_values as {collect_values('sacct_texts')}")
 
     return gather
@@ -113,7 +103,7 @@ def _set_other_clusters_aside(con: duckdb.DuckDBPyConnection, cluster: ClusterSe
     con.execute(
         f"""
         create or replace temp table sacct_of_others as
-        select file_id, line_number from (from sacct_line_texts union all from sacct_file_texts)
+        select file_id, line_number from sacct_texts
         where list_contains($files, file_id) and {names_another(TEXTS["Cluster"], cluster)}
         """,
         {"files": files},
@@ -125,12 +115,12 @@ def _type_step(cluster: ClusterSettings) -> Step:
     zone = cluster.settings.timezone
 
     def type_all(con: duckdb.DuckDBPyConnection) -> None:
-        DATES.create(con)
-        texts = "sacct_texts"
+        texts, years = "sacct_texts", times.EVER
         if not are_only_own(beginnings(con)):
-            read_dates(con, cluster)
-            texts = TEXTS_WITH_DATES
-        years = years_printed(con) if times.offset_changes(zone) else times.EVER
+            read_times(con, cluster)
+            texts = READ_TEXTS
+        elif times.offset_changes(zone):
+            years = years_printed(con)
         typed = type_records(zone, years, filled_lists(con), texts)
         con.execute("set variable sacct_typed = $typed", {"typed": typed})
 
@@ -138,15 +128,8 @@ def _type_step(cluster: ClusterSettings) -> Step:
 
 
 def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
-    """Remove the records that raw now holds from `sacct_texts`. Mostly these are all, and no file is read again."""
-    ((has_others,),) = con.execute(fill("sources/sacct/has_others.sql")).fetchall()
+    """Remove the records that raw now holds from `sacct_texts`; mostly these are all."""
     con.execute("insert into sacct_aside (file_id, line_number) from loaded_lines")
-    left = "from sacct_line_texts"
-    if has_others:
-        but_kept = "anti join sacct_aside using (file_id, line_number)"
-        con.execute(f"insert into taken_lines from sacct_file_lines {but_kept}")
-        left = f"{left} union all from sacct_file_texts {but_kept}"
-    con.execute(f"create or replace temp view sacct_texts as {left}")
     con.execute(
         """
         delete from sacct_repaired using loaded_lines as kept

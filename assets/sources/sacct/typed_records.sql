@@ -24,6 +24,8 @@ with alone as (
             when regexp_full_match({{ text }}, '\d\d:\d\d(:\d\d)?')
                 or regexp_full_match({{ text }}, '(\d{1,2} )?[A-Z][a-z]+ \d\d:\d\d')
                 then 'relative_timestamp'
+            when regexp_full_match({{ text }}, '\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*') and not {{ is_dated }}
+                then 'implausible_time'
             when regexp_full_match({{ text }}, '\d{4}-\d\d-[0-9T:.+-]*') then 'truncated_timestamp'
             else 'bad_timestamp'
         end as {{ name }}_problem{{ "," if not loop.last }}

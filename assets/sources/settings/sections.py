@@ -292,8 +292,7 @@ class Accounting(Section):
     """How times of accounting are read that are neither ISO 8601 nor epoch seconds."""
 
     time_format: Annotated[Name, AfterValidator(strptime_format)] | None = None
-    """Format of the times, as Python's strptime takes it. It is needed only where the dates of a file do not tell which
-    number is the day."""
+    """Format of the times that are neither ISO 8601 nor epoch seconds, as Python's strptime takes it."""
 
 
 ClusterAlert = Literal["cluster", "change_point", "lemon", "error_budget"]

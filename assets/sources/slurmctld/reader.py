@@ -105,9 +105,6 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         skipped=SKIPPED,
         # Only a line that was understood to matter can be quarantined.
         quarantined="from slurmctld_problems",
-        resume_points=fill(
-            "sources/slurmctld/resume_points.sql", not_before=doubled_hours.not_before("reached.stated_at", zone)
-        ),
     )
 
 

@@ -95,17 +95,3 @@ def utc(zone: str) -> str:
 def is_unsettled(zone: str) -> str:
     """Return SQL that is true for the lines, joined with `turns`, whose pass the order does not tell."""
     return f"coalesce(turns.turn_line is null and {times.is_ambiguous('local_time', zone)}, false)"
-
-
-def not_before(moment: str, zone: str) -> str:
-    """Return SQL for the moment before which no line may come later, in UTC.
-
-    To read on in a file after `moment` is to not see the lines that told which pass of the last doubled hour is meant.
-    """
-    if not _changes(zone):
-        return "null::timestamp"
-    branches = []
-    for change in reversed(_changes(zone)):
-        back = change.before - change.after
-        branches.append(f"when {moment} >= {times.literal(change.at - back)} then {times.literal(change.at + back)}")
-    return f"case {' '.join(branches)} end"

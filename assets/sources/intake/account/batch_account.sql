@@ -25,10 +25,6 @@ from (
     select file_id, reason, count(*) as line_count from skipped_lines group by all
     union all
     select file_id, reason, count(*) as line_count from skipped_aside group by all
-    union all
-    from counted_skips
-    union all
-    from earlier_skips
 )
 group by all;
 

@@ -1,18 +1,17 @@
-{# Versions without rows whose time another version covers, or a file that states what they stated. #}
-with empty as (
-    select *, (cluster_id, path) in (select (cluster_id, path) from superseded_lines) as is_stated
-    from versions anti join (select distinct cluster_id, path from raw.{{ table }}) using (cluster_id, path)
-),
-others as (
-    select files.*, empty.path is not null as is_empty
-    from ops.files left join empty using (cluster_id, path)
-    where kind = {{ kind | literal }} and status in ({{ read | literal }}, {{ cut_off | literal }})
-)
-select cluster_id, path from empty where first_at is null
-union
-select empty.cluster_id, empty.path
-from empty inner join others
-    on others.cluster_id = empty.cluster_id and others.path <> empty.path
-    and others.first_at <= empty.first_at and others.last_at >= empty.last_at
-where (empty.is_stated or coalesce(others.version_of, others.path) = empty.version_of)
-    and (not others.is_empty or others.path > empty.path)
+{# Versions without rows; what they show of hosts on days other files of the kind show too. #}
+select cluster_id, path
+from versions
+anti join raw.{{ table }} using (cluster_id, path)
+anti join raw.unknown_lines using (cluster_id, path)
+anti join (
+    select seen.cluster_id, seen.path
+    from raw.sightings as seen semi join versions using (cluster_id, path)
+    anti join (
+        select sightings.*, files.version_of from raw.sightings
+        inner join ops.files on files.cluster_id = sightings.cluster_id and files.path = sightings.path
+        where files.kind = {{ kind | literal }}
+    ) as others
+        on others.cluster_id = seen.cluster_id and others.node_name = seen.node_name
+        and others.day_date = seen.day_date and others.path <> seen.path
+        and (others.version_of is null or others.path > seen.path)
+) as only_seen using (cluster_id, path)

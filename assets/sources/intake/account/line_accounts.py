@@ -14,7 +14,6 @@ import duckdb
 from assets.sources.database_settings import joins_as_written
 from assets.sources.intake.find.folder import CUT_OFF, READ, Survey
 from assets.sources.intake.read.batch_lines import batches, read_batch_lines, scratch_folder
-from assets.sources.intake.read.copies import CopiesInFolder
 from assets.sources.reader import Reader, SourceFile, reader_key
 from assets.sources.settings import ClusterSettings
 from assets.sources.text import undated
@@ -24,6 +23,8 @@ from assets.sql import fill, literal
 
 MAX_DETAIL = 300
 LOST_END = "cut off: its end is missing, and what it told there is unknown"
+OPEN_END = "cut off: its last line has no end, and what it tells after it is unknown"
+ENDS_EARLY = "cut off: it ends before records that it held, and what it tells after its last line is unknown"
 AFTER_LOST_END = "Copy or export it again. If its end is lost for good, take the file out: what was read of it stays."
 
 
@@ -31,18 +32,18 @@ def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reade
     """Fail unless every line is in raw or in exactly one of the reader's other two tables.
 
     Equal counts and equal sums of 64-bit hashes mean the same lines, each once; only when they differ are lines
-    compared one by one. In files with lines that the reader only counted, the numbers of lines have to be equal.
+    compared one by one.
     """
     con.execute(fill("sources/intake/account/line_outcomes.sql"))
     fingerprint = "select count(*), sum(hash(file_id, line_number)::hugeint)"
     lines, outcomes = (
-        con.execute(f"{fingerprint} from {view}").fetchone() or () for view in ("named_lines", "named_outcomes")
+        con.execute(f"{fingerprint} from {view}").fetchone() or () for view in ("lines", "line_outcomes")
     )
     if lines != outcomes:
         wrong = con.execute(
             """
             select batch_files.path, line_number, count(outcomes.file_id) as outcome_count
-            from named_lines left join named_outcomes as outcomes using (file_id, line_number)
+            from lines left join line_outcomes as outcomes using (file_id, line_number)
             inner join batch_files using (file_id)
             group by all having outcome_count <> 1 order by all limit 1
             """
@@ -51,21 +52,6 @@ def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reade
         for path, line_number, outcome_count in wrong:
             where = f"{path}, line {line_number}: {outcome_count} outcomes, not one"
         raise AssertionError(f"{reader.KIND}: {lines[0]} lines, {outcomes[0]} outcomes; {where}")
-    wrong = con.execute(
-        """
-        select batch_files.path, taken_files.line_count, sum(outcomes.line_count) as outcome_count
-        from (
-            from counted_skips union all
-            select file_id, null as reason, count(*) as line_count
-            from line_outcomes semi join counted_skips using (file_id) group by file_id
-        ) as outcomes inner join batch_files using (file_id) left join taken_files using (file_id)
-        group by all having outcome_count is distinct from taken_files.line_count order by all limit 1
-        """
-    ).fetchall()
-    for path, line_count, outcome_count in wrong:
-        raise AssertionError(
-            f"{reader.KIND}: {path}: {line_count or 'no'} lines read as a whole, {outcome_count} outcomes"
-        )
 
 
 def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
@@ -97,6 +83,8 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
             cut_off=CUT_OFF,
             read=READ,
             lost_end=LOST_END,
+            open_end=OPEN_END,
+            logs=reader.ROWS.export.logs if reader.ROWS.export else "",
             next_step=AFTER_LOST_END,
         ),
         {"run_id": run_id, "reader": reader_key(reader, cluster)},
@@ -134,7 +122,7 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
         cluster = survey.clusters[cluster_id]
         for batch in batches(files):
             with scratch_folder(con) as scratch:
-                read_batch_lines(con, cluster, reader, batch, CopiesInFolder(Path(scratch)))
+                read_batch_lines(con, cluster, reader, batch, Path(scratch))
             _quarantine_found_lines(con, is_pseudonymous=cluster.is_pseudonymous)
     con.execute(
         """

@@ -32,7 +32,7 @@ def sample_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     SAMPLED_LINES.create_from(con, fill("sources/intake/account/sampled_lines.sql"))
 
 
-def note_sightings(con: duckdb.DuckDBPyConnection, reader: Reader, *, is_read_on: bool) -> None:
+def note_sightings(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     """Record in `raw.sightings` which hosts a file shows on which days."""
     if not reader.ROWS.come_from_nodes:
         return
@@ -43,13 +43,12 @@ def note_sightings(con: duckdb.DuckDBPyConnection, reader: Reader, *, is_read_on
             kind=reader.KIND,
             time=reader.ROWS.time,
             is_sampled=reader.ROWS.are_sampled,
-            is_read_on=is_read_on,
         )
     )
 
 
 def mark_blind_files(con: duckdb.DuckDBPyConnection, reader: Reader, blind: Sequence[tuple[int, str]]) -> None:
-    """Mark files as blind in `ops.files`. Such a file is always read whole."""
+    """Mark files as blind in `ops.files`."""
     for file_id, reason in blind:
         con.execute(
             """
@@ -57,13 +56,6 @@ def mark_blind_files(con: duckdb.DuckDBPyConnection, reader: Reader, blind: Sequ
             where (cluster_id, path) in (select (cluster_id, path) from batch_files where file_id = $file_id)
             """,
             {"status": BLIND, "reason": reason, "next_step": f"{export_again(reader.KIND)}.", "file_id": file_id},
-        )
-        con.execute(
-            """
-            delete from ops.resume_points
-            where (cluster_id, path) in (select (cluster_id, path) from batch_files where file_id = $file_id)
-            """,
-            {"file_id": file_id},
         )
 
 

@@ -13,8 +13,4 @@ from (
     inner join batch_files using (file_id)
     left join sampled_lines using (file_id, line_number)
     where node_name is not null and {% if is_sampled %}weight > 0{% else %}coalesce(weight > 0, true){% endif %}
-
 )
-{% if is_read_on %}
-anti join raw.sightings using (cluster_id, path, node_name, day_date)
-{% endif %}

@@ -1,8 +1,8 @@
 """Remove what need not be kept of the older versions of files, once all files are read.
 
-A row of a version that another file states is deleted, and its line is skipped as `superseded`. A version without rows
-whose time others cover is forgotten. An export states all of its span: a newer one that covers an older one takes its
-place, and a record that both state is the newer one's. A row that no other file states stays.
+A row of a version that another file states in all columns but its place is deleted, and its line is skipped as
+`superseded`. Of the records of the same thing in the versions of one file the newest counts, unless it is open and an
+older one has ended. A version without rows is forgotten.
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ import shlex
 
 import duckdb
 
-from assets.sources.intake.find.folder import CUT_OFF, READ, REFUSED
+from assets.sources.intake.find.folder import REFUSED
 from assets.sources.intake.find.known_files import forget_files
-from assets.sources.reader import Export, Reader
+from assets.sources.reader import Reader
 from assets.sql import fill, identifier
-
-COVERED_SHARE = 0.95
-"""A newer export that covers an older one has at least this share of its records."""
 
 OF_PLACE = {"cluster_id", "path", "line_number", "disposition", "node_id", "line_count", "dated_by_file_at"}
 """Columns that say where a row stands, by which date it was read, or what is worked out anew from all rows."""
@@ -38,43 +35,30 @@ def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
     if not con.execute("from versions limit 1").fetchall():
         return False
     con.execute("create or replace temp table superseded_rows (row_key bigint)")
-    covered = _forget_covered(con, reader, reader.ROWS.export) if reader.ROWS.export else False
+    if export := reader.ROWS.export:
+        con.execute(
+            fill(
+                "sources/intake/account/records_of_newer.sql",
+                table=reader.TABLE,
+                key=export.key,
+                is_open=export.is_open,
+                is_same=export.is_same,
+                logs=export.logs,
+            )
+        )
     if reader.TABLE == "squeue_exclusions":
         con.execute(fill("sources/intake/account/rows_seen_before.sql"))
     _find_stated_rows(con, reader)
-    has_rows = _delete_rows(con, reader)
-    emptied = _forget_empty(con, reader)
+    has_superseded = _delete_rows(con, reader)
+    empty = con.execute(
+        fill("sources/intake/account/empty_versions.sql", table=reader.TABLE, kind=reader.KIND)
+    ).fetchall()
+    forget_files(con, reader, empty)
     if reader.TABLE == "nodes":
         # A snapshot is later than the older versions of its file: its file's time is its moment, if no node tells one.
         # The times of nodes may go back: the reason of one that came back is gone, and so is its time.
         con.execute(fill("sources/intake/account/nodes_after_versions.sql"))
-    return has_rows or covered or emptied
-
-
-def _forget_covered(con: duckdb.DuckDBPyConnection, reader: Reader, export: Export) -> bool:
-    """Forget the versions of exports that their file covers now, and find the records of others that it states."""
-    covered = con.execute(
-        fill(
-            "sources/intake/account/covered_versions.sql",
-            table=reader.TABLE,
-            key=export.key,
-            read=READ,
-            covered_share=COVERED_SHARE,
-            logs=export.logs,
-        )
-    ).fetchall()
-    forget_files(con, reader, covered)
-    con.execute(
-        fill(
-            "sources/intake/account/records_of_newer.sql",
-            table=reader.TABLE,
-            key=export.key,
-            is_open=export.is_open,
-            is_same=export.is_same,
-            logs=export.logs,
-        )
-    )
-    return bool(covered)
+    return has_superseded or bool(empty)
 
 
 def _find_stated_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
@@ -100,40 +84,23 @@ def _delete_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
     return True
 
 
-def _forget_empty(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
-    """Forget versions without rows whose time another version covers, or a file that states what they stated."""
-    empty = con.execute(
-        fill(
-            "sources/intake/account/empty_versions.sql",
-            table=reader.TABLE,
-            kind=reader.KIND,
-            read=READ,
-            cut_off=CUT_OFF,
-        )
-    ).fetchall()
-    forget_files(con, reader, empty)
-    return bool(empty)
-
-
-def version_warnings(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
-    """Say of each version that a run has made how many lines stay, and whether its file became shorter."""
+def shortened_files(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
+    """Say of each file that a run found shorter within its own time how many lines of before are kept."""
     rows = con.execute(
         """
-        select
-            older.cluster_id, older.path, older.version_of, older.loaded, older.lines_in,
-            if(newer.status <> $refused and newer.lines_in < older.lines_in
-               and newer.first_at >= older.first_at and newer.last_at <= older.last_at, newer.lines_in, null)
+        select older.cluster_id, older.path, newer.path, older.loaded, older.lines_in, newer.lines_in
         from ops.files as older
-        left join ops.files as newer on newer.cluster_id = older.cluster_id and newer.path = older.version_of
-        where older.version_of is not null and older.run_id = $run_id
+        inner join ops.files as newer on newer.cluster_id = older.cluster_id and newer.path = older.version_of
+        where older.run_id = $run_id and older.loaded > 0 and newer.status <> $refused
+            and newer.lines_in < older.lines_in
+            and newer.first_at >= older.first_at and newer.last_at <= older.last_at
         order by older.cluster_id, older.path
         """,
         {"refused": REFUSED, "run_id": run_id},
     ).fetchall()
-    messages = []
-    for cluster_id, path, base_path, kept, lines_before, lines_now in rows:
-        what = f"other bytes than before; {kept:,} lines that only its older version has stay"
-        if lines_now is not None:
-            what = f"shorter than before within the same time ({lines_now:,} lines, before {lines_before:,}); {what}"
-        messages.append(f"{base_path}: {what} until `faultline forget {shlex.join([cluster_id, path])} --yes` is run")
-    return messages
+    return [
+        f"{path}: shorter than before within the same time ({lines_now:,} lines, before {lines_before:,}); {kept:,}"
+        f" lines that only its older version has stay until"
+        f" `faultline forget {shlex.join([cluster_id, older_path])} --yes` is run"
+        for cluster_id, older_path, path, kept, lines_before, lines_now in rows
+    ]

@@ -1,9 +1,4 @@
-"""Count by shape, node and five minutes the lines of a batch that no rule knows, and keep the counts.
-
-The commonest shapes of each file are kept. They do not depend on whether the file was read at once or
-from where it grew: a row has only lines before the file's resume point or only lines behind it, and a file with more
-shapes than are kept has no such point.
-"""
+"""Count by shape, node and five minutes the lines of a batch that no rule knows, and keep the commonest shapes."""
 
 from __future__ import annotations
 
@@ -26,7 +21,7 @@ BIN_MINUTES = 5
 
 
 def keep_unknown_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: bool) -> None:
-    """Move the lines in `unknown_lines` into the raw table; run when the files' resume points are noted."""
+    """Move the lines in `unknown_lines` into the raw table."""
     if not con.execute("from temp.unknown_lines limit 1").fetchall():
         return
     shape, example = ((is_pseudonymous and stored(TEXT, name)) or name for name in ("shape", "example"))

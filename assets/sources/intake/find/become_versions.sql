@@ -17,7 +17,6 @@ where open_lines.cluster_id = {{ name }}.cluster_id and open_lines.path = {{ nam
     and open_lines.line_number = {{ name }}.line_number;
 {% endfor %}
 {{ m.skip_superseded("select cluster_id, path, 1 as line_count from open_lines") }}
-delete from ops.resume_points where (cluster_id, path) in (select (cluster_id, path) from renamed_files);
 update ops.files set is_present = false, version_of = files.path, run_id = {{ run_id | literal }}
 where (cluster_id, path) in (select (cluster_id, path) from renamed_files);
 {% for name in ("raw." ~ table,) + per_file_tables %}

@@ -22,12 +22,11 @@ from assets.sources.intake.find.candidates import (
     unreachable_folders,
     visible_folders,
 )
-from assets.sources.intake.read.growing import hash_of_grown
 from assets.sources.intake.read.lines import inspect
 from assets.sources.manifests import KIND as MANIFEST
 from assets.sources.manifests import MAX_MANIFEST_BYTES
 from assets.sources.other_forms import translation_of
-from assets.sources.reader import Reader, ResumePoint, SourceFile, TimedReader, reader_key
+from assets.sources.reader import Reader, SourceFile, TimedReader, reader_key
 from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings, read_settings
 
@@ -54,9 +53,11 @@ class KnownFile:
     version_of: str | None = None
     text_sha256: str | None = None
     text_bytes: int | None = None
-    resume: ResumePoint | None = None
+    has_open_line: bool = False
 
 
+EMPTIED = ("health", "kernel", "slurmctld")
+"""Kinds of logs that rotation leaves empty: such a file is no error if it had content before."""
 ALONE = ("sacct", "failures")
 """Kinds of logs of which a cluster needs one: its accounting, or a list of its failures."""
 
@@ -179,6 +180,7 @@ def survey(
     readers: Mapping[str, Reader],
     known: Mapping[tuple[str, str], KnownFile] | None = None,
     *,
+    full: bool = False,
     progress: Progress = no_progress,
     with_history: Collection[tuple[str, str]] = (),
 ) -> Survey:
@@ -191,7 +193,9 @@ def survey(
     readers
         Reader by kind; only these kinds are looked at.
     known
-        Files of an earlier refresh: one of the same size and time of change is not opened again.
+        Files of an earlier refresh: one of the same size and time of change is not opened again, unless `full`.
+    full
+        Open every file.
     progress
         Told before every file and at the end.
     with_history
@@ -214,7 +218,7 @@ def survey(
         progress("looking at files", count, len(found), done_bytes, total_bytes)
         done_bytes += file.size_bytes
         try:
-            result.files.append(_look(candidate, file, known or {}))
+            result.files.append(_look(candidate, file, (known or {}).get(file.key), is_opened=full))
         except SourceError as error:
             shown_error = without_quotes(error) if candidate.cluster.is_pseudonymous else error
             result.refused.append(RefusedFile(file, shown_error))
@@ -304,7 +308,7 @@ def _described(folder: Path, candidate: Candidate) -> SourceFile:
     )
 
 
-def _look(candidate: Candidate, file: SourceFile, known: Mapping[tuple[str, str], KnownFile]) -> SourceFile:
+def _look(candidate: Candidate, file: SourceFile, before: KnownFile | None, *, is_opened: bool) -> SourceFile:
     """Return a file with its hash and dialect, or raise `SourceError` to refuse it."""
     if candidate.error is not None:
         raise candidate.error
@@ -315,25 +319,21 @@ def _look(candidate: Candidate, file: SourceFile, known: Mapping[tuple[str, str]
     if candidate.kind == MANIFEST and status.st_size > MAX_MANIFEST_BYTES:
         raise SourceError(file.path, f"larger than {MAX_MANIFEST_BYTES:,} bytes, so no manifest", "Make it shorter.")
     reader = reader_key(candidate.reader, candidate.cluster)
-    before = known.get(file.key)
-    if before and (before.size_bytes, before.modified_at, before.reader) == (file.size_bytes, file.modified_at, reader):
+    now = (file.size_bytes, file.modified_at, reader)
+    if before and not is_opened and (before.size_bytes, before.modified_at, before.reader) == now:
         if before.status == REFUSED:
             raise SourceError(file.path, before.reason or "", before.next_step or "")
         return replace(file, sha256=before.sha256, dialect=before.dialect)
-    if before and before.resume and before.reader == reader and file.size_bytes > before.size_bytes:
-        try:
-            grown = hash_of_grown(candidate.path, before.size_bytes, before.sha256)
-        except OSError as error:
-            raise unreadable(file.path, error) from error
-        if grown is not None:
-            sha256, size = grown
-            return replace(file, sha256=sha256, size_bytes=size, dialect=before.dialect, resume=before.resume)
-    return _opened(candidate, file)
+    return _opened(candidate, file, before)
 
 
-def _opened(candidate: Candidate, file: SourceFile) -> SourceFile:
-    content = inspect(candidate.path, file.path)
-    dialect = candidate.reader.detect(content.sample, file.path, candidate.cluster)
+def _opened(candidate: Candidate, file: SourceFile, before: KnownFile | None) -> SourceFile:
+    had_content = before is not None and before.status != REFUSED and candidate.kind in EMPTIED
+    content = inspect(candidate.path, file.path, may_be_empty=had_content)
+    if before is not None and had_content and not content.sample.strip():
+        dialect = before.dialect
+    else:
+        dialect = candidate.reader.detect(content.sample, file.path, candidate.cluster)
     if dialect not in candidate.reader.DIALECTS and translation_of(candidate.kind, dialect) is None:
         raise ValueError(f"{candidate.kind}: detect gave {dialect!r}, which is not among its dialects")
     return replace(
@@ -343,5 +343,4 @@ def _opened(candidate: Candidate, file: SourceFile) -> SourceFile:
         dialect=dialect,
         is_plain=content.is_plain,
         last_line_open=content.last_line_open,
-        object_lines=content.object_lines,
     )

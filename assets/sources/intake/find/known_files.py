@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import duckdb
 
 from assets.sources.intake.find.folder import ALONE, REFUSED, KnownFile
-from assets.sources.reader import Reader, ResumePoint, SourceFile
+from assets.sources.reader import Reader, SourceFile
 from assets.sources.temp_tables import TempTable
 
 Key = tuple[str, str]
@@ -17,7 +16,6 @@ PER_FILE_TABLES = (
     "ops.files",
     "ops.quarantine",
     "ops.skips",
-    "ops.resume_points",
     "ops.unsettled_files",
     "ops.years",
     "raw.sightings",
@@ -33,21 +31,12 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
         """
         select
             cluster_id, path, size_bytes, modified_at, sha256, dialect, reader, status, reason, next_step, is_present,
-            loaded, version_of, text_sha256, text_bytes,
-            line_number, byte_offset, lines_again, not_before, left_out
-        from ops.files left join ops.resume_points using (cluster_id, path)
-        where $kind is null or kind = $kind
+            loaded, version_of, text_sha256, text_bytes, open_line is not null
+        from ops.files where $kind is null or kind = $kind
         """,
         {"kind": kind},
     ).fetchall()
-    known = {}
-    for row in rows:
-        line_number, byte_offset, lines_again, not_before, left_out = row[15:]
-        resume = None
-        if line_number is not None:
-            resume = ResumePoint(line_number, byte_offset, lines_again, not_before, tuple(left_out))
-        known[row[0], row[1]] = replace(KnownFile(*row[2:15]), resume=resume)
-    return known
+    return {(row[0], row[1]): KnownFile(*row[2:]) for row in rows}
 
 
 def with_history(known: Mapping[Key, KnownFile]) -> set[Key]:

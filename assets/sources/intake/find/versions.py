@@ -62,8 +62,7 @@ def become_versions(
     The versions by key.
     """
     versions = {
-        version_key(key, file): replace(file, is_present=False, version_of=key[1], resume=None)
-        for key, file in files.items()
+        version_key(key, file): replace(file, is_present=False, version_of=key[1]) for key, file in files.items()
     }
     if not versions:
         return {}

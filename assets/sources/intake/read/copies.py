@@ -8,48 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from assets.sources.intake.read.clean_text import Cleaner, Cleanness
+from assets.sources.intake.read.clean_text import Cleaner
 from assets.sources.intake.read.lines import MARK, LineLengths, chunks, is_compressed, windows
-from assets.sources.intake.read.object_lines import ObjectLines
-from assets.sources.reader import Copy, SourceFile
+from assets.sources.reader import Copy
 
 MAX_UNPACKED, MAX_UNPACKED_RATIO = 4 * 1024**3, 500
 """An archive that holds more than both is read so far, and as one that is cut off: logs are packed to a tenth."""
-
-
-class CopiesInFolder:
-    """The clean copies of a batch's files, by file id. Each is written when it is first asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        """Keep them in a folder that lies where there is room for data."""
-        self.folder = folder
-        self.written: dict[int, Copy] = {}
-        self.unpacked: dict[int, Unpacked] = {}
-        """The content of archives."""
-
-    def copy_of(self, file_id: int, file: Path) -> Copy:
-        """Return the copy of a file, written again if it was removed."""
-        copy = self.written.get(file_id)
-        if copy is None or not copy.path.exists():
-            copy = self.written[file_id] = write_copy(file, self.folder / f"{file_id}.txt", self._text(file_id, file))
-        return copy
-
-    def readable(self, file_id: int, file: SourceFile) -> Path | None:
-        """Return where DuckDB can read a whole file: where it is, or its copy; None if anything of it is cut off."""
-        if file.is_plain:
-            return file.absolute
-        copy = self.copy_of(file_id, file.absolute)
-        return None if copy.is_cut or copy.has_cut_lines else copy.path
-
-    def object_lines_of(self, file_id: int, file: Path, target: Path) -> int | None:
-        """Write the text of an archive of JSON objects, and return its number of lines; None if it is anything else."""
-        return _unpack_object_lines(self._text(file_id, file), target)
-
-    def _text(self, file_id: int, file: Path) -> Iterator[bytes]:
-        if not is_compressed(file):
-            return chunks(file)
-        self.unpacked[file_id] = Unpacked()
-        return self.unpacked[file_id].note(chunks(file))
 
 
 @dataclass
@@ -124,31 +88,13 @@ class UnpackedText:
             yield chunk
 
 
-def write_copy(path: Path, target: Path, unpacked: Iterator[bytes] | None = None) -> Copy:
+def write_copy(path: Path, target: Path) -> Copy:
     """Write a file's text as UTF-8 that DuckDB can read, without what is no text."""
-    text = UnpackedText(path, unpacked)
+    unpacked = Unpacked()
+    text = UnpackedText(path, unpacked.note(chunks(path)))
     with target.open("wb") as file:
         out = CuttingWriter(file)
         for piece in text.pieces():
             out.write(piece)
-    return Copy(target, text.is_cut, text.last != b"\n", text.has_bad_bytes, out.has_cut)
-
-
-def _unpack_object_lines(text: Iterator[bytes], target: Path) -> int | None:
-    """Write the text of an archive of JSON objects, and count its lines.
-
-    DuckDB would take on trust that the archive is whole, and text. None is given as well for one that is cut off or
-    damaged, and for text that `write_copy` cleans.
-    """
-    cleanness, objects = Cleanness(), ObjectLines()
-    try:
-        with target.open("wb") as out:
-            for chunk in text:
-                objects.add(chunk)
-                cleanness.add(chunk)
-                if objects.is_odd or cleanness.is_unclean:
-                    return None
-                out.write(chunk)
-    except (EOFError, OSError):
-        return None
-    return objects.count if cleanness.end() else None
+    of_archive = (unpacked.sha256, unpacked.size_bytes) if is_compressed(path) else (None, None)
+    return Copy(target, text.is_cut, text.last != b"\n", text.has_bad_bytes, out.has_cut, *of_archive)

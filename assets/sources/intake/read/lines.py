@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from isal import igzip_lib, isal_zlib
 
 from assets.sources.errors import SourceError
 from assets.sources.intake.read.clean_text import NEVER_IN_LOGS, Cleaner, Cleanness, is_text
-from assets.sources.intake.read.object_lines import ObjectLines
 from assets.sources.reader import SAMPLE_CHARACTERS
 from assets.sources.regular import open_regular, pieces, unreadable
 from assets.sources.temp_tables import TempTable
@@ -51,8 +50,6 @@ class Content:
     is_plain: bool
     """DuckDB can read the file where it is."""
     last_line_open: bool
-    object_lines: int | None = None
-    """Lines of a plain file of JSON objects, one a line from its first byte on; None for any other file."""
     size_bytes: int | None = None
     """How many bytes the hash is of, as a log may grow meanwhile; None for a compressed file."""
 
@@ -123,13 +120,13 @@ def _decode_sample(head: bytes, shown: str) -> str:
     return text[:SAMPLE_CHARACTERS]
 
 
-def inspect(path: Path, shown: str) -> Content:
+def inspect(path: Path, shown: str, *, may_be_empty: bool = False) -> Content:
     """Read a file once: hash, first characters, and whether DuckDB can read it in place.
 
     Raises
     ------
     SourceError
-        The file is unreadable, empty, or no text.
+        The file is unreadable, no text, or empty where it may not be.
     """
     try:
         if is_compressed(path):
@@ -141,7 +138,7 @@ def inspect(path: Path, shown: str) -> Content:
         raise SourceError(shown, "not an archive, or cut off before its first byte of text", "Copy it again.") from None
     except OSError as error:
         raise unreadable(shown, error) from error
-    if not head.strip(b"\r\n\t \xef\xbb\xbf"):
+    if not may_be_empty and not head.strip(b"\r\n\t \xef\xbb\xbf"):
         raise SourceError(shown, "empty file", "Export it again or remove it.")
     return replace(content, sample=_decode_sample(head, shown))
 
@@ -223,7 +220,7 @@ def _head_of_compressed(path: Path) -> bytes:
 
 def _scan(path: Path) -> tuple[bytes, Content]:
     """Return the first bytes of a file, and what one pass over it found."""
-    digest, cleanness, objects, lengths = hashlib.sha256(), Cleanness(), ObjectLines(), LineLengths()
+    digest, cleanness, lengths = hashlib.sha256(), Cleanness(), LineLengths()
     head, is_plain, last, size = _Head(), not set("*?[]") & set(str(path)), b"", 0
     for chunk in chunks(path):
         digest.update(chunk)
@@ -231,12 +228,10 @@ def _scan(path: Path) -> tuple[bytes, Content]:
         head.add(chunk)
         if is_plain:
             cleanness.add(chunk)
-            objects.add(chunk)
             is_plain = not cleanness.is_unclean and not _has_long_line(lengths, chunk)
         last = chunk[-1:]
     is_plain = is_plain and cleanness.end()
-    lines = objects.count if is_plain else None
-    return head.text, Content(digest.hexdigest(), "", is_plain, last != b"\n", lines, size)
+    return head.text, Content(digest.hexdigest(), "", is_plain, last != b"\n", size)
 
 
 _SCAN = """read_csv(
@@ -255,23 +250,35 @@ NUMBERED_LINES = """
 """
 
 
-def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path]) -> None:
+def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path], copies: Iterable[tuple[int, Path]] = ()) -> None:
     """Read files into the temp view `lines(file_id, line_number, line)`.
 
     DuckDB keeps the order of a file list and of the lines in it, so a running number minus the number of each file's
     first line is the line number (checked in tests with files larger than DuckDB's parallel units). It is a view, as
     writing every line a second time costs more than numbering it wherever it is read.
+
+    Parameters
+    ----------
+    con
+        A connection in a batch.
+    files
+        Files that DuckDB reads where they are, by their ids.
+    copies
+        Copies of others, each read before the next is asked for.
     """
-    scan = {
-        "paths": [str(path) for path in files.values()],
-        "delimiter": NEVER_IN_LOGS,
-        "longest_line": MAX_BUFFER_BYTES,
-    }
+
+    def scanned(paths: Iterable[Path]) -> dict[str, Any]:
+        return {"paths": [*map(str, paths)], "delimiter": NEVER_IN_LOGS, "longest_line": MAX_BUFFER_BYTES}
+
+    con.execute("create or replace temp table read_lines (filename varchar, line varchar)")
+    read = f"insert into read_lines select filename, {_BLANK_TO_NULL} from {_SCAN}"
     if files:
-        con.execute(f"create or replace temp table read_lines as select filename, {_BLANK_TO_NULL} from {_SCAN}", scan)
-    else:
-        con.execute("create or replace temp table read_lines (filename varchar, line varchar)")
-    READ_PATHS.fill(con, [(file_id, str(path)) for file_id, path in files.items()])
+        con.execute(read, scanned(files.values()))
+    paths = [(file_id, str(path)) for file_id, path in files.items()]
+    for file_id, path in copies:
+        con.execute(read, scanned([path]))
+        paths.append((file_id, str(path)))
+    READ_PATHS.fill(con, paths)
     # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
     con.execute(
         """
