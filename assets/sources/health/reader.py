@@ -34,7 +34,7 @@ __all__ = [
 KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc")
-VERSION = 10
+VERSION = 11
 PRIVACY = {
     **dict.fromkeys(("check_name", "check_type", "result", "result_quality"), KEPT),
     "message": CHECK_TEXT,
