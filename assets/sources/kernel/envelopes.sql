@@ -170,8 +170,13 @@ messages as (
         *, 'epoch' as stamp_kind, 'exact' as time_quality, null::double as uptime_seconds
     from kernel_journal
 ),
+-- a record of several lines comes as one message, with its line breaks as they are or escaped
+on_one_line as (
+    select * exclude (body), regexp_replace(body, {{ line_breaks | literal }}, ' ', 'g') as body from messages
+),
 bracketed as (
-    select * exclude (body), regexp_extract(body, {{ uptime | literal }}, ['uptime', 'body']) as bracket, body from messages
+    select * exclude (body), regexp_extract(body, {{ uptime | literal }}, ['uptime', 'body']) as bracket, body
+    from on_one_line
 ),
 -- what is repeated has its own uptime inside the brackets
 unrepeated as (

@@ -29,7 +29,7 @@ JOURNAL = "journal_json"
 DIALECTS = (
     "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg",
 )  # fmt: skip
-VERSION = f"16.{hashlib.sha256(repr(kernel_rules.BUILT_IN).encode()).hexdigest()[:8]}"
+VERSION = f"17.{hashlib.sha256(repr(kernel_rules.BUILT_IN).encode()).hexdigest()[:8]}"
 PRIVACY = {
     **dict.fromkeys(("time_quality", "kind", "rule", "pci_address", "version"), KEPT),
     "process_name": "process",
@@ -110,7 +110,8 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     )
     outcomes = fill(
         "sources/kernel/outcomes.sql",
-        rules=(*kernel_rules.of_site(patterns), *kernel_rules.BUILT_IN),
+        site_rules=kernel_rules.of_site(patterns),
+        rules=kernel_rules.BUILT_IN,
         is_implausible=times.is_implausible("occurred_at", "modified_at"),
         has_weight=unknown_lines.has_weight("candidates.line", "outcomes.message"),
     )
