@@ -100,7 +100,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 def is_timed_by_modification(path: str, dialect: str) -> bool:
     """Tell whether the years of a log of NHC, or its times, are those of its modification."""
     form = translation_of(KIND, dialect)
-    states_no_time = dialect == "nhc" or (form is not None and "end_time" in form.lacks)
+    states_no_time = dialect == "nhc" or (form is not None and not form.has_times)
     return states_no_time and not undated.is_named_by_time(path)
 
 
