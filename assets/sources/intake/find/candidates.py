@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.sources.errors import SourceError
+from assets.sources.links import refusal_of_link
 from assets.sources.manifests import KIND as MANIFEST
 from assets.sources.manifests import MANIFEST_SUFFIX
 from assets.sources.reader import Reader
@@ -129,14 +130,22 @@ def _files(top: Path, sources: Path, warnings: list[SourceError]) -> Iterator[tu
     No folder is entered twice: a link to a folder above would never end.
     """
     found: list[tuple[Path, SourceError | None]] = []
+    if refusal := refusal_of_link(top, shown(top, sources)):
+        yield top, refusal
+        return
     folders, seen = [top], {_identity(folder) for folder in (top, *top.parents)}
     while folders:
         folder, links = folders.pop(), []
         for entry in _entries(folder, sources, found):
             if not is_utf8(entry.name):
                 found.append((entry, SourceError(shown(entry, sources), "its name is not UTF-8", "Rename it.")))
+            elif refusal := refusal_of_link(entry, shown(entry, sources)):
+                found.append((entry, refusal))
             elif not _is_folder(entry):
-                if NOTES.fullmatch(entry.name):
+                if entry.name == "cluster.toml":
+                    what = "not read: it holds settings, and is no log"
+                    warnings.append(SourceError(shown(entry, sources), what, "Settings lie in the cluster's own folder."))
+                elif NOTES.fullmatch(entry.name):
                     what = "not read: by its name a note, and no log"
                     warnings.append(SourceError(shown(entry, sources), what, "Rename it if it is one."))
                 else:
