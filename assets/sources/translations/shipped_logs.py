@@ -33,7 +33,7 @@ _BEFORE_JSON = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t][^
 """As fluentd writes records to a file, and Kubernetes the lines of containers."""
 _WITH_TIME = re.compile(r"(?:\[\d+\] )?(?:[\w.*-]+: )?\[\[?(\d{10}(?:\.\d+)?)(?:, \{\}\])?, (\{.*\})\]\s*")
 """As fluent-bit writes records to a file and to its output, there with `=>` for a colon."""
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"')
 _EXPORTED = re.compile(r"^__REALTIME_TIMESTAMP=\d+$", re.M)
 
 _HOST = re.compile(r"([A-Za-z0-9][\w.-]*)(?::\d+)?")
@@ -270,15 +270,15 @@ def _exported_of(pieces: Iterator[str]) -> Iterator[tuple[str, Flat] | SetAside]
     Of a value that is no line of text only the name stands in its line, and the value in the next ones.
     """
     entry: dict[str, str] = {}
-    open_field, value = "", ""
+    open_field, value = "", list[str]()
     for line in chain(lines_of(pieces), [""]):
         field = _EXPORT_FIELD.fullmatch(line)
         if open_field and line and (field is None or field[2] is None):
-            value = f"{value}\n{line}" if value else line
+            value.append(line)
             continue
         if open_field:
-            entry[open_field] = _without_length(value)
-            open_field = value = ""
+            entry[open_field] = _without_length("\n".join(value))
+            open_field, value = "", []
         if not line:
             if entry:
                 yield json.dumps(entry, ensure_ascii=False), {name.lower(): text for name, text in entry.items()}

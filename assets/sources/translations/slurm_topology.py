@@ -14,12 +14,11 @@ from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.nodelists import NodeListError
 from assets.sources.text.text_lines import lines_of
-from assets.sources.translations.node_lines import Node, node_line, node_names
-from assets.sources.translations.node_tables import MAX_NAMED
+from assets.sources.translations.node_lines import MAX_NAMED, Node, node_line, node_names
 from assets.sources.translations.slurm_conf import configuration_lines
 
-_LINES = re.compile(r"^\s*(?:SwitchName|BlockName|BlockSizes|AggregatedBlock)\s*=", re.M | re.I)
-_YAML = re.compile(r"^\s*-\s+topology\s*:", re.M)
+_LINES = re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes|AggregatedBlock)\s*=", re.M | re.I)
+_YAML = re.compile(r"^[ \t]*-[ \t]+topology[ \t]*:", re.M)
 _ITEM = re.compile(r"^\s*(?P<dash>-\s+)?(?P<key>[a-z_]+)\s*:\s*(?P<value>[^#]*)")
 _Part = tuple[str, Mapping[str, str]]
 """The text of a line, or of several that belong together, and the options in it."""
