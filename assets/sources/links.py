@@ -33,7 +33,9 @@ def refusal_of_link(path: Path, place: str) -> SourceError | None:
     if setter is None:
         return None
     what = f"not read: a link that user {user_name(setter)} set leads to what is another user's"
-    return SourceError(place, what, f"Remove it or, if it is meant, run: chown -h {os.geteuid()} {shlex.quote(str(path))}")
+    return SourceError(
+        place, what, f"Remove it or, if it is meant, run: chown -h {os.geteuid()} {shlex.quote(str(path))}"
+    )
 
 
 def leads_into_cluster(folder: Path) -> bool:

@@ -29,7 +29,9 @@ def test_a_link_of_another_user_to_what_is_not_his_is_refused(name, tmp_path, mo
     folder = make(tmp_path / "s", {"c1/sacct/a.txt": GOOD, "c3/sacct/a.txt": GOOD})
     set_by_another(folder / name, OF_ROOT["." not in name], monkeypatch)
     found = survey(folder, READERS)
-    errors = [refused.error for refused in found.refused] + [error for errors in found.left_out.values() for error in errors]
+    errors = [refused.error for refused in found.refused] + [
+        error for errors in found.left_out.values() for error in errors
+    ]
     (error,) = errors
     assert str(error).startswith(f"{name}: not read: a link that user {ANOTHER} set leads to what is another user's")
     assert f"chown -h {os.geteuid()} {folder / name}" in error.next_step

@@ -295,8 +295,12 @@ def test_a_rule_of_the_site_is_asked_first_of_kernel_lines(tmp_path: Path) -> No
     ]
     (found,) = rows(first, "select shape, line_number from raw.unknown_lines")
     pasted = f"[[kernel.rules]]\npattern = {toml_text(pattern_of_line(found['shape']))}\ncategory = 'pcie'\n"
-    (row,) = rows(read_kernel(tmp_path / "c", text, pasted), "select line_number from raw.kernel_messages where code is null")
-    assert row["line_number"] == found["line_number"] == 3, "what is shown of another program's line makes a rule for it"
+    (row,) = rows(
+        read_kernel(tmp_path / "c", text, pasted), "select line_number from raw.kernel_messages where code is null"
+    )
+    assert row["line_number"] == found["line_number"] == 3, (
+        "what is shown of another program's line makes a rule for it"
+    )
     mine = "[[kernel.rules]]\npattern = 'fallen'\ncategory = 'pcie'\n"
     (found,) = rows(read_kernel(tmp_path / "b", text, mine), "select kind, line_number from raw.kernel_messages")
     assert found == {"kind": "site_rule: fallen", "line_number": 4}

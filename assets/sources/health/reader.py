@@ -44,7 +44,8 @@ COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 
 _NHC = re.compile(
-    r"Health check failed:|node-mark-o(?:ff|n)line|^[ \t]*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M
+    r"Health check failed:|node-mark-o(?:ff|n)line|^[ \t]*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)",
+    re.M,
 )
 _GCM_TEXT = re.compile(
     r"^(?:OK|WARN|CRITICAL|UNKNOWN) - |^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] - \[[A-Z]+\] - ", re.M

@@ -84,7 +84,9 @@ def rows_of(lines: Iterator[tuple[int, str | None]], delimiter: str) -> Iterator
 class _Following:
     """The lines that the csv module asks for while a quote is open; they stay in `waiting`."""
 
-    def __init__(self, waiting: deque[tuple[int, str | None]], lines: Iterator[tuple[int, str | None]], most: int) -> None:
+    def __init__(
+        self, waiting: deque[tuple[int, str | None]], lines: Iterator[tuple[int, str | None]], most: int
+    ) -> None:
         self._waiting, self._lines, self._most = waiting, lines, most
         self.count = self._size = 0
 

@@ -25,7 +25,8 @@ MAX_LINES = 100_000
 _TOO_MANY = f"the lines up to here name more than {MAX_NAMED:,} nodes by lists"
 _OPTION = re.compile(r"(?<!\w)([A-Za-z]\w*)\s*=\s*(\"[^\"]*\"|\S+)")
 _CONFIGURATION = re.compile(
-    r"^[ \t]*(?:ClusterName|SlurmctldHost|ControlMachine|PartitionName|SelectType|AccountingStorageType)\s*=", re.M | re.I
+    r"^[ \t]*(?:ClusterName|SlurmctldHost|ControlMachine|PartitionName|SelectType|AccountingStorageType)\s*=",
+    re.M | re.I,
 )
 _OF_NO_NODES = re.compile(r"^[ \t]*(?:NodeName=\S+ +)?(?:Auto[dD]etect=|Name=\w+\b)", re.M)
 _RANGES = re.compile(r"^[ \t]*NodeName=(?:DEFAULT\b|\S*\[)", re.M | re.I)

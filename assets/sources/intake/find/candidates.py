@@ -144,7 +144,9 @@ def _files(top: Path, sources: Path, warnings: list[SourceError]) -> Iterator[tu
             elif not _is_folder(entry):
                 if entry.name == "cluster.toml":
                     what = "not read: it holds settings, and is no log"
-                    warnings.append(SourceError(shown(entry, sources), what, "Settings lie in the cluster's own folder."))
+                    warnings.append(
+                        SourceError(shown(entry, sources), what, "Settings lie in the cluster's own folder.")
+                    )
                 elif NOTES.fullmatch(entry.name):
                     what = "not read: by its name a note, and no log"
                     warnings.append(SourceError(shown(entry, sources), what, "Rename it if it is one."))
