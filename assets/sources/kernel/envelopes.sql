@@ -103,11 +103,23 @@ select
     case
         when try_cast(fields[2] as bigint) between 0 and 10000000000000000 then make_timestamp(fields[2]::bigint)
     end as occurred_at,
-    -- a message that is no text is given as its bytes
+    -- a message that is no text is given as its bytes; one that begins no character is replaced
     case
         when fields[5][1] = '[' and try_cast(fields[5] as integer[]) is not null
             then try(decode(unhex(list_aggregate(
-                list_transform(try_cast(fields[5] as integer[]), lambda byte: printf('%02x', byte)), 'string_agg', ''
+                list_transform(
+                    regexp_extract_all(
+                        list_aggregate(
+                            list_transform(try_cast(fields[5] as integer[]), lambda byte: printf('%02x', byte)),
+                            'string_agg',
+                            ''
+                        ),
+                        {{ character_in_hex | literal }}
+                    ),
+                    lambda found: if(length(found) = 2 and found >= '80', 'efbfbd', found)
+                ),
+                'string_agg',
+                ''
             ))))
         else fields[5]
     end as body
