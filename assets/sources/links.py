@@ -1,4 +1,4 @@
-"""Links in the sources folder: nobody has another user's files read by a link, and no cluster's settings travel by one."""
+"""Links in the sources folder: by none are files of another user read, or settings of another cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from assets.sources.errors import SourceError
 def refusal_of_link(path: Path, place: str) -> SourceError | None:
     """Return why a path is not followed; None for what is no link, leads nowhere, or is a link that may be followed.
 
-    A link may be set by root, by the user who refreshes and by the owner of what it leads to. Each link on the way there
-    counts, because whoever owns one of them chooses the end.
+    A link may be set by root, by the user who refreshes and by the owner of what it leads to. Each link on the way
+    there counts, because whoever owns one of them chooses the end.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def _owners_of_links(path: Path) -> list[int]:
             at = found.resolve() if found.name == ".." else found
             continue
         owners.append(found.lstat().st_uid)
-        target = Path(os.readlink(found))
+        target = found.readlink()
         at = Path(target.anchor) if target.is_absolute() else found.parent
         waiting += [part for part in reversed(target.parts) if part != target.anchor]
     return owners

@@ -1,6 +1,7 @@
 """Reader of `slurmctld/`, for what only the controller knows: who preempted whom, which node failed a job, who drained.
 
-Lines in any LogTimeFormat with a date, and lines that came through syslog or the journal. Most lines are of no interest and counted.
+Lines in any LogTimeFormat with a date, and lines that came through syslog or the journal. Most lines are of no
+interest and counted.
 """
 
 from __future__ import annotations
