@@ -17,7 +17,7 @@ from tests.sources.batches import cluster_of
 UNITS = 4_000
 MAX_RATIO = 8
 """Linear work gives 4, quadratic work 16."""
-LEAST_SECONDS = 0.005
+MIN_SECONDS = 0.005
 """Of less than this, the clock says nothing."""
 PIECE = 1 << 16
 
@@ -57,7 +57,7 @@ def seconds_of(work):
 
 def ratio_of(work, units=UNITS):
     """Return how much longer the work of four times as many units takes; `work` is a function of their number."""
-    return seconds_of(lambda: work(4 * units)) / max(seconds_of(lambda: work(units)), LEAST_SECONDS)
+    return seconds_of(lambda: work(4 * units)) / max(seconds_of(lambda: work(units)), MIN_SECONDS)
 
 
 def translate(form, text):

@@ -12,15 +12,13 @@ named as (
         * exclude (program),
         case when is_relevant then case
             -- a rule of the site holds for the kernel's lines, and for those of a program that it names itself
-            {% for rule in site_rules %}
-            when regexp_matches(statement, {{ ("(?i)" ~ rule.pattern) | literal }})
-                and (program = 'kernel' or not regexp_matches(message, {{ ("(?i)" ~ rule.pattern) | literal }}))
-                then {{ rule.rule | literal }}
+            {% for rule, _, pattern, _, _, _, _ in site_rules %}
+            when regexp_matches(statement, {{ ("(?i)" ~ pattern) | literal }})
+                and (program = 'kernel' or not regexp_matches(message, {{ ("(?i)" ~ pattern) | literal }})) then {{ rule | literal }}
             {% endfor %}
-            {% for rule in rules %}
-            when regexp_matches(message, {{ ("(?i)" ~ rule.pattern) | literal }})
-                {{- "" if rule.is_of_kernel else " and regexp_full_match(tag, " ~ rule.programs | literal ~ ")" }}
-                then {{ rule.rule | literal }}
+            {% for rule, _, pattern, programs, is_of_kernel, _, _ in rules %}
+            when regexp_matches(message, {{ ("(?i)" ~ pattern) | literal }})
+                {{- "" if is_of_kernel else " and regexp_full_match(tag, " ~ programs | literal ~ ")" }} then {{ rule | literal }}
             {% endfor %}
         end end as rule
     from spoken
@@ -29,8 +27,8 @@ named as (
 select
     * exclude (line),
     case rule
-        {% for rule in (site_rules + rules) %}
-        when {{ rule.rule | literal }} then {{ rule.kind | literal }}
+        {% for rule, kind, _, _, _, _, _ in (site_rules + rules) %}
+        when {{ rule | literal }} then {{ kind | literal }}
         {% endfor %}
     end as kind,
     -- a first line that holds its own ending is a whole record
@@ -229,11 +227,11 @@ select
         when not (
             tag is null
             or tag = 'kernel'
-            {% for rule in site_rules %}
-            or rule = {{ rule.rule | literal }}
+            {% for rule, _, _, _, _, _, _ in site_rules %}
+            or rule = {{ rule | literal }}
             {% endfor %}
-            {% for rule in rules if rule.programs %}
-            or (kind = {{ rule.kind | literal }} and regexp_full_match(tag, {{ rule.programs | literal }}))
+            {% for _, kind, _, programs, _, _, _ in rules if programs %}
+            or (kind = {{ kind | literal }} and regexp_full_match(tag, {{ programs | literal }}))
             {% endfor %}
         ) then 'untrusted_source'
     end as skip_reason,
