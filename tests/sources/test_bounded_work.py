@@ -39,7 +39,6 @@ WORST = {
     "other_conf": ("", "x", "\n"),
     "slurm_conf": ("", "x", "\n"),
     "slurm_topology": ("", "x", "\n"),
-    "topology_yaml": ("", " ", "x\n"),
 }  # fmt: skip
 """By form, what stands behind its example: a beginning, what comes again and again, and an end."""
 FORMS = [form for kind in READERS for form in translations_of(kind).values()]

@@ -344,7 +344,7 @@ class Inventory(Section):
 class Topology(Section):
     """Where nodes stand, by their names: regular expressions (RE2), of which the first group is the place.
 
-    They are for nodes of which no file in `inventory/` says it: `topology.conf`, `topology.yaml`, or a table.
+    They are for nodes of which no file in `inventory/` says it: `topology.conf` or a table.
     """
 
     rack: PlacePattern | None = None
