@@ -47,8 +47,8 @@ class Translation:
     that cannot be translated at all raises `SourceError`."""
     example: str
     """A short file of this form."""
-    lacks: frozenset[str] = frozenset()
-    """Fields of the kind's own form that no file of this form has."""
+    has_times: bool = True
+    """Whether records state their time; else they are of the time of their file."""
     rank: int = 0
     """Forms of a lower rank are tried first. A pattern that also fits texts of other forms needs a higher one."""
 

@@ -5,8 +5,8 @@ file below `fixtures`, or `files` by path; `config` of cluster.toml, and when th
 come of it: `account` (lines in, loaded, skipped, quarantined), `loaded` (the number of rows), `rows` (all of them, in
 any order), `in_order` (all of them, repeats too, in the order of the lines), `among` (some of them), `every` (what all
 rows say), `messages` and `details` (in a row's message, in what is told of a quarantined line), `quarantined` (reason
-by line), `skips` (lines by reason), `dispositions` and `line_counts` of rows in order, `warnings` of the file, or
-`refused` (what is in the reason for which the whole file is turned down) with a `hint`. `unknown` is NULL.
+by line), `skips` (lines by reason), `dispositions` and `line_counts` of rows in order, `warnings` and `status` of the
+file, or `refused` (what is in the reason for which the whole file is turned down) with a `hint`. `unknown` is NULL.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ def test_case(kind: str, number: int, together: dict[str, duckdb.DuckDBPyConnect
     case, con, of_case = CASES[kind][number], together[kind], f"where cluster_id = 'c{number}'"
     (file, *_) = rows(con, f"select * from ops.files {of_case}")
     assert (file["status"] == "refused") == ("refused" in case), file["reason"]
+    assert file["status"] == case.get("status", file["status"])
     assert case.get("refused", "") in (file["reason"] or "")
     assert case.get("hint", "") in (file["next_step"] or "")
     every_row = rows(con, f"select line_number as place, * from raw.{READERS[kind].TABLE} {of_case} order by all")

@@ -14,7 +14,7 @@ from tests.sources.batches import load, read
 with TABLE.open(encoding="utf-8", newline="") as file:
     RULES = list(csv.DictReader(file))
 
-PROGRAMS = {"mmfs\\w*|mmsysmon": "mmfs"}
+PROGRAMS = {"mmfs\\w*|mmsysmon": "mmfs", "nv-fabricmanager|nvidia-fabricmanager|fabricmanager": "nv-fabricmanager"}
 """Of rules that are not of the kernel, a program that may write the line."""
 BETWEEN = "usb 1-1: new high-speed USB device"
 

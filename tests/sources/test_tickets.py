@@ -41,16 +41,6 @@ def test_a_file_read_in_parts_is_read_as_a_whole(monkeypatch: pytest.MonkeyPatch
     assert whole[0].quarantines == {"field_count": 34, "bad_csv": 1}
 
 
-def test_a_quote_that_is_never_closed_is_looked_for_where_quotes_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    split, texts = records._cells, []
-    monkeypatch.setattr(records, "_cells", lambda text, delimiter: [texts.append(text), split(text, delimiter)][1])
-    lines = "".join(f"T{n},n1,2024-05-01,,,,,\n" for n in range(600))
-    found = read(tickets, f'{HEADER}T0,n1,2024-05-01,,,,,"never closed\n{lines}')
-    assert found.quarantines == {"bad_csv": 1}
-    assert len(found.loaded) == 600
-    assert len(texts) == 2 * 602, "each line once, for the dates and for the tickets"
-
-
 @pytest.mark.parametrize(
     ("shown", "meant"),
     [

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.site_rules import pattern_of_line
+from assets.site_rules import pattern_of_line, toml_text
 from assets.sources.formats import READERS
 from assets.sources.intake.account.unknown_lines import MAX_SHAPES
 from assets.sources.intake.find.known_files import forget_files
@@ -203,7 +203,7 @@ def read_kernel(folder: Path, text: str, settings: str = "", con: Any = None) ->
 XID = "NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off the bus."
 
 
-def test_of_the_kernels_lines_those_of_weight_without_a_rule_are_counted(tmp_path: Path) -> None:
+def test_lines_of_weight_without_a_rule_are_counted_with_the_name_of_a_program(tmp_path: Path) -> None:
     con = read_kernel(
         tmp_path,
         kernel_log(
@@ -221,6 +221,7 @@ def test_of_the_kernels_lines_those_of_weight_without_a_rule_are_counted(tmp_pat
     assert [tuple(row.values()) for row in found] == [
         ("n1", "n1", "acmegpu #: fence # lost", 2),
         ("n2", "n2", "acmegpu #: fence # lost", 3),
+        ("n2", "n2", "slurmd: error: acmegpu #: fence # lost", 5),
         ("n9", None, "acmegpu #: fence # lost", 6),
         ("n3", "n3", "acmegpu #: fence # signalled", 8),
     ]
@@ -251,7 +252,7 @@ def test_a_rule_of_the_site_is_asked_first_of_kernel_lines(tmp_path: Path) -> No
     text = kernel_log(
         "n1 kernel: acmegpu 0000:17:00.0: engine 7 stuck",
         "n1 kernel: acmegpu 0000:17:00.0: engine 7 stuck again",
-        "n1 logger: acmegpu 0000:17:00.0: engine 7 stuck",
+        "n1 logger: acmegpu 0000:17:00.0: engine 7 stuck, error 3",
         f"n1 kernel: {XID}",
     )
     first = read_kernel(tmp_path / "a", text, RULE.format("pcie"))
@@ -260,6 +261,14 @@ def test_a_rule_of_the_site_is_asked_first_of_kernel_lines(tmp_path: Path) -> No
         ("site_rule: ^acmegpu .*: engine .* (stuck|idle)$", "n1", "0000:17:00", 1),
         ("xid", "n1", "0000:17:00", 4),
     ]
+    (found,) = rows(first, "select shape, line_number from raw.unknown_lines")
+    pasted = f"[[kernel.rules]]\npattern = {toml_text(pattern_of_line(found['shape']))}\ncategory = 'pcie'\n"
+    (row,) = rows(
+        read_kernel(tmp_path / "c", text, pasted), "select line_number from raw.kernel_messages where code is null"
+    )
+    assert row["line_number"] == found["line_number"] == 3, (
+        "what is shown of another program's line makes a rule for it"
+    )
     mine = "[[kernel.rules]]\npattern = 'fallen'\ncategory = 'pcie'\n"
     (found,) = rows(read_kernel(tmp_path / "b", text, mine), "select kind, line_number from raw.kernel_messages")
     assert found == {"kind": "site_rule: fallen", "line_number": 4}

@@ -33,7 +33,7 @@ __all__ = [
 KIND = "health"
 TABLE = "health_checks"
 DIALECTS = ("gcm", "gcm_document", "nhc")
-VERSION = 10
+VERSION = 11
 PRIVACY = {
     **dict.fromkeys(("check_name", "check_type", "result", "result_quality"), KEPT),
     "message": CHECK_TEXT,
@@ -43,7 +43,8 @@ COVERS = ("min(coalesce(unchanged_since, observed_at))", "max(observed_at)")
 
 
 _NHC = re.compile(
-    r"Health check failed:|node-mark-o(?:ff|n)line|^\s*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)", re.M
+    r"Health check failed:|node-mark-o(?:ff|n)line|^[ \t]*(?:ERROR|DEBUG|NOTICE):\s+nhc:|^\S+ \| (?:ERROR|Healthy)",
+    re.M,
 )
 _GCM_TEXT = re.compile(
     r"^(?:OK|WARN|CRITICAL|UNKNOWN) - |^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+\] - \[[A-Z]+\] - ", re.M
@@ -99,7 +100,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 def is_timed_by_modification(path: str, dialect: str) -> bool:
     """Tell whether the years of a log of NHC, or its times, are those of its modification."""
     form = translation_of(KIND, dialect)
-    states_no_time = dialect == "nhc" or (form is not None and "end_time" in form.lacks)
+    states_no_time = dialect == "nhc" or (form is not None and not form.has_times)
     return states_no_time and not undated.is_named_by_time(path)
 
 

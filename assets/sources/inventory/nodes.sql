@@ -175,3 +175,7 @@ from counted;
 
 insert into file_warnings
 select distinct file_id, 'impossible_gpu_count' from inventory_nodes where stated_gpu_count > {{ max_gpus }}
+union all
+select distinct file_id, 'more_partitions_than_kept: the first {{ max_partitions }} of a node'
+from inventory_nodes
+where len(partitions) > {{ max_partitions }}

@@ -24,7 +24,7 @@ from assets.sql import fill
 KIND = "inventory"
 TABLE = "nodes"
 DIALECTS = ("scontrol_blocks", "scontrol_lines")
-VERSION = 10
+VERSION = 11
 PRIVACY = {
     **dict.fromkeys(("state", "gpu_model", "partitions", "host_names", "kernel_version", "slurm_version"), KEPT),
     **dict.fromkeys(("rack", "switch", "nvlink_domain", "position"), KEPT),
@@ -38,6 +38,8 @@ COVERS = (f"min(captured_at) {_STATED}", f"max(captured_at) {_STATED}")
 _TELLS_PLACES_ONLY = (
     "gpu_count is null and cpu_count is null and coalesce(rack, switch, nvlink_domain, position) is not null"
 )
+MAX_PARTITIONS = 64
+"""Partitions of a node that are kept, the first ones."""
 _COMMAND = export_again("inventory")
 _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
 
@@ -91,11 +93,15 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         ),
         named_at=undated.named_moment("batch_files.path"),
         max_name_length=MAX_NAME_LENGTH,
+        max_partitions=MAX_PARTITIONS,
     )
     return ReadingPlan(prepare=[nodes], loaded=LOADED, skipped=SKIPPED, quarantined=QUARANTINED)
 
 
-LOADED = "select * exclude (stated_gpu_count, is_node) from inventory_nodes where is_node"
+LOADED = f"""
+select * exclude (stated_gpu_count, is_node) replace (partitions[:{MAX_PARTITIONS}] as partitions)
+from inventory_nodes
+where is_node"""
 
 QUARANTINED = """
 select

@@ -73,6 +73,13 @@ PRINTED = rf"^{_OUTER.format('?P<outer>')}(?P<text>{_BEGINNING}.*)$"
 """A line of which one of the two may stand before the envelope."""
 _REPEATED = rf"^message repeated (?P<count>\d+) times: \[ ?(?:\[ *(?P<uptime>{_SECONDS})\] )?(?P<body>.*?)\]?$"
 _UPTIME = rf"^\[ *(?P<uptime>{_SECONDS})\] (?:\[ *[TC]\d+\] )?(?P<body>.*)$"
+_LINE_BREAKS = r"\s*(?:[\r\n]|[#\\]01[25]|\\x0[aAdD])\s*"
+"""Ends of lines inside a message: as they are, as rsyslog escapes them, and as syslog-ng does."""
+_CHARACTER_IN_HEX = (
+    "[0-7].|(?:c[2-9a-f]|d.)[89ab].|(?:e0[ab].|e[1-9a-cef][89ab].|ed[89].)[89ab].|(?:f0[9ab].|f[123][89ab].|f48.)"
+    "(?:[89ab].){2}|.."
+)
+"""A character of UTF-8 as digits of its bytes, or else a byte."""
 _FILE_NAMES = "dmesg|kern|kernel|syslog|messages|journal|journalctl|kmsg|xid|xids|all"
 """Names of logs and folders that are no host's."""
 _ENDINGS = rf"{_FILE_NAMES}|gz|zst|log|txt|jsonl?|out|\d{{1,3}}|20\d\d-?\d\d-?\d\d|1\d{{9}}"
@@ -110,6 +117,8 @@ def unwrapping_steps(zone: str, *, are_printed: bool) -> list[str]:
         formats=tuple(_DATED_STAMPS.values()),
         uptime=_UPTIME,
         repeated=_REPEATED,
+        line_breaks=_LINE_BREAKS,
+        character_in_hex=_CHARACTER_IN_HEX,
         time_folder=undated.TIME_FOLDER,
         file_names=_FILE_NAMES,
         file_name_endings=_ENDINGS,

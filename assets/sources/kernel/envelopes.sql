@@ -103,11 +103,23 @@ select
     case
         when try_cast(fields[2] as bigint) between 0 and 10000000000000000 then make_timestamp(fields[2]::bigint)
     end as occurred_at,
-    -- a message that is no text is given as its bytes
+    -- a message that is no text is given as its bytes; one that begins no character is replaced
     case
         when fields[5][1] = '[' and try_cast(fields[5] as integer[]) is not null
             then try(decode(unhex(list_aggregate(
-                list_transform(try_cast(fields[5] as integer[]), lambda byte: printf('%02x', byte)), 'string_agg', ''
+                list_transform(
+                    regexp_extract_all(
+                        list_aggregate(
+                            list_transform(try_cast(fields[5] as integer[]), lambda byte: printf('%02x', byte)),
+                            'string_agg',
+                            ''
+                        ),
+                        {{ character_in_hex | literal }}
+                    ),
+                    lambda found: if(length(found) = 2 and found >= '80', 'efbfbd', found)
+                ),
+                'string_agg',
+                ''
             ))))
         else fields[5]
     end as body
@@ -170,8 +182,13 @@ messages as (
         *, 'epoch' as stamp_kind, 'exact' as time_quality, null::double as uptime_seconds
     from kernel_journal
 ),
+-- a record of several lines comes as one message, with its line breaks as they are or escaped
+on_one_line as (
+    select * exclude (body), regexp_replace(body, {{ line_breaks | literal }}, ' ', 'g') as body from messages
+),
 bracketed as (
-    select * exclude (body), regexp_extract(body, {{ uptime | literal }}, ['uptime', 'body']) as bracket, body from messages
+    select * exclude (body), regexp_extract(body, {{ uptime | literal }}, ['uptime', 'body']) as bracket, body
+    from on_one_line
 ),
 -- what is repeated has its own uptime inside the brackets
 unrepeated as (

@@ -2,29 +2,42 @@
 {% set any_device = "\\b" ~ address | replace("(", "(?:") ~ "(?:\\.\\d)?\\b" %}
 {% set speaks_of_xid = "regexp_matches(message, 'NVRM: Xid \\(|SXid \\(')" %}
 create or replace temp table kernel_named as
-with named as (
+with spoken as (
+    select *, coalesce(tag, 'kernel') as program, if(program = 'kernel', '', program || ': ') || message as statement
+    from kernel_unwrapped
+    inner join kernel_candidates using (file_id, line_number)
+),
+named as (
     select
-        *,
+        * exclude (program),
         case when is_relevant then case
+            -- a rule of the site holds for the kernel's lines, and for those of a program that it names itself
+            {% for rule, _, pattern, _, _, _, _ in site_rules %}
+            when regexp_matches(statement, {{ ("(?i)" ~ pattern) | literal }})
+                and (program = 'kernel' or not regexp_matches(message, {{ ("(?i)" ~ pattern) | literal }})) then {{ rule | literal }}
+            {% endfor %}
             {% for rule, _, pattern, programs, is_of_kernel, _, _ in rules %}
             when regexp_matches(message, {{ ("(?i)" ~ pattern) | literal }})
                 {{- "" if is_of_kernel else " and regexp_full_match(tag, " ~ programs | literal ~ ")" }} then {{ rule | literal }}
             {% endfor %}
         end end as rule
-    from kernel_unwrapped
-    inner join kernel_candidates using (file_id, line_number)
+    from spoken
 )
 -- `kind` is a step of its own: in the same select, DuckDB would repeat all patterns of `rule` in each branch.
 select
     * exclude (line),
     case rule
-        {% for rule, kind, _, _, _, _, _ in rules %}
+        {% for rule, kind, _, _, _, _, _ in (site_rules + rules) %}
         when {{ rule | literal }} then {{ kind | literal }}
         {% endfor %}
     end as kind,
-    starts_with(message, 'NVRM: The NVIDIA GPU') as is_first_of_three,
-    coalesce(contains(message, 'fallen off the bus and is not'), false) as is_last_of_three,
+    -- a first line that holds its own ending is a whole record
+    coalesce(contains(message, 'fallen off the bus and is not'), false) as has_ending,
+    starts_with(message, 'NVRM: The NVIDIA GPU') as is_beginning,
+    is_beginning and not has_ending as is_first_of_three,
+    has_ending and not is_beginning as is_last_of_three,
     starts_with(message, 'NVRM:')
+    and not is_beginning
     and (contains(message, 'installed in this system has') or is_last_of_three) as is_tail
 from named;
 
@@ -41,17 +54,28 @@ from (
         or lead(is_last_of_three, 1, false) over nearby
         or lead(is_last_of_three, 2, false) over nearby as is_complete,
         'fell_off_bus' in (lag(kind, 1, '') over nearby, lag(kind, 2, '') over nearby) as is_after_first
-    from kernel_named
-    where
-        is_relevant
-        and file_id in (select file_id from kernel_named where is_first_of_three or is_tail)
-    window nearby as (partition by file_id, host order by line_number)
+    from (
+        select
+            *,
+            -- journalctl prints the further lines of a message without time and host
+            last_value(if(stamp_kind is null and tag is null, null, host) ignore nulls) over (
+                partition by file_id order by line_number
+            ) as last_host
+        from kernel_named
+        where
+            is_relevant
+            and file_id in (select file_id from kernel_named where is_first_of_three or is_tail)
+    )
+    window nearby as (
+        partition by file_id, coalesce(if(stamp_kind is null and tag is null, last_host, host), host)
+        order by line_number
+    )
 )
 where kind = 'fell_off_bus' and (is_complete and not (is_tail and is_after_first)) is not true;
 
 create or replace temp view kernel_classified as
 select
-    named.* exclude (is_last_of_three) replace (case when incomplete.file_id is null then named.kind end as kind)
+    named.* exclude (is_last_of_three, is_beginning, has_ending) replace (case when incomplete.file_id is null then named.kind end as kind)
 from kernel_named as named
 left join kernel_incomplete as incomplete
     on incomplete.file_id = named.file_id and incomplete.line_number = named.line_number;
@@ -203,6 +227,9 @@ select
         when not (
             tag is null
             or tag = 'kernel'
+            {% for rule, _, _, _, _, _, _ in site_rules %}
+            or rule = {{ rule | literal }}
+            {% endfor %}
             {% for _, kind, _, programs, _, _, _ in rules if programs %}
             or (kind = {{ kind | literal }} and regexp_full_match(tag, {{ programs | literal }}))
             {% endfor %}
@@ -238,17 +265,16 @@ select file_id, line_number, host, occurred_at, has_no_year
 from kernel_outcomes inner join batch_files using (file_id)
 where not {{ is_implausible }};
 
--- Other programs than the kernel are not believed.
+-- Lines of other programs are told apart by the name before them.
 insert into unknown_lines by name
 select
     outcomes.file_id, outcomes.line_number, outcomes.host as node_name, outcomes.occurred_at as seen_at,
-    outcomes.has_no_year, outcomes.message
+    outcomes.has_no_year, outcomes.statement as message
 from kernel_outcomes as outcomes
 inner join kernel_candidates as candidates
     on candidates.file_id = outcomes.file_id and candidates.line_number = outcomes.line_number
 where
     outcomes.skip_reason = 'not_relevant'
     and outcomes.problem is null
-    and coalesce(outcomes.tag, 'kernel') = 'kernel'
     and outcomes.message <> ''
     and {{ has_weight }}

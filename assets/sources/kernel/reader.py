@@ -29,7 +29,7 @@ JOURNAL = "journal_json"
 DIALECTS = (
     "syslog", "syslog_iso", "syslog_dated", "printed", JOURNAL, "dmesg_ctime", "dmesg_decoded", "dmesg_plain", "kmsg",
 )  # fmt: skip
-VERSION = f"16.{hashlib.sha256(repr(kernel_rules.BUILT_IN).encode()).hexdigest()[:8]}"
+VERSION = f"17.{hashlib.sha256(repr(kernel_rules.BUILT_IN).encode()).hexdigest()[:8]}"
 PRIVACY = {
     **dict.fromkeys(("time_quality", "kind", "rule", "pci_address", "version"), KEPT),
     "process_name": "process",
@@ -44,11 +44,14 @@ ROWS = Rows(
 )
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
+_RELATIVE = "dmesg_relative"
+"""What `dmesg -e` prints, and `-H`: no file of it is read."""
 _DIALECT_HEADS = {
     JOURNAL: r"^\{",
     "dmesg_decoded": r"^[a-z]+ *:[a-z]+ *: ",
     "kmsg": r"^\d+,\d+,\d+,[^;]*;",
     "dmesg_ctime": r"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ",
+    _RELATIVE: r"^(?:[a-z]+ *:[a-z]+ *: )?\[(?:[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d| +\+\d+\.\d+)\] ",
     "dmesg_plain": r"^(?:<\d+>)?\[ *\d+\.\d+\] ",
     "syslog_iso": r"^(?:<\d+>)?(?:1 )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d",
     "syslog": r"^(?:<\d+>)?[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d",
@@ -66,6 +69,9 @@ _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Name the envelope of most of the first lines; each line is read by the one that it has."""
     dialect = prevailing(_DIALECT_HEADS, sample)
+    if dialect == _RELATIVE:
+        what = "unsupported_schema: dmesg -e, whose lines state minutes and the time since the line before"
+        raise SourceError(path, what, "Export it with dmesg -T.")
     if dialect in (None, JOURNAL) and _is_journal(sample):
         return JOURNAL
     if dialect in (None, JOURNAL) or (dialect == "syslog_iso" and not begins_json(sample)):
@@ -110,7 +116,8 @@ def plan_reading(batch: Batch) -> ReadingPlan:
     )
     outcomes = fill(
         "sources/kernel/outcomes.sql",
-        rules=(*kernel_rules.of_site(patterns), *kernel_rules.BUILT_IN),
+        site_rules=kernel_rules.of_site(patterns),
+        rules=kernel_rules.BUILT_IN,
         is_implausible=times.is_implausible("occurred_at", "modified_at"),
         has_weight=unknown_lines.has_weight("candidates.line", "outcomes.message"),
     )

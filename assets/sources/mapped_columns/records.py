@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import duckdb
@@ -22,17 +20,10 @@ from assets.sources.errors import SourceError
 from assets.sources.mapped_columns.values import Dates, ValueProblem, is_day_first
 from assets.sources.settings import ClusterSettings, ColumnMap
 from assets.sources.temp_tables import TempTable
+from assets.sources.text.text_lines import Row, rows_of
 
-MAX_RECORD_LINES, MAX_RECORD_CHARACTERS = 500, 2**20
-"""Lines and characters over which a record may run."""
 LINES_TOGETHER, ROWS_TOGETHER = 2_000, 10_000
 """How many lines and rows are in Python's memory at a time, where each takes ten times its bytes."""
-UNCLOSED = "unexpected end of data"
-"""What the csv module says of a quote that is still open."""
-
-Line = tuple[int, str | None]
-"""A line's number and text."""
-
 Cells = Mapping[str, str | None]
 """The cells of a record by the meaning of their columns, without blanks around them; None where they are blank."""
 _MAX_SHOWN_CHARACTERS = 500
@@ -119,7 +110,7 @@ def read_records(con: duckdb.DuckDBPyConnection, table: MappedTable, cluster: Cl
         _read_file(outcomes, file_id, partial(_lines_of, con, first, last), cluster, latest)
 
 
-def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[Line]:
+def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[tuple[int, str | None]]:
     """Yield numbered lines from one place of `mapped_lines` to another, some at a time."""
     for start in range(first, last + 1, LINES_TOGETHER):
         yield from con.execute(
@@ -151,18 +142,10 @@ class _Outcomes:
                 rows.clear()
 
 
-@dataclass(frozen=True)
-class _Record:
-    """A record by the numbers of its lines, and its cells, or what is wrong with it."""
-
-    numbers: list[int]
-    cells: list[str] | str
-
-
 def _read_file(
     outcomes: _Outcomes,
     file_id: int,
-    read_lines: Callable[[], Iterator[Line]],
+    read_lines: Callable[[], Iterator[tuple[int, str | None]]],
     cluster: ClusterSettings,
     latest: datetime,
 ) -> None:
@@ -170,11 +153,11 @@ def _read_file(
     table, column_map = outcomes.table, outcomes.table.map_of(cluster)
     first = next((line for _, line in read_lines() if line is not None), "")
     delimiter = delimiter_of(first, column_map)
-    day_first = is_day_first(_dates(_records(read_lines(), delimiter), table, column_map))
+    day_first = is_day_first(_dates(rows_of(read_lines(), delimiter), table, column_map))
     dates = Dates(column_map.timezone or cluster.settings.timezone, column_map.date_format, day_first, latest)
     header: list[str] = []
     places: dict[str, int] = {}
-    for record in _records(read_lines(), delimiter):
+    for record in rows_of(read_lines(), delimiter):
         at = {"file_id": file_id, "line_number": record.numbers[0]}
         outcomes.skipped += [{**at, "line_number": n, "reason": "continuation"} for n in record.numbers[1:]]
         cells = record.cells
@@ -197,7 +180,7 @@ def _read_file(
     outcomes.write()
 
 
-def _dates(records: Iterator[_Record], table: MappedTable, column_map: ColumnMap) -> Iterator[str]:
+def _dates(records: Iterator[Row], table: MappedTable, column_map: ColumnMap) -> Iterator[str]:
     """Yield the dates of all records below the header."""
     header: list[str] = []
     places: list[int] = []
@@ -210,35 +193,3 @@ def _dates(records: Iterator[_Record], table: MappedTable, column_map: ColumnMap
             places = [found[meaning] for meaning in table.dates if meaning in found]
         else:
             yield from (cells[place] for place in places if place < len(cells))
-
-
-def _records(lines: Iterator[Line], delimiter: str) -> Iterator[_Record]:
-    """Yield the records of a file.
-
-    A quote that is never closed must not swallow the rest of the file: then its first line alone is the record.
-    """
-    waiting: deque[Line] = deque(islice(lines, 1))
-    while waiting:
-        text, count = f"{waiting[0][1] or ''}\n", 1
-        cells = _cells(text, delimiter)
-        while cells == UNCLOSED and count < MAX_RECORD_LINES and len(text) < MAX_RECORD_CHARACTERS:
-            if count == len(waiting):
-                waiting.extend(islice(lines, 1))
-            if count == len(waiting):
-                break
-            line = waiting[count][1] or ""
-            text, count = f"{text}{line}\n", count + 1
-            # Only a quote closes what a quote has opened: a look at any other line would be in vain.
-            cells = _cells(text, delimiter) if '"' in line else cells
-        count = 1 if isinstance(cells, str) else count
-        yield _Record([waiting.popleft()[0] for _ in range(count)], cells)
-        if not waiting:
-            waiting.extend(islice(lines, 1))
-
-
-def _cells(text: str, delimiter: str) -> list[str] | str:
-    """Split a record, or say what is wrong with it."""
-    try:
-        return next(csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True), [])
-    except csv.Error as error:
-        return str(error)

@@ -23,7 +23,7 @@ from assets.sources.sacct.layout import (
     texts_of,
 )
 from assets.sources.sacct.odd_lines import OddLine, above_header, assemble
-from assets.sources.sacct.record_lines import layout_without
+from assets.sources.sacct.record_lines import TRANSLATED
 from assets.sources.settings import ClusterSettings
 from assets.sources.temp_tables import TempTable
 from assets.sql import fill, literal
@@ -99,10 +99,7 @@ def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> l
             is_usable = not missing_columns(layout) and len(of_file[file_id]) <= MAX_LAYOUTS
             layout_id = layouts.setdefault(layout, len(layouts)) if is_usable else None
             found.append((file_id, line_number, layout_id))
-    fixed = {
-        CONFIGURED: configured_layout(cluster),
-        **{name: layout_without(form.lacks) for name, form in translations_of("sacct").items()},
-    }
+    fixed = {CONFIGURED: configured_layout(cluster), **dict.fromkeys(translations_of("sacct"), TRANSLATED)}
     for file_id, path, dialect in con.execute("select file_id, path, dialect from batch_files").fetchall():
         if dialect in fixed:
             layout = fixed[dialect]

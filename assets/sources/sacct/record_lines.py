@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from assets.sources.sacct.columns import FIELDS
@@ -14,12 +13,6 @@ TRANSLATED = Layout(DELIMITER, FIELDS)
 
 _NOTHING = {None: "", True: "1", False: "0"}
 _LINE = str.maketrans({DELIMITER: " ", "\n": "\\n", "\r": "\\r", "\0": " "})
-
-
-@cache
-def layout_without(lacks: frozenset[str]) -> Layout:
-    """Return the layout of a form that lacks some fields: a missing column is unknown, an empty text may mean none."""
-    return Layout(DELIMITER, tuple(field for field in FIELDS if field not in lacks))
 
 
 def record_line(texts: Mapping[str, Any], layout: Layout = TRANSLATED) -> str:

@@ -32,7 +32,6 @@ from assets.sources.settings.sections import (
     Span,
     Tickets,
     Topology,
-    Trace,
 )
 from assets.sources.settings.values import Name, NotNegative, SlurmCluster, TimeZone
 from assets.sources.text import pseudonyms
@@ -74,7 +73,6 @@ class Settings(Section):
     lemons: Lemons = Lemons()
     sacct: Sacct = Sacct()
     accounting: Accounting = Accounting()
-    trace: Trace = Trace()
     inventory: Inventory = Inventory()
     topology: Topology = Topology()
     accelerators: Accelerators = Accelerators()
@@ -148,7 +146,7 @@ class ClusterSettings(BaseModel):
         """Hash of the settings that change how files are read; the others take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
         # An unused section adds nothing to the hash, so a section that a new version brings has no log read again.
-        for name in ("trace", "inventory", "accounting", "accelerators", "failures"):
+        for name in ("inventory", "accounting", "accelerators", "failures"):
             section = getattr(self.settings, name)
             if section != type(section)():
                 parts[name] = section.model_dump(mode="json", exclude={"in_service"})

@@ -6,11 +6,12 @@ Settings that only say how logs are read hold whoever wrote them.
 from __future__ import annotations
 
 import os
-import pwd
 import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from assets.sources.links import user_name
 
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -38,19 +39,12 @@ def distrust(file: Path, status: os.stat_result) -> Untrusted | None:
     for path, found in ((file, status), *((folder, folder.stat()) for folder in folders)):
         quoted = shlex.quote(str(path.resolve()))
         if found.st_uid not in {0, os.geteuid()}:
-            reasons.append(f"{path} belongs to {_name(found.st_uid)}")
-            commands.append(f"chown {_name(os.geteuid())} {quoted}")
+            reasons.append(f"{path} belongs to {user_name(found.st_uid)}")
+            commands.append(f"chown {user_name(os.geteuid())} {quoted}")
         if found.st_mode & _OTHERS_MAY_WRITE:
             reasons.append(f"others may write {path} (mode {stat.S_IMODE(found.st_mode):04o})")
             commands.append(f"chmod go-w {quoted}")
     if not reasons:
         return None
-    rule = f"it runs programs and sends only if nobody but {_name(os.geteuid())} and root may write it"
+    rule = f"it runs programs and sends only if nobody but {user_name(os.geteuid())} and root may write it"
     return Untrusted(f"{' and '.join(reasons)}; {rule}", f"look at what it says, then run: {' && '.join(commands)}")
-
-
-def _name(user: int) -> str:
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return str(user)

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from assets.sources.errors import SourceError
+from assets.sources.links import leads_into_cluster, refusal_of_link
 from assets.sources.regular import read_small_with_status, unreadable
 from assets.sources.settings.cluster import ClusterSettings, Settings
 from assets.sources.settings.ownership import distrust
@@ -26,7 +27,7 @@ NOT_SHOWN = "webhook"
 
 
 def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[SourceError]]:
-    """Read a cluster's `cluster.toml`; without one every default holds.
+    """Read a cluster's `cluster.toml`; without one, and for a link to another cluster's folder, every default holds.
 
     Returns
     -------
@@ -34,8 +35,10 @@ def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[
     """
     file = folder / "cluster.toml"
     shown = f"{cluster_id}/cluster.toml"
-    if not os.path.lexists(file):
+    if not os.path.lexists(file) or leads_into_cluster(folder):
         return ClusterSettings(cluster_id=cluster_id), []
+    if refusal := refusal_of_link(file, shown):
+        return ClusterSettings(cluster_id=cluster_id), [refusal]
     try:
         content, status = read_small_with_status(file, MAX_SETTINGS_BYTES)
         untrusted = distrust(file, status)

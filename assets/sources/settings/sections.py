@@ -323,29 +323,6 @@ class Alerts(Section):
         return bool(self.webhook or self.webhook_file or self.email or self.command)
 
 
-TraceMeaning = Literal[
-    "job_id", "user", "account", "partition", "qos", "job_name", "submit", "start", "end", "duration", "state", "gpus",
-    "gpus_per_node", "nodes", "cpus",
-]  # fmt: skip
-"""What a column of a research trace can mean."""
-TraceState = Literal[
-    "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "REQUEUED", "RUNNING",
-    "PENDING",
-]  # fmt: skip
-
-
-class Trace(Section):
-    """A research trace that stands for accounting: a CSV of jobs with a header."""
-
-    columns: dict[TraceMeaning, Name] = {}
-    """Which column holds what, where its name is not that of a known trace. `gpus` are those of all nodes together;
-    `gpus_per_node` is multiplied by `nodes`. `duration` is in seconds."""
-    states: dict[Name, TraceState] = {}
-    """The trace's words for how a job ended, and Slurm's words for them."""
-    delimiter: Annotated[str, AfterValidator(one_character)] | None = None
-    """What stands between two columns. Without it the header tells."""
-
-
 NodeMeaning = Literal[
     "node", "state", "gres", "gpus", "gpu_model", "cpus", "memory", "partition", "reason", "user", "time", "booted",
     "rack", "switch", "nvlink_domain", "position",
@@ -366,7 +343,7 @@ class Inventory(Section):
 class Topology(Section):
     """Where nodes stand, by their names: regular expressions (RE2), of which the first group is the place.
 
-    They are for nodes of which no file in `inventory/` says it: `topology.conf`, `topology.yaml`, or a table.
+    They are for nodes of which no file in `inventory/` says it: `topology.conf` or a table.
     """
 
     rack: PlacePattern | None = None

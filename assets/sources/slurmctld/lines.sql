@@ -48,8 +48,9 @@ chosen as (
             nullif(syslog_iso.body, '')
         ) as body,
         case
-            when body[1] in ('e', 'f', 'i', 'v', 's')
-                then regexp_replace(body, '^(?:slurmctld: +)?(?:(?:error|fatal|info|verbose): +)?', '')
+            -- what a service prints has its own time behind that of the journal
+            when body[1] in ('e', 'f', 'i', 'v', 's', '[')
+                then regexp_replace(body, '^(?:slurmctld: +)?(?:\[[^\]]*\] +)?(?:(?:error|fatal|info|verbose): +)?', '')
             else body
         end as message
     from shapes

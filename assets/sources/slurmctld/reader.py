@@ -1,6 +1,7 @@
 """Reader of `slurmctld/`, for what only the controller knows: who preempted whom, which node failed a job, who drained.
 
-Lines in any LogTimeFormat with a date, and lines that came through syslog. Most lines are of no interest and counted.
+Lines in any LogTimeFormat with a date, and lines that came through syslog or the journal. Most lines are of no
+interest and counted.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 from assets.log_kinds import export_again
 from assets.sources.errors import SourceError
+from assets.sources.other_forms import recognised, translation_of
 from assets.sources.reader import Batch, ReadingPlan, Rows, Step, prevailing
 from assets.sources.repeats import mark_repeats
 from assets.sources.settings import ClusterSettings
@@ -21,7 +23,7 @@ from assets.sql import fill
 KIND = "slurmctld"
 TABLE = "slurmctld_events"
 DIALECTS = ("bracketed", "bracketed_short", "syslog", "syslog_iso")
-VERSION = f"10.{hashlib.sha256(repr(WORDINGS).encode()).hexdigest()[:8]}"
+VERSION = f"11.{hashlib.sha256(repr(WORDINGS).encode()).hexdigest()[:8]}"
 PRIVACY = {
     **dict.fromkeys(("kind", "preempt_mode", "state", "rule_pattern", "version"), KEPT),
     "reason": REASON,
@@ -35,15 +37,17 @@ _MONTH = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
 _SYSLOG_TAG = r"(?P<host>\S+) slurmctld(?:\[\d+\])?: "
 _THREAD = r"(?:[^\[\]]|\[\d+\])*"
 """What LogTimeFormat=thread_id adds: the process, the name of its thread, such as `worker[3]`, and an address."""
+_STDOUT = "(?:slurmctld: )?"
+"""What stands before a line on standard output."""
 _SHAPES = {
-    "bracketed": rf"^\[(?P<stamp>{_ISO})[^\]]*\] (?P<body>.*)$",
-    "bracketed_short": rf"^\[(?P<stamp>{_MONTH})(?:\.(?P<microseconds>\d+))?{_THREAD}\] (?P<body>.*)$",
+    "bracketed": rf"^{_STDOUT}\[(?P<stamp>{_ISO})[^\]]*\] (?P<body>.*)$",
+    "bracketed_short": rf"^{_STDOUT}\[(?P<stamp>{_MONTH})(?:\.(?P<microseconds>\d+))?{_THREAD}\] (?P<body>.*)$",
     "syslog": rf"^(?:<\d+>)?(?P<stamp>{_MONTH}) {_SYSLOG_TAG}(?P<body>.*)$",
     "syslog_iso": rf"^(?:<\d+>)?(?P<stamp>{_ISO}) {_SYSLOG_TAG}(?P<body>.*)$",
 }
 _FIRST_CHARACTERS = {
-    "bracketed": "line[1] = '[' and line[2] between '0' and '9'",
-    "bracketed_short": "line[1] = '[' and line[2] between 'A' and 'Z'",
+    "bracketed": "(line[1] = '[' and line[2] between '0' and '9' or line[1] = 's')",
+    "bracketed_short": "(line[1] = '[' and line[2] between 'A' and 'Z' or line[1] = 's')",
     "syslog": "line[1] <> '['",
     "syslog_iso": "line[1] <> '['",
 }
@@ -52,7 +56,7 @@ _FIRST_CHARACTERS = {
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
     """Name the form of the first lines' times; a log without dates is refused."""
-    dialect = prevailing(_SHAPES, sample)
+    dialect = prevailing(_SHAPES, sample) or recognised(KIND, sample, cluster)
     if dialect:
         return dialect
     raise SourceError(
@@ -65,16 +69,17 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
     """Tell whether the years of a log are inferred backwards from its modification."""
-    return dialect in ("bracketed_short", "syslog") and not undated.is_named_by_time(path)
+    has_no_year = dialect in ("bracketed_short", "syslog") or translation_of(KIND, dialect) is not None
+    return has_no_year and not undated.is_named_by_time(path)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
     """Say how the relevant lines are read."""
     zone, patterns = batch.cluster.settings.timezone, batch.cluster.settings.kernel.patterns
     stamps = rf"""
-    select file_id, line_number, regexp_extract(line, '^(?:<\d+>|\[)?({_MONTH})', 1) as stamp
+    select file_id, line_number, regexp_extract(line, '^(?:<\d+>|{_STDOUT}\[)?({_MONTH})', 1) as stamp
     from lines
-    where regexp_matches(line, '^(?:<\d+>|\[)?{_MONTH}')"""
+    where regexp_matches(line, '^(?:<\d+>|{_STDOUT}\[)?{_MONTH}')"""
     lines = fill(
         "sources/slurmctld/lines.sql",
         relevant=f"{RELEVANT}|{unknown_lines.SCAN}",

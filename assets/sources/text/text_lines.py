@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+from collections import deque
 from collections.abc import Iterator
-from itertools import chain
+from dataclasses import dataclass
+from itertools import islice
 
 MAX_LINE = 1024 * 1024
 """Characters of a line that are kept: what is longer is no row of a table, and no line of a log."""
-MAX_ROW_LINES = 50
-"""Lines over which a cell in quotes may go."""
+MAX_ROW_LINES = 500
+"""Lines over which a row with quotes may go."""
+MAX_UNCLOSED = 100
+"""Quotes of a file that are never closed, and yet looked for to the end: the lines behind each are read again."""
 
 
 def lines_of(pieces: Iterator[str]) -> Iterator[str]:
@@ -42,21 +46,59 @@ def cells_of(line: str, delimiter: str) -> list[str]:
         return line.split(delimiter)
 
 
-def rows_of(lines: Iterator[str], delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    r"""Yield the rows of a table with their cells; a cell in quotes may go over several lines.
+@dataclass(frozen=True)
+class Row:
+    """A row of a table with quoted cells."""
 
-    >>> list(rows_of(iter(['1,"a', 'b"', '2,"c']), ","))
-    [('1,"a b"', ['1', 'a b']), ('2,"c', ['2', 'c'])]
+    numbers: list[int]
+    """The numbers of its lines."""
+    text: str
+    """Its lines, with a space between them."""
+    cells: list[str] | str
+    """The cells, or what is wrong with the row."""
+
+
+def rows_of(lines: Iterator[tuple[int, str | None]], delimiter: str) -> Iterator[Row]:
+    r"""Yield the rows of a table, given by its numbered lines; a cell in quotes may go over several lines.
+
+    A quote that is never closed must not swallow the rest of the file: its line is a row alone.
+
+    >>> [(row.numbers, row.cells) for row in rows_of(enumerate(['1,"a', 'b"', '2,"c', "3,d"]), ",")]
+    [([0, 1], ['1', 'a\nb']), ([2], 'unexpected end of data'), ([3], ['3', 'd'])]
     """
-    while (line := next(lines, None)) is not None:
-        row = line
-        followers: list[str] = []
-        while row.count('"') % 2 and len(followers) < MAX_ROW_LINES and len(row) < MAX_LINE:
-            if (follower := next(lines, None)) is None:
-                break
-            followers.append(follower)
-            row = f"{row} {follower}"
-        if row.count('"') % 2:
-            # The quote is never closed: the lines after it are rows of their own.
-            lines, row = chain(followers, lines), line
-        yield row, cells_of(row, delimiter)
+    waiting: deque[tuple[int, str | None]] = deque(islice(lines, 1))
+    unclosed = 0
+    while waiting:
+        taken = _Following(waiting, lines, MAX_ROW_LINES if unclosed < MAX_UNCLOSED else 1)
+        try:
+            cells: list[str] | str = next(csv.reader(taken, delimiter=delimiter, strict=True), [])
+        except csv.Error as error:
+            unclosed += taken.count > 1
+            cells, taken.count = str(error), 1
+        row = [waiting.popleft() for _ in range(taken.count)]
+        yield Row([number for number, _ in row], " ".join(text or "" for _, text in row), cells)
+        if not waiting:
+            waiting.extend(islice(lines, 1))
+
+
+class _Following:
+    """The lines that the csv module asks for while a quote is open; they stay in `waiting`."""
+
+    def __init__(
+        self, waiting: deque[tuple[int, str | None]], lines: Iterator[tuple[int, str | None]], most: int
+    ) -> None:
+        self._waiting, self._lines, self._most = waiting, lines, most
+        self.count = self._size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self.count == len(self._waiting):
+            self._waiting.extend(islice(self._lines, 1))
+        if self.count == min(len(self._waiting), self._most) or self._size > MAX_LINE:
+            raise StopIteration
+        text = self._waiting[self.count][1] or ""
+        self.count += 1
+        self._size += len(text)
+        return f"{text}\n"

@@ -38,7 +38,10 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
     lines = lines_of(pieces)
     first = next(lines, "")
     delimiter = next((delimiter for delimiter in _DELIMITERS if _names(cells_of(first, delimiter))), _DELIMITERS[0])
-    for text, row in rows_of(chain([first], lines), delimiter):
+    for found in rows_of(enumerate(chain([first], lines)), delimiter):
+        text = found.text
+        cells = cells_of(text, delimiter) if isinstance(found.cells, str) else found.cells
+        row = [cell.replace("\n", " ") for cell in cells]
         if not text.strip():
             yield SetAside(text, "blank")
         elif header := _names(row):

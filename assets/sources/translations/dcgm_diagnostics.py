@@ -94,6 +94,5 @@ _EXAMPLE = (
     '{"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [{"name": "memory", "results": '
     '[{"entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": "A DBE occurred"}]}]}]}}\n'
 )
-_LACKS = frozenset({"end_time"})
 _RECOGNISES, _TRANSLATE = holds(_IS_DIAGNOSTIC, in_json=True), each_record(_lines, skip_text=True)
-FORMS = (Translation("dcgm_diag", "health", _RECOGNISES, _TRANSLATE, _EXAMPLE, _LACKS),)
+FORMS = (Translation("dcgm_diag", "health", _RECOGNISES, _TRANSLATE, _EXAMPLE, has_times=False),)

@@ -21,8 +21,8 @@ from assets.sources.translations.result_lines import CRITICAL, EVENT, Result, ho
 CHECK = "ipmitool sel"
 """GCM's name for the check of the same log."""
 _FIRST_LINE = re.compile(
-    r"^\s*[0-9a-fA-F]{1,8}\s*[|,]\s*(?:\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{4}-\d\d-\d\d|Pre-Init[^|,]*)\s*[|,]"
-    r"|^\s*ID\s*[,|]\s*Date\s*[,|]\s*Time\s*[,|]\s*Name|^SEL has no entries",
+    r"^[ \t]*[0-9a-fA-F]{1,8}\s*[|,]\s*(?:\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\d{4}-\d\d-\d\d|Pre-Init[^|,]*)\s*[|,]"
+    r"|^[ \t]*ID\s*[,|]\s*Date\s*[,|]\s*Time\s*[,|]\s*Name|^SEL has no entries",
     re.M,
 )
 _OEM = re.compile(r"^\s*[0-9a-fA-F]{1,8}\s*[|,]\s*OEM record", re.I)

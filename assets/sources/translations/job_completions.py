@@ -38,6 +38,8 @@ _FIELDS = {
     "FailedNode": ("", "failed_node"), "Restarts": ("", "restart_cnt"),
 }  # fmt: skip
 """Names of the fields of sacct in a line and in a document."""
+MAX_RECORD = 4096
+"""Characters of a record: Slurm cuts one after 1,023 bytes."""
 _NOTHING = {"(null)", "N/A", "Unknown", "unknown", ""}
 
 
@@ -90,7 +92,8 @@ def _record_lines(lines: Iterator[str]) -> Iterator[str]:
         starts = [0, *(found.start() for found in _NEXT_RECORD.finditer(text, 1))]
         *cut, last = (text[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True))
         yield from cut
-        begun = last if last.startswith("JobId=") and "JobState=" not in last else ""
+        is_begun = last.startswith("JobId=") and "JobState=" not in last and len(last) <= MAX_RECORD
+        begun = last if is_begun else ""
         if not begun:
             yield last
     if begun:

@@ -12,6 +12,8 @@ from assets.sources.text.nodelists import NodeListError, expand
 
 MAX_NODES = 16_384
 """Nodes that a line may name."""
+MAX_NAMED = 1_000_000
+"""Nodes that the lists of a file may name together."""
 MAX_SNAPSHOT = 200_000
 """The partitions of a node are joined within a snapshot. A larger snapshot is cut into parts of this size."""
 NO_REASON = frozenset({"", "none", "(null)", "n/a", "null"})

@@ -16,7 +16,7 @@ from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.nodelists import NodeListError
 from assets.sources.text.text_lines import cells_of, lines_of
-from assets.sources.translations.node_lines import MAX_SNAPSHOT, Node, lines_of_snapshot, node_names
+from assets.sources.translations.node_lines import MAX_NAMED, MAX_SNAPSHOT, Node, lines_of_snapshot, node_names
 
 _Columns = tuple[str | None, list[str], dict[str, int]]
 """The delimiter, the names, and the place of each column by its meaning."""
@@ -45,8 +45,6 @@ _SHOWN_WITHOUT_HEADER = ["node", "gres", "state", "reason", "time", "user"]
 WITHOUT_HEADER = ("|", _SHOWN_WITHOUT_HEADER, {name: place for place, name in enumerate(_SHOWN_WITHOUT_HEADER)})
 """What `columns_of` would return of `sinfo -N -h -o '%N|%G|%T|%E|%H|%u'`, if it printed a header."""
 _ROW_WITHOUT_HEADER = re.compile(r"[A-Za-z][^\s|=]*\|(?:\(null\)|\w+:[^|]*)\|[a-z_]+[-*~#!%$@^+]*\|.*\|[^|\s]*\|[^|]*")
-MAX_NAMED = 1_000_000
-"""Nodes that the lists of a file may name together."""
 DELIMITERS = ("|", "\t", ";", ",")
 _TIME = re.compile(r"\S*\d\S*|unknown|none|n/a|\(null\)|", re.I)
 _OFTEN_EMPTY = "reservation"

@@ -33,7 +33,7 @@ _BEFORE_JSON = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t][^
 """As fluentd writes records to a file, and Kubernetes the lines of containers."""
 _WITH_TIME = re.compile(r"(?:\[\d+\] )?(?:[\w.*-]+: )?\[\[?(\d{10}(?:\.\d+)?)(?:, \{\}\])?, (\{.*\})\]\s*")
 """As fluent-bit writes records to a file and to its output, there with `=>` for a colon."""
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"')
 _EXPORTED = re.compile(r"^__REALTIME_TIMESTAMP=\d+$", re.M)
 
 _HOST = re.compile(r"([A-Za-z0-9][\w.-]*)(?::\d+)?")
@@ -186,8 +186,11 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _line(envelope: _Envelope) -> str | None:
-    """Write what a record says as a line of syslog; None where nothing tells its time."""
+def _line(envelope: _Envelope, program: str) -> str | None:
+    """Write what a record says as a line of syslog; None where nothing states its time.
+
+    A record that names no program is of the one whose log this is.
+    """
     text = PRIORITY.sub("", envelope.message)
     found = next((match for shape in _ENVELOPES if (match := shape.match(text))), None)
     parts = found.groupdict() if found else {}
@@ -200,14 +203,15 @@ def _line(envelope: _Envelope) -> str | None:
         # Where the time is known, seconds since the boot stay in the message.
         body = text
     host = envelope.host or parts.get("host")
-    tag = parts.get("tag") or envelope.program or "kernel"
+    tag = parts.get("tag") or envelope.program or program
     stamp = envelope.moment or _inner_stamp(parts)
     if stamp is None:
         return None
     # The file's name may give the host. Only the kernel's lines have a form without one.
-    if not host and tag != "kernel":
+    if not host and tag != program:
         return ""
-    return f"{envelope.priority or ''}{stamp} {f'{host} ' if host else ''}{tag}: {body}"
+    shown_host = f"{host} " if host else "" if tag == "kernel" else "- "
+    return f"{envelope.priority or ''}{stamp} {shown_host}{tag}: {body}"
 
 
 def _inner_stamp(parts: Mapping[str, str | None]) -> str | None:
@@ -270,15 +274,15 @@ def _exported_of(pieces: Iterator[str]) -> Iterator[tuple[str, Flat] | SetAside]
     Of a value that is no line of text only the name stands in its line, and the value in the next ones.
     """
     entry: dict[str, str] = {}
-    open_field, value = "", ""
+    open_field, value = "", list[str]()
     for line in chain(lines_of(pieces), [""]):
         field = _EXPORT_FIELD.fullmatch(line)
         if open_field and line and (field is None or field[2] is None):
-            value = f"{value}\n{line}" if value else line
+            value.append(line)
             continue
         if open_field:
-            entry[open_field] = _without_length(value)
-            open_field = value = ""
+            entry[open_field] = _without_length("\n".join(value))
+            open_field, value = "", []
         if not line:
             if entry:
                 yield json.dumps(entry, ensure_ascii=False), {name.lower(): text for name, text in entry.items()}
@@ -302,6 +306,7 @@ def _without_length(value: str) -> str:
 
 def _translate(
     read: Callable[[Iterator[str]], Iterable[tuple[str, Flat] | SetAside]],
+    program: str,
     pieces: Iterator[str],
     file: SourceFile,
     _cluster: ClusterSettings,
@@ -321,7 +326,7 @@ def _translate(
             continue
         text, flat = record
         envelope = _envelope(flat)
-        line = _line(envelope) if envelope else None
+        line = _line(envelope, program) if envelope else None
         if line:
             has_lines = True
             yield line
@@ -376,8 +381,17 @@ _HOSTNAME=node001
 MESSAGE=NVRM: Xid (PCI:0000:9b:00): 79, pid=1, GPU has fallen off the bus.
 
 """
+_CONTROLLER = (
+    '{"__REALTIME_TIMESTAMP": "1772445600000001", "_HOSTNAME": "ctl", "SYSLOG_IDENTIFIER": "slurmctld", '
+    '"MESSAGE": "error: Nodes node001 not responding, setting DOWN"}\n'
+)
 FORMS = (
-    Translation("shipper_json", "kernel", holds(_BEGINS_JSON), partial(_translate, _json_of), _JSON, rank=1),
-    Translation("labelled", "kernel", _is_labelled, partial(_translate, _labelled_of), _LABELLED_LINE, rank=1),
-    Translation("journal_export", "kernel", holds(_EXPORTED), partial(_translate, _exported_of), _EXPORT),
+    Translation("shipper_json", "kernel", holds(_BEGINS_JSON), partial(_translate, _json_of, "kernel"), _JSON, rank=1),
+    Translation(
+        "labelled", "kernel", _is_labelled, partial(_translate, _labelled_of, "kernel"), _LABELLED_LINE, rank=1
+    ),
+    Translation(
+        "journal_json", "slurmctld", holds(_BEGINS_JSON), partial(_translate, _json_of, "slurmctld"), _CONTROLLER
+    ),
+    Translation("journal_export", "kernel", holds(_EXPORTED), partial(_translate, _exported_of, "kernel"), _EXPORT),
 )

@@ -13,21 +13,23 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assets.sources.errors import SourceError
-from assets.sources.inventory.reader import is_list_of_partitions
+from assets.sources.inventory.reader import MAX_PARTITIONS, is_list_of_partitions
 from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.nodelists import NodeListError
 from assets.sources.text.text_lines import lines_of
-from assets.sources.translations.node_lines import Node, node_line, node_names
+from assets.sources.translations.node_lines import MAX_NAMED, Node, node_line, node_names
 
 MAX_LINES = 100_000
-_OPTION = re.compile(r"([A-Za-z]\w*)\s*=\s*(\"[^\"]*\"|\S+)")
+_TOO_MANY = f"the lines up to here name more than {MAX_NAMED:,} nodes by lists"
+_OPTION = re.compile(r"(?<!\w)([A-Za-z]\w*)\s*=\s*(\"[^\"]*\"|\S+)")
 _CONFIGURATION = re.compile(
-    r"^\s*(?:ClusterName|SlurmctldHost|ControlMachine|PartitionName|SelectType|AccountingStorageType)\s*=", re.M | re.I
+    r"^[ \t]*(?:ClusterName|SlurmctldHost|ControlMachine|PartitionName|SelectType|AccountingStorageType)\s*=",
+    re.M | re.I,
 )
-_OF_NO_NODES = re.compile(r"^\s*(?:NodeName=\S+ +)?(?:Auto[dD]etect=|Name=\w+\b)", re.M)
-_RANGES = re.compile(r"^\s*NodeName=(?:DEFAULT\b|\S*\[)", re.M | re.I)
+_OF_NO_NODES = re.compile(r"^[ \t]*(?:NodeName=\S+ +)?(?:Auto[dD]etect=|Name=\w+\b)", re.M)
+_RANGES = re.compile(r"^[ \t]*NodeName=(?:DEFAULT\b|\S*\[)", re.M | re.I)
 
 
 def _is_configuration(sample: str, _cluster: ClusterSettings) -> bool:
@@ -55,6 +57,7 @@ class ConfigurationLine:
 
     texts: list[str]
     options: dict[str, str] = field(default_factory=dict)
+    problem: str | None = None
 
     @property
     def text(self) -> str:
@@ -70,19 +73,24 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
         raise SourceError(file.path, what, "Take it out of the folder.")
     partitions = _partitions(lines)
     defaults: dict[str, str] = {}
+    named = 0
     for line in lines:
         text, name = line.text, line.options.get("nodename")
         if not text or text.startswith("#"):
             yield SetAside(text, "comment" if text else "blank")
         elif re.match(r"include\b", text, re.I):
             yield SetAside(text, "include", "the included file is not opened: put it into the same folder")
+        elif line.problem:
+            yield SetAside(text, "nodelist_too_large", line.problem)
         elif name is None:
             yield SetAside(text, "not_relevant")
         elif name.upper() == "DEFAULT":
             defaults |= line.options
             yield SetAside(text, "not_relevant")
         else:
-            yield from _nodes(line, defaults | line.options, partitions)
+            nodes = list(_nodes(line, defaults | line.options, partitions)) if named <= MAX_NAMED else []
+            named += len(nodes)
+            yield from nodes or [SetAside(text, "nodelist_too_large", _TOO_MANY)]
         yield from (SetAside(more, "continuation") for more in line.texts[1:])
 
 
@@ -108,7 +116,8 @@ def _of(texts: list[str]) -> ConfigurationLine:
 def _partitions(lines: list[ConfigurationLine]) -> dict[str, list[str]]:
     """Return the partitions of each node; of ALL the key is empty."""
     found: dict[str, list[str]] = {}
-    default = ""
+    full: set[str] = set()
+    default, named = "", 0
     for line in lines:
         name, nodes = line.options.get("partitionname"), line.options.get("nodes", default)
         if name is None:
@@ -116,12 +125,22 @@ def _partitions(lines: list[ConfigurationLine]) -> dict[str, list[str]]:
         if name.upper() == "DEFAULT":
             default = nodes
             continue
+        if nodes in full:
+            continue
+        if named > MAX_NAMED:
+            line.problem = _TOO_MANY
+            continue
         try:
             members = [""] if nodes.upper() == "ALL" else node_names(nodes)
         except NodeListError:
             members = []
-        for member in members:
-            found.setdefault(member, []).append(name)
+        named += len(members)
+        kept = [found.setdefault(member, []) for member in members]
+        for names in kept:
+            if len(names) <= MAX_PARTITIONS:
+                names.append(name)
+        if all(len(names) > MAX_PARTITIONS for names in kept):
+            full.add(nodes)
     return found
 
 

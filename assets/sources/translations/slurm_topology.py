@@ -1,4 +1,4 @@
-"""Where nodes stand: Slurm's `topology.conf`, `scontrol show topology`, and `topology.yaml` of Slurm 25.05.
+"""Where nodes stand: Slurm's `topology.conf` and `scontrol show topology`.
 
 A node of a tree is attached to the switch that names it; switches of switches are skipped. A block of `topology/block`
 is a group of nodes that NVLink connects.
@@ -14,13 +14,10 @@ from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sources.text.nodelists import NodeListError
 from assets.sources.text.text_lines import lines_of
-from assets.sources.translations.node_lines import Node, node_line, node_names
-from assets.sources.translations.node_tables import MAX_NAMED
+from assets.sources.translations.node_lines import MAX_NAMED, Node, node_line, node_names
 from assets.sources.translations.slurm_conf import configuration_lines
 
-_LINES = re.compile(r"^\s*(?:SwitchName|BlockName|BlockSizes|AggregatedBlock)\s*=", re.M | re.I)
-_YAML = re.compile(r"^\s*-\s+topology\s*:", re.M)
-_ITEM = re.compile(r"^\s*(?P<dash>-\s+)?(?P<key>[a-z_]+)\s*:\s*(?P<value>[^#]*)")
+_LINES = re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes|AggregatedBlock)\s*=", re.M | re.I)
 _Part = tuple[str, Mapping[str, str]]
 """The text of a line, or of several that belong together, and the options in it."""
 
@@ -28,31 +25,6 @@ _Part = tuple[str, Mapping[str, str]]
 def _translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the nodes of each leaf switch and block as lines."""
     yield from _nodes_of((line.text, line.options) for line in configuration_lines(lines_of(pieces)))
-
-
-def _translate_yaml(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the same of the items of a list in YAML."""
-    yield from _nodes_of(_items(lines_of(pieces)))
-
-
-def _items(lines: Iterator[str]) -> Iterator[_Part]:
-    """Put the keys of each item together, whatever their order; every other line stands alone."""
-    names = {"switch": "switchname", "block": "blockname", "nodes": "nodes"}
-    texts: list[str] = []
-    options: dict[str, str] = {}
-    for line in lines:
-        found = _ITEM.match(line)
-        if texts and (found is None or found["dash"]):
-            yield " ".join(texts), options
-            texts, options = [], {}
-        if found is None:
-            yield line.strip(), {}
-        else:
-            texts.append(line.strip())
-            if found["key"] in names:
-                options[names[found["key"]]] = found["value"].strip().strip("\"'")
-    if texts:
-        yield " ".join(texts), options
 
 
 def _nodes_of(parts: Iterable[_Part]) -> Iterator[str | SetAside]:
@@ -78,13 +50,4 @@ def _nodes_of(parts: Iterable[_Part]) -> Iterator[str | SetAside]:
 _TREE = """SwitchName=leaf1 Nodes=gpu[001-016]
 SwitchName=spine Switches=leaf1
 """
-_BLOCKS = """- topology: nvl72
-  block:
-    blocks:
-      - block: b1
-        nodes: gpu[001-018]
-"""
-FORMS = (
-    Translation("slurm_topology", "inventory", holds(_LINES, in_json=False), _translate_lines, _TREE),
-    Translation("topology_yaml", "inventory", holds(_YAML, in_json=False), _translate_yaml, _BLOCKS),
-)
+FORMS = (Translation("slurm_topology", "inventory", holds(_LINES, in_json=False), _translate_lines, _TREE),)

@@ -6,11 +6,12 @@ It opens no file, and follows no link to a folder that is read already.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from assets.sources.errors import SourceError
+from assets.sources.links import refusal_of_link
 from assets.sources.manifests import KIND as MANIFEST
 from assets.sources.manifests import MANIFEST_SUFFIX
 from assets.sources.reader import Reader
@@ -85,10 +86,16 @@ def candidates(
             if kind != "cluster.toml":
                 warnings.append(_without_meaning(entry, sources))
         elif kind in readers:
-            for path, error in _files(entry, sources, warnings) if _is_folder(entry) else [_no_folder(entry, sources)]:
+            for path, error in _of_kind(entry, sources, warnings):
                 read_as = MANIFEST if path.name.endswith(MANIFEST_SUFFIX) else kind
                 if read_as in readers:
                     yield Candidate(cluster, read_as, path, readers[read_as], error)
+
+
+def _of_kind(folder: Path, sources: Path, warnings: list[SourceError]) -> Iterable[tuple[Path, SourceError | None]]:
+    if refusal := _refusal(folder, sources):
+        return [(folder, refusal)]
+    return _files(folder, sources, warnings) if _is_folder(folder) else [_no_folder(folder, sources)]
 
 
 def _without_meaning(entry: Path, sources: Path) -> SourceError:
@@ -133,12 +140,11 @@ def _files(top: Path, sources: Path, warnings: list[SourceError]) -> Iterator[tu
     while folders:
         folder, links = folders.pop(), []
         for entry in _entries(folder, sources, found):
-            if not is_utf8(entry.name):
-                found.append((entry, SourceError(shown(entry, sources), "its name is not UTF-8", "Rename it.")))
+            if refusal := _refusal(entry, sources):
+                found.append((entry, refusal))
             elif not _is_folder(entry):
-                if NOTES.fullmatch(entry.name):
-                    what = "not read: by its name a note, and no log"
-                    warnings.append(SourceError(shown(entry, sources), what, "Rename it if it is one."))
+                if warning := _no_log(entry, sources):
+                    warnings.append(warning)
                 else:
                     found.append((entry, None))
             elif entry.suffix in SUFFIXES_OF_FILES and not _entries(entry, sources, found):
@@ -156,6 +162,22 @@ def _files(top: Path, sources: Path, warnings: list[SourceError]) -> Iterator[tu
                 seen.add(identity)
                 folders.append(link)
     yield from sorted(found, key=lambda file_and_error: file_and_error[0])
+
+
+def _refusal(entry: Path, sources: Path) -> SourceError | None:
+    if not is_utf8(entry.name):
+        return SourceError(shown(entry, sources), "its name is not UTF-8", "Rename it.")
+    return refusal_of_link(entry, shown(entry, sources))
+
+
+def _no_log(file: Path, sources: Path) -> SourceError | None:
+    """Say of a file that is no log by its name why it is not read."""
+    if file.name == "cluster.toml":
+        what = "not read: it holds settings, and is no log"
+        return SourceError(shown(file, sources), what, "Settings lie in the cluster's own folder.")
+    if NOTES.fullmatch(file.name):
+        return SourceError(shown(file, sources), "not read: by its name a note, and no log", "Rename it if it is one.")
+    return None
 
 
 def _entries(folder: Path, sources: Path, found: list[tuple[Path, SourceError | None]]) -> list[Path]:

@@ -23,6 +23,7 @@ from assets.sources.intake.find.candidates import (
     visible_folders,
 )
 from assets.sources.intake.read.lines import inspect
+from assets.sources.links import leads_into_cluster, refusal_of_link
 from assets.sources.manifests import KIND as MANIFEST
 from assets.sources.manifests import MAX_MANIFEST_BYTES
 from assets.sources.other_forms import translation_of
@@ -263,6 +264,12 @@ def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Sur
     if not is_utf8(folder.name):
         survey.left_out[cluster_id] = [SourceError(cluster_id, "its name is not UTF-8", "Rename the folder.")]
         return []
+    if refusal := refusal_of_link(folder, cluster_id):
+        survey.left_out[cluster_id] = [refusal]
+        return []
+    if leads_into_cluster(folder):
+        what = "a link into another cluster's folder; the settings there are not its own, and the defaults hold"
+        survey.warnings.append(SourceError(cluster_id, what, "Make it a folder with links to the folders of logs."))
     cluster, wrong = read_settings(folder, cluster_id)
     found: list[Candidate] = []
     try:

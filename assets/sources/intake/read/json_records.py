@@ -23,7 +23,10 @@ _WITHIN_JSON = frozenset('"}]:')
 _ENDS_OF_DOCUMENTS = ("}", "]")
 _SPACE = re.compile(r"[\s,]*")
 _FIRST_KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*"\s*:)')
-_NEXT_LINE = re.compile(r"\n\s*(?=[\[{])")
+_NEXT_LINE = re.compile(r"\n[ \t\r]*(?=[\[{])")
+_BLANK = re.compile(r"\s*")
+_KEPT_BEHIND, _SHARE_KEPT = 2048, 64
+"""Characters that were read and stay in memory, at most this many or a 64th of all: an error counts their lines."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,8 @@ class _Scanner:
     def _next_letter(self) -> str | None:
         """Go to the next character that is no space and no comma; None at the end of the text."""
         has_break = False
+        if self._at > max(_KEPT_BEHIND, len(self._text) // _SHARE_KEPT):
+            self._drop()
         while True:
             space = _SPACE.match(self._text, self._at)
             if space:
@@ -175,9 +180,13 @@ class _Scanner:
         if piece is None:
             self._is_whole = True
             return False
-        self._dropped += self._at
-        self._text, self._at = self._text[self._at :] + piece, 0
+        self._drop()
+        self._text += piece
         return True
+
+    def _drop(self) -> None:
+        self._dropped += self._at
+        self._text, self._at = self._text[self._at :], 0
 
     def _value(self) -> Any:
         """Read one value."""
@@ -186,7 +195,7 @@ class _Scanner:
                 value, end = self._decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 is_begun = error.msg.startswith("Unterminated")
-                is_begun = is_begun or error.pos >= len(self._text.rstrip()) - _MAX_TOKEN
+                is_begun = is_begun or _BLANK.fullmatch(self._text, error.pos + _MAX_TOKEN) is not None
                 if not is_begun or len(self._text) - self._at > MAX_RECORD:
                     raise _BadError(f"no JSON: {error.msg}") from None
                 if not self._read():
