@@ -7,7 +7,7 @@ is a group of nodes that NVLink connects.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from assets.sources.other_forms import SetAside, Translation, holds
 from assets.sources.reader import SourceFile
@@ -18,18 +18,13 @@ from assets.sources.translations.node_lines import MAX_NAMED, Node, node_line, n
 from assets.sources.translations.slurm_conf import configuration_lines
 
 _LINES = re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes|AggregatedBlock)\s*=", re.M | re.I)
-_Part = tuple[str, Mapping[str, str]]
-"""The text of a line, or of several that belong together, and the options in it."""
 
 
-def _translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
+def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
     """Write the nodes of each leaf switch and block as lines."""
-    yield from _nodes_of((line.text, line.options) for line in configuration_lines(lines_of(pieces)))
-
-
-def _nodes_of(parts: Iterable[_Part]) -> Iterator[str | SetAside]:
     named = 0
-    for text, options in parts:
+    for line in configuration_lines(lines_of(pieces)):
+        text, options = line.text, line.options
         switch, block, nodes = (options.get(key) for key in ("switchname", "blockname", "nodes"))
         # `scontrol show topology` also prints all nodes below a switch of switches.
         if not nodes or not (switch or block) or options.get("level", "0") != "0":
@@ -50,4 +45,4 @@ def _nodes_of(parts: Iterable[_Part]) -> Iterator[str | SetAside]:
 _TREE = """SwitchName=leaf1 Nodes=gpu[001-016]
 SwitchName=spine Switches=leaf1
 """
-FORMS = (Translation("slurm_topology", "inventory", holds(_LINES, in_json=False), _translate_lines, _TREE),)
+FORMS = (Translation("slurm_topology", "inventory", holds(_LINES, in_json=False), _translate, _TREE),)
