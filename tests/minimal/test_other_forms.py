@@ -34,8 +34,9 @@ def shippers() -> Cluster:
 
 
 def locale() -> Cluster:
-    """Two jobs of which one was on a day that cannot be a month."""
-    cluster = Cluster('timezone = "Europe/Paris"').inventory("n[1-2]")
+    """Two jobs whose times are in the format that the settings name."""
+    settings = 'timezone = "Europe/Paris"\n[accounting]\ntime_format = "%d/%m/%Y %H:%M:%S"'
+    cluster = Cluster(settings).inventory("n[1-2]")
     for number, begin in ((1, at(days=24, hours=10)), (2, at(days=33, hours=8))):
         times = {"Submit": begin, "Eligible": begin, "Start": begin, "End": begin.replace(hour=begin.hour + 2)}
         cluster.job(number, f"n{number}", begin, times["End"], **{name: european(when) for name, when in times.items()})

@@ -114,6 +114,15 @@ effective_withdrawals as (
 
 ),
 
+withdrawn_nodes as (
+
+    select distinct
+        cluster_id,
+        node_id
+    from effective_withdrawals
+
+),
+
 -- Where an export of node events or a row of the node says whether it is out, and from when on.
 known as (
 
@@ -124,12 +133,7 @@ known as (
         event_spans.from_at,
         event_spans.to_at + interval 1 microsecond as to_at
     from event_spans
-    inner join (
-        select distinct
-            effective_withdrawals.cluster_id,
-            effective_withdrawals.node_id
-        from effective_withdrawals
-    ) as withdrawn_nodes on event_spans.cluster_id = withdrawn_nodes.cluster_id
+    inner join withdrawn_nodes on event_spans.cluster_id = withdrawn_nodes.cluster_id
     union all
     select
         cluster_id,
@@ -153,6 +157,16 @@ known_ends as (
 
 ),
 
+distinct_starts as (
+
+    select distinct
+        cluster_id,
+        node_id,
+        known_at
+    from known
+
+),
+
 known_starts as (
 
     select
@@ -162,13 +176,7 @@ known_starts as (
         coalesce(
             lag(known_at) over (partition by cluster_id, node_id order by known_at), timestamp '0001-01-01'
         ) as previous_known_at
-    from (
-        select distinct
-            known.cluster_id,
-            known.node_id,
-            known.known_at
-        from known
-    )
+    from distinct_starts
 
 ),
 
