@@ -107,7 +107,7 @@ _SACCT = f"`{EPOCH_TIMES} {in_shell(SACCT)} -S START -o ALL > FOLDER/sacct.$(dat
 LOG_KINDS = {
     "sacct": LogKind(
         "Accounting",
-        "`sacct -P`: any columns, order, delimiter and time format; other forms: docs/forms.md",
+        "`sacct -P`: any columns, order and delimiter; other forms: docs/forms.md",
         _SACCT,
         "Nothing can be said of a cluster without accounting, but for the failures that failures/ records.",
         "error",
