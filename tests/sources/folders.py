@@ -130,6 +130,6 @@ def everything(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[Any, ...]
         """
     ).fetchall()
     return {
-        name: con.execute(f"select columns(lambda column: column <> 'run_id') from {name} order by all").fetchall()
+        name: con.execute(f"select columns(lambda name: name <> 'run_id') from {name} order by all").fetchall()
         for (name,) in names
     }

@@ -139,10 +139,10 @@ def readings(monkeypatch):
     """What was read, in order: first file of the batch, whether beside others, whether that went well."""
     original, readings = file_batches.load_batch, []
 
-    def noting(given, cluster, reader, files, *others, max_bytes_by_lines, **named):
-        readings.append([files[0].path, max_bytes_by_lines is not None, False])
+    def noting(given, cluster, reader, files, run_id):
+        readings.append([files[0].path, threading.current_thread() is not threading.main_thread(), False])
         mine = readings[-1]
-        original(given, cluster, reader, files, *others, max_bytes_by_lines=max_bytes_by_lines, **named)
+        original(given, cluster, reader, files, run_id)
         mine[2] = True
 
     monkeypatch.setattr(batch_lines, "MAX_BATCH_FILES", 1)
@@ -150,29 +150,7 @@ def readings(monkeypatch):
     return readings
 
 
-def test_a_file_larger_than_a_batch_is_read_beside_others_where_it_is_taken_as_a_whole(tmp_path, monkeypatch, readings):
-    files = {
-        "small": accounting(range(3)),
-        "whole": accounting(range(100, 190)),
-        "by_lines": accounting(range(200, 290)).replace("\n", "\r\n"),
-        "huge": accounting(range(400, 590)),
-    }
-    folder = make(tmp_path, {f"c1/sacct/{name}.txt": text for name, text in files.items()})
-    as_they_are = all_rows(load(folder, warehouse(1)))
-    monkeypatch.setattr(file_batches, "MAX_BATCH_BYTES", 4000)
-    monkeypatch.setattr(file_batches, "MAX_BYTES_BESIDE_OTHERS", len(files["huge"]) - 1)
-    readings.clear()
-    assert all_rows(load(folder, warehouse())) == as_they_are
-    assert sorted(readings) == [
-        ["c1/sacct/by_lines.txt", False, True],
-        ["c1/sacct/by_lines.txt", True, False],
-        ["c1/sacct/huge.txt", False, True],
-        ["c1/sacct/small.txt", True, True],
-        ["c1/sacct/whole.txt", True, True],
-    ]
-
-
-def test_a_large_file_of_a_kind_that_is_read_by_lines_is_read_alone(tmp_path, monkeypatch, readings):
+def test_a_file_larger_than_a_batch_is_read_alone(tmp_path, monkeypatch, readings):
     line = "2024-05-01T10:00:00+00:00 node001 kernel: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"
     make(tmp_path, {"c1/sacct/a.txt": accounting(range(3)), "c1/sacct/b.txt": accounting(range(5, 9))})
     folder = make(tmp_path, {"c1/kernel/large.log": line * 90})
