@@ -77,7 +77,8 @@ class KernelLine(Rule):
     """What a line of the kernel or of Slurm's controller means. The first rule that fits a line holds."""
 
     pattern: Text
-    """A regular expression (RE2, any case) that is found in the message, behind its time, its host and its tag."""
+    """A regular expression (RE2, any case) that is found in the message, behind its time, its host and its tag. For a
+    line of another program, it has to name the program, as in `^nvidia-persistenced: `."""
     category: CheckCategory
     """What the line means. `performance` and `config` are never the cause of a failure."""
 
