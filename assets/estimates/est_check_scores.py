@@ -130,6 +130,7 @@ TABLE = TableSpec(
             SIGHT,
         ),
     ),
+    shared=("fault_events", "check_onsets", "confirmed_onsets", "refuted_onsets"),
 )
 
 

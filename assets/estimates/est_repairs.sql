@@ -253,7 +253,20 @@ followed as (
     where repairs.watched_to_at > repairs.ended_at
 ),
 
--- The clock stands still while the node is out for something else.
+timed_spells as (
+    select
+        cluster_id,
+        node_id,
+        spell,
+        started_at,
+        ended_at,
+        coalesce(sum(epoch(ended_at - started_at)) over (
+            partition by cluster_id, node_id order by started_at rows between unbounded preceding and 1 preceding
+        ), 0) as seconds_out_before
+    from spells
+),
+
+-- The clock stands still while the node is out for something else: the last time is cut where the clock ends.
 in_service as (
     select
         followed.cluster_id,
@@ -263,19 +276,24 @@ in_service as (
         followed.records_days,
         followed.relapsed_at is not null as is_relapse,
         epoch(followed.ended_at - followed.started_at) / 3600 as hours,
-        epoch(any_value(followed.until_at - followed.ended_at)) / 86400 - coalesce(sum(
-            epoch(least(others.ended_at, followed.until_at) - others.started_at)
-        ), 0) / 86400 as days,
+        (
+            epoch(followed.until_at - followed.ended_at)
+            - last.seconds_out_before - epoch(least(last.ended_at, followed.until_at) - last.started_at)
+            + own.seconds_out_before + epoch(own.ended_at - own.started_at)
+        ) / 86400 as days,
         followed.spell,
         followed.ended_at
     from followed
-    left join spells as others
+    inner join timed_spells as own
         on
-            followed.cluster_id = others.cluster_id
-            and followed.node_id = others.node_id
-            and others.started_at > followed.ended_at
-            and others.started_at < followed.until_at
-    group by all
+            followed.cluster_id = own.cluster_id
+            and followed.node_id = own.node_id
+            and followed.spell = own.spell
+    asof inner join timed_spells as last
+        on
+            followed.cluster_id = last.cluster_id
+            and followed.node_id = last.node_id
+            and followed.until_at > last.started_at
 ),
 
 with_history as (

@@ -42,13 +42,12 @@ taken_down as (
     inner join incidents using (cluster_id, incident_id)
     inner join marts.fct_attempt_nodes as attempt_nodes
         on failures.cluster_id = attempt_nodes.cluster_id and failures.attempt_id = attempt_nodes.attempt_id
-    inner join marts.fct_node_outages as outages
+    asof inner join (from marts.fct_node_outages where not is_planned) as outages
         on
             attempt_nodes.cluster_id = outages.cluster_id
             and attempt_nodes.node_id = outages.node_id
-            and outages.started_at >= incidents.failed_at - interval 10 minute
-            and outages.started_at <= incidents.last_failed_at + interval 15 minute
-    where not outages.is_planned
+            and incidents.failed_at - interval 10 minute <= outages.started_at
+    where outages.started_at <= incidents.last_failed_at + interval 15 minute
 )
 
 select

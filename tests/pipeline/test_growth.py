@@ -51,7 +51,10 @@ ENDS = {0: "FAILED", 3: "FAILED", 5: "NODE_FAIL", 8: "CANCELLED", 10: "PREEMPTED
 """States of every twentieth attempt on a node; all others complete."""
 RESTARTED, CONTINUED = 6, 13
 """Attempts that start the job before them again, or are the next job of its run."""
-SHARED = {"attempt_stretches", "cause_signatures", "version_changes"}
+SHARED = {
+    "attempt_stretches", "cause_signatures", "check_onsets", "confirmed_onsets", "fault_events", "reference_months",
+    "refuted_onsets", "version_changes",
+}  # fmt: skip
 """Queries that estimates have in common, which are parts of their statements."""
 CROWD = 200
 """Nodes on which attempts end in the same minutes, and checks fail twenty minutes later."""
