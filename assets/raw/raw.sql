@@ -3,7 +3,9 @@
 --   loaded     the row counts
 --   duplicate  another row states the same fact (same file twice, overlapping exports, RUNNING replaced by its end)
 --   coalesced  a repeat of the same symptom within seconds; its line is counted in the first row's line_count
---   unknown_node  the host is not a node of this cluster; listed in ops.quarantine
+--   unknown_node  the host is not a node of this cluster; listed in ops.quarantine, as what follows
+--   began_before_study         a run began years before anything else in accounting ended
+--   more_nodes_than_inventory  a record names far more nodes than the inventory knows
 -- Staging views read rows whose disposition is 'loaded'.
 -- A home keeps its tables: a column that is new here also needs `alter table ... add column if not exists` after its table.
 

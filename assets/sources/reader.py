@@ -129,6 +129,8 @@ class Rows:
     """The table has `dated_by_file_at`, from which the time of a row is settled."""
     export: Export | None = None
     """For files that are exports of a span of time."""
+    doubt: str = "string_agg(distinct node_name, ', ')"
+    """An aggregate that says of the rows of a line why all logs together rule them out."""
 
 
 class Reader(Protocol):
@@ -179,7 +181,8 @@ class Reader(Protocol):
         """Return the steps that recompute `disposition` (and what depends on it) of the whole raw table.
 
         They run after all files are loaded, with `node_id` final. Rows with disposition `unknown_node` are to be left
-        alone; every other row becomes loaded, duplicate or coalesced by its content, never by the order of arrival.
+        alone; every other row becomes loaded, duplicate or coalesced by its content, or is ruled out by what all logs
+        tell, never by the order of arrival.
         Update only rows that change (`where disposition is distinct from ...`).
         """
 

@@ -17,14 +17,24 @@ def sel(number, clock, event):
     return f"  {number} | 05/01/2024 | {clock} | {event} | Asserted"
 
 
-def xid_event(clock, code=94, kind="Fatal"):
-    return {"time": f"2024-05-01T{clock}Z", "name": "error_xid", "type": kind, "message": f"XID {code} detected"}
-
-
-def xid_state(minutes):
-    """The state of gpud's component, which lasts from its first event on."""
-    state = {"health": "Unhealthy", "reason": "XID 94 detected"} if minutes > 40 else {"health": "Healthy"}
-    return {"time": f"{at(10, minutes=minutes).isoformat()}Z", **state}
+def xid_event(clock, code="94"):
+    """An event of NVSentinel's check of the kernel's log, with the fields and values of its own test data."""
+    return json.dumps(
+        {
+            "version": 1,
+            "agent": "syslog-health-monitor",
+            "componentClass": "GPU",
+            "checkName": "SysLogsXIDError",
+            "isFatal": True,
+            "isHealthy": False,
+            "message": "XID error",
+            "recommendedAction": 15,
+            "errorCode": [code],
+            "entitiesImpacted": [{"entityType": "gpu", "entityValue": "0"}],
+            "generatedTimestamp": f"2024-05-01T{clock}Z",
+            "nodeName": "n1",
+        }
+    )
 
 
 def nvsentinel(minutes, is_healthy, *gpus):
@@ -64,38 +74,13 @@ CLUSTERS = {
         sel(5, "10:00:00", "Power Supply #0x52 | Power Supply AC lost"),
         *(sel(6 + step, f"11:{15 * step:02}:00", "Memory #0x53 | Uncorrectable ECC") for step in range(3)),
     ),
-    # gpud writes down each Xid as it comes.
+    # NVSentinel writes down each Xid as it comes.
     "events-of-an-agent": Cluster()
     .job(1, "n1", at(0), at(9))
     .job(2, "n1", at(10), at(11), "FAILED")
     .job(3, "n1", at(11, minutes=5), at(12), "FAILED")
     .job(4, "n1", at(13), at(14))
-    .file(
-        "health/n1/gpud.json",
-        json.dumps(
-            {
-                "component": "accelerator-nvidia-error-xid",
-                "events": [xid_event("10:58:00"), xid_event("10:58:02"), xid_event("11:58:00")],
-            }
-        ),
-    ),
-    # A user's mistake while the state still tells of the fault before it.
-    "events-and-states-of-an-agent": Cluster()
-    .job(1, "n1", at(0), at(9))
-    .job(2, "n1", at(11), at(11, minutes=22), "FAILED")
-    .job(3, "n1", at(13), at(14))
-    .file(
-        "health/n1/info.json",
-        json.dumps(
-            {
-                "component": "accelerator-nvidia-error-xid",
-                "info": {
-                    "events": [xid_event("10:40:00"), xid_event("11:20:00", 31, "Warning")],
-                    "states": [xid_state(minutes) for minutes in range(1, 150, 10)],
-                },
-            }
-        ),
-    ),
+    .file("health/nvsentinel.jsonl", xid_event("10:58:00"), xid_event("10:58:02"), xid_event("11:58:00")),
     # Every five minutes; 31 minutes of silence are more than six times as long, 30 are not.
     "failures-every-five-minutes": failing(0, 5, 10, 15, 45, 50, 55, 86, 91, 96),
     # The same, and a good result of the day before: this check would have said that the fault was gone.
@@ -140,17 +125,6 @@ def test_an_xid_that_strikes_again_fails_the_next_job_too(minimal):
         "select job_id from marts.fct_attempts "
         "where cluster_id = 'events-of-an-agent' and is_infrastructure_failure order by job_id"
     ).fetchall() == [("2",), ("3",)]
-
-
-def test_a_state_that_lasts_is_not_begun_anew_by_an_event(minimal):
-    assert minimal.execute(
-        "select date_diff('minute', timestamp '2024-05-01 10:00', observed_at), check_type, code, evidence_class, "
-        "duplicate_of_event_id is not null from marts.fct_health_events "
-        "where cluster_id = 'events-and-states-of-an-agent' order by observed_at"
-    ).fetchall() == [(40, "event", 94, "A", False), (41, "periodic", 94, "B", True), (80, "event", 31, "B", False)]
-    assert minimal.execute(
-        "select count(*) from marts.fct_failures where cluster_id = 'events-and-states-of-an-agent'"
-    ).fetchone() == (0,)
 
 
 def test_one_gpu_that_is_healthy_says_nothing_of_another(minimal):

@@ -26,7 +26,7 @@ WORST = {
     **{
         name: ("", BRACES, "\n")
         for name in (
-            "dcgm_diag", "gpud", "nvsentinel", "slurm_json", "gcm_sacct", "jobcomp_json", "node_json", "shipper_json",
+            "dcgm_diag", "nvsentinel", "slurm_json", "gcm_sacct", "jobcomp_json", "node_json", "shipper_json",
             "journal_json",
         )
     },

@@ -1,4 +1,4 @@
-"""Results of DCGM, gpud, NVSentinel, Azure's NHC and event logs become the checks that they are."""
+"""Results of DCGM, NVSentinel, Azure's NHC and event logs become the checks that they are."""
 
 from __future__ import annotations
 

@@ -43,13 +43,6 @@ def test_every_form_gives_every_record(form: str, text: str, size: int) -> None:
     assert bad == []
 
 
-def test_what_stands_before_the_records_comes_with_them() -> None:
-    good, _ = read('{"node": "n1", "jobs": [{"a": 1}, {"a": 2}], "late": 1}')
-    assert [(record.value["a"], record.document["node"]) for record in good] == [(1, "n1"), (2, "n1")]
-    (streamed,), _ = read('{"node": "n1", "jobs": [{"a": 1}], "late": 1}', size=3)
-    assert streamed.document["node"] == "n1"
-
-
 @pytest.mark.parametrize("form", ["pretty", "compact"])
 def test_a_damaged_byte_costs_a_few_records_at_most(form: str) -> None:
     text = json.dumps({"meta": {}, "jobs": JOBS}, indent=2 if form == "pretty" else None)

@@ -39,15 +39,6 @@ def everything(con):
     return [*left, con.execute("select * exclude (run_id) from ops.files order by all").fetchall()]
 
 
-def test_a_changed_file_that_holds_what_it_held_is_read_anew(tmp_path):
-    folder = make(tmp_path, {"c1/sacct/a.txt": export(numbered([1, 2]))})
-    con = load(folder)
-    make(folder, {"c1/sacct/a.txt": export(numbered([3, 2, 1]))})
-    assert load_results(folder, con)["sacct"].files_read == 1
-    assert [row[2] for row in facts(con)] == [1, 2, 3]
-    assert everything(con) == everything(load(folder))
-
-
 def test_a_vanished_file_leaves_its_rows_until_it_is_forgotten(tmp_path):
     folder = make(
         tmp_path,
@@ -66,17 +57,6 @@ def test_a_vanished_file_leaves_its_rows_until_it_is_forgotten(tmp_path):
     forget_files(con, sacct, [("c1", "c1/sacct/b.txt")])
     load(folder, con)
     assert everything(con) == everything(load(folder))
-
-
-def test_a_vanished_file_that_comes_back_is_as_it_was(tmp_path):
-    files = {"c1/sacct/a.txt": export(numbered([1, 2])), "c1/sacct/b.txt": export(numbered([2, 3]))}
-    con = load(make(tmp_path, files))
-    before = everything(con)
-    (tmp_path / "c1/sacct/b.txt").unlink()
-    load(tmp_path, con)
-    make(tmp_path, files)
-    assert load_results(tmp_path, con)["sacct"].files_read == 0
-    assert everything(con) == before
 
 
 def test_accounting_that_vanished_wholly_still_builds_its_cluster(tmp_path):
@@ -112,40 +92,6 @@ def test_a_file_touched_but_not_changed_is_not_read_again(tmp_path):
     assert load_results(folder, con, full=True)["sacct"].files_read == 1
 
 
-def loaded(con):
-    """Return every row that counts, of any kind, without where it stands."""
-    return {
-        table: con.execute(
-            f"select * exclude (path, line_number) from raw.{table} where disposition = 'loaded' order by all"
-        ).fetchall()
-        for table in sorted(reader.TABLE for reader in READERS.values())
-    }
-
-
-@pytest.mark.parametrize(
-    "rename",
-    [
-        pytest.param(lambda path: f"{path}.1", id="rotated"),
-        pytest.param(lambda path: f"{path}.gz", id="packed", marks=pytest.mark.slow),
-    ],
-)
-def test_a_log_that_is_renamed_or_packed_counts_once(rename, tmp_path):
-    """The same bytes take the old file's place; packed, they are marked as repeats by what they say."""
-    folder = make(tmp_path, {**OF_ONE_NODE, **NO_ROTATION})
-    con = load(folder, readers=READERS)
-    before = loaded(con)
-    assert sum(map(bool, before.values())) >= 6
-    for name in OF_ONE_NODE:
-        text = (folder / name).read_bytes()
-        (folder / name).unlink()
-        renamed = rename(name)
-        make(folder, {renamed: gzip.compress(text) if renamed.endswith(".gz") else text})
-    load(folder, con, readers=READERS)
-    assert loaded(con) == before
-    removed_count = con.execute("select count(*) from ops.files where not is_present").fetchone()
-    assert removed_count == (0 if rename("a") == "a.1" else len(OF_ONE_NODE),)
-
-
 XID = "node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."
 OF_ONE_NODE = {
     "c1/sacct/a.txt": export(numbered([1])),
@@ -155,7 +101,6 @@ OF_ONE_NODE = {
     "c1/squeue/squeue.txt": "JOBID|EXC_NODES|STATE\n1|node001|RUNNING\n",
     "c1/inventory/nodes.txt": "NodeName=node001 CPUTot=64 Gres=gpu:a100:8 RealMemory=1 State=IDLE\n",
 }
-NO_ROTATION = {"c1/sacct/other.txt": export([{"JobID": "99"}])}
 YEARS_LATER = MODIFIED.timestamp() + 3 * 365 * 86_400
 NAMES_WITH_A_DATE = {
     "kern.log": "kern.log-20261121", "squeue.txt": "squeue.2026-11-21.txt", "slurmctld.log": "slurmctld.log-20261121",

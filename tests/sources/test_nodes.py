@@ -291,3 +291,24 @@ def test_domains_in_accounting_are_dropped_once_the_short_name_is_known(tmp_path
     found = rows(con, "select node_ids, failed_node_id, excluded_node_ids from raw.sacct order by job_id_raw")
     assert found[0] == {"node_ids": ["gpu001", "gpu002"], "failed_node_id": "gpu001", "excluded_node_ids": ["gpu002"]}
     assert facts(con) == facts(load(tmp_path))
+
+
+def test_what_all_logs_together_rule_out_is_quarantined(tmp_path):
+    """A clock that stood at 2000 made a run of 24 years; a list of names is longer than the inventory by far."""
+    long = {"JobID": "52", "Submit": "2000-01-01T00:00:00", "Start": "2000-01-01T00:00:00", "ElapsedRaw": ""}
+    crowd = {"JobID": "53", "NNodes": "100000", "NodeList": "n[1-100000]"}
+    large = {"JobID": "54", "NNodes": "2048", "NodeList": "n[1-2048]"}
+    folder = make(tmp_path, {"c1/sacct/a.psv": export([{}, long, crowd, large])})
+    readers = {name: READERS[name] for name in ("sacct", "inventory")}
+    con = load(folder, readers=readers)
+    found = "select line_number, reason, detail from ops.quarantine order by all"
+    of_years = (3, "began_before_study", "2000-01-01 00:00:00 to 2024-05-01 11:00:00 (UTC) on 1 nodes")
+    assert con.execute(found).fetchall() == [of_years]
+    make(tmp_path, {"c1/inventory/nodes.txt": "NodeName=node001 Gres=gpu:a100:8 State=IDLE\n"})
+    load(folder, con, readers)
+    (_, (line, reason, _)) = con.execute(found).fetchall()
+    assert (line, reason) == (4, "more_nodes_than_inventory")
+    assert con.execute("select count(*) from raw.node_names").fetchall() == [(2049,)]
+    (tmp_path / "c1/inventory/nodes.txt").write_text("NodeName=n[1-10000] Gres=gpu:a100:8 State=IDLE\n")
+    load(folder, con, readers)
+    assert con.execute(found).fetchall() == [of_years]

@@ -119,36 +119,6 @@ class Site:
         ).fetchall()
 
 
-def loaded_at_once(folder, files: Mapping[str, str], kinds: tuple[str, ...]) -> Site:
-    site = Site(folder, kinds)
-    site.night(files)
-    return site
-
-
-@pytest.mark.parametrize(
-    "kind", ["kernel", *(pytest.param(kind, marks=pytest.mark.slow) for kind in LOGS if kind != "kernel")]
-)
-def test_numbered_rotation_keeps_every_line(kind, tmp_path):
-    site, window = Site(tmp_path / "nights", (kind,)), []
-    for night in range(8):
-        window = [day(kind, night), *window][:4]
-        site.night({f"{kind}/log{f'.{number}' if number else ''}": text for number, text in enumerate(window)})
-    whole = loaded_at_once(tmp_path / "once", {f"{kind}/log": "".join(day(kind, n) for n in range(8))}, (kind,))
-    assert site.facts(kind) == whole.facts(kind)
-    assert site.count(kind) == whole.count(kind) == 8 * 24, "nothing is kept twice"
-    assert len(site.versions()) == 4
-
-
-@pytest.mark.parametrize("kind", LOGS)
-def test_a_log_that_grew_before_it_was_rotated_is_kept_once(kind, tmp_path):
-    site = Site(tmp_path / "nights", (kind,))
-    site.night({f"{kind}/log": day(kind, 0, range(12))})
-    site.night({f"{kind}/log": day(kind, 1, range(12)), f"{kind}/log.1": day(kind, 0)})
-    site.night({f"{kind}/log": day(kind, 1)})
-    assert (site.versions(), site.said) == ([], [])
-    assert site.count(kind) == 48
-
-
 @pytest.mark.parametrize(
     ("kind", "bad"),
     [
@@ -191,56 +161,6 @@ def test_a_line_that_was_being_written_is_not_kept(tmp_path):
     assert site.count("slurmctld") == 4
     site.night({"slurmctld/log": day("slurmctld", 1)})
     assert site.versions() == [("c1/slurmctld/log", 3, 1)]
-
-
-def test_a_last_line_without_an_end_takes_the_place_of_none(tmp_path):
-    site, text = Site(tmp_path, ("slurmctld",)), day("slurmctld", 0)
-    site.night({"slurmctld/log": text})
-    before = site.facts("slurmctld")
-    lines = text.splitlines()
-    site.night({"slurmctld/log": "\n".join(lines[:12])})
-    assert site.facts("slurmctld") == before
-    site.night({"slurmctld/log": day("slurmctld", 1)})
-    assert len(site.facts("slurmctld")) == 48
-    assert site.count("slurmctld") == 48
-
-
-@pytest.mark.parametrize("kind", LOGS)
-def test_an_archive_that_grew_takes_the_place_of_the_shorter_one(kind, tmp_path):
-    site = Site(tmp_path, (kind,))
-    site.night({f"{kind}/log.gz": gzip.compress(day(kind, 0, range(12)).encode())})
-    site.night({f"{kind}/log.gz": gzip.compress(day(kind, 0).encode())})
-    assert (site.versions(), len(site.facts(kind))) == ([], 24)
-    site.night({f"{kind}/log.gz": gzip.compress(day(kind, 1).encode())})
-    assert (site.versions(), len(site.facts(kind))) == ([(f"c1/{kind}/log.gz", 24, 0)], 48)
-
-
-@pytest.mark.parametrize("kind", LOGS)
-def test_a_log_that_was_packed_is_the_same_version(kind, tmp_path):
-    site = Site(tmp_path, (kind,))
-    site.night({f"{kind}/log": day(kind, 0)})
-    site.night({f"{kind}/log": None, f"{kind}/log.1.gz": gzip.compress(day(kind, 0).encode())})
-    assert site.con.execute("select path from ops.files where kind = ? order by 1", [kind]).fetchall() == [
-        (f"c1/{kind}/log.1.gz",)
-    ]
-    assert not site.said
-
-
-def test_a_name_written_anew_each_night_keeps_every_day(tmp_path):
-    site = Site(tmp_path / "nights", ("sacct",))
-    for night in range(1, 5):
-        site.night({"sacct/sacct.txt": export(jobs(range(night, night + 1)))})
-        assert not site.said
-    whole = loaded_at_once(tmp_path / "once", {"sacct/all.txt": export(jobs(range(1, 5)))}, ("sacct",))
-    assert site.facts("sacct") == whole.facts("sacct")
-    assert site.count("sacct") == 40
-
-
-def test_windows_that_overlap_keep_each_record_once(tmp_path):
-    site = Site(tmp_path, ("sacct",))
-    for night in range(2, 6):
-        site.night({"sacct/sacct.txt": export(jobs(range(night - 1, night + 1)))})
-    assert site.count("sacct") == len(site.facts("sacct")) - 10 == 50
 
 
 def test_a_record_that_a_corrected_export_no_longer_holds_stays(tmp_path):
@@ -319,23 +239,6 @@ def test_of_versions_of_a_file_the_newer_record_counts_and_what_ended_beats_what
     site.night({"sacct/sacct.txt": export(jobs(range(4, 5)))})
     assert site.con.execute(states).fetchall() == states_after
     assert site.count("sacct") == 33
-
-
-EVENTS = "NodeName|TimeStart|TimeEnd|State|Reason|User\n"
-
-
-def event(number: int, end: str = "") -> str:
-    start = DAY + timedelta(hours=number)
-    return f"node{number:03d}|{start:%Y-%m-%dT%H:%M:%S}|{end or f'{start:%Y-%m-%dT%H}:30:00'}|DOWN|broken|root\n"
-
-
-def test_a_halved_file_of_events_keeps_all_though_its_span_is_the_same(tmp_path):
-    site = Site(tmp_path, ("events",))
-    site.night({"events/events.txt": EVENTS + "".join(event(number) for number in range(20))})
-    before = site.facts("events")
-    half = [event(number) for number in (0, *range(1, 18, 2), 19)]
-    site.night({"events/events.txt": EVENTS + "".join(half)})
-    assert (site.facts("events"), site.versions()) == (before, [("c1/events/events.txt", 9, 11)])
 
 
 def test_the_newest_version_of_a_ticket_counts(tmp_path):

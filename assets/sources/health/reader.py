@@ -87,12 +87,12 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
         raise SourceError(
             path,
             "unsupported_schema: JSON without GCM's field 'health_check'",
-            "Put records of `health_checks --sink=file` or `--sink=stdout` here, or JSON of `dcgmi diag -j`, gpud or "
+            "Put records of `health_checks --sink=file` or `--sink=stdout` here, or JSON of `dcgmi diag -j` or "
             "NVSentinel; records of sacct, squeue and sinfo belong into other folders.",
         )
     raise SourceError(
         path,
-        "unsupported_schema: no results of GCM, NHC, DCGM, gpud or NVSentinel, and no system event log",
+        "unsupported_schema: no results of GCM, NHC, DCGM or NVSentinel, and no system event log",
         f"{export_again('health')} as syslog wrote it, with time and host.",
     )
 

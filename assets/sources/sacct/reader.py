@@ -46,8 +46,11 @@ ROWS = Rows(
         "ended_at is null",
         "'gcm_sacct', 'jobcomp_text', 'jobcomp_json'",
     ),
+    doubt="any_value(concat(started_at, ' to ', ended_at, ' (UTC) on ', len(node_ids), ' nodes'))",
 )
 """Secrets are masked where records are typed."""
+MAX_YEARS_BEFORE = 5
+"""No run began so long before the first end that accounting shows: few clusters are as old."""
 _RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
@@ -151,7 +154,7 @@ def _find_problems(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def dispositions() -> Sequence[Step]:
-    """Return the step that marks all but one of the records of an attempt as duplicates.
+    """Return the steps that rule out what cannot be, and mark all but one of the records of an attempt as duplicates.
 
     The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. Without it, an attempt
     that was requeued in the second of its submission is one of its own: its successor has the same Submit. This happens
@@ -159,4 +162,7 @@ def dispositions() -> Sequence[Step]:
     fuller row. Then a requeue beats the record that ended with it, as jobcomp writes both if a prolog fails. The place
     in the files decides between records that are equal in all this.
     """
-    return [fill("sources/sacct/repeats.sql", open_states=tuple(sorted(OPEN_STATES)))]
+    return [
+        fill("sources/sacct/ruled_out.sql", years=MAX_YEARS_BEFORE),
+        fill("sources/sacct/repeats.sql", open_states=tuple(sorted(OPEN_STATES))),
+    ]

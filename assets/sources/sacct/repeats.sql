@@ -1,6 +1,8 @@
 create or replace temp table sacct_repeats as
 with repeated as (
-    select cluster_id, job_id_raw, submitted_at from raw.sacct group by all having count(*) > 1
+    select cluster_id, job_id_raw, submitted_at
+    from raw.sacct where rowid not in (select row_id from sacct_ruled_out)
+    group by all having count(*) > 1
 ),
 members as (
     select
@@ -11,6 +13,7 @@ members as (
             partition by sacct.cluster_id, sacct.job_id_raw, sacct.submitted_at
         ) as indexed_count
     from raw.sacct as sacct inner join repeated using (cluster_id, job_id_raw, submitted_at)
+    where sacct.rowid not in (select row_id from sacct_ruled_out)
 )
 select
     row_id,
@@ -40,7 +43,13 @@ update raw.sacct set disposition = if(repeats.place = 1, 'loaded', 'duplicate')
 from sacct_repeats as repeats
 where repeats.row_id = sacct.rowid and sacct.disposition <> if(repeats.place = 1, 'loaded', 'duplicate');
 
+update raw.sacct set disposition = ruled_out.disposition
+from sacct_ruled_out as ruled_out
+where ruled_out.row_id = sacct.rowid and sacct.disposition <> ruled_out.disposition;
+
 update raw.sacct set disposition = 'loaded'
-where disposition <> 'loaded' and rowid not in (select row_id from sacct_repeats);
+where disposition <> 'loaded'
+    and rowid not in (select row_id from sacct_repeats union all select row_id from sacct_ruled_out);
 
 drop table sacct_repeats;
+drop table sacct_ruled_out;

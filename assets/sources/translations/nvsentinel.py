@@ -58,8 +58,8 @@ def _entities_by_gpu(impacted: Any) -> list[list[str]]:
 
     >>> _entities_by_gpu([{"entityType": "GPU", "entityValue": "3"}, {"entityType": "PCI", "entityValue": "0000:9b"}])
     [['GPU 3', 'PCI 0000:9b']]
-    >>> _entities_by_gpu([{"entitytype": "GPU", "entityvalue": "0"}, {"entitytype": "GPU", "entityvalue": "1"}])
-    [['GPU 0'], ['GPU 1']]
+    >>> _entities_by_gpu([{"entitytype": "gpu", "entityvalue": "0"}, {"entitytype": "GPU", "entityvalue": "1"}])
+    [['gpu 0'], ['GPU 1']]
     >>> _entities_by_gpu(None)
     [[]]
     """
@@ -68,8 +68,8 @@ def _entities_by_gpu(impacted: Any) -> list[list[str]]:
         for entity in (impacted if isinstance(impacted, list) else [])
         if isinstance(entity, dict)
     ]
-    gpus = [entity for entity in entities if entity.startswith("GPU ")]
-    others = [entity for entity in entities if not entity.startswith("GPU ")]
+    gpus = [entity for entity in entities if entity.upper().startswith("GPU ")]
+    others = [entity for entity in entities if entity not in gpus]
     return [[gpu, *others] for gpu in gpus] or [others]
 
 

@@ -75,7 +75,7 @@ def host_of(path: str) -> str | None:
     if hosts:
         return hosts[-1]
     bare = re.sub(rf"(?:[._-](?:{_ENDINGS}))+$", "", name, flags=re.I)
-    return None if re.fullmatch(r"(?:dcgmi?|diag|ipmi|ipmitool|sel|elist|gpud|events|states)?", bare, re.I) else bare
+    return None if re.fullmatch(r"(?:dcgmi?|diag|ipmi|ipmitool|sel|elist|events|states)?", bare, re.I) else bare
 
 
 def time_of(file: SourceFile, zone: str) -> datetime:

@@ -2,11 +2,10 @@
 create or replace temp table unloaded_lines as
 select
     cluster_id, path, line_number,
-    case
-        when bool_or(disposition = 'unknown_node') then 'unknown_node'
-        when bool_or(disposition = 'coalesced') then 'coalesced'
-        else 'duplicate'
-    end as outcome
+    coalesce(
+        min(disposition) filter (disposition in ({{ ruled_out }})),
+        if(bool_or(disposition = 'coalesced'), 'coalesced', 'duplicate')
+    ) as outcome
 from raw.{{ table }} where disposition <> 'loaded' group by cluster_id, path, line_number;
 
 -- The few files with such rows are known now; the rows of the others need not be compared with any line.
@@ -25,13 +24,13 @@ select cluster_id, path, outcome as reason, count(*) as line_count
 from unloaded_lines where outcome in ('duplicate', 'coalesced') group by all;
 
 delete from ops.quarantine using (select cluster_id, path from ops.files where kind = {{ kind | literal }}) as files
-where files.cluster_id = quarantine.cluster_id and files.path = quarantine.path and quarantine.reason = 'unknown_node'
+where files.cluster_id = quarantine.cluster_id and files.path = quarantine.path and quarantine.reason in ({{ ruled_out }})
     and not exists (
-        from unloaded_lines where outcome = 'unknown_node' and unloaded_lines.cluster_id = quarantine.cluster_id
+        from unloaded_lines where outcome = quarantine.reason and unloaded_lines.cluster_id = quarantine.cluster_id
             and unloaded_lines.path = quarantine.path and unloaded_lines.line_number = quarantine.line_number
     );
 
 create or replace temp table new_places as
-select cluster_id, path, line_number from unloaded_lines where outcome = 'unknown_node'
+select cluster_id, path, line_number, outcome as reason from unloaded_lines where outcome in ({{ ruled_out }})
 except
-select cluster_id, path, line_number from ops.quarantine where reason = 'unknown_node'
+select cluster_id, path, line_number, reason from ops.quarantine where reason in ({{ ruled_out }})

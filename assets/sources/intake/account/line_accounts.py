@@ -22,6 +22,8 @@ from assets.sources.text.pseudonyms import HIDDEN, kept_detail
 from assets.sql import fill, literal
 
 MAX_DETAIL = 300
+RULED_OUT = "'unknown_node', 'began_before_study', 'more_nodes_than_inventory'"
+"""Dispositions of rows that are quarantined when all files are read: only together they tell what cannot be."""
 LOST_END = "cut off: its end is missing, and what it told there is unknown"
 OPEN_END = "cut off: its last line has no end, and what it tells after it is unknown"
 ENDS_EARLY = "cut off: it ends before records that it held, and what it tells after its last line is unknown"
@@ -93,13 +95,14 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
 
 def account_for_dispositions(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
     """Correct the account of a kind's files by the dispositions of their rows."""
-    con.execute(fill("sources/intake/account/dispositions.sql", table=reader.TABLE, kind=reader.KIND))
-    _quarantine_unknown_nodes(con, reader, survey)
-    con.execute(fill("sources/intake/account/line_counts.sql", table=reader.TABLE, kind=reader.KIND))
+    about = {"table": reader.TABLE, "kind": reader.KIND}
+    con.execute(fill("sources/intake/account/dispositions.sql", **about, ruled_out=RULED_OUT))
+    _quarantine_ruled_out(con, reader, survey)
+    con.execute(fill("sources/intake/account/line_counts.sql", **about))
 
 
-def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
-    """Quarantine the lines of unknown hosts; their text is read from the files again, as rows do not hold it.
+def _quarantine_ruled_out(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
+    """Quarantine the lines that all logs rule out; their text is read from the files again, as rows do not hold it.
 
     The text of a file that is gone is lost, also if log rotation takes it or cuts it off while the refresh runs.
     """
@@ -108,10 +111,10 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
         return
     con.execute(
         f"""
-        create or replace temp table newly_unknown as
-        select cluster_id, path, line_number, string_agg(distinct node_name, ', ') as detail
-        from raw.{reader.TABLE} semi join new_places using (cluster_id, path, line_number)
-        where disposition = 'unknown_node' group by all
+        create or replace temp table newly_ruled_out as
+        select cluster_id, path, line_number, new_places.reason, {reader.ROWS.doubt} as detail
+        from raw.{reader.TABLE} inner join new_places using (cluster_id, path, line_number)
+        where disposition = new_places.reason group by all
         """
     )
     by_cluster: dict[str, list[SourceFile]] = defaultdict(list)
@@ -127,26 +130,26 @@ def _quarantine_unknown_nodes(con: duckdb.DuckDBPyConnection, reader: Reader, su
     con.execute(
         """
         insert into ops.quarantine by name
-        select *, 'unknown_node' as reason, '' as raw
-        from newly_unknown anti join ops.quarantine using (cluster_id, path, line_number)
+        select *, '' as raw
+        from newly_ruled_out anti join ops.quarantine using (cluster_id, path, line_number)
         """
     )
 
 
 def _quarantine_found_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: bool) -> None:
-    """Quarantine those of `newly_unknown` that are in `lines`."""
-    raw = excerpt("lines.line", "'=' || split_part(unknown.detail, ',', 1)")
+    """Quarantine those of `newly_ruled_out` that are in `lines`."""
+    raw = excerpt("lines.line", "'=' || split_part(found.detail, ',', 1)")
     # The texts are on the side of the join that is not held in memory, which may be a gigabyte of them.
     with joins_as_written(con):
         con.execute(
             f"""
             insert into ops.quarantine by name
             select
-                unknown.cluster_id, unknown.path, lines.line_number, 'unknown_node' as reason, unknown.detail,
+                found.cluster_id, found.path, lines.line_number, found.reason, found.detail,
                 {literal(HIDDEN) if is_pseudonymous else raw} as raw
             from lines inner join (
-                select newly_unknown.*, file_id from newly_unknown inner join batch_files using (cluster_id, path)
-            ) as unknown on unknown.file_id = lines.file_id and unknown.line_number = lines.line_number
+                select newly_ruled_out.*, file_id from newly_ruled_out inner join batch_files using (cluster_id, path)
+            ) as found on found.file_id = lines.file_id and found.line_number = lines.line_number
             """
         )
 

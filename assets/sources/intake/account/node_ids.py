@@ -101,7 +101,9 @@ def _declared_names(con: duckdb.DuckDBPyConnection) -> defaultdict[str, list[str
     declared: defaultdict[str, list[str]] = defaultdict(list)
     rows = con.execute(
         """
-        select distinct cluster_id, unnest(node_names) as node_name from raw.node_lists
+        select distinct cluster_id, unnest(node_names) as node_name
+        from raw.node_lists left join most_nodes using (cluster_id)
+        where len(node_names) <= node_count or node_count is null
         union
         select cluster_id, node_name from raw.nodes
         """

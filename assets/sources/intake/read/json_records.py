@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 MAX_RECORD = 16 * 1024 * 1024
@@ -31,10 +31,9 @@ _KEPT_BEHIND, _SHARE_KEPT = 2048, 64
 
 @dataclass(frozen=True)
 class Record:
-    """One record, and what the document says beside its records, at least as far as it comes before them."""
+    """One record."""
 
     value: Any
-    document: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class _Scanner:
             try:
                 if letter == "[":
                     self._at += 1
-                    yield from self._elements({})
+                    yield from self._elements()
                     self._has_whole_value = True
                 elif letter == "{":
                     yield from self._object()
@@ -111,8 +110,7 @@ class _Scanner:
             return
         self._at = end
         found = [key for key in value if key in self._keys and isinstance(value[key], list)]
-        document = {key: value[key] for key in value if key not in found} if found else {}
-        yield from (Record(element, document) for key in found for element in value[key])
+        yield from (Record(element) for key in found for element in value[key])
         if not found:
             yield Record(value)
 
@@ -128,7 +126,7 @@ class _Scanner:
             if self._next_letter() == "[" and name in self._keys:
                 self._at += 1
                 had_records = True
-                yield from self._elements(document)
+                yield from self._elements()
             else:
                 document[name] = self._value()
             if not had_records and self._dropped + self._at - begins > MAX_RECORD:
@@ -139,7 +137,7 @@ class _Scanner:
         if not had_records:
             yield Record(document)
 
-    def _elements(self, document: dict[str, Any]) -> Iterator[Record | Damaged]:
+    def _elements(self) -> Iterator[Record | Damaged]:
         # Programs that append to a file write a value a line, be it an array; a document is alone or has many lines.
         self._is_within_document = self._is_within_document or not self._has_whole_value
         while (letter := self._next_letter()) not in {"]", None}:
@@ -153,7 +151,7 @@ class _Scanner:
                     raise
                 yield self._damaged("no JSON: it never ends")
             else:
-                yield Record(value, document)
+                yield Record(value)
         if letter is None:
             raise _CutError
         self._at += 1
