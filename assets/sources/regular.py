@@ -77,20 +77,6 @@ def pieces(stream: BinaryIO, size: int) -> Iterator[bytes]:
         yield piece
 
 
-def blocks_of_lines(stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield a file's bytes in pieces of about a size that end where a line does; the last may end within one."""
-    begun = b""
-    for piece in pieces(stream, size):
-        end = piece.rfind(b"\n") + 1
-        if end:
-            yield begun + piece[:end]
-            begun = piece[end:]
-        else:
-            begun += piece
-    if begun:
-        yield begun
-
-
 def read_small(path: Path, max_bytes: int) -> bytes:
     """Return the content of a regular file that has no reason to be large.
 

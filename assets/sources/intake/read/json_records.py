@@ -74,7 +74,7 @@ def json_records(pieces: Iterator[str], *keys: str) -> Iterator[Record | Damaged
 class _Scanner:
     def __init__(self, pieces: Iterator[str], keys: frozenset[str]) -> None:
         self._pieces, self._keys = pieces, keys
-        self._text, self._at, self._dropped, self._is_whole = "", 0, 0, False
+        self._text, self._at, self._dropped = "", 0, 0
         self._decode = json.JSONDecoder().raw_decode
         self._beginning: re.Pattern[str] | None = None
         self._is_at_end = False
@@ -176,7 +176,6 @@ class _Scanner:
         """Add a piece to the text, and drop what has been read of it."""
         piece = next(self._pieces, None)
         if piece is None:
-            self._is_whole = True
             return False
         self._drop()
         self._text += piece
