@@ -1,5 +1,3 @@
-{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [renewed_jobs()]}) }}
-
 with
 
 chained_jobs as (
@@ -17,7 +15,6 @@ het_jobs as (
 attempts as (
 
     select * from {{ ref('int_attempts') }}
-    {{ renewed_jobs_only() }}
 
 )
 
