@@ -2,7 +2,7 @@ with
 
 attempts as (
 
-    select * from {{ ref('fct_attempt_records') }}
+    select * from {{ ref('fct_attempts') }}
 
 ),
 
