@@ -119,9 +119,11 @@ def test_an_end_that_is_no_failure_is_explained_by_its_state(explain, job, why):
         ("delete from ops.sight", "No log of its nodes covers the day of its end, so whether a node failed is unknown"),
         ("delete from ops.sight where day_date = (select max(cast(ended_at as date)) from marts.fct_attempts where "
          "job_id = '39')", "No log of its nodes covers the day of its end, so whether a node failed is unknown"),
-        ("insert into marts.fct_attempt_nodes select cluster_id, attempt_id, 'dark' from marts.fct_attempts where job_id = '39'",
+        ("insert into marts.fct_attempt_nodes select cluster_id, attempt_id, 'dark' from marts.fct_attempts "
+         "where job_id = '39'",
          "nodes on the day of its end, so whether one of these failed is unknown. No other shows a critical fault"),
-        ("delete from marts.fct_attempt_nodes where attempt_id in (select attempt_id from marts.fct_attempts where job_id = '39')", "Accounting names no node of it"),
+        ("delete from marts.fct_attempt_nodes using marts.fct_attempts where fct_attempts.job_id = '39' "
+         "and fct_attempts.attempt_id = fct_attempt_nodes.attempt_id", "Accounting names no node of it"),
     ],
     ids=["no log at all", "no log of the day", "no log of one node", "no node"],
 )  # fmt: skip
