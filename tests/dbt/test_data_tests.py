@@ -36,7 +36,7 @@ ANOMALIES = [
     ("delete from marts.agg_lost_goodput", LOSSES),
     ("update marts.agg_lost_hours_by_account_monthly set lost_gpu_hours = lost_gpu_hours + 1", LOSSES),
     ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
-    ("delete from marts.fct_failures", FAILURES),
+    ("update marts.fct_attempts set is_infrastructure_failure = false", FAILURES),
     ("update marts.fct_attempts set state = 'NODE_FAIL' where state = 'COMPLETED'", FAILURES),
     ("delete from marts.fct_preemptions", PREEMPTED),
     ("update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = true", PREEMPTED),

@@ -1,20 +1,8 @@
 with
 
-chained_jobs as (
-
-    select * from {{ ref('int_jobs_chained') }}
-
-),
-
-het_jobs as (
-
-    select * from {{ ref('int_het_jobs_sized') }}
-
-),
-
 attempts as (
 
-    select * from {{ ref('int_attempts') }}
+    select * from {{ ref('int_attempts_chained') }}
 
 ),
 
@@ -36,13 +24,11 @@ select
     attempts.attempt_id,
     coalesce(attempts.job_id, cast(attempts.job_id_raw as string)) as job_id,
     attempts.job_id_raw,
-    coalesce(chained_jobs.run_id, attempts.job_key) as run_id,
+    attempts.run_id,
     cast(attempts.attempt_number as integer) as attempt_number,
-    cast(
-        attempts.attempt_number + coalesce(chained_jobs.earlier_attempt_count, 0) as integer
-    ) as run_attempt_number,
-    attempts.is_last_of_job and coalesce(chained_jobs.is_last_of_run, true) as is_last_of_run,
-    coalesce(attempts.previous_attempt_id, chained_jobs.previous_attempt_id) as previous_attempt_id,
+    cast(attempts.run_attempt_number as integer) as run_attempt_number,
+    attempts.is_last_of_run,
+    attempts.previous_attempt_id_of_run as previous_attempt_id,
     attempts.is_continuation,
     attempts.array_job_id,
     attempts.array_task_id,
@@ -66,14 +52,14 @@ select
     cast(attempts.node_count as integer) as node_count,
     attempts.requested_node_count,
     attempts.gpu_count,
-    {{ job_gpu_count('attempts', 'het_jobs') }} as job_gpu_count,
+    attempts.job_gpu_count,
     attempts.gpu_count_source,
     attempts.requested_gpu_count,
     attempts.gpu_type,
     attempts.cpu_count,
     attempts.gpu_count * attempts.runtime_seconds / 3600 as gpu_hours,
     attempts.node_count * attempts.runtime_seconds / 86400 as node_days,
-    {{ gpu_size_bin(job_gpu_count('attempts', 'het_jobs')) }} as gpu_size_bin,
+    {{ gpu_size_bin('attempts.job_gpu_count') }} as gpu_size_bin,
     attempts.state,
     attempts.is_terminal,
     attempts.has_ended,
@@ -93,13 +79,5 @@ select
     attempts.source_path,
     attempts.source_line_number
 from attempts
-left join chained_jobs
-    on
-        attempts.cluster_id = chained_jobs.cluster_id
-        and attempts.job_key = chained_jobs.job_key
-left join het_jobs
-    on
-        attempts.cluster_id = het_jobs.cluster_id
-        and attempts.attempt_id = het_jobs.attempt_id
 left join failures on attempts.attempt_id = failures.attempt_id
 left join planned_ends on attempts.attempt_id = planned_ends.attempt_id
