@@ -78,10 +78,11 @@ def test_a_target_in_seconds_is_not_judged_where_the_machine_had_other_work(foun
 def test_shares_of_cpu_time_are_judged_at_scale_1_alone(found):
     ratio, share = "times the floor's CPU time", "the full refresh's CPU time"
     assert judged(found, ratio) == [("3.00 times", True), ("2.25 times", None)]
-    assert judged(found, share) == [("0.40", False), ("0.40", None)]
+    assert judged(found, share) == [("0.40", True), ("0.40", None)]
     found.scales[0].costs[results.FULL] = [Cost(40, 71, 3000, 2500)]
     assert judged(found, ratio)[0] == ("3.55 times", False)
-    assert judged(found, share)[0] == ("0.34", True)
+    found.scales[0].costs[results.NIGHTLY] = [Cost(40, 50, 3000, 2500)]
+    assert judged(found, share)[0] == ("0.70", False)
 
 
 def test_every_estimate_and_the_models_above_two_seconds_stand_with_seconds_and_memory(found):
