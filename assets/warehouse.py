@@ -48,8 +48,6 @@ class Warehouse:
         DuckDB's limit, for instance `4GB`; empty keeps DuckDB's default of 80% of the machine.
     threads
         How many DuckDB may use; 0 keeps its default, one per core.
-    version
-        Of the code, by which it finds what an earlier refresh made; empty where everything is made anew.
     rebuild
         Builds the marts anew without the clusters that failed; None where nothing can.
     """
@@ -58,7 +56,6 @@ class Warehouse:
     publication: str = ""
     memory_limit: str = ""
     threads: int = 0
-    version: str = ""
     rebuild: Callable[[Warehouse], None] | None = field(default=None, repr=False, compare=False)
 
     @contextmanager

@@ -18,7 +18,6 @@ from assets.warehouse import OpenWarehouse
 from orchestration.code_cache import cache_folder
 from orchestration.dbt.build import build_without_failing, dbt_resource
 from orchestration.environment import HomeSettings
-from orchestration.home import code_version
 from orchestration.session import session_of_chosen_assets
 
 
@@ -56,7 +55,6 @@ def _warehouse_of(settings: HomeSettings) -> Iterator[OpenWarehouse]:
         publication=str(settings.home.build_file),
         memory_limit=settings.memory_limit,
         threads=settings.threads,
-        version="" if settings.is_full else code_version(),
         rebuild=partial(build_without_failing, settings),
     )
     with closing(warehouse):

@@ -30,8 +30,6 @@ OWNERS = {
 """The tables of marts that columns are the key of: a column of the same name elsewhere means a row there."""
 OWNING = ("column", "a row of")
 COLUMNS = ("column", "type", "unit", "description")
-STORED = ("fct_attempt_records", "fct_restarted_runs")
-"""What the views fct_attempts and fct_job_runs are made of: nobody joins it."""
 INTRODUCTION = """# Tables
 
 This page is written by `make tables` from the descriptions that the database has, too. `faultline tables` lists what is
@@ -85,11 +83,7 @@ def page() -> str:
     """Write the page."""
     tables = [*marts(), *_estimates(), *_ops()]
     owners = table(OWNING, ((f"`{column}`", f"`{owner}`") for column, owner in OWNERS.items()), OWNING)
-    drawn = [
-        found
-        for found in tables
-        if found.schema == "marts" and not found.name.startswith("agg_") and found.name not in STORED
-    ]
+    drawn = [found for found in tables if found.schema == "marts" and not found.name.startswith("agg_")]
     parts = [INTRODUCTION, owners, JOINING, *(edge for found in drawn for edge in found.edges), "```\n"]
     for schema in dict.fromkeys(found.schema for found in tables):
         parts.append(f"\n## {schema}\n")

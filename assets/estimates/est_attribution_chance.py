@@ -5,19 +5,72 @@ Read from marts.agg_attribution_controls: the same window and rules on attempts 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+import numpy as np
 
-from assets.estimates.coincidence import HITS, WINDOW, measures, row_of
-from assets.estimates.evidence import CLUSTER
-from assets.estimates.table import Column, TableSpec, estimate, write
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
+from assets.model.coincidence import NO_CONTROL, NO_FAILURES, ChanceResult, chance_of_coincidence
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CATEGORY = "marts.agg_attribution_controls.failure_category"
+
+RATIO = "ratio 0 to 1"
+HITS = tuple(
+    f"marts.agg_attribution_controls.{name}"
+    for name in ("hit_count", "attempt_count", "is_control", "gpu_size_bin", "is_configured")
+)
+COUNTS = ["failed_hit_count", "failed_count", "control_hit_count", "control_count"]
+NOTES = {
+    NO_CONTROL: "no attempt of these sizes COMPLETED: chance is unknown",
+    NO_FAILURES: "no failed attempt without a node named by Slurm",
+}
+
+
+def _measures() -> tuple[Column, ...]:
+    """Declare the columns of the counts, of the three shares with their limits, and of their evidence."""
+    shares = {
+        "attributed_ratio": "Share of the failed attempts that evidence explains, as attribution counts them.",
+        "chance_ratio": "Share that evidence would explain by chance: that of COMPLETED attempts under the same rules, "
+        "weighted to the sizes of the failed ones. NULL: no control.",
+        "corrected_ratio": "Share of the failed attempts that evidence explains beyond chance: (attributed - chance) "
+        "/ (1 - chance), 0 at least. NULL: no control.",
+    }
+    return (
+        Column("attributed_count", "bigint", "attempts", "Failed attempts that evidence explains.", HITS),
+        Column(
+            "failed_count",
+            "bigint",
+            "attempts",
+            "Attempts in state NODE_FAIL, BOOT_FAIL, FAILED or REQUEUED whose culprit Slurm does not name.",
+            HITS,
+        ),
+        Column("coincidence_count", "bigint", "attempts", "COMPLETED attempts that evidence would explain.", HITS),
+        Column("completed_count", "bigint", "attempts", "COMPLETED attempts, the control.", HITS),
+        *(column for name, text in shares.items() for column in with_limits(name, RATIO, text, HITS)),
+        Column(
+            "credible_ratio",
+            "double",
+            RATIO,
+            "corrected_ratio over attributed_ratio: the share of the attributions that are no coincidence. NULL: "
+            "nothing attributed, or no control.",
+            HITS,
+        ),
+        *evidence(
+            "abbott_mover: exact limits of the failed attempts' share and gamma limits of the control's, combined; "
+            "no_control: no COMPLETED attempt of the failed ones' sizes; no_failed_attempts: nothing to explain.",
+            "Failed attempts that evidence explains, as attributed_count.",
+            HITS,
+            "Failed attempts, as failed_count.",
+            HITS,
+        ),
+    )
+
 
 TABLE = TableSpec(
     table="est_attribution_chance",
@@ -30,7 +83,7 @@ TABLE = TableSpec(
     columns=(
         CLUSTER,
         Column("failure_category", "varchar", "", "Cause, key of dim_failure_categories.", (CATEGORY,), True),
-        *measures((*HITS, WINDOW[2])),
+        *_measures(),
     ),
 )
 
@@ -42,6 +95,44 @@ def with_chance(sizes: pd.DataFrame) -> pd.DataFrame:
     keys = ["cluster_id", "failure_category"]
     rows = [dict(zip(keys, key, strict=True)) | row_of(group) for key, group in sizes.groupby(keys)]
     return pd.DataFrame(rows, columns=TABLE.column_names)
+
+
+def row_of(sizes: pd.DataFrame) -> dict[str, Any]:
+    """Compare the failed attempts of all sizes with their control."""
+    failed_hits, failed, control_hits, control = (sizes[name].to_numpy(dtype=np.int64) for name in COUNTS)
+    found = chance_of_coincidence(failed_hits, failed, control_hits, control)
+    shares = {"attributed_ratio": found.attributed, "chance_ratio": found.chance, "corrected_ratio": found.corrected}
+    limits = {
+        f"{name}{suffix}": value
+        for name, share in shares.items()
+        for suffix, value in (("", share.value), ("_low", share.low), ("_high", share.high))
+    }
+    explained = found.attributed.value
+    return {
+        "attributed_count": found.event_count,
+        "failed_count": found.exposure,
+        "coincidence_count": int(sizes["control_hit_count"].sum()),
+        "completed_count": int(sizes["control_count"].sum()),
+        **limits,
+        "credible_ratio": found.corrected.value / explained if explained > 0 else np.nan,
+        "confidence_level": found.confidence_level,
+        "method": found.method,
+        "event_count": found.event_count,
+        "exposure": float(found.exposure),
+        "exposure_unit": "attempts",
+        "note": note_of(found),
+    }
+
+
+def note_of(found: ChanceResult) -> str | None:
+    """Return the note: why a share is missing, or what the control leaves out."""
+    if found.method in NOTES:
+        return NOTES[found.method]
+    if np.isnan(found.corrected.value):
+        return "every COMPLETED attempt shows evidence too: nothing can be told from chance"
+    if found.covered_ratio < 1:
+        return f"no control for the sizes of {1 - found.covered_ratio:.1%} of the failed attempts"
+    return None
 
 
 def headline(chance: pd.DataFrame) -> str:

@@ -6,7 +6,6 @@ For each period, the list is made from the days before it, and judged by the fai
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -15,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import evidence
-from assets.estimates.kept import KeptRows
 from assets.estimates.suspects import (
     BLAMED,
     CLUSTER,
@@ -100,19 +98,17 @@ TABLE = TableSpec(
 )
 
 
-def with_evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame, kept: KeptRows) -> pd.DataFrame:
-    """Judge every list of every cluster that is not kept."""
+def with_evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame) -> pd.DataFrame:
+    """Judge every list of every cluster."""
     rows = []
     for own, own_suspects in clusters_of(uses, suspects):
-        rows += list(evaluations(own, own_suspects, large[large["cluster_id"] == own["cluster_id"].iloc[0]], kept))
+        rows += list(evaluations(own, own_suspects, large[large["cluster_id"] == own["cluster_id"].iloc[0]]))
     return pd.DataFrame(rows, columns=TABLE.column_names).astype(
         {column.name: "Int64" for column in TABLE.columns if column.type == "bigint"}
     )
 
 
-def evaluations(
-    uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame, kept: KeptRows
-) -> Iterator[dict[str, Any]]:
+def evaluations(uses: pd.DataFrame, suspects: pd.DataFrame, large: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Judge the lists of one cluster, oldest first. A period that the record does not cover is left out."""
     first = uses.iloc[0]
     days = int(first["judged_days"])
@@ -137,13 +133,13 @@ def evaluations(
             "judged_end_date": window_end + timedelta(days=days),
         }
         nodes = used_nodes(uses, uses["period"].between(period + 1, start))
-        inputs = (
+        yield evaluation(
+            window,
             nodes.assign(node_days_after=used_nodes(uses, uses["period"] == period)["in_use_node_days"]),
             suspects[suspects["period"].between(period + 1, start)],
             suspects[suspects["period"] == period],
             large[large["period"] == period],
         )
-        yield kept.get(list(window.values()), inputs, partial(evaluation, window, *inputs))
 
 
 def evaluation(
@@ -230,8 +226,6 @@ def headline(lists: pd.DataFrame) -> str:
 def est_lemon_evaluations(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Make the lists of the past, and judge each by the period after it."""
     with warehouse.writing() as con:
-        kept = KeptRows.of(con, TABLE, warehouse.version)
         uses, suspects, large = (con.execute(part).df() for part in con.extract_statements(TABLE.query))
-        lists = with_evaluations(uses, suspects, large, kept)
-        kept.write(con, TABLE)
+        lists = with_evaluations(uses, suspects, large)
         return write(con, TABLE, lists, headline(lists))

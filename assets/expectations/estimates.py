@@ -23,12 +23,6 @@ def est_attribution_chance() -> list[Rule]:
     return corrected_for_chance(*row)
 
 
-def est_attribution_windows() -> list[Rule]:
-    """Demand shares inside their intervals, and corrections that only lower them."""
-    row = ("cluster_id", "before_seconds", "after_seconds")
-    return corrected_for_chance(*row)
-
-
 def est_cause_rates() -> list[Rule]:
     """Demand possible rates inside their limits, and a bound for each cause."""
     row = ("cluster_id", "failure_category", "counted_as")

@@ -64,7 +64,6 @@ SQL = Path(__file__).parent / "sql"
 PUBLISHED = {
     "annotations": "marts.dim_annotations order by annotated_date, annotation_number",
     "attribution_chance": "estimates.est_attribution_chance order by attributed_count desc, failure_category",
-    "attribution_windows": "estimates.est_attribution_windows order by before_seconds, after_seconds",
     "availability": "marts.agg_availability_monthly order by month_date",
     "categories": "marts.dim_failure_categories order by priority nulls last, failure_category",
     "cause_bounds": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count = 0 "

@@ -24,7 +24,6 @@
     'dim_study_gaps',
     'dim_units_in_service',
     'fct_attempt_exposures',
-    'fct_attempt_records',
     'fct_attempts',
     'fct_failure_evidence',
     'fct_failures',
@@ -35,9 +34,7 @@
     'fct_job_runs',
     'fct_node_days',
     'fct_node_outages',
-    'fct_planned_ends',
     'fct_preemptions',
-    'fct_restarted_runs',
     'fct_tickets',
     'fct_unit_failures',
 ] %}

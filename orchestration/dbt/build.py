@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
-import duckdb
 
 from assets.bad_clusters.errors import may_be_of_rows
 from assets.bad_clusters.failures import add_failures, failing_clusters, running_run, suspects
@@ -25,7 +24,6 @@ from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.processes import end_started, note_started, require_not_killed
 from orchestration.dbt.results import record_dbt_results
-from orchestration.dbt.reusable_rows import forget_touched, forget_what_was_built, prepare_reuse
 from orchestration.dbt.trials import ONE_THREAD, StatementsFailed, Trials, failed_statements, run_dbt
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
 from orchestration.failures import DBT_TELLS_NOTHING
@@ -52,6 +50,8 @@ Not their path: dbt looks for a path in the current folder, and then adds the te
 """
 STAGE = "build"
 """The stage of the clusters on whose rows a statement fails."""
+OF_EARLIER_VERSIONS = ("built", "touched", "kept")
+"""Schemas of the working file of a home that Faultline 0.1 made."""
 MAX_SHOWN = 3
 """The message of a failed build names at most this many failed statements."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}
@@ -138,15 +138,13 @@ def dbt_resource(home: Home) -> DbtCliResource:
     )
 
 
-def build_arguments(*, is_whole: bool = True) -> list[str]:
+def build_arguments() -> list[str]:
     """Arguments of one `dbt build`.
 
-    Unit tests and the tests of seeds judge the code, so they run with the other tests, not here. Where only some models
-    are built, those of them that are incremental are built whole.
+    Unit tests and the tests of seeds judge the code, so they run with the other tests, not here.
     """
     arguments = ["build", RESULTS_ONLY, *ONE_THREAD, "--exclude-resource-type", "unit_test"]
-    arguments += ["--exclude", TESTS_OF_SEEDS]
-    return arguments if is_whole else [*arguments, "--full-refresh"]
+    return [*arguments, "--exclude", TESTS_OF_SEEDS]
 
 
 def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
@@ -224,18 +222,10 @@ class Build:
             self._context.log.warning(f"{failed}; building once more without {' and '.join(found)}")
         return bool(found)
 
-    def _is_without_clusters(self, con: duckdb.DuckDBPyConnection) -> bool:
-        return bool(failing_clusters(con, self._context.run_id))
-
     def _begin(self) -> DbtCliInvocation:
-        with self._warehouse.writing() as con:
-            # Lineage is read from the models' statements, which have to be those for all rows then. And what is built
-            # without a cluster is nothing to go on from, neither now nor in the next refresh.
-            if self._context.is_subset or self._is_without_clusters(con) or not self._lineage.is_known:
-                forget_what_was_built(con)
         if not self._context.is_subset:
-            begin_publication(self._settings.home, self._warehouse, self._context)
-        arguments = build_arguments(is_whole=not self._context.is_subset)
+            begin_publication(self._settings.home, self._warehouse)
+        arguments = build_arguments()
         self._warehouse.close()
         with given_to_dbt(self._settings, cache_folder(self._settings.home)):
             invocation = self._dbt.cli(arguments, context=self._context, target_path=self._target, raise_on_error=False)
@@ -245,9 +235,6 @@ class Build:
     def record(self) -> None:
         """Keep the verdicts of dbt's tests and the lineage, however the build ended."""
         with self._warehouse.writing() as con:
-            forget_touched(con)
-            if self._is_without_clusters(con):
-                forget_what_was_built(con)
             manifest = manifest_of(self._settings.home)
             record_dbt_results(con, self._context.run_id, self._target / "run_results.json", manifest)
             replace_lineage(con, sorted({row[0] for row in self._lineage.rows}), self._lineage.rows)
@@ -278,11 +265,9 @@ def build_without_failing(settings: HomeSettings, warehouse: Warehouse) -> None:
     Rows that these clusters have in the estimates so far are removed.
     """
     with warehouse.writing() as con:
-        forget_what_was_built(con)
         remove_rows(con, failing_clusters(con, running_run(con)))
     warehouse.close()
-    arguments = ["run", "--full-refresh"]
-    run_dbt(settings, dbt_resource(settings.home), arguments, settings.home, settings.home.work / "dbt-again")
+    run_dbt(settings, dbt_resource(settings.home), ["run"], settings.home, settings.home.work / "dbt-again")
 
 
 def _name(event: Any) -> str:
@@ -292,14 +277,10 @@ def _name(event: Any) -> str:
     return f"{getattr(event, 'asset_key', '')} {getattr(event, 'check_name', '')}"
 
 
-def begin_publication(home: Home, warehouse: Warehouse, context: dg.AssetExecutionContext) -> None:
-    """Prepare the file in which this build reuses rows of the last publication, or an empty one."""
+def begin_publication(home: Home, warehouse: Warehouse) -> None:
+    """Drop what the last build made: no table of a model that is gone stays, and a new file is small."""
     with warehouse.writing() as con:
-        reason = prepare_reuse(con, context.run_id, manifest_of(home), is_full=not warehouse.version)
-    if reason is None:
-        context.log.info("rows of the last publication are reused where nothing new affects them")
-        return
-    context.log.info(f"all rows are built anew: {reason}")
+        for schema in ("intermediate", *OF_EARLIER_VERSIONS):
+            con.execute(f"drop schema if exists {schema} cascade")
     warehouse.close()
-    # DuckDB never gives back the space of tables that were replaced: a new file is as small as it can be.
     remove_file(home.build_file)

@@ -20,7 +20,6 @@ from assets.not_computed import NOT_COMPUTED
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse, transaction
 from orchestration.dbt.build import build_without_failing
-from orchestration.dbt.reusable_rows import forget_what_was_built
 from orchestration.environment import HomeSettings
 from orchestration.home import code_version
 
@@ -83,7 +82,6 @@ def keep_last_good(
             write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
         except Exception as error:  # noqa: BLE001 -- which errors it raises again, it decides
             publish_without_rows(con, est_rate_ratios.TABLE, error)
-    forget_what_was_built(con)
     return stale
 
 

@@ -32,7 +32,7 @@ FITS = """## The model
 A cost is a fixed part, a part for each attempt that is kept, and a part for each node and day that is kept. The parts
 are fitted to what was measured, none below zero, so that relative errors are small (`tests/benchmarks/cost_model.py`).
 The fixed part rests on the refresh of the committed capture, which has next to no rows. A term is "not told apart"
-where the measured rows do not vary enough to fit it. A night's cost grows with what is kept because most tables are
+where the measured rows do not vary enough to fit it. A night's cost grows with what is kept because all tables are
 rebuilt from all rows ([scale.md](scale.md)); the new day is in it, at one of about 350. What was measured beside other
 work of the machine is left out.
 """

@@ -77,7 +77,6 @@ STAGES = (
     results.REPORT,
 )
 MIN_SHOWN_SHARE = 0.03
-MIN_REBUILT_SHARE = 0.01
 MIN_MODEL_SECONDS = 2
 
 
@@ -111,7 +110,6 @@ def page(found: Results) -> str:
         ),
         *_fixed(found.fixed, found.fixed_steps),
         *(part for scale in scales for part in _steps(scale)),
-        *(part for scale in scales for part in _rebuilt(scale)),
         *(part for scale in scales for part in _longest(scale)),
         "## Size\n",
         table(
@@ -220,26 +218,6 @@ def _steps(scale: Scale) -> Iterable[str]:
         if max(share, night_share) >= MIN_SHOWN_SHARE:
             rows.append((step, _seconds(seconds), f"{share:.0%}", _seconds(in_night), f"{night_share:.0%}"))
     yield table(("step", "full refresh s", "share", "night s", "share"), rows)
-
-
-def _rebuilt(scale: Scale) -> Iterable[str]:
-    """Show what a night builds from all rows, and what that costs."""
-    night, steps = scale.cost(results.NIGHTLY), scale.steps.get(results.NIGHTLY, {})
-    if night is None or not scale.rebuilt:
-        return
-    seconds = {step: steps.get(step, 0) for step in scale.rebuilt}
-    shown = {step: taken for step, taken in seconds.items() if taken >= MIN_REBUILT_SHARE * night.wall_seconds}
-    rest = sum(seconds.values()) - sum(shown.values())
-    rows = [*sorted(shown.items(), key=lambda step: -step[1]), (f"{len(seconds) - len(shown)} others", rest)]
-    yield f"## What a night builds from all rows: {scale.workload}\n"
-    yield (
-        "The estimates, save past lists of lemons that nothing changed, and every table of dbt that is not incremental,"
-        f" whatever is new. Shown are those that take at least {MIN_REBUILT_SHARE:.0%} of the night.\n"
-    )
-    yield table(
-        ("step", "night s", "share"),
-        ((step, _seconds(taken), f"{taken / night.wall_seconds:.1%}") for step, taken in rows),
-    )
 
 
 def _longest(scale: Scale) -> Iterable[str]:

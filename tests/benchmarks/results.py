@@ -42,8 +42,6 @@ class Scale:
         The runs of each stage, by its name.
     steps
         Seconds of each step of a full refresh and of a night, by the name of the stage.
-    rebuilt
-        The steps of a night that build a table from all rows, whatever is new.
     estimates, models
         What each cost in the full refresh by its name, the longest first.
     disk_mb
@@ -64,7 +62,6 @@ class Scale:
     logs_mb: float = 0
     costs: dict[str, list[Cost]] = field(default_factory=dict)
     steps: dict[str, dict[str, float]] = field(default_factory=dict)
-    rebuilt: list[str] = field(default_factory=list)
     estimates: dict[str, StepCost] = field(default_factory=dict)
     models: dict[str, StepCost] = field(default_factory=dict)
     disk_mb: dict[str, float] = field(default_factory=dict)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from orchestration.dbt.build import manifest_of
 from orchestration.home import Home
 from orchestration.instance import open_storage
 from tests.benchmarks.measuring import Sample
@@ -38,13 +37,6 @@ def steps_of(home: Home) -> dict[str, float]:
         step = f"{MODEL}{name.rpartition('.')[2]}" if kind == "model" else f"dbt {kind}s"
         found[step] = found.get(step, 0) + result["execution_time"]
     return dict(sorted(found.items(), key=lambda step: -step[1]))
-
-
-def rebuilt_whole(home: Home) -> list[str]:
-    """Name the steps that build a table from all rows, whatever is new. A view costs where it is read."""
-    nodes = json.loads(manifest_of(home).read_text(encoding="utf-8"))["nodes"].values()
-    tables = [node["name"] for node in nodes if node["config"]["materialized"] == "table"]
-    return ["estimates", *(f"{MODEL}{name}" for name in sorted(tables))]
 
 
 def models_of(home: Home, samples: Sequence[Sample]) -> dict[str, StepCost]:

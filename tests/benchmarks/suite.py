@@ -20,7 +20,7 @@ from tests.benchmarks import checks, machine, results
 from tests.benchmarks.measuring import Sample, faultline, measure, megabytes
 from tests.benchmarks.queries import questions
 from tests.benchmarks.results import CheckLogs, Results, Scale
-from tests.benchmarks.steps import estimates_of, models_of, rebuilt_whole, steps_of
+from tests.benchmarks.steps import estimates_of, models_of, steps_of
 from tests.benchmarks.workloads import Workload
 
 Say = Callable[[str], None]
@@ -67,7 +67,6 @@ def _run_night(found: Scale, home: Home, work: Path, say: Say) -> None:
     say("nightly increment")
     found.add(results.NIGHTLY, measure(_refresh(home), work / "nightly.log"))
     found.steps[results.NIGHTLY] = steps_of(home)
-    found.rebuilt = rebuilt_whole(home)
     found.disk_mb[results.NIGHTLY] = megabytes(home.root)
     _measure_tables(found, home)
     say("no-op refresh, report, queries, start-up")

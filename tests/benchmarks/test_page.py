@@ -78,10 +78,11 @@ def test_a_target_in_seconds_is_not_judged_where_the_machine_had_other_work(foun
 def test_shares_of_cpu_time_are_judged_at_scale_1_alone(found):
     ratio, share = "times the floor's CPU time", "the full refresh's CPU time"
     assert judged(found, ratio) == [("3.00 times", True), ("2.25 times", None)]
-    assert judged(found, share) == [("0.40", False), ("0.40", None)]
+    assert judged(found, share) == [("0.40", True), ("0.40", None)]
     found.scales[0].costs[results.FULL] = [Cost(40, 71, 3000, 2500)]
     assert judged(found, ratio)[0] == ("3.55 times", False)
-    assert judged(found, share)[0] == ("0.34", True)
+    found.scales[0].costs[results.NIGHTLY] = [Cost(40, 50, 3000, 2500)]
+    assert judged(found, share)[0] == ("0.70", False)
 
 
 def test_every_estimate_and_the_models_above_two_seconds_stand_with_seconds_and_memory(found):
@@ -129,31 +130,6 @@ def test_a_model_above_a_tenth_of_the_time_misses_the_target(found):
     assert "| model fct_small | 2.00 | 5% | 0.00 | 0% |" in text
     assert "fct_tiny" not in text
     assert judged(found, "a tenth of the time")[0] == ("`int_large`", False)
-
-
-def test_what_a_night_builds_whole_is_listed_with_its_cost(found):
-    assert "builds from all rows" not in page(found)
-    night = found.scales[0]
-    night.rebuilt = ["estimates", "model fct_small", "model fct_tiny", "model int_tinier"]
-    night.steps[results.NIGHTLY] = {"estimates": 2, "model fct_small": 4, "model fct_tiny": 0.03, "model fct_kept": 3}
-    text = page(found)
-    assert "## What a night builds from all rows: daily" in text
-    shown = [line for line in text.splitlines() if line.startswith(("| model fct_", "| estimates", "| 2 others"))]
-    assert "| model fct_small | 4.00 | 50.0% |" in shown
-    assert shown.index("| model fct_small | 4.00 | 50.0% |") < shown.index("| estimates | 2.00 | 25.0% |")
-    assert "| 2 others | 0.03 | 0.4% |" in shown
-    assert not any("fct_kept | 3.00 | 37.5%" in line for line in shown)
-
-
-def test_only_tables_that_keep_no_row_are_built_whole(tmp_path, monkeypatch):
-    manifest = tmp_path / "manifest.json"
-    monkeypatch.setattr(steps, "manifest_of", lambda _home: manifest)
-    nodes = {
-        name: {"name": name, "config": {"materialized": kind}}
-        for name, kind in {"a": "table", "b": "incremental", "c": "view", "d": "test", "e": "seed"}.items()
-    }
-    manifest.write_text(json.dumps({"nodes": nodes}))
-    assert steps.rebuilt_whole(Home.at(tmp_path)) == ["estimates", "model a"]
 
 
 def test_the_fixed_cost_is_shown_in_parts(found):

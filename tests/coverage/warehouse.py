@@ -44,7 +44,7 @@ KERNEL_KINDS = {
     "filesystem_mount": ("fs_mount", None),
     "user": ("xid", 31),
 }
-NOT_TRIED = frozenset({"est_checkpoint_plans", "est_ettr_grid", "est_lemon_evaluations", "est_attribution_windows"})
+NOT_TRIED = frozenset({"est_checkpoint_plans", "est_ettr_grid", "est_lemon_evaluations"})
 """Estimates that no claim reads and that take a second for each cluster."""
 
 Seen = tuple[Happenings, list[Result], list[KernelLine]]

@@ -36,8 +36,8 @@ ANOMALIES = [
     ("delete from marts.agg_lost_goodput", LOSSES),
     ("update marts.agg_lost_hours_by_account_monthly set lost_gpu_hours = lost_gpu_hours + 1", LOSSES),
     ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
-    ("delete from marts.fct_failures", FAILURES),
-    ("update marts.fct_attempt_records set state = 'NODE_FAIL' where state = 'COMPLETED'", FAILURES),
+    ("update marts.fct_attempts set is_infrastructure_failure = false", FAILURES),
+    ("update marts.fct_attempts set state = 'NODE_FAIL' where state = 'COMPLETED'", FAILURES),
     ("delete from marts.fct_preemptions", PREEMPTED),
     ("update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = true", PREEMPTED),
     ("update marts.agg_availability_monthly set idle_node_hours = idle_node_hours + 1", NODE_HOURS),
@@ -72,8 +72,8 @@ ROWS = [
         {"cluster_id, node_id, day_date not unique": 2},
     ),
     (
-        "update marts.fct_attempt_records set cluster_id = 'other' where attempt_id ="
-        " (select min(attempt_id) from marts.fct_attempt_records where len(node_ids) = 1)",
+        "update marts.fct_attempt_nodes set cluster_id = 'other' where attempt_id ="
+        " (select min(attempt_id) from marts.fct_attempts where node_count = 1)",
         ROWS_OF_NODES,
         {"cluster_id, node_id not found": 1},
     ),

@@ -10,7 +10,6 @@ empty      configured, and no attempt at all
 from datetime import datetime, timedelta
 
 from assets.estimates.est_attribution_chance import est_attribution_chance
-from assets.estimates.est_attribution_windows import est_attribution_windows
 from assets.estimates.est_cause_rates import est_cause_rates
 from assets.estimates.est_changes import est_changes
 from assets.estimates.est_check_scores import est_check_scores
@@ -53,7 +52,6 @@ ASSETS = (
     est_ettr_grid,
     est_checkpoint_plans,
     est_attribution_chance,
-    est_attribution_windows,
     est_check_scores,
     est_hidden_failures,
     est_scale_tests,

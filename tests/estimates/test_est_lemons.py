@@ -1,7 +1,6 @@
 """The lemon tables on a planted cluster, and on one whose record is too short to tell."""
 
 import shutil
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -186,39 +185,6 @@ class TestEvaluations:
         (row,) = rows("est_lemon_evaluations", cluster_id="short")
         assert (row["window_end_date"], row["precision"], row["method"]) == (None, None, "no_period")
         assert row["note"] == TOO_SHORT
-
-    def test_a_list_is_kept_until_what_it_was_made_of_changes(self, planted, rows, tmp_path):
-        house = Warehouse(path=shutil.copy(planted.path, tmp_path), version="one")
-        published = rows("est_lemon_evaluations", cluster_id="planted")
-
-        def again(version: str = "one") -> list[dict]:
-            est_lemon_evaluations(warehouse=replace(house, version=version))
-            return read(house, "est_lemon_evaluations", cluster_id="planted")
-
-        assert again() == published
-        change(house, "update kept.est_lemon_evaluations set listed_count = listed_count + 1000")
-        assert [
-            row["listed_count"] - before["listed_count"] for row, before in zip(again(), published, strict=True)
-        ] == ([1000] * 3)
-        with house.writing() as con:
-            # Failures of the last period judge the last list alone.
-            con.execute(
-                "update marts.fct_incident_suspects set lost_gpu_hours = lost_gpu_hours + 1 "
-                "where cluster_id = 'planted' and failed_at::date = $1",
-                [LAST],
-            )
-        assert [row["listed_count"] >= 1000 for row in again()] == [True, True, False]
-        assert [row["listed_count"] >= 1000 for row in again("two")] == [False] * 3
-
-    def test_without_a_version_no_list_is_found_or_kept(self, planted, rows, tmp_path):
-        house = Warehouse(path=shutil.copy(planted.path, tmp_path), version="one")
-        est_lemon_evaluations(warehouse=house)
-        change(house, "update kept.est_lemon_evaluations set listed_count = 1000")
-        est_lemon_evaluations(warehouse=replace(house, version=""))
-        assert read(house, "est_lemon_evaluations", cluster_id="planted") == rows(
-            "est_lemon_evaluations", cluster_id="planted"
-        )
-        assert ask(house, "select count(*) from kept.est_lemon_evaluations")[0] == (0,)
 
 
 class TestEffects:

@@ -402,10 +402,6 @@ ANOMALIES = [
         ["corrected_ratio 0.3", "attributed_ratio 0.25"],
     ),
     (
-        ["update estimates.est_attribution_windows set chance_ratio = 1.5, chance_ratio_high = 2"],
-        ("estimates", "est_attribution_windows"), "chance_ratio_in_0_1", ["before_seconds 600", "chance_ratio 1.5"],
-    ),
-    (
         ["update estimates.est_scale_tests set verdict = 'grows' where cluster_id = 'alpha'"],
         ("estimates", "est_scale_tests"), "verdict_follows_limits", ["alpha", "verdict grows", "beta_low -0.02"],
     ),

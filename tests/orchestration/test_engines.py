@@ -45,9 +45,9 @@ def test_rows_are_replaced_and_descriptions_stay(home, built, capsys):
     before = counts(home)
     engines.import_marts(home, built)
     assert counts(home) == {mart: min(2, 2 * count) for mart, count in before.items()}
-    assert "marts.fct_attempt_records" in capsys.readouterr().out
+    assert "marts.fct_attempts" in capsys.readouterr().out
     with duckdb.connect(str(home.build_file), read_only=True) as con:
-        sql = "select comment from duckdb_columns() where table_name = 'fct_attempt_records' and column_name = 'run_id'"
+        sql = "select comment from duckdb_columns() where table_name = 'fct_attempts' and column_name = 'run_id'"
         assert con.execute(sql).fetchone()[0]
 
 

@@ -94,7 +94,7 @@ def test_a_loss_of_those_who_made_room_that_nobody_knows_is_not_zero(testbed_hom
 
 def test_a_preempted_attempt_that_slurm_calls_requeued_made_room_too(testbed_home, tmp_path):
     own = copy_of(testbed_home, tmp_path)
-    change(own, "update marts.fct_attempt_records set state = 'REQUEUED' where job_id = '59' and state = 'PREEMPTED'")
+    change(own, "update marts.fct_attempts set state = 'REQUEUED' where job_id = '59' and state = 'PREEMPTED'")
     assert "make room for job 63" in texts(explained(own.published_file, "59").attempts[0])["Why"]
 
 
@@ -119,9 +119,11 @@ def test_an_end_that_is_no_failure_is_explained_by_its_state(explain, job, why):
         ("delete from ops.sight", "No log of its nodes covers the day of its end, so whether a node failed is unknown"),
         ("delete from ops.sight where day_date = (select max(cast(ended_at as date)) from marts.fct_attempts where "
          "job_id = '39')", "No log of its nodes covers the day of its end, so whether a node failed is unknown"),
-        ("update marts.fct_attempt_records set node_ids = list_append(node_ids, 'dark') where job_id = '39'",
+        ("insert into marts.fct_attempt_nodes select cluster_id, attempt_id, 'dark' from marts.fct_attempts "
+         "where job_id = '39'",
          "nodes on the day of its end, so whether one of these failed is unknown. No other shows a critical fault"),
-        ("update marts.fct_attempt_records set node_ids = [] where job_id = '39'", "Accounting names no node of it"),
+        ("delete from marts.fct_attempt_nodes using marts.fct_attempts where fct_attempts.job_id = '39' "
+         "and fct_attempts.attempt_id = fct_attempt_nodes.attempt_id", "Accounting names no node of it"),
     ],
     ids=["no log at all", "no log of the day", "no log of one node", "no node"],
 )  # fmt: skip
@@ -214,8 +216,8 @@ def test_a_name_of_several_things_lists_them_and_a_cluster_or_a_key_chooses(test
         own,
         "insert into marts.dim_nodes select * replace ('other' as cluster_id) from marts.dim_nodes "
         "where node_id = 'node002'",
-        "insert into marts.fct_attempt_records select * replace ('again' as attempt_id, 'again' as run_id) "
-        "from marts.fct_attempt_records where job_id = '58' limit 1",
+        "insert into marts.fct_attempts select * replace ('again' as attempt_id, 'again' as run_id) "
+        "from marts.fct_attempts where job_id = '58' limit 1",
     )
     with pytest.raises(ReadingError, match="node002 of other, node002 of testbed; choose with --cluster"):
         explained(own.published_file, "node002")
@@ -274,10 +276,10 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
     )
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect: the same users' jobs end so (failed early) with 4.00 times the odds" in texts(attempt)["Why"]
-    change(own, "update marts.fct_attempt_records set runtime_seconds = 18000 where job_id = '39'")
+    change(own, "update marts.fct_attempts set runtime_seconds = 18000 where job_id = '39'")
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect" not in texts(attempt)["Why"]
-    change(own, "update marts.fct_attempt_records set runtime_seconds = 20 where job_id = '39'")
+    change(own, "update marts.fct_attempts set runtime_seconds = 20 where job_id = '39'")
     change(own, "update estimates.est_hidden_failures set has_enough_data = false")
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect" not in texts(attempt)["Why"]

@@ -39,13 +39,13 @@ def good(comparisons: dict[str, Comparison]) -> Comparison:
 
 
 def test_lost_attempts_are_noticed(spoil, good):
-    score = spoil(f"delete from marts.fct_attempt_records {THIS} and job_id_raw % 10 = 0").score("attempts", "attempts")
+    score = spoil(f"delete from marts.fct_attempts {THIS} and job_id_raw % 10 = 0").score("attempts", "attempts")
     assert score.published == score.recovered < good.score("attempts", "attempts").published
     assert score.recall == pytest.approx(0.9, abs=0.02)
 
 
 def test_another_state_is_no_recovery(spoil):
-    changed = spoil(f"update marts.fct_attempt_records set state = 'FAILED' {THIS} and state = 'COMPLETED'")
+    changed = spoil(f"update marts.fct_attempts set state = 'FAILED' {THIS} and state = 'COMPLETED'")
     assert changed.score("attempts", "attempts").precision < 0.6
 
 
@@ -191,9 +191,7 @@ def test_shifted_outages_are_not_recovered(spoil):
 
 
 def test_cut_runs_are_noticed(spoil):
-    changed = spoil(
-        f"update marts.fct_attempt_records set previous_attempt_id = null {THIS} and hash(attempt_id) % 2 = 0"
-    )
+    changed = spoil(f"update marts.fct_attempts set previous_attempt_id = null {THIS} and hash(attempt_id) % 2 = 0")
     assert changed.score("job_runs", "links from attempt to attempt of a run").recall < 0.6
 
 

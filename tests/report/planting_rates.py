@@ -13,8 +13,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from assets.estimates.coincidence import row_of
-from assets.estimates.est_attribution_windows import unseen
+from assets.estimates.est_attribution_chance import row_of
 from assets.estimates.est_check_scores import with_scores
 from assets.estimates.est_forecast_scores import with_forecasts
 from assets.estimates.est_rate_changes import with_changes
@@ -164,12 +163,6 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
             {"cluster_id": "demo", "failure_category": cause} | row_of(_control(*counts))
             for cause, *counts in (("ib_link", 40, 400, 6, 2000), ("pcie", 30, 400, 0, 0))
         ],
-        "estimates.est_attribution_windows": [
-            {"cluster_id": "demo", "before_seconds": before, "after_seconds": 300, "is_configured": before == 600}
-            | row_of(_control(hits, 400, chance, 2000))
-            for before, hits, chance in ((300, 50, 3), (600, 70, 6), (1200, 72, 12))
-        ]
-        + [unseen() | {"cluster_id": "hall-b", "before_seconds": 600, "after_seconds": 300, "is_configured": True}],
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from assets.report import palette
 from assets.report.addresses import anchor_of, of_cause
 from assets.report.blocks import Figure, Section, Table, note, section
 from assets.report.charts import dots, figure, intervals
-from assets.report.numbers import duration, printable, share, short, whole
+from assets.report.numbers import printable, share, short, whole
 from assets.report.queries import Frames, Own, Row, summed
 from assets.report.sections.failures import weighted
 from assets.report.sections.headline import reference_of
@@ -76,12 +76,6 @@ SHARES = (
     Col("#Beyond chance ({level})", "corrected_ratio", share, limits="corrected_ratio"),
     Col("#No coincidence", "credible_ratio", share),
 )  # fmt: skip
-WINDOWS = (
-    Col("Before the end", lambda row: duration(row["before_seconds"] / 3600)),
-    Col("After it", lambda row: duration(row["after_seconds"] / 3600)),
-    Col("Use", lambda row: "in use" if row["is_configured"] else ""),
-    *SHARES,
-)
 
 
 def causes(own: Own) -> Section:
@@ -185,15 +179,13 @@ def _kind(row: Row) -> str:
 
 
 def trust(own: Own) -> Section:
-    """Build the tables on chance and windows of a cluster's attribution, or say why there is none."""
+    """Build the table on chance in a cluster's attribution, or say why there is none."""
     cluster_id, simulated = own.cluster["cluster_id"], " (simulated)" if own.cluster["is_simulated"] else ""
-    chance, windows = own.rows("attribution_chance"), own.rows("attribution_windows")
-    judged = [row for row in windows if row["failed_count"]]
-    reason = next((row["note"] for row in windows if row["note"]), "no failed attempt to hold it against")
+    chance = own.rows("attribution_chance")
     simulated = " (simulated)" if own.cluster["is_simulated"] else ""
     return section(
         f"trust-{anchor_of(cluster_id)}",
-        f"{printable(cluster_id)}{simulated}: what another window and mere chance would attribute",
+        f"{printable(cluster_id)}{simulated}: what mere chance would attribute",
         table(
             "How much of the attribution may be chance",
             chance,
@@ -202,13 +194,7 @@ def trust(own: Own) -> Section:
             "would explain. Beyond chance: (attributed - chance) / (1 - chance). No coincidence: the share of the "
             "attributions that is left. Failed attempts whose node Slurm names are not in it.",
         ),
-        table(
-            "Attribution with other windows",
-            judged,
-            WINDOWS,
-            "Where attribution stops rising while chance goes on rising, the window is wide enough.",
-        ),
-        None if chance or judged else note(f"How much of the attribution is chance is unknown: {reason}."),
+        None if chance else note("How much of the attribution is chance is unknown: no failed attempt has evidence."),
         is_collapsed=True,
     )
 

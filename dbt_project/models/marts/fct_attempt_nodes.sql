@@ -1,10 +1,8 @@
-{{ config(post_hook='{{ name_tables_by_schema() }}') }}
-
 with
 
-records as (
+attempts as (
 
-    select * from {{ name_table(ref('fct_attempt_records'), by_schema) }}
+    select * from {{ ref('int_attempts') }}
 
 )
 
@@ -12,4 +10,4 @@ select
     cluster_id,
     attempt_id,
     {{ unnest_list('node_ids') }} as node_id
-from records
+from attempts

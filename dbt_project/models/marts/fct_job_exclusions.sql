@@ -1,15 +1,8 @@
-{#- What queue snapshots show is little, and always put in anew. -#}
-{{ config(
-    materialized=incremental_on_duckdb(),
-    meta={'lookups': [touched_jobs(), {'columns': ['source'], 'in': "select 'squeue'"}]}
-) }}
-
 with
 
 records as (
 
     select * from {{ ref('stg_sacct__records') }}
-    {{ touched_jobs_only() }}
 
 ),
 

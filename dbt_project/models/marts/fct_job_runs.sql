@@ -1,5 +1,3 @@
-{{ config(post_hook='{{ name_tables_by_schema() }}') }}
-
 {% set productive_seconds_high = 'working_seconds * work_ratio' %}
 {% set productive_seconds = 'greatest(0, ' ~ productive_seconds_high ~ ' - lost_seconds)' %}
 {% set productive_seconds_low = 'greatest(0, ' ~ productive_seconds_high ~ ' - lost_seconds_high)' %}
@@ -9,19 +7,88 @@ with
 
 attempts as (
 
-    select * from {{ name_table(ref('fct_attempts'), by_schema) }}
+    select * from {{ ref('fct_attempts') }}
 
 ),
 
 clusters as (
 
-    select * from {{ name_table(ref('dim_clusters'), by_schema) }}
+    select * from {{ ref('dim_clusters') }}
+
+),
+
+attempts_of_several as (
+
+    {{ measured_work(
+        'attempts', 'clusters', 'attempts.run_attempt_number > 1 or not attempts.is_last_of_run'
+    ) | indent(4) }}
+
+),
+
+totals as (
+
+    select
+        run_id,
+        {{ last_by('state', 'run_attempt_number') }} as final_state,
+        max(case when started_at is not null then gpu_count end) as gpu_count,
+        max(case when started_at is not null then job_gpu_count end) as job_gpu_count,
+        max(case when started_at is not null then node_count end) as node_count,
+        count(distinct job_id_raw) as job_count,
+        count(*) as attempt_count,
+        min(started_at) as started_at,
+        max(ended_at) as last_ended_at,
+        bool_and(has_ended) as is_complete,
+        case
+            when count(started_at) = count(queue_seconds) then coalesce(sum(queue_seconds), 0)
+        end as queue_seconds,
+        sum(exposure_seconds) as scheduled_seconds,
+        sum(gpu_count * runtime_seconds) as gpu_seconds,
+        {{ exact_sum('working_seconds') }} as working_seconds,
+        {{ exact_sum('lost_seconds') }} as lost_seconds,
+        {{ exact_sum('lost_seconds_high') }} as lost_seconds_high,
+        count(case when is_interrupted then 1 end) as interruption_count,
+        count(case when is_infrastructure_failure then 1 end) as infrastructure_failure_count,
+        count(case when state = 'PREEMPTED' then 1 end) as preemption_count,
+        count(case when attempt_number > 1 and not is_continuation then 1 end) as requeue_count
+    from attempts_of_several
+    group by run_id
 
 ),
 
 restarted_runs as (
 
-    select * from {{ name_table(ref('fct_restarted_runs'), by_schema) }}
+    select
+        first_attempts.cluster_id,
+        first_attempts.run_id,
+        first_attempts.user_name,
+        first_attempts.account,
+        first_attempts.partition,
+        first_attempts.qos,
+        first_attempts.job_name,
+        totals.gpu_count,
+        totals.job_gpu_count,
+        totals.node_count,
+        cast(totals.job_count as integer) as job_count,
+        cast(totals.attempt_count as integer) as attempt_count,
+        first_attempts.submitted_at,
+        totals.started_at,
+        case when totals.is_complete then totals.last_ended_at end as ended_at,
+        totals.is_complete,
+        totals.final_state,
+        cast(totals.queue_seconds as bigint) as queue_seconds,
+        cast(coalesce(totals.scheduled_seconds, 0) as bigint) as scheduled_seconds,
+        cast(coalesce(totals.working_seconds, 0) as double) as working_seconds,
+        cast(first_attempts.work_ratio as double) as work_ratio,
+        cast(coalesce(totals.lost_seconds, 0) as double) as lost_seconds,
+        cast(coalesce(totals.lost_seconds_high, 0) as double) as lost_seconds_high,
+        cast(totals.gpu_seconds as bigint) as gpu_seconds,
+        cast(totals.interruption_count as integer) as interruption_count,
+        cast(totals.infrastructure_failure_count as integer) as infrastructure_failure_count,
+        cast(totals.preemption_count as integer) as preemption_count,
+        cast(totals.requeue_count as integer) as requeue_count
+    from attempts_of_several as first_attempts
+    inner join totals on first_attempts.run_id = totals.run_id
+    where first_attempts.run_attempt_number = 1
 
 ),
 
@@ -37,13 +104,13 @@ losses as (
             run_id,
             posterior_probability as probability,
             lost_gpu_hours
-        from {{ name_table(ref('fct_failures'), by_schema) }}
+        from {{ ref('fct_failures') }}
         union all
         select
             run_id,
             second_order_probability as probability,
             lost_gpu_hours
-        from {{ name_table(ref('fct_preemptions'), by_schema) }}
+        from {{ ref('fct_preemptions') }}
         where is_second_order
     ) as lost_work
     group by run_id
@@ -58,7 +125,7 @@ only_attempts as (
 
 ),
 
--- Most runs are a single attempt: they are worked out from it when they are read, and only the others are kept.
+-- Most runs are a single attempt, which needs no sums.
 runs as (
 
     select

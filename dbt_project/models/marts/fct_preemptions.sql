@@ -2,7 +2,7 @@ with
 
 attempts as (
 
-    select * from {{ ref('fct_attempt_records') }}
+    select * from {{ ref('int_attempts_chained') }}
 
 ),
 
@@ -41,7 +41,7 @@ victims as (
         attempts.run_id,
         attempts.runtime_seconds,
         attempts.gpu_count,
-        coalesce(logged.logged_at, attempts.ended_at) as preempted_at,
+        coalesce(logged.logged_at, {{ cast_whole_seconds('attempts.ended_at') }}) as preempted_at,
         logged.preempt_mode,
         coalesce(logged.instigator_attempt_id, inferred.instigator_attempt_id) as instigator_attempt_id,
         case
@@ -79,7 +79,7 @@ restarts_after_failure as (
     inner join failures
         on
             attempts.cluster_id = failures.cluster_id
-            and attempts.previous_attempt_id = failures.attempt_id
+            and attempts.previous_attempt_id_of_run = failures.attempt_id
 
 )
 

@@ -59,10 +59,6 @@ select
     0.0::double as chance_ratio_low, 0.5::double as chance_ratio_high, 0.21::double as corrected_ratio,
     0.0::double as corrected_ratio_low, 0.7::double as corrected_ratio_high;
 
-insert into estimates.est_attribution_windows by name
-select * exclude (failure_category), 600 as before_seconds, 300 as after_seconds
-from estimates.est_attribution_chance;
-
 insert into estimates.est_ettr_grid by name
 select
     'free_writes' as scenario, 1024 as gpu_count, r as failures_per_1000_node_days, m as checkpoint_minutes,

@@ -34,11 +34,10 @@ class Adapter:
 
 OF_DBT = {
     "adapter": Adapter,
-    "is_incremental": lambda: False,
     "return": lambda value: value,
     "target": SimpleNamespace(type="duckdb"),
 }
-"""What macros see of dbt, as when all rows are built on DuckDB."""
+"""What macros see of dbt on DuckDB."""
 OF_SEEDS = {"check_message_rules": lambda: [{"check_key": "check pci", "rule_order": 1, "pattern": "failed"}]}
 """What macros would read from the warehouse."""
 

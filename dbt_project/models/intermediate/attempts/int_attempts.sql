@@ -1,11 +1,8 @@
-{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [touched_jobs()]}) }}
-
 with
 
 records as (
 
     select * from {{ ref('stg_sacct__records') }}
-    {{ touched_jobs_only() }}
 
 ),
 

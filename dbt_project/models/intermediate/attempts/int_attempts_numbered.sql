@@ -1,5 +1,3 @@
-{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [touched_jobs()]}) }}
-
 with
 
 records as (
@@ -18,7 +16,6 @@ records as (
         job_name,
         state
     from {{ ref('stg_sacct__records') }}
-    {{ touched_jobs_only() }}
 
 ),
 

@@ -1,5 +1,3 @@
-{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [touched_jobs()]}) }}
-
 with
 
 records as (
@@ -16,7 +14,6 @@ records as (
         {{ list_length('node_ids') }} as node_count,
         coalesce(started_at, submitted_at) as allocated_at
     from {{ ref('stg_sacct__records') }}
-    {{ touched_jobs_only() }}
 
 ),
 

@@ -1,8 +1,3 @@
-{{ config(
-    materialized=incremental_on_duckdb(),
-    meta={'lookups': [touched_checks('intermediate.int_node_boots')]}
-) }}
-
 -- Long, because every question about a result needs the one before it, and all of them share one sort.
 with
 
@@ -70,7 +65,7 @@ keyed as (
 
 ),
 
-heard as {{ not_materialized_hint() }} (
+heard as (
 
     select
         keyed.*,
@@ -87,29 +82,23 @@ heard as {{ not_materialized_hint() }} (
 
 ),
 
-followed as (
-
-    {{ touched_checks_with_previous('heard', ref('int_node_boots')) | indent(4) }}
-
-),
-
 -- Drop unchanged results by comparing hashes: comparing the texts would sort millions of them.
 numbered as (
 
     select
-        followed.stream_key,
-        followed.observed_at,
-        files.lines_before + followed.source_line_number as line_place,
-        followed.is_good,
+        heard.stream_key,
+        heard.observed_at,
+        files.lines_before + heard.source_line_number as line_place,
+        heard.is_good,
         {{ hash_columns(['result', 'xid_codes', 'telling_message']) }} as meaning_key,
-        case when not followed.is_good then {{ finding_key() }} end as finding_key,
-        case when not followed.is_good then {{ message_key('message') }} end as message_key,
-        followed.job_id_raw,
-        followed.unchanged_since,
-        followed.silence_seconds,
-        followed.is_sticky
-    from followed
-    inner join files on followed.source_path = files.source_path
+        case when not heard.is_good then {{ finding_key() }} end as finding_key,
+        case when not heard.is_good then {{ message_key('message') }} end as message_key,
+        heard.job_id_raw,
+        heard.unchanged_since,
+        heard.silence_seconds,
+        heard.is_sticky
+    from heard
+    inner join files on heard.source_path = files.source_path
 
 ),
 
@@ -169,7 +158,6 @@ placed_after_boot as (
         message_key,
         job_id_raw,
         previous_observed_at,
-        observed_at as reported_at,
         -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
         case
             when not is_good and booted_at > unchanged_since and unchanged_since = previous_observed_at
@@ -212,9 +200,8 @@ changed as (
     from placed_after_boot
     inner join files on line_place - line_place % 100000000000 = files.lines_before
     where
-        (is_new_episode or is_new_meaning)
-        and {{ is_touched_check('reported_at', ref('int_node_boots')) }}
+        is_new_episode or is_new_meaning
 
 )
 
-{{ continue_numbering('changed', this, ref('int_node_boots')) }}
+select * from changed

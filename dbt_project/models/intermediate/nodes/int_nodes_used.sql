@@ -1,5 +1,3 @@
-{{ config(materialized=incremental_on_duckdb(), meta={'lookups': [days_of_touched_jobs()]}) }}
-
 with
 
 records as (
@@ -7,7 +5,6 @@ records as (
     select * from {{ ref('int_attempts') }}
     where
         observed_until_at is not null
-        and {{ is_on_touched_day() }}
 
 ),
 
@@ -109,4 +106,3 @@ select
     days.allocated_gpu_hours
 from days
 inner join nodes on days.node_key = nodes.node_key
-{{ touched_days_only('days') }}
