@@ -91,12 +91,17 @@ def warehouse_findings(home: Home) -> list[Finding]:
     if not home.published_file.exists():
         return []
     with published(home.published_file) as con:
-        refused = _refused_findings(con)
+        stale_clusters, refused = _stale_findings(con), _refused_findings(con)
         bad_files = {finding.where for finding in refused}
         return [
-            *_stale_findings(con),
+            *stale_clusters,
             *_not_computed_findings(con, home),
-            *refused,
+            # What makes a cluster stale is told there.
+            *(
+                finding
+                for finding in refused
+                if not any(f"{finding.where}: " in cluster.what for cluster in stale_clusters)
+            ),
             *(
                 finding
                 for finding in (*_file_findings(con, home), *_quarantine_findings(con))

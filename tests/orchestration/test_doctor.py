@@ -188,6 +188,16 @@ class TestDoctor:
         assert (found.where, found.level) == ("alpha", "error")
         assert found.what == "stale, as of 2026-01-02 02:10 UTC. Newer numbers could not be built: the folder is gone"
 
+    def test_a_file_that_makes_its_cluster_stale_is_told_once(self, home):
+        change(
+            home,
+            "insert into ops.files by name select * replace ('alpha/sacct/bad.psv' as path, 'refused' as status, "
+            "'it is cut' as reason) from ops.files where path = 'alpha/sacct/all.psv'",
+            "update marts.dim_clusters set is_stale = true, stale_reason = 'alpha/sacct/bad.psv: it is cut', "
+            "built_at = timestamp '2026-01-02 02:10' where cluster_id = 'alpha'",
+        )
+        assert [finding.where for finding in doctor(home) if "it is cut" in finding.what] == ["alpha"]
+
     def test_quarantined_lines_are_told(self, findings):
         found = findings()["alpha/sacct/all.psv"]
         assert "1 line was not understood, mostly unknown_state, the first is line 12" in found.what
