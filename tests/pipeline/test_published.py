@@ -104,7 +104,8 @@ def test_rates_by_cause_agree_in_mart_and_estimate(con):
 
 def test_hours_and_keys_agree_with_the_columns_they_are_made_of(con):
     assert con.execute("select view_name from duckdb_views() where schema_name = 'marts' order by 1").fetchall() == [
-        ("fct_attempt_exposures",)
+        ("fct_attempt_exposures",),
+        ("fct_job_runs",),
     ]
     odd_attempts = con.execute(
         """

@@ -1,3 +1,5 @@
+{{ config(post_hook='{{ name_tables_by_schema() }}') }}
+
 {% set productive_seconds_high = 'working_seconds * work_ratio' %}
 {% set productive_seconds = 'greatest(0, ' ~ productive_seconds_high ~ ' - lost_seconds)' %}
 {% set productive_seconds_low = 'greatest(0, ' ~ productive_seconds_high ~ ' - lost_seconds_high)' %}
@@ -7,13 +9,13 @@ with
 
 attempts as (
 
-    select * from {{ ref('fct_attempts') }}
+    select * from {{ name_table(ref('fct_attempts'), by_schema) }}
 
 ),
 
 clusters as (
 
-    select * from {{ ref('dim_clusters') }}
+    select * from {{ name_table(ref('dim_clusters'), by_schema) }}
 
 ),
 
@@ -104,13 +106,13 @@ losses as (
             run_id,
             posterior_probability as probability,
             lost_gpu_hours
-        from {{ ref('fct_failures') }}
+        from {{ name_table(ref('fct_failures'), by_schema) }}
         union all
         select
             run_id,
             second_order_probability as probability,
             lost_gpu_hours
-        from {{ ref('fct_preemptions') }}
+        from {{ name_table(ref('fct_preemptions'), by_schema) }}
         where is_second_order
     ) as lost_work
     group by run_id
