@@ -3,9 +3,3 @@
 {% macro attempt_id(cluster_id, job_id_raw, submitted_at) -%}
     concat({{ cluster_id }}, ':', {{ job_id_raw }}, ':', {{ epoch_seconds(submitted_at) }})
 {%- endmacro %}
-
-
-{#- The numeric job id in that key. -#}
-{% macro job_id_of_attempt(cluster_id, attempt_id) -%}
-    cast(split_part(substr({{ attempt_id }}, length({{ cluster_id }}) + 2), ':', 1) as bigint)
-{%- endmacro %}

@@ -51,7 +51,7 @@ Not their path: dbt looks for a path in the current folder, and then adds the te
 STAGE = "build"
 """The stage of the clusters on whose rows a statement fails."""
 OF_EARLIER_VERSIONS = ("built", "touched", "kept")
-"""Schemas of the working file of a home that Faultline 0.1 made."""
+"""Schemas that earlier versions left in the working file of a home."""
 MAX_SHOWN = 3
 """The message of a failed build names at most this many failed statements."""
 _PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}

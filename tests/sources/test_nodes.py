@@ -312,3 +312,15 @@ def test_what_all_logs_together_rule_out_is_quarantined(tmp_path):
     (tmp_path / "c1/inventory/nodes.txt").write_text("NodeName=n[1-10000] Gres=gpu:a100:8 State=IDLE\n")
     load(folder, con, readers)
     assert con.execute(found).fetchall() == [of_years]
+
+
+def test_an_inventory_of_one_partition_rules_out_no_job_of_another(tmp_path):
+    """Nodes without GPUs that no inventory lists stand in lists of ordinary length: 1,000 of them allow 10,110."""
+    parts = [{"JobID": str(number), "NNodes": "500", "NodeList": f"c[{500 * number + 1}-{500 * number + 500}]"}
+             for number in range(2)]  # fmt: skip
+    whole = {"JobID": "9", "NNodes": "4000", "NodeList": "c[1-4000]"}
+    inventory = "NodeName=gpu1 Gres=gpu:a100:8 State=IDLE\n"
+    files = {"c1/sacct/a.psv": export([*parts, whole]), "c1/inventory/nodes.txt": inventory}
+    con = load(make(tmp_path, files), readers={name: READERS[name] for name in ("sacct", "inventory")})
+    assert con.execute("from ops.quarantine").fetchall() == []
+    assert con.execute("select count(*) from raw.node_names").fetchall() == [(4001,)]

@@ -182,7 +182,6 @@ def trust(own: Own) -> Section:
     """Build the table on chance in a cluster's attribution, or say why there is none."""
     cluster_id, simulated = own.cluster["cluster_id"], " (simulated)" if own.cluster["is_simulated"] else ""
     chance = own.rows("attribution_chance")
-    simulated = " (simulated)" if own.cluster["is_simulated"] else ""
     return section(
         f"trust-{anchor_of(cluster_id)}",
         f"{printable(cluster_id)}{simulated}: what mere chance would attribute",

@@ -19,8 +19,6 @@ from assets.sources.intake.account.years import settle_years
 from assets.sources.intake.batch import run_steps
 from assets.sources.intake.find.folder import Survey
 from assets.sources.reader import Reader
-from assets.sources.text import nodelists
-from assets.sql import fill
 
 
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
@@ -43,14 +41,6 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
     if any(table == "sacct" and batch_count > 1 for table, _, batch_count in marks):
         _keep_each_node_list_once(con)
     moved = settle_years(con, survey, unsettled, tables)
-    con.execute(
-        fill(
-            "sources/intake/account/most_nodes.sql",
-            large=nodelists.LARGE,
-            spare_names=nodelists.SPARE_NAMES,
-            spare_factor=nodelists.SPARE_FACTOR,
-        )
-    )
     for table in unsettled.keys() & by_table.keys():
         unsettled[table] |= supersede(con, by_table[table])
     if unsettled.get("sacct"):

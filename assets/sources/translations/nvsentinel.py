@@ -68,8 +68,9 @@ def _entities_by_gpu(impacted: Any) -> list[list[str]]:
         for entity in (impacted if isinstance(impacted, list) else [])
         if isinstance(entity, dict)
     ]
-    gpus = [entity for entity in entities if entity.upper().startswith("GPU ")]
-    others = [entity for entity in entities if entity not in gpus]
+    gpus, others = list[str](), list[str]()
+    for entity in entities:
+        (gpus if entity.upper().startswith("GPU ") else others).append(entity)
     return [[gpu, *others] for gpu in gpus] or [others]
 
 

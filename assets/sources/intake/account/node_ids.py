@@ -15,6 +15,7 @@ from assets.sources.intake.account.node_names import HostNames, NodeNames, basic
 from assets.sources.intake.find.folder import Survey
 from assets.sources.reader import Rows
 from assets.sources.temp_tables import TempTable
+from assets.sources.text import nodelists
 from assets.sql import fill
 
 NAMING_TABLES = {"sacct", "nodes"}
@@ -99,15 +100,15 @@ def resolve_nodes(
 
 def _declared_names(con: duckdb.DuckDBPyConnection) -> defaultdict[str, list[str]]:
     declared: defaultdict[str, list[str]] = defaultdict(list)
-    rows = con.execute(
-        """
-        select distinct cluster_id, unnest(node_names) as node_name
-        from raw.node_lists left join most_nodes using (cluster_id)
-        where len(node_names) <= node_count or node_count is null
-        union
-        select cluster_id, node_name from raw.nodes
-        """
-    ).fetchall()
+    con.execute(
+        fill(
+            "sources/intake/account/most_nodes.sql",
+            large=nodelists.LARGE,
+            spare_names=nodelists.SPARE_NAMES,
+            spare_factor=nodelists.SPARE_FACTOR,
+        )
+    )
+    rows = con.execute("select distinct cluster_id, node_name from declared_names").fetchall()
     for cluster_id, name in rows:
         declared[cluster_id].append(name)
     return declared
