@@ -96,7 +96,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
         return [
             *stale_clusters,
             *_not_computed_findings(con, home),
-            # What makes a cluster stale is told there.
+            # The finding on a stale cluster names the file that made it so.
             *(
                 finding
                 for finding in refused
