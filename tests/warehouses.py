@@ -16,20 +16,32 @@ from typing import Any
 import duckdb
 import pandas as pd
 import yaml
+from jinja2 import Environment
 
-from assets.estimates.prepared import QUERIES
 from assets.estimates.table import ENOUGH_DATA, TableSpec
 from assets.warehouse import OpenWarehouse, Warehouse, create_raw_and_ops
 
 PROJECT = Path(__file__).parents[1]
 NUMBERS = count()
-MARTS = PROJECT / "dbt_project" / "models" / "marts"
+MODELS = PROJECT / "dbt_project" / "models"
+MACROS = PROJECT / "dbt_project" / "macros"
+MARTS = MODELS / "marts"
 ESTIMATES = PROJECT / "assets" / "estimates"
 
 Row = Mapping[str, Any]
 Columns = dict[str, str]
 
 READ_BY_ESTIMATES: dict[str, Columns] = {
+    "inputs.inp_lemon_windows_chosen": {
+        "cluster_id": "varchar",
+        "window_end_date": "date",
+        "rate_days": "integer",
+        "rate_start_date": "date",
+        "judged_days": "integer",
+        "day_count": "integer",
+        "thresholds": "json",
+        "large_gpu_count": "integer",
+    },
     "staging.stg_config__clusters": {
         "cluster_id": "varchar",
         "checkpoint_minutes": "double",
@@ -84,7 +96,11 @@ DEFAULTS: dict[str, Columns] = {
 }
 """What columns hold where a row does not say, as SQL."""
 
-FEW_ROWS_ARE_ENOUGH = "select cluster_id, true as has_enough_data, null as note from marts.dim_clusters"
+FEW_ROWS_ARE_ENOUGH = (
+    "select cluster_id, is_simulated, true as has_enough_data, cast(null as varchar) as note from marts.dim_clusters"
+)
+OF_INPUTS = ("exact_sum", "incident_counts", "is_in_population")
+"""Files of the macros that inputs are written with."""
 
 
 @cache
@@ -142,12 +158,38 @@ def filled(folder: Path, *statements: str) -> Warehouse:
 
 
 def prepare(con: duckdb.DuckDBPyConnection) -> None:
-    """Make what several estimates read, as views: these are always of the attempts that a test has put in.
+    """Make the inputs of estimates, as views: these are always of the attempts that a test has put in.
 
     The few rows of a test are enough to estimate from; what too little is, `test_enough_data` tests.
     """
-    for name, query in (QUERIES | {ENOUGH_DATA: FEW_ROWS_ARE_ENOUGH}).items():
-        con.execute(f"create or replace view intermediate.{name} as {query}")
+    con.execute("create schema if not exists inputs")
+    for name, query in (inputs() | {ENOUGH_DATA: FEW_ROWS_ARE_ENOUGH}).items():
+        con.execute(f"create or replace view inputs.{name} as {query}")
+
+
+@cache
+def inputs() -> dict[str, str]:
+    """Give the query of every input by its name, in an order in which they can be made."""
+    places = {path.stem: path.relative_to(MODELS).parts[0] for path in MODELS.rglob("*.sql")}
+    queries: dict[str, str] = {}
+
+    def ref(name: str) -> str:
+        if name.startswith("inp_") and name not in queries and f"inputs.{name}" not in READ_BY_ESTIMATES:
+            make(name)
+        return f"{places.get(name, 'seeds')}.{name}"
+
+    environment = Environment()
+    environment.globals |= {"ref": ref, "source": lambda schema, table: f"{schema}.{table}"}
+    macros = "".join((MACROS / f"{name}.sql").read_text(encoding="utf-8") for name in OF_INPUTS)
+
+    def make(name: str) -> None:
+        model = (MODELS / "inputs" / f"{name}.sql").read_text(encoding="utf-8")
+        query = environment.from_string(macros + model).render()
+        queries[name] = query
+
+    for path in sorted((MODELS / "inputs").glob("*.sql")):
+        ref(path.stem)
+    return queries
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Row]) -> None:

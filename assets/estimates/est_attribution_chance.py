@@ -11,20 +11,16 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, read, with_limits, write
 from assets.model.coincidence import NO_CONTROL, NO_FAILURES, ChanceResult, chance_of_coincidence
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CATEGORY = "marts.agg_attribution_controls.failure_category"
 
 RATIO = "ratio 0 to 1"
-HITS = tuple(
-    f"marts.agg_attribution_controls.{name}"
-    for name in ("hit_count", "attempt_count", "is_control", "gpu_size_bin", "is_configured")
-)
+HITS = ("failed_hit_count", "failed_count", "control_hit_count", "control_count")
 COUNTS = ["failed_hit_count", "failed_count", "control_hit_count", "control_count"]
 NOTES = {
     NO_CONTROL: "no attempt of these sizes COMPLETED: chance is unknown",
@@ -48,7 +44,6 @@ def _measures() -> tuple[Column, ...]:
             "bigint",
             "attempts",
             "Attempts in state NODE_FAIL, BOOT_FAIL, FAILED or REQUEUED whose culprit Slurm does not name.",
-            HITS,
         ),
         Column("coincidence_count", "bigint", "attempts", "COMPLETED attempts that evidence would explain.", HITS),
         Column("completed_count", "bigint", "attempts", "COMPLETED attempts, the control.", HITS),
@@ -82,9 +77,10 @@ TABLE = TableSpec(
     key=("cluster_id", "failure_category"),
     columns=(
         CLUSTER,
-        Column("failure_category", "varchar", "", "Cause, key of dim_failure_categories.", (CATEGORY,), True),
+        Column("failure_category", "varchar", "", "Cause, key of dim_failure_categories.", is_required=True),
         *_measures(),
     ),
+    inputs=("inp_attribution_controls_summed",),
 )
 
 
@@ -146,5 +142,5 @@ def headline(chance: pd.DataFrame) -> str:
 def est_attribution_chance(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compare the attributed failures of each cause with attempts that ended well."""
     with warehouse.writing() as con:
-        chance = with_chance(con.execute(TABLE.query).df())
+        chance = with_chance(read(con, "inp_attribution_controls_summed"))
         return write(con, TABLE, chance, headline(chance))

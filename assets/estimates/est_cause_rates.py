@@ -11,26 +11,17 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, SIGNATURES, evidence
-from assets.estimates.table import Column, TableSpec, estimate, numbers, write
+from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, evidence
+from assets.estimates.table import Column, TableSpec, estimate, numbers, read, write
 from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EXPOSURES = "marts.fct_attempt_exposures"
-FAILURES = tuple(f"{EXPOSURES}.{name}" for name in ("failure_probability", "failure_category", "incident_id"))
-PAPER_FAILURES = ("marts.fct_failures.failure_category", "marts.fct_failures.incident_id")
-GPU_HOURS = (f"{EXPOSURES}.gpu_hours",)
-SHOWABLE = (
-    "marts.dim_failure_categories.is_infrastructure",
-    *SIGNATURES,
-    "marts.dim_nodes.gpu_vendor",
-    "ops.sight.kind",
-)
-SEEN = (*SHOWABLE, "marts.fct_node_days.allocated_gpu_hours", "marts.fct_attempt_nodes.node_id")
-RATE = (*FAILURES, *GPU_HOURS, "intermediate.int_failure_draws.probability")
+FAILURES = ("failure_count", "failure_variance")
+GPU_HOURS = ("gpu_hours",)
+RATE = ("failure_count", "failure_variance", "gpu_hours")
 UNIT = "failures per GPU-hour"
 
 TABLE = TableSpec(
@@ -48,7 +39,6 @@ TABLE = TableSpec(
             "varchar",
             "",
             "Cause, as in marts.dim_failure_categories.",
-            (*SHOWABLE, FAILURES[1]),
             is_required=True,
         ),
         Column(
@@ -66,23 +56,20 @@ TABLE = TableSpec(
             "failures",
             "Failed attempts counted, a sum of probabilities. 0: the cause was never seen. NULL: it could not have "
             "been seen. Where the GPU-hours of some attempts are known, those of others do not count; see note.",
-            (*FAILURES, *PAPER_FAILURES, *SEEN),
         ),
-        Column("incident_count", "double", "incidents", "Incidents to expect, as they hit several attempts.", FAILURES),
+        Column("incident_count", "double", "incidents", "Incidents to expect, as they hit several attempts."),
         Column(
             "gpu_hours",
             "double",
             "GPU-hours",
             "GPU time of attempts inside the study period, on the node-days on which the cause could have been seen; "
             "of attempts_paper: of all ended attempts where it was found. NULL: no attempt tells its GPUs.",
-            (*GPU_HOURS, "marts.fct_attempts.gpu_count", "marts.fct_attempts.runtime_seconds", *SEEN),
         ),
         Column(
             "seen_ratio",
             "double",
             "ratio 0 to 1",
             "Share of the GPU-hours in which the cause could have been seen. NULL: no GPU-hours are known.",
-            SEEN,
         ),
         Column(
             "failures_per_gpu_hour",
@@ -110,8 +97,7 @@ TABLE = TableSpec(
             GARWOOD_METHODS, "Failures to expect, as failure_count.", FAILURES, "GPU-hours, as gpu_hours.", GPU_HOURS
         ),
     ),
-    shared=("cause_signatures",),
-    prepared=("exposure_days", "failed_exposures", "node_day_sight"),
+    inputs=("inp_causes_counted",),
 )
 
 
@@ -145,5 +131,5 @@ def headline(rates: pd.DataFrame) -> str:
 def est_cause_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Count failures by cause and put limits on their rates."""
     with warehouse.writing() as con:
-        rates = with_rates(con.execute(TABLE.query).df())
+        rates = with_rates(read(con, "inp_causes_counted"))
         return write(con, TABLE, rates, headline(rates))

@@ -15,7 +15,7 @@ import pandas as pd
 
 from assets.estimates.est_rate_changes import ANNOTATION_DAYS
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, write
 from assets.model.change_effects import (
     CANNOT_TELL,
     HELPED,
@@ -34,7 +34,7 @@ from assets.model.rollouts import compared_cells
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
 CHANGE_DAYS = 90
 """Longest time before and after a change that is compared: after longer times other things have changed, too."""
@@ -46,27 +46,11 @@ METHODS = {False: "before_after", True: "ratio_of_ratios"}
 WITHOUT_RATIO = {NO_EVENTS: "no incident", NO_EXPOSURE: "no day of one side counts"}
 SEEN_NOT_FAILED = "a new check changes what is seen, not what fails"
 
-VERSIONS = (
-    "marts.dim_node_versions.component",
-    "marts.dim_node_versions.version",
-    "marts.dim_node_versions.first_seen_at",
-    "marts.dim_node_versions.last_seen_at",
-    "marts.dim_nodes.first_seen_at",
-)
-NOTED = (
-    "marts.dim_annotations.annotated_date",
-    "marts.dim_annotations.annotation",
-    "marts.agg_check_introductions.check_name",
-    "marts.agg_check_introductions.first_reported_at",
-    "marts.agg_check_introductions.is_introduction",
-)
-INCIDENTS = tuple(
-    f"marts.fct_attempt_exposures.{name}"
-    for name in ("failure_probability", "failure_category", "incident_id", "culprit_node_id", "failed_at")
-)
-NODE_DAYS = ("marts.fct_node_days.study_hours", "ops.sight.kind")
-RATE = (*VERSIONS, *NOTED, *INCIDENTS, *NODE_DAYS)
-KNOWN = (*VERSIONS, *NOTED)
+VERSIONS = ("changed_day", "node_count")
+INCIDENTS = ("causes", "probabilities")
+NODE_DAYS = ("node_days",)
+RATE = (*VERSIONS, *INCIDENTS, *NODE_DAYS)
+KNOWN = ("change", "changed_at")
 
 TABLE = TableSpec(
     table="est_changes",
@@ -87,20 +71,18 @@ TABLE = TableSpec(
             "",
             "driver, nic_firmware, bios, kernel, slurmd, slurmctld: a version; check: its first report; annotation: a "
             "note of the site.",
-            KNOWN,
             is_required=True,
         ),
-        Column("changed_at", "timestamp", "UTC", "When the first node changed.", KNOWN, is_required=True),
-        Column("failure_category", "varchar", "", "Cause; all: every incident.", INCIDENTS[1:2], is_required=True),
-        Column("last_changed_at", "timestamp", "UTC", "When the last node changed.", KNOWN, is_required=True),
-        Column("change", "varchar", "", "What changed, in words.", KNOWN, is_required=True),
+        Column("changed_at", "timestamp", "UTC", "When the first node changed.", is_required=True),
+        Column("failure_category", "varchar", "", "Cause; all: every incident.", ("causes",), is_required=True),
+        Column("last_changed_at", "timestamp", "UTC", "When the last node changed.", is_required=True),
+        Column("change", "varchar", "", "What changed, in words.", is_required=True),
         Column("changed_node_count", "bigint", "nodes", "Nodes that changed. NULL: a change of all.", VERSIONS),
         Column(
             "node_count",
             "bigint",
             "nodes",
             "Nodes whose version before is known, which changed or did not. NULL: a change of all.",
-            VERSIONS,
         ),
         *(
             Column(f"{what}_{side}", "double", unit, f"{said} of nodes that changed, {side} they did.", RATE)
@@ -159,7 +141,7 @@ TABLE = TableSpec(
             "UTC",
             "Change of the same cause's rate that est_rate_changes found without knowing of this one, the nearest at "
             f"most {ANNOTATION_DAYS} days from its limits. NULL: none.",
-            ("estimates.est_rate_changes.changed_at", "estimates.est_rate_changes.changed_at_low"),
+            ("est_rate_changes.changed_at", "est_rate_changes.changed_at_low", "est_rate_changes.changed_at_high"),
         ),
         Column("dispersion", "double", "none", "Scatter between fortnights or by doubt, 1 or more.", RATE),
         *evidence(
@@ -171,11 +153,11 @@ TABLE = TableSpec(
             INCIDENTS,
             "Node-days in use on all sides.",
             NODE_DAYS,
-            note_upstream=KNOWN,
+            note_inputs=KNOWN,
         ),
     ),
-    shared=("version_changes",),
-    prepared=("failed_exposures", "node_day_sight"),
+    inputs=("inp_changes_followed",),
+    estimates=("est_rate_changes",),
 )
 SIDES = ("after", "before", "unchanged_after", "unchanged_before")
 OF_CHANGE = ["cluster_id", "change_kind", "changed_at"]
@@ -205,10 +187,12 @@ class _Cells:
         return np.array([cells[side].sum() for side in self.sides])
 
 
-def with_verdicts(days: pd.DataFrame) -> pd.DataFrame:
+def with_verdicts(days: pd.DataFrame, rate_changes: pd.DataFrame) -> pd.DataFrame:
     """Compare what was before and after each change, and judge all changes of a cluster together."""
     rows: list[dict[str, Any]] = []
-    for _, own in days.groupby("cluster_id", sort=False):
+    found = rate_changes[rate_changes["changed_at"].notna()]
+    for cluster_id, own in days.groupby("cluster_id", sort=False):
+        others = found[found["cluster_id"] == cluster_id].to_dict("records")
         changes = own.drop_duplicates(OF_CHANGE)
         of_cluster = [row for _, of_change in own.groupby(OF_CHANGE, sort=False) for row in _rows(of_change, changes)]
         judged = judge(*([row[name] for row in of_cluster] for name in TO_JUDGE))
@@ -216,7 +200,7 @@ def with_verdicts(days: pd.DataFrame) -> pd.DataFrame:
             of_cluster, judged.q_value, judged.smallest_ratio, judged.verdict, strict=True
         ):
             is_seen_better = row["change_kind"] == "check" and verdict == HURT
-            row |= {"q_value": q, "smallest_ratio": smallest, "rate_change_at": _nearest(row, own["found"].iloc[0])}
+            row |= {"q_value": q, "smallest_ratio": smallest, "rate_change_at": _nearest(row, others)}
             rows.append(row | {"verdict": CANNOT_TELL if is_seen_better else str(verdict)})
     return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name not in WRITTEN])
 
@@ -306,15 +290,15 @@ def _notes(change: pd.Series[Any], others: pd.DataFrame) -> str:
     return "; ".join(said)
 
 
-def _nearest(row: dict[str, Any], found: Any) -> Any:
+def _nearest(row: dict[str, Any], found: list[dict[Hashable, Any]]) -> Any:
     """Find the change that est_rate_changes found nearest to this one."""
     reach = timedelta(ANNOTATION_DAYS)
     near = [
         other["changed_at"]
-        for other in (found if isinstance(found, np.ndarray) else ())
+        for other in found
         if other["failure_category"] == row["failure_category"]
-        and pd.Timestamp(other["low"]) - reach <= row["last_changed_at"]
-        and pd.Timestamp(other["high"]) + reach >= row["changed_at"]
+        and pd.Timestamp(other["changed_at_low"]) - reach <= row["last_changed_at"]
+        and pd.Timestamp(other["changed_at_high"]) + reach >= row["changed_at"]
     ]
     return min(near, key=lambda at: abs(at - row["changed_at"]), default=None)
 
@@ -332,5 +316,5 @@ def headline(changes: pd.DataFrame) -> str:
 def est_changes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compare incidents before and after each known change."""
     with warehouse.writing() as con:
-        changes = with_verdicts(con.execute(TABLE.query).df())
+        changes = with_verdicts(read(con, "inp_changes_followed"), read(con, "est_rate_changes"))
         return write(con, TABLE, changes, headline(changes))

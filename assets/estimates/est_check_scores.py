@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, read, with_limits, write
 from assets.model.check_scores import DROP_BELOW, KEEP_ABOVE, Onsets, early_count, lead_quantiles, true_share, verdict
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.incident_counts import weighted_interval
@@ -21,34 +21,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-ONSETS = (
-    "marts.fct_health_events.check_name",
-    "marts.fct_health_events.observed_at",
-    "marts.fct_health_events.severity",
-    "marts.dim_clusters.study_from_at",
-    "marts.dim_clusters.study_to_at",
-)
-IN_FAILURES = (
-    "marts.fct_health_events.duplicate_of_event_id",
-    "marts.fct_failure_evidence.event_id",
-    "marts.fct_failures.posterior_probability",
-    "marts.fct_failure_evidence.probability",
-)
-JUDGED = (
-    *ONSETS,
-    *IN_FAILURES,
-    "marts.fct_health_events.cleared_at",
-    "marts.fct_health_events.failure_category",
-    "marts.fct_attempts.ended_at",
-    "marts.fct_attempts.state",
-    "marts.fct_attempt_nodes.node_id",
-    "marts.fct_node_outages.started_at",
-    "marts.fct_tickets.opened_at",
-    "staging.stg_config__clusters.attribution_before_seconds",
-)
-SIGHT = ("marts.agg_check_introductions.first_reported_at", "ops.sight.kind", "ops.sight.day_date")
-DRAINED = ("marts.fct_node_outages.ended_at", "marts.fct_node_outages.requested_at", "marts.fct_node_outages.reason")
-NAMED = ("marts.fct_failures.state", "marts.fct_failures.is_culprit_named")
+ONSETS = ("onset_count",)
+IN_FAILURES = ("lead_seconds", "lead_weights")
+JUDGED = ("judged_count", "true_count", "doubt_variance", "onset_count", "squared_count")
+SIGHT = ("node_days",)
+NAMED = ("lead_seconds", "lead_weights", "lost_count", "failure_count")
 RATIO = "ratio 0 to 1"
 ALONE = "Failures that no other check or log showed, a sum of probabilities."
 LOST = "The part of alone_count that would pass for users' errors without the check, as Slurm names no node."
@@ -70,13 +47,12 @@ TABLE = TableSpec(
     key=("cluster_id", "check_name"),
     columns=(
         CLUSTER,
-        Column("check_name", "varchar", "", "Name as its source prints it.", (SIGHT[0], ONSETS[0]), is_required=True),
+        Column("check_name", "varchar", "", "Name as its source prints it.", is_required=True),
         Column(
             "judged_count",
             "bigint",
             "onsets",
             "The part of event_count that something proves or refutes; the rest is unknown.",
-            JUDGED,
             is_required=True,
         ),
         Column("true_share", "double", RATIO, "True onsets of those judged, by probability. NULL: none was.", JUDGED),
@@ -89,7 +65,7 @@ TABLE = TableSpec(
             "Median time from the check's first onset to the end of the attempt that failed; negative after the end. "
             "Onsets count in the window of attribution, and in the hour before if they are of the failure's component "
             "on its culprit. NULL: it showed not half a failure.",
-            (*IN_FAILURES, ONSETS[1], "marts.fct_failures.failed_at"),
+            IN_FAILURES,
         ),
         Column("lead_seconds_p10", "double", "seconds", "A tenth of the failures had less.", IN_FAILURES),
         Column("lead_seconds_p90", "double", "seconds", "A tenth of the failures had more.", IN_FAILURES),
@@ -106,11 +82,10 @@ TABLE = TableSpec(
             "node-hours",
             "Time out of service after onsets with a probability below 0.2: unplanned outages requested within half an "
             "hour, or within a day with the check's name as the reason.",
-            (*JUDGED, *DRAINED),
             is_required=True,
         ),
-        Column("alone_count", "double", "failures", ALONE, IN_FAILURES, is_required=True),
-        Column("lost_count", "double", "failures", LOST, (*IN_FAILURES, *NAMED), is_required=True),
+        Column("alone_count", "double", "failures", ALONE, is_required=True),
+        Column("lost_count", "double", "failures", LOST, is_required=True),
         Column(
             "verdict",
             "varchar",
@@ -130,7 +105,7 @@ TABLE = TableSpec(
             SIGHT,
         ),
     ),
-    shared=("fault_events", "check_onsets", "confirmed_onsets", "refuted_onsets"),
+    inputs=("inp_checks_counted",),
 )
 
 
@@ -199,5 +174,5 @@ def headline(scores: pd.DataFrame) -> str:
 def est_check_scores(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Judge the onsets of each health check by what became of them."""
     with warehouse.writing() as con:
-        scores = with_scores(con.execute(TABLE.query).df())
+        scores = with_scores(read(con, "inp_checks_counted"))
         return write(con, TABLE, scores, headline(scores))

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import (
-    CLUSTER,
-    NODE_COUNT,
-    NODES_OF_JOBS,
+from assets.estimates.evidence import CLUSTER, NODE_COUNT, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
+from assets.estimates.reference_rate import (
     REFERENCE_MONTHS,
     REFERENCE_RATE,
-    WEIGHTED_METHODS,
-    evidence,
+    joined,
+    no_rate,
+    with_reference_months,
+    with_reference_rate,
 )
 from assets.estimates.table import (
     Column,
@@ -28,6 +28,7 @@ from assets.estimates.table import (
     node_day_rate,
     nodes_of_jobs,
     numbers,
+    read,
     variance_of_future,
     with_limits,
     write,
@@ -46,12 +47,14 @@ PLANNED_DAYS = 30.0
 
 RATIO = "ratio 0 to 1"
 RATE_UNIT = "failures per 1,000 node-days"
-RESTART = ("staging.stg_config__clusters.restart_minutes",)
-WRITE = ("staging.stg_config__clusters.write_minutes",)
+RESTART = ("restart_minutes",)
+WRITE = ("write_minutes",)
 RATE = (*REFERENCE_RATE, *NODES_OF_JOBS)
 INTERVAL = (*RATE, *WRITE)
 ETTR = (*INTERVAL, *RESTART)
 RUN = (*ETTR, *REFERENCE_MONTHS)
+WITHOUT_NODE_DAYS = "no failure rate: the cluster has no node-days"
+WITHOUT_FAILURES = "no failure in {} node-days: only bounds are known"
 
 TABLE = TableSpec(
     table="est_checkpoint_plans",
@@ -64,20 +67,26 @@ TABLE = TableSpec(
         CLUSTER,
         Column("gpu_count", "bigint", "GPUs", "Powers of two from 8 to 131,072.", is_required=True),
         NODE_COUNT,
-        Column("population", "varchar", "", "Population of est_failure_rates the rate comes from.", REFERENCE_RATE),
+        Column(
+            "population",
+            "varchar",
+            "",
+            "Population of est_failure_rates the rate comes from.",
+            ("est_failure_rates.population", "est_failure_rates.is_reference"),
+        ),
         Column(
             "counted_as",
             "varchar",
             "",
             "attempts: a run is interrupted each time an attempt fails, also when one incident hits many runs; "
             "incidents: the rate is that of nodes.",
-            ("estimates.est_failure_rates.counted_as", "estimates.est_failure_rates.is_reference"),
+            ("est_failure_rates.counted_as", "est_failure_rates.is_reference"),
         ),
         *with_limits("failures_per_1000_node_days", RATE_UNIT, "The rate. NULL: see note.", REFERENCE_RATE),
         Column("mttf_hours", "double", "hours", "Mean time between failures of the run.", RATE),
         Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", RATE),
         Column("mttf_hours_high", "double", "hours", "At the lower limit of the rate.", RATE),
-        Column("planned_days", "double", "days", "Days for which the run holds its nodes.", is_required=True),
+        Column("planned_days", "double", "days", "Days for which the run holds its nodes.", (), is_required=True),
         Column("expected_interruptions", "double", "failures", "Failures in these days.", RATE),
         Column(
             "expected_interruptions_low",
@@ -93,8 +102,8 @@ TABLE = TableSpec(
             "Upper limit for a single run.",
             (*RATE, *REFERENCE_MONTHS),
         ),
-        Column("restart_minutes", "double", "minutes", "Configured restart time.", RESTART, is_required=True),
-        Column("write_minutes", "double", "minutes", "Configured write time, or 5.", WRITE, is_required=True),
+        Column("restart_minutes", "double", "minutes", "Configured restart time.", is_required=True),
+        Column("write_minutes", "double", "minutes", "Configured write time, or 5.", is_required=True),
         Column("checkpoint_minutes_young", "double", "minutes", "By Young's rule.", INTERVAL),
         Column("checkpoint_minutes_daly", "double", "minutes", "By Daly's series.", INTERVAL),
         Column("checkpoint_minutes_optimal", "double", "minutes", "With the greatest ETTR.", INTERVAL),
@@ -111,7 +120,7 @@ TABLE = TableSpec(
             RUN,
         ),
         Column("ettr_run_high", "double", RATIO, "A single run will lie below.", RUN),
-        Column("ettr_target", "double", RATIO, "ETTR to reach.", is_required=True),
+        Column("ettr_target", "double", RATIO, "ETTR to reach.", (), is_required=True),
         Column(
             "probability_ettr_ge_target",
             "double",
@@ -128,7 +137,8 @@ TABLE = TableSpec(
             REFERENCE_RATE,
         ),
     ),
-    shared=("reference_months",),
+    inputs=("inp_job_sizes_listed",),
+    estimates=("est_failure_rates", "est_forecast_scores"),
 )
 
 
@@ -182,6 +192,9 @@ def with_plans(sizes: pd.DataFrame) -> pd.DataFrame:
         event_count=sizes["failure_count"],
         exposure=sizes["node_days"],
         exposure_unit="node-days",
+        note=joined(
+            sizes["note"], no_rate(sizes, WITHOUT_NODE_DAYS, WITHOUT_FAILURES, prefix=""), sizes["note_on_writes"]
+        ),
     )
 
 
@@ -200,5 +213,7 @@ def headline(plans: pd.DataFrame) -> str:
 def est_checkpoint_plans(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Plan runs of every size at each cluster's own rate."""
     with warehouse.writing() as con:
-        plans = with_plans(con.execute(TABLE.query).df())
+        sizes = read(con, "inp_job_sizes_listed")
+        planned = with_reference_rate(con, sizes[sizes["is_power_of_two"]], prefix="")
+        plans = with_plans(with_reference_months(con, planned))
         return write(con, TABLE, plans, headline(plans))

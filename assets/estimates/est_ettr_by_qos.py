@@ -11,13 +11,13 @@ import dagster as dg
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.mean_ettr import METHODS, measured_columns, measured_values
-from assets.estimates.table import Column, TableSpec, estimate, write
+from assets.estimates.table import Column, TableSpec, estimate, read, write
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RUNS = tuple(f"marts.fct_job_runs.{name}" for name in ("scheduled_hours", "gpu_size_bin", "qos"))
+RUNS = ("scheduled_hours",)
 
 TABLE = TableSpec(
     table="est_ettr_by_qos",
@@ -29,17 +29,18 @@ TABLE = TableSpec(
     key=("cluster_id", "qos", "gpu_size_bin"),
     columns=(
         CLUSTER,
-        Column("qos", "varchar", "", "Slurm's quality of service of the run; unknown: not in the export.", RUNS[2:]),
-        Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown.", RUNS),
-        *measured_columns(RUNS),
+        Column("qos", "varchar", "", "Slurm's quality of service of the run; unknown: not in the export."),
+        Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown."),
+        *measured_columns(),
         *evidence(
             METHODS,
             "Infrastructure failures of the runs.",
-            ("marts.fct_job_runs.infrastructure_failure_count", *RUNS),
+            ("failure_count",),
             "Scheduled hours of the runs.",
             RUNS,
         ),
     ),
+    inputs=("inp_runs_by_qos_summed",),
 )
 
 
@@ -52,6 +53,6 @@ def headline(ettr: pd.DataFrame) -> str:
 def est_ettr_by_qos(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Average the ETTR of long runs by QOS and size."""
     with warehouse.writing() as con:
-        groups = con.execute(TABLE.query).df()
+        groups = read(con, "inp_runs_by_qos_summed")
         ettr = groups.assign(**measured_values(groups))
         return write(con, TABLE, ettr, headline(ettr))

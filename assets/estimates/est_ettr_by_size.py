@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, evidence
+from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.mean_ettr import METHODS, RATIO, measured_columns, measured_values
-from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, write
+from assets.estimates.reference_rate import REFERENCE_RATE, joined, no_rate, with_reference_rate
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read, write
 from assets.model.checkpoint import expected_ettr_v2
 from assets.model.ettr import expected_ettr, expected_ettr_exact
 from assets.warehouse import Warehouse
@@ -20,13 +21,13 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-RUNS = ("marts.fct_job_runs.scheduled_hours", "marts.fct_job_runs.gpu_size_bin")
-FAILURES = ("marts.fct_job_runs.infrastructure_failure_count", *RUNS)
-NODES = ("marts.fct_job_runs.node_count", *RUNS)
-QUEUE = ("marts.fct_job_runs.queue_hours", "marts.fct_job_runs.attempt_count", *RUNS)
-PRODUCTIVE = ("marts.fct_job_runs.productive_hours", *RUNS)
-SETTINGS = tuple(f"staging.stg_config__clusters.{name}_minutes" for name in ("checkpoint", "restart", "write"))
-EXPECTED = (*REFERENCE_RATE, *SETTINGS, *dict.fromkeys((*NODES, *QUEUE, *PRODUCTIVE)))
+RUNS = ("scheduled_hours",)
+FAILURES = ("failure_count",)
+NODES = ("node_count_median",)
+SETTINGS = ("checkpoint_minutes", "restart_minutes", "write_minutes")
+EXPECTED = (*REFERENCE_RATE, *SETTINGS, *NODES, "queue_minutes_mean", "productive_hours_mean")
+
+WITHOUT_FAILURES = "no failure yet: expected ETTR known by its lower limit only"
 
 TABLE = TableSpec(
     table="est_ettr_by_size",
@@ -40,9 +41,11 @@ TABLE = TableSpec(
     key=("cluster_id", "gpu_size_bin"),
     columns=(
         CLUSTER,
-        Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown.", RUNS),
-        Column("population", "varchar", "", "runs_ge_24h: runs with at least 24 scheduled hours.", is_required=True),
-        *measured_columns(RUNS),
+        Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown."),
+        Column(
+            "population", "varchar", "", "runs_ge_24h: runs with at least 24 scheduled hours.", (), is_required=True
+        ),
+        *measured_columns(),
         Column("ettr_expected", "double", RATIO, "ETTR by the paper's form, at this length and queue.", EXPECTED),
         Column("ettr_expected_low", "double", RATIO, "At the upper limit of the failure rate.", EXPECTED),
         Column("ettr_expected_high", "double", RATIO, "At the lower limit of the failure rate.", EXPECTED),
@@ -59,13 +62,19 @@ TABLE = TableSpec(
         ),
         Column("ettr_expected_v2_low", "double", RATIO, "At the upper limit of the rate.", (*REFERENCE_RATE, *NODES)),
         Column("ettr_expected_v2_high", "double", RATIO, "At the lower limit of the rate.", (*REFERENCE_RATE, *NODES)),
-        Column("rate_population", "varchar", "", "Population the failure rate comes from.", REFERENCE_RATE),
-        Column("node_count_median", "double", "nodes", "Median over runs of the nodes allocated.", NODES),
-        Column("queue_minutes_mean", "double", "minutes", "Time queued per attempt: hours over attempts.", QUEUE),
-        Column("productive_hours_mean", "double", "hours", "Mean productive time of a run.", PRODUCTIVE),
-        Column("checkpoint_minutes", "double", "minutes", "Configured checkpoint interval.", SETTINGS[:1]),
-        Column("restart_minutes", "double", "minutes", "Configured restart time.", SETTINGS[1:2]),
-        Column("write_minutes", "double", "minutes", "Configured time of one checkpoint write.", SETTINGS[2:]),
+        Column(
+            "rate_population",
+            "varchar",
+            "",
+            "Population the failure rate comes from.",
+            ("est_failure_rates.population", "est_failure_rates.is_reference"),
+        ),
+        Column("node_count_median", "double", "nodes", "Median over runs of the nodes allocated."),
+        Column("queue_minutes_mean", "double", "minutes", "Time queued per attempt: hours over attempts."),
+        Column("productive_hours_mean", "double", "hours", "Mean productive time of a run."),
+        Column("checkpoint_minutes", "double", "minutes", "Configured checkpoint interval."),
+        Column("restart_minutes", "double", "minutes", "Configured restart time."),
+        Column("write_minutes", "double", "minutes", "Configured time of one checkpoint write."),
         *evidence(
             f"How ettr_measured got its limits, and progress_ratio too. {METHODS} The limits of the expected values "
             "are those of the failure rate at the confidence level, carried along.",
@@ -75,6 +84,8 @@ TABLE = TableSpec(
             RUNS,
         ),
     ),
+    inputs=("inp_runs_by_size_summed",),
+    estimates=("est_failure_rates",),
 )
 
 
@@ -94,7 +105,18 @@ def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
         for limit, per_node_day in rates.items()
     }
     expected |= {f"ettr_expected_v2{limit}": expected_ettr_v2(nodes * of) for limit, of in rates.items()}
-    return sizes.assign(**expected, population="runs_ge_24h", **measured_values(sizes))
+    note = joined(sizes["note"], _not_expected(sizes), sizes["note_on_restarts"])
+    return sizes.assign(**expected, population="runs_ge_24h", **measured_values(sizes), note=note)
+
+
+def _not_expected(sizes: pd.DataFrame) -> list[str | None]:
+    """Say why no ETTR can be expected of runs of a size."""
+    without_rate = no_rate(sizes, "no failure rate: no expected ETTR", WITHOUT_FAILURES)
+    has_nodes, hours = sizes["node_count_median"].notna(), numbers(sizes, "productive_hours_mean")
+    return [
+        "nodes unknown: no expected ETTR" if not nodes else "no productive time: no expected ETTR" if not hour else said
+        for nodes, hour, said in zip(has_nodes, hours, without_rate, strict=True)
+    ]
 
 
 def headline(ettr: pd.DataFrame) -> str:
@@ -108,5 +130,5 @@ def headline(ettr: pd.DataFrame) -> str:
 def est_ettr_by_size(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Average the ETTR of long runs by size, and compute the ETTR to expect at the reference rate."""
     with warehouse.writing() as con:
-        ettr = with_ettr(con.execute(TABLE.query).df())
+        ettr = with_ettr(with_reference_rate(con, read(con, "inp_runs_by_size_summed")))
         return write(con, TABLE, ettr, headline(ettr))

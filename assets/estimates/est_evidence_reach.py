@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, SIGNATURES, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, numbers, with_limits, write
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, numbers, read, with_limits, write
 from assets.model.evidence_reach import (
     Count,
     Reach,
@@ -32,32 +32,13 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-ENDS = (
-    "marts.fct_attempts.state",
-    "marts.fct_attempts.ended_at",
-    "marts.fct_attempts.end_reason",
-    "marts.fct_attempts.node_count",
-    "marts.fct_failures.posterior_probability",
-)
-LATE = (
-    *ENDS,
-    "marts.fct_health_events.observed_at",
-    "marts.fct_health_events.is_evidence",
-    "marts.fct_attempt_nodes.node_id",
-    "marts.fct_node_outages.is_planned",
-    "staging.stg_config__clusters.attribution_after_seconds",
-)
-COUNTED = ("marts.fct_failures.posterior_probability", "marts.fct_failures.state", "marts.fct_failures.failed_at")
-COMPARED = (
-    *COUNTED,
-    "marts.fct_failures.failure_category",
-    "marts.fct_failure_evidence.event_id",
-    *SIGNATURES,
-    "ops.sight.kind",
-)
-UNEXPLAINED = (*ENDS, "marts.fct_attempts.user_name", "marts.fct_attempts.runtime_seconds")
-LOGS = ("marts.dim_clusters.has_kernel_messages", "marts.dim_clusters.has_health_checks")
-REACH = (*LATE, *COMPARED[3:])
+ENDS = ("end_node_counts", "end_counts")
+LATE = ("late_seen_count", "control_hits", "control_onsets", "control_windows", *ENDS)
+COUNTED = ("categories",)
+COMPARED = ("categories",)
+UNEXPLAINED = (*(f"cell_{name}" for name in ("users", "runtime_classes", "node_counts", "failed", "days")),)
+LOGS = ("has_kernel_messages", "has_health_checks")
+REACH = (*LATE, *COMPARED)
 RATIO = "ratio 0 to 1"
 ATTEMPTS = "attempts"
 
@@ -72,7 +53,7 @@ TABLE = TableSpec(
     key=("cluster_id", "month_date"),
     columns=(
         CLUSTER,
-        Column("month_date", "date", "UTC day", "First day of the month. NULL: the whole study period.", ENDS[1:2]),
+        Column("month_date", "date", "UTC day", "First day of the month. NULL: the whole study period."),
         Column(
             "reach",
             "double",
@@ -113,7 +94,6 @@ TABLE = TableSpec(
             "Attempts that ended FAILED or REQUEUED without likely evidence, where evidence began on one of the nodes "
             "in the half-hour after the attribution window. Repeats of other events, planned outages and the hour "
             "after an incident of the node are left out.",
-            LATE,
             is_required=True,
         ),
         *with_limits(
@@ -189,8 +169,7 @@ TABLE = TableSpec(
             ENDS,
         ),
     ),
-    shared=("cause_signatures",),
-    prepared=("node_day_sight",),
+    inputs=("inp_ends_without_evidence_counted",),
 )
 NEARLY_ALL = 0.9
 """Where less was counted, the note says that the true rate is likely above."""
@@ -326,5 +305,5 @@ def headline(reaches: pd.DataFrame) -> str:
 def est_evidence_reach(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compare what the sources saw of each other's failures, and count what they saw too late."""
     with warehouse.writing() as con:
-        reaches = with_reach(con.execute(TABLE.query).df())
+        reaches = with_reach(read(con, "inp_ends_without_evidence_counted"))
         return write(con, TABLE, reaches, headline(reaches))

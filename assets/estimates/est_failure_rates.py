@@ -11,28 +11,21 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, STUDY_GAPS, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, with_limits, write
+from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, read, with_limits, write
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
-EXPOSURES = "marts.fct_attempt_exposures"
-POPULATION = (f"{EXPOSURES}.gpu_size_bin", f"{EXPOSURES}.is_whole_node")
-FAILURES = (
-    f"{EXPOSURES}.failure_probability",
-    f"{EXPOSURES}.is_paper_failure",
-    f"{EXPOSURES}.incident_id",
-    f"{EXPOSURES}.culprit_node_id",
-    "marts.fct_incidents.touched_node_count",
-    "marts.fct_node_outages.started_at",
-    *POPULATION,
-)
-NODE_DAYS = (f"{EXPOSURES}.node_days", "marts.fct_node_days.study_hours", *STUDY_GAPS, *POPULATION)
-RATE = (*FAILURES, NODE_DAYS[0], NODE_DAYS[1])
-UNSEEN = (f"{EXPOSURES}.state", "marts.fct_attempt_nodes.node_id", "ops.sight.kind")
-UNEXPLAINED = (f"{EXPOSURES}.state", f"{EXPOSURES}.is_paper_failure", *POPULATION)
+FAILURES = ("failure_count", "failure_variance")
+NODE_DAYS = ("node_days",)
+RATE = (*FAILURES, *NODE_DAYS)
+UNEXPLAINED = ("is_lower_bound",)
+
+NEARLY_ALL = 0.9
+"""Least share of failures that the evidence shows, by its lower limit, for a rate to be more than a lower bound."""
 
 TABLE = TableSpec(
     table="est_failure_rates",
@@ -69,7 +62,6 @@ TABLE = TableSpec(
             "failures",
             "Failures counted, a sum of probabilities. NULL: cannot be known, as where none was seen and attempts "
             "ended FAILED on nodes of which no log was understood.",
-            (*FAILURES, *UNSEEN),
         ),
         Column(
             "failure_variance",
@@ -77,14 +69,12 @@ TABLE = TableSpec(
             "failures squared",
             "Variance of failure_count: failures come in incidents, each may be none, and the parameters of the "
             "posterior are uncertain. As large as failure_count where all are certain and alone. NULL: unknown.",
-            (*FAILURES, "intermediate.int_failure_draws.probability"),
         ),
         Column(
             "node_days",
             "double",
             "node-days",
             "Allocated nodes times days of all attempts; of population nodes: days that nodes were in use.",
-            NODE_DAYS,
         ),
         *with_limits(
             "failures_per_1000_node_days",
@@ -99,7 +89,6 @@ TABLE = TableSpec(
             "attempts",
             "Attempts that ended FAILED or REQUEUED without evidence of infrastructure. How many of them it failed is "
             "unknown; none is in failure_count. NULL: cannot be known.",
-            UNEXPLAINED,
         ),
         Column(
             "is_lower_bound",
@@ -107,7 +96,7 @@ TABLE = TableSpec(
             "",
             "The true rate may well be higher: attempts ended without evidence, and the evidence is not known to reach "
             "90% of what infrastructure ended (est_evidence_reach.low), or there is none.",
-            (*UNEXPLAINED, "marts.dim_clusters.has_health_checks", "estimates.est_evidence_reach.low"),
+            ("is_lower_bound", "est_evidence_reach.low"),
             is_required=True,
         ),
         Column(
@@ -117,7 +106,6 @@ TABLE = TableSpec(
             "The rate that theory lines, projections, plans and expected ETTR of this cluster are built on, chosen by "
             "exposure alone: gpus_gt_128, else whole_nodes, whichever has 300 node-days, else nodes; all where no "
             "attempt tells its nodes. Never one by the paper's rule.",
-            NODE_DAYS,
             is_required=True,
         ),
         *evidence(
@@ -128,7 +116,8 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    prepared=("failure_counts",),
+    inputs=("inp_failures_counted",),
+    estimates=("est_evidence_reach",),
 )
 
 
@@ -147,6 +136,13 @@ def with_rates(counts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def with_bound(con: duckdb.DuckDBPyConnection, counts: pd.DataFrame) -> pd.DataFrame:
+    """Call a rate a lower bound only where the evidence does not show that nearly all was seen."""
+    reach = read(con, "est_evidence_reach")[["cluster_id", "month_date", "low"]]
+    joined = counts.merge(reach, "left", ["cluster_id", "month_date"])
+    return counts.assign(is_lower_bound=joined["is_lower_bound"] & ~(joined["low"] >= NEARLY_ALL).to_numpy())
+
+
 def headline(rates: pd.DataFrame) -> str:
     """Return a sentence: each cluster's reference rate with its count and exposure."""
     return "; ".join(
@@ -159,5 +155,6 @@ def headline(rates: pd.DataFrame) -> str:
 def est_failure_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Count failures and node-days in the marts and put exact limits on their ratio."""
     with warehouse.writing() as con:
-        rates = with_rates(con.execute(TABLE.query).df())
+        counts = with_bound(con, read(con, "inp_failures_counted"))
+        rates = with_rates(counts[counts["month_date"].isna()])
         return write(con, TABLE, rates, headline(rates))

@@ -8,31 +8,26 @@ from __future__ import annotations
 import dagster as dg
 
 from assets.estimates import est_failure_rates as whole
-from assets.estimates.evidence import STUDY_GAPS
-from assets.estimates.table import Column, TableSpec, estimate, write
+from assets.estimates.table import Column, TableSpec, estimate, read, write
 from assets.warehouse import Warehouse
 
-PERIOD = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
 MONTHS = (
-    Column("month_date", "date", "UTC day", "First day of the calendar month.", PERIOD, is_required=True),
+    Column("month_date", "date", "UTC day", "First day of the calendar month.", is_required=True),
     Column(
         "is_whole_month",
         "boolean",
         "",
         "All days of the month were seen. False: the study period begins or ends in it, or accounting is missing.",
-        (*PERIOD, *STUDY_GAPS),
+        ("seen_days", "month_days"),
         is_required=True,
     ),
-    Column(
-        "seen_days", "double", "days", "Days of the month that were seen.", (*PERIOD, *STUDY_GAPS), is_required=True
-    ),
+    Column("seen_days", "double", "days", "Days of the month that were seen.", is_required=True),
 )
 REFERENCE = Column(
     "is_reference",
     "boolean",
     "",
     "The population and way of counting that est_failure_rates quotes of the cluster.",
-    ("estimates.est_failure_rates.is_reference",),
     is_required=True,
 )
 
@@ -50,7 +45,8 @@ TABLE = TableSpec(
         *MONTHS,
         *(REFERENCE if column.name == REFERENCE.name else column for column in whole.TABLE.columns[1:]),
     ),
-    prepared=whole.TABLE.prepared,
+    inputs=("inp_failures_counted",),
+    estimates=("est_evidence_reach",),
 )
 
 
@@ -58,6 +54,9 @@ TABLE = TableSpec(
 def est_failure_rates_monthly(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Put limits on the ratio of each month's failures and node-days."""
     with warehouse.writing() as con:
-        rates = whole.with_rates(con.execute(TABLE.query).df())
+        counts = whole.with_bound(con, read(con, "inp_failures_counted"))
+        months = counts[counts["month_date"].notna() & counts["begins_in_study"]]
+        months = months.assign(is_whole_month=months["seen_days"] >= months["month_days"] - 1e-6)
+        rates = whole.with_rates(months)
         whole_months = rates.loc[rates["is_whole_month"], ["cluster_id", "month_date"]].drop_duplicates()
         return write(con, TABLE, rates, f"{len(whole_months)} whole months")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, write
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, read, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.forecast import CountForecast, forecast_count, naive_log_score
 from assets.model.month_variation import month_variation
@@ -28,20 +28,8 @@ MIN_MONTHS = 2
 MIN_DAYS_OF_MONTH = 14.0
 """Smallest number of days seen of a month for its node-days a day to be compared with those of other months."""
 
-EXPOSURES = "marts.fct_attempt_exposures"
-POPULATION = ("estimates.est_failure_rates.population", "estimates.est_failure_rates.is_reference")
-PERIOD = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
-FAILURES = (
-    *(f"{EXPOSURES}.{name}" for name in ("failure_probability", "failed_at", "incident_id", "culprit_node_id")),
-    "marts.fct_incidents.touched_node_count",
-    "marts.fct_attempt_nodes.node_id",
-    "marts.fct_node_outages.started_at",
-)
-NODE_DAYS = (
-    *(f"{EXPOSURES}.{name}" for name in ("node_days", "seen_from_at", "seen_to_at")),
-    "marts.fct_node_days.study_hours",
-    *STUDY_GAPS,
-)
+FAILURES = ("failure_count", "count_variance")
+NODE_DAYS = ("node_days", "seen_days")
 BOTH = (*FAILURES, *NODE_DAYS)
 RATE_UNIT = "failures per 1,000 node-days"
 
@@ -57,18 +45,17 @@ TABLE = TableSpec(
     key=("cluster_id", "month_date"),
     columns=(
         CLUSTER,
-        Column("month_date", "date", "UTC day", "First day of the calendar month.", PERIOD, is_required=True),
+        Column("month_date", "date", "UTC day", "First day of the calendar month.", is_required=True),
         Column(
             "population",
             "varchar",
             "",
             "Population of est_failure_rates that the cluster's rate is quoted of. Failures and node-days are counted "
             "as there: of nodes, node-incidents and the days that nodes were in use.",
-            POPULATION[:1],
             is_required=True,
         ),
-        Column("is_over", "boolean", "", "The study period reaches to the month's end.", PERIOD, is_required=True),
-        Column("node_days", "double", "node-days", "Node-days of the month. NULL: it is not over.", NODE_DAYS),
+        Column("is_over", "boolean", "", "The study period reaches to the month's end.", is_required=True),
+        Column("node_days", "double", "node-days", "Node-days of the month. NULL: it is not over."),
         Column(
             "node_days_expected",
             "double",
@@ -76,7 +63,7 @@ TABLE = TableSpec(
             "By the months before: their node-days per day times the days of the month. NULL: see note.",
             NODE_DAYS,
         ),
-        Column("failure_count", "double", "failures", "Failures of the month. NULL: it is not over.", FAILURES),
+        Column("failure_count", "double", "failures", "Failures of the month. NULL: it is not over."),
         Column(
             "failures_expected",
             "double",
@@ -132,7 +119,7 @@ TABLE = TableSpec(
             "double",
             "failures",
             "Failures of the month as far as it was seen; the same as failure_count once it is over.",
-            FAILURES,
+            ("failure_count",),
             is_required=True,
         ),
         Column(
@@ -140,7 +127,7 @@ TABLE = TableSpec(
             "double",
             "node-days",
             "Node-days of the month as far as it was seen.",
-            NODE_DAYS,
+            ("node_days",),
             is_required=True,
         ),
         *evidence(
@@ -152,8 +139,24 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    prepared=("failure_counts",),
+    inputs=("inp_failures_counted",),
 )
+
+
+def months_of(counts: pd.DataFrame) -> pd.DataFrame:
+    """Give the months of each cluster's reference rate with their counts, unless its failures could not be seen.
+
+    The variance is that of the counts: other parameters of the posterior move all months alike.
+    """
+    quoted = counts[counts["is_reference"]]
+    is_whole = quoted["month_date"].isna()
+    seen = quoted.loc[is_whole & quoted["failure_count"].notna(), "cluster_id"]
+    months = quoted[~is_whole & quoted["cluster_id"].isin(seen)].drop(columns="note").reset_index(drop=True)
+    return months.assign(
+        node_days=months["node_days"].fillna(0.0),
+        failure_count=months["failure_count"].fillna(0.0),
+        failure_variance=months["count_variance"].where(months["failure_count"] > 0, 0.0),
+    )
 
 
 def with_forecasts(months: pd.DataFrame) -> pd.DataFrame:
@@ -282,5 +285,5 @@ def headline(scores: pd.DataFrame) -> str:
 def est_forecast_scores(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Forecast every month from those before it, and score the months that are over."""
     with warehouse.writing() as con:
-        scores = with_forecasts(con.execute(TABLE.query).df())
+        scores = with_forecasts(months_of(read(con, "inp_failures_counted")))
         return write(con, TABLE, scores, headline(scores))

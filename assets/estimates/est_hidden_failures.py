@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, read, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
 from assets.model.stratified_odds import NOT_COMPARED, Floats, StratifiedOdds, stratified_odds
@@ -30,19 +30,16 @@ SUSPICIONS = {
 }
 """The kinds of ends on nodes, and what an excess of them may be."""
 COMPARED = (
-    *(
-        f"marts.fct_attempts.{column}"
-        for column in (
-            *("user_name", "partition", "gpu_size_bin", "node_count", "job_name", "run_id", "state", "is_terminal"),
-            *("runtime_seconds", "ended_at", "is_infrastructure_failure", "end_reason"),
-        )
-    ),
-    "marts.dim_clusters.study_from_at",
-    "marts.dim_clusters.study_to_at",
-    "marts.fct_attempt_nodes.node_id",
+    "end_count",
+    "weight",
+    "node_count",
+    "is_failed_early",
+    "is_timeout",
+    "weight_is_failed_early",
+    "weight_is_timeout",
 )
-HELD = (*COMPARED[-3:-1], *(f"marts.fct_attempts.{column}" for column in ("gpu_utilisation", "gpu_hours", "user_name")))
-EITHER = tuple(dict.fromkeys((*COMPARED, *HELD)))
+HELD = ("inp_idle_gpus_summed.held_gpu_hours", "inp_idle_gpus_summed.known_gpu_hours")
+EITHER = (*COMPARED, "user_key", *HELD)
 Ints = NDArray[np.int64]
 IDLE, JOBS = "idle_gpus", "jobs"
 
@@ -63,10 +60,10 @@ TABLE = TableSpec(
             "",
             f"failed_early: FAILED within 5 minutes; timeout: TIMEOUT; {IDLE}: attempts whose GPUs were used for less "
             "than 5% of their time.",
-            EITHER,
+            (),
             is_required=True,
         ),
-        Column("node_id", "varchar", "", "Node. NULL: all nodes of the cluster.", COMPARED[-1:]),
+        Column("node_id", "varchar", "", "Node. NULL: all nodes of the cluster."),
         Column(
             "odds_ratio",
             "double",
@@ -106,12 +103,23 @@ TABLE = TableSpec(
             "bigint",
             "attempts",
             "Attempts of this kind, each counted.",
-            EITHER,
+            ("attempts_is_failed_early", "attempts_is_timeout", "inp_idle_gpus_summed.attempt_count"),
             is_required=True,
         ),
-        Column("user_count", "bigint", "users", "Users of these attempts.", EITHER, is_required=True),
         Column(
-            "held_gpu_hours", "double", "GPU-hours", f"Of {IDLE}: GPU-hours of these attempts. NULL: other kinds.", HELD
+            "user_count",
+            "bigint",
+            "users",
+            "Users of these attempts.",
+            ("user_key", "inp_idle_gpus_summed.user_count"),
+            is_required=True,
+        ),
+        Column(
+            "held_gpu_hours",
+            "double",
+            "GPU-hours",
+            f"Of {IDLE}: GPU-hours of these attempts. NULL: other kinds.",
+            ("inp_idle_gpus_summed.held_gpu_hours",),
         ),
         *evidence(
             "mantel_haenszel; one_sided_limit: no job ended so, or none elsewhere; not_compared: no job of the same "
@@ -123,6 +131,7 @@ TABLE = TableSpec(
             EITHER,
         ),
     ),
+    inputs=("inp_job_ends_by_node_counted", "inp_idle_gpus_summed"),
 )
 
 
@@ -224,6 +233,6 @@ def headline(rows: pd.DataFrame) -> str:
 def est_hidden_failures(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compare how jobs end on each node with the same users' jobs elsewhere."""
     with warehouse.writing() as con:
-        strata, idle = (con.execute(part).df() for part in con.extract_statements(TABLE.query))
-        rows = with_suspects(strata, idle)
+        strata = read(con, "inp_job_ends_by_node_counted", "stratum, node_id, cluster_id")
+        rows = with_suspects(strata, read(con, "inp_idle_gpus_summed"))
         return write(con, TABLE, rows, headline(rows))

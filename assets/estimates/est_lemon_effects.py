@@ -5,12 +5,12 @@ The lemons are found on the same days, so the effect is overstated. est_lemon_ev
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.estimates.evidence import evidence
-from assets.estimates.suspects import CLUSTER, STUDY
+from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
 from assets.model.coincidence import binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
@@ -19,13 +19,15 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGE = ("marts.fct_attempts.job_gpu_count", "marts.agg_lemon_windows.large_gpu_count", *STUDY)
-LEMONS = "estimates.est_lemon_nodes.verdict"
+LARGE = ("marts.fct_attempts.job_gpu_count", "large_gpu_count")
+LEMONS = "est_lemon_nodes.verdict"
 FAILED = (
     *(*LARGE, LEMONS, "marts.fct_failures.attempt_id", "marts.fct_failures.culprit_node_id"),
     "marts.fct_failures.posterior_probability",
     "marts.fct_attempt_nodes.node_id",
 )
+QUERY = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
+"""Joins attempts and their nodes to the lemons: rows of millions, which pass through no other estimate."""
 RATIO = "ratio 0 to 1"
 
 TABLE = TableSpec(
@@ -43,6 +45,7 @@ TABLE = TableSpec(
             "",
             "all: every large attempt; all_without_lemon_failures: the same, as if those that a lemon failed had not; "
             "with_lemon_node, without_lemon_node: attempts on at least one lemon, and on none.",
+            (),
             is_required=True,
         ),
         *with_limits("failure_ratio", RATIO, "Share of attempts that failed. NULL: no attempt.", FAILED),
@@ -50,10 +53,10 @@ TABLE = TableSpec(
             "attempt_count", "bigint", "attempts", "Large attempts that ended in the study.", LARGE, is_required=True
         ),
         Column("failure_count", "double", "failures", "Those that failed, by probability.", FAILED, is_required=True),
-        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512.", LARGE[1:2]),
+        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512."),
         Column("lemon_count", "bigint", "nodes", "Nodes called lemons.", (LEMONS,), is_required=True),
-        Column("window_start_date", "date", "UTC day", "First day.", ("marts.agg_lemon_windows.rate_start_date",)),
-        Column("window_end_date", "date", "UTC day", "Last day.", ("marts.agg_lemon_windows.window_end_date",)),
+        Column("window_start_date", "date", "UTC day", "First day.", ("rate_start_date",)),
+        Column("window_end_date", "date", "UTC day", "Last day."),
         *evidence(
             "clopper_pearson: exact limits; no_attempt: nothing to take a share of.",
             "Failed attempts, as failure_count.",
@@ -62,6 +65,8 @@ TABLE = TableSpec(
             LARGE,
         ),
     ),
+    inputs=("inp_lemon_windows_chosen",),
+    estimates=("est_lemon_nodes",),
 )
 
 
@@ -98,5 +103,5 @@ def headline(ratios: pd.DataFrame) -> str:
 def est_lemon_effects(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Count large attempts and their failures, with and without lemons."""
     with warehouse.writing() as con:
-        ratios = with_ratios(con.execute(TABLE.query).df())
+        ratios = with_ratios(con.execute(QUERY).df())
         return write(con, TABLE, ratios, headline(ratios))

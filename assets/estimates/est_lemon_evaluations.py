@@ -13,11 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assets.estimates.evidence import evidence
+from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.suspects import (
-    BLAMED,
-    CLUSTER,
-    STUDY,
+    SUSPECTS,
     blame_of,
     clusters_of,
     days_ago,
@@ -25,7 +23,7 @@ from assets.estimates.suspects import (
     of_nodes_in_use,
     summed,
 )
-from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
 from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemon_evaluation import evaluate_forward
@@ -35,16 +33,10 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-IN_USE = "marts.fct_node_days.study_hours"
-WINDOWS = tuple(f"marts.agg_lemon_windows.{name}" for name in ("window_end_date", "judged_days", "rate_days"))
-LISTED = (*BLAMED, IN_USE, *WINDOWS)
-LOST = (*LISTED, "marts.fct_incident_suspects.lost_gpu_hours")
-LARGE = (
-    "marts.fct_attempts.job_gpu_count",
-    "marts.fct_failures.culprit_node_id",
-    "marts.fct_failures.posterior_probability",
-    "marts.agg_lemon_windows.large_gpu_count",
-)
+WINDOWS = ("last_date", "judged_days", "rate_days")
+LISTED = (*(f"inp_period_suspects_listed.{name}" for name in SUSPECTS), "in_use_node_days", *WINDOWS)
+LOST = (*LISTED, "inp_period_suspects_listed.lost_gpu_hours")
+LARGE = ("inp_large_attempts_counted.attempt_count", "inp_large_attempts_counted.failure_count")
 RATIO = "ratio 0 to 1"
 TOO_SHORT = "the record is too short to make a list and judge it"
 
@@ -75,11 +67,9 @@ TABLE = TableSpec(
             "What the named nodes lost beyond what others would have lost in their place.",
             LOST,
         ),
-        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of the jobs called large. NULL: none.", LARGE[3:]),
-        Column(
-            "large_job_count", "bigint", "attempts", "Large attempts that ended in the period after.", (*LARGE, *STUDY)
-        ),
-        *with_limits("large_job_failure_ratio", RATIO, "Share of them that infrastructure failed.", (*LARGE, *STUDY)),
+        Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of the jobs called large. NULL: none."),
+        Column("large_job_count", "bigint", "attempts", "Large attempts that ended in the period after.", LARGE),
+        *with_limits("large_job_failure_ratio", RATIO, "Share of them that infrastructure failed.", LARGE),
         *with_limits(
             "large_job_failure_ratio_without_lemons",
             RATIO,
@@ -95,6 +85,7 @@ TABLE = TableSpec(
             LISTED,
         ),
     ),
+    inputs=("inp_node_periods_used", "inp_period_suspects_listed", "inp_large_attempts_counted"),
 )
 
 
@@ -226,6 +217,6 @@ def headline(lists: pd.DataFrame) -> str:
 def est_lemon_evaluations(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Make the lists of the past, and judge each by the period after it."""
     with warehouse.writing() as con:
-        uses, suspects, large = (con.execute(part).df() for part in con.extract_statements(TABLE.query))
+        uses, suspects, large = (read(con, name) for name in TABLE.inputs)
         lists = with_evaluations(uses, suspects, large)
         return write(con, TABLE, lists, headline(lists))

@@ -1,6 +1,7 @@
 """estimates.est_lemon_nodes: for each node the probability that it is a lemon, its failure rate, and the verdict.
 
-Read from the incidents and node-days of the marts, and from the seven signals of marts.agg_lemon_signals.
+Read from the incidents and node-days of the marts, and from the seven signals of marts.agg_lemon_signals. A lemon has a
+root cause by its repair tickets, as in the paper's table II.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import evidence
-from assets.estimates.suspects import BLAMED, CLUSTER, IN_USE, SEED, blame_of, clusters_of, days_ago, of_nodes_in_use
-from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.suspects import SEED, SUSPECTS, blame_of, clusters_of, days_ago, of_nodes_in_use
+from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemon_gate import compare_with_even_fleets
 from assets.model.lemon_signals import SIGNALS, StandingOut, stand_out
@@ -25,25 +26,12 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     from assets.model.culprits import Blame
 
+BLAMED = tuple(f"inp_node_suspects_listed.{name}" for name in SUSPECTS)
+IN_USE = ("in_use_node_days",)
 RATE = (*BLAMED, *IN_USE)
-SIGHT = ("ops.sight.kind",)
-SEEN = tuple(f"marts.agg_lemon_signals.{signal}" for signal in SIGNALS)
-THRESHOLDS = "marts.agg_lemon_windows.thresholds"
-WINDOW_END = "marts.agg_lemon_windows.window_end_date"
+USED = ("used_gpu_hours", "attempts_gpu_hours", "days")
 PER_NODE_DAYS = "failures per 1,000 node-days"
-EXPOSURES = "marts.fct_attempt_exposures"
-USED = (
-    *(f"{EXPOSURES}.{column}" for column in ("gpu_count", "exposure_seconds", "seen_from_at", "seen_to_at")),
-    "marts.fct_attempt_nodes.node_id",
-)
-LOST = (
-    *USED,
-    *(f"{EXPOSURES}.{column}" for column in ("culprit_node_id", "failure_probability")),
-    "marts.dim_clusters.checkpoint_minutes",
-    "marts.agg_lost_goodput.expected_lost_gpu_hours",
-    "marts.agg_failure_rates_by_cause.expected_lost_gpu_hours",
-)
-SAVED = (*RATE, *LOST, "marts.fct_failures.lost_gpu_hours")
+SAVED = (*RATE, *USED, "incident_loss_gpu_hours", "cluster_lost_gpu_hours")
 NOT_USED, GPUS_UNKNOWN = "no job used it in these days", "the GPU counts of its jobs are unknown"
 NO_RATE = "its rate is not estimated"
 A_MONTH = "GPU-hours per 30 days"
@@ -59,7 +47,7 @@ TABLE = TableSpec(
     key=("cluster_id", "node_id"),
     columns=(
         CLUSTER,
-        Column("node_id", "varchar", "", "Node.", ("marts.dim_nodes.node_id",), is_required=True),
+        Column("node_id", "varchar", "", "Node.", is_required=True),
         Column(
             "rank",
             "bigint",
@@ -94,11 +82,31 @@ TABLE = TableSpec(
             "month ago; watch: a chance of more than 1 in 10, or signals of two kinds agree; ok: neither, and failing "
             "10 times as often as normal nodes would have shown in 3 failures on the days on which a log of the node "
             "was understood; not enough data: it would not have shown.",
-            (*RATE, *SEEN, *SIGHT, THRESHOLDS),
+            (*RATE, *SIGNALS, "seen_node_days", "thresholds"),
             is_required=True,
         ),
-        Column("reasons", "varchar", "", "What the verdict rests on, in words.", (*RATE, *SEEN, THRESHOLDS)),
-        Column("signals_above", "varchar[]", "", "Signals that stand out of the fleet's.", (*SEEN, THRESHOLDS)),
+        Column(
+            "reasons",
+            "varchar",
+            "",
+            "What the verdict rests on, in words.",
+            (*RATE, *SIGNALS, "seen_node_days", "thresholds"),
+        ),
+        Column(
+            "root_cause",
+            "varchar",
+            "",
+            "Of a lemon, the component that most of its repair tickets name, of those of these days and later, and how "
+            "many do: GPU, DIMM, PCIe, EUD, BIOS, NIC, PSU, Optics or CPU; unknown, and why. NULL: no lemon.",
+            (*RATE, "root_cause"),
+        ),
+        Column("signals_above", "varchar[]", "", "Signals that stand out of the fleet's.", (*SIGNALS, "thresholds")),
+        Column(
+            "thresholds",
+            "json",
+            "",
+            "Limits by signal as configured for its cluster; signals not named have the fleet's own.",
+        ),
         Column(
             "inferred_failure_count",
             "double",
@@ -111,7 +119,7 @@ TABLE = TableSpec(
             "double",
             "days",
             "From the last failure that is more likely this node's than not to the end of the last day. NULL: none.",
-            (*BLAMED, WINDOW_END),
+            (*BLAMED, "window_end_date"),
         ),
         Column(
             "p_value",
@@ -128,7 +136,6 @@ TABLE = TableSpec(
             "checkpoint interval of their GPUs; times the attempts that an incident of this cluster ends on its "
             "culprit, and with the cluster's share of second-order losses. NULL: the GPU counts of more than a tenth "
             "of that time are unknown.",
-            LOST,
         ),
         *with_limits(
             "saved_gpu_hours_per_month",
@@ -159,8 +166,8 @@ TABLE = TableSpec(
             SAVED,
         ),
         Column("saving_note", "varchar", "", "Why the saving is unknown. NULL: it is known.", SAVED),
-        Column("window_start_date", "date", "UTC day", "First day counted.", (WINDOW_END, IN_USE[1])),
-        Column("window_end_date", "date", "UTC day", "Last day counted.", (WINDOW_END,)),
+        Column("window_start_date", "date", "UTC day", "First day counted."),
+        Column("window_end_date", "date", "UTC day", "Last day counted."),
         *evidence(
             "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 50 draws of what is unknown; "
             "no_fit: no failure, or no node in use.",
@@ -171,7 +178,7 @@ TABLE = TableSpec(
             IN_USE,
         ),
     ),
-    prepared=("failed_exposures", "node_day_sight"),
+    inputs=("inp_nodes_used", "inp_node_suspects_listed"),
 )
 
 
@@ -214,6 +221,7 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
         fleet_rate=1000 * fleet.normal.rate if fleet else np.nan,
         verdict=verdicts.verdict,
         reasons=reasons(blame, verdicts, exposure, time_seen, seen),
+        root_cause=nodes["root_cause"].where(verdicts.verdict == LEMON, None),
         signals_above=pd.Series([[SIGNALS[number] for number in np.flatnonzero(row)] for row in standing.is_above]),
         inferred_failure_count=blame.event_count - blame.known_count,
         days_since_last_failure=last_ago,
@@ -317,6 +325,6 @@ def headline(judged: pd.DataFrame) -> str:
 def est_lemon_nodes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Infer which node caused each failure, fit the fleet, and judge every node."""
     with warehouse.writing() as con:
-        nodes, suspects = (con.execute(part).df() for part in con.extract_statements(TABLE.query))
+        nodes, suspects = (read(con, name) for name in TABLE.inputs)
         judged = with_verdicts(nodes, suspects)
         return write(con, TABLE, judged, headline(judged))

@@ -13,8 +13,18 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, NODES_OF_JOBS, STUDY_GAPS, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, nodes_of_jobs, numbers, with_limits, write
+from assets.estimates.evidence import CLUSTER, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
+from assets.estimates.table import (
+    Column,
+    TableSpec,
+    bounded,
+    estimate,
+    nodes_of_jobs,
+    numbers,
+    read,
+    with_limits,
+    write,
+)
 from assets.model.common_causes import CommonCauses, bursts_of, common_causes, mttf_of_job
 from assets.model.false_discovery import FALSE_DISCOVERIES
 from assets.model.place_rates import place_rates
@@ -27,17 +37,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KINDS = ("rack", "switch", "nvlink_domain", "position", "gpu_model")
-PLACES = tuple(f"marts.dim_nodes.{kind}" for kind in KINDS)
-EXPOSURES = "marts.fct_attempt_exposures"
-FAILED = (
-    *(f"{EXPOSURES}.{column}" for column in ("failure_probability", "incident_id", "culprit_node_id", "failed_at")),
-    "marts.fct_node_outages.started_at",
-    "marts.fct_attempt_nodes.node_id",
-)
-IN_USE = ("marts.fct_node_days.study_hours", "ops.sight.kind", *STUDY_GAPS)
-RATE = (*FAILED, *IN_USE, *PLACES)
-COMPARED = (*RATE, "estimates.est_lemon_nodes.verdict")
-LARGE = (f"{EXPOSURES}.gpu_size_bin", f"{EXPOSURES}.node_days")
+PLACES = KINDS
+FAILED = tuple(f"inp_incident_nodes_placed.{name}" for name in ("failure_probability", "failed_at", "attempt_id"))
+IN_USE = ("node_days",)
+RATE = (*FAILED, *IN_USE, *PLACES, "inp_attempt_nodes_placed.node_id")
+COMPARED = (*RATE, "est_lemon_nodes.verdict")
+LARGE = tuple(f"inp_largest_sizes_found.{name}" for name in NODES_OF_JOBS)
 PER_NODE_DAYS = "failures per 1,000 node-days"
 RATIO = "ratio 0 to 1"
 SAME = 3.0
@@ -66,7 +71,14 @@ TABLE = TableSpec(
         CLUSTER,
         KIND,
         Column("place", "varchar", "", "Name of the place. NULL: all places of the kind together.", PLACES),
-        Column("node_count", "bigint", "nodes", "Nodes of the place that were in use.", RATE, is_required=True),
+        Column(
+            "node_count",
+            "bigint",
+            "nodes",
+            "Nodes of the place that were in use.",
+            (*IN_USE, *PLACES),
+            is_required=True,
+        ),
         *with_limits(
             "failures_per_1000_node_days",
             PER_NODE_DAYS,
@@ -146,14 +158,14 @@ TABLE = TableSpec(
             "hours",
             "Mean time to failure of a job of that size on nodes drawn from all. A burst ends it once, however many "
             "nodes of a place it takes. NULL: no failure, no job with GPUs, or the row is of one place.",
-            (*RATE, *LARGE, *NODES_OF_JOBS),
+            (*RATE, *LARGE),
             "Upper limit. NULL: none.",
         ),
         *with_limits(
             "independent_mttf_hours",
             "hours",
             "The same, did each node fail by itself.",
-            (*RATE, *LARGE, *NODES_OF_JOBS),
+            (*RATE, *LARGE),
             "Upper limit. NULL: none.",
         ),
         *evidence(
@@ -165,7 +177,8 @@ TABLE = TableSpec(
             IN_USE,
         ),
     ),
-    prepared=("incident_nodes", "node_day_sight", "exposure_days"),
+    inputs=("inp_nodes_placed", "inp_incident_nodes_placed", "inp_attempt_nodes_placed", "inp_largest_sizes_found"),
+    estimates=("est_lemon_nodes",),
 )
 
 
@@ -202,11 +215,12 @@ class Kind:
 
 def kinds_of(con: duckdb.DuckDBPyConnection) -> Iterator[Kind]:
     """Yield the kinds of places of which a cluster has several."""
-    query, *more = con.extract_statements(TABLE.query)
-    nodes = con.execute(query).df()
-    if nodes.empty:
-        return
-    failures, job_nodes, large = (con.execute(part).df() for part in more)
+    nodes = read(con, "inp_nodes_placed")
+    lemons = read(con, "est_lemon_nodes").query("verdict == 'lemon'")[["cluster_id", "node_id"]]
+    nodes = nodes.merge(lemons.assign(is_lemon=True), "left", ["cluster_id", "node_id"])
+    nodes["is_lemon"] = nodes["is_lemon"].notna()
+    failures = read(con, "inp_incident_nodes_placed", "cluster_id, failed_at, incident_id, node_id")
+    job_nodes, large = read(con, "inp_attempt_nodes_placed"), read(con, "inp_largest_sizes_found")
     for cluster_id, own in nodes.groupby("cluster_id"):
         failed = _in_bursts(own, failures[failures["cluster_id"] == cluster_id])
         of_jobs = job_nodes[job_nodes["cluster_id"] == cluster_id]

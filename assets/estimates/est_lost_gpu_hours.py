@@ -5,34 +5,28 @@ Read from marts.fct_failures and marts.fct_preemptions. It is what the first scr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, estimate, numbers, with_limits, write
+from assets.estimates.reference_rate import joined, of_study
+from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
 from assets.model.loss_limits import loss_interval
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
-STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
-LOSSES = (
-    "marts.fct_failures.lost_gpu_hours",
-    "marts.fct_preemptions.lost_gpu_hours",
-    "marts.fct_preemptions.is_second_order",
-)
-EXPECTED = (
-    *LOSSES,
-    "marts.fct_failures.posterior_probability",
-    "marts.fct_failures.incident_id",
-    "marts.fct_preemptions.second_order_probability",
-    "marts.fct_preemptions.instigator_attempt_id",
-)
-SEEN = ("estimates.est_failure_rates.failure_count",)
-PRICE = ("marts.dim_clusters.price_per_gpu_hour",)
+STUDY = ("exposure",)
+LOSSES = ("lost_gpu_hours",)
+EXPECTED = ("expected_lost_gpu_hours", "loss_variance", "largest_loss")
+SEEN = ("est_failure_rates.failure_count",)
+PRICE = ("price_per_gpu_hour",)
+
+AT_LEAST = "at least, of what the logs show, and the leading cause may be another: "
 
 TABLE = TableSpec(
     table="est_lost_gpu_hours",
@@ -53,15 +47,14 @@ TABLE = TableSpec(
             "30_days_before: those before them.",
             is_required=True,
         ),
-        Column("from_at", "timestamp", "UTC", "Begin of the period. NULL: no study period.", STUDY),
-        Column("to_at", "timestamp", "UTC", "End of the period. NULL: no study period.", STUDY),
+        Column("from_at", "timestamp", "UTC", "Begin of the period. NULL: no study period."),
+        Column("to_at", "timestamp", "UTC", "End of the period. NULL: no study period."),
         Column(
             "loss",
             "varchar",
             "",
             "all; a cause, as failure_category: what its failures lost; preemption: what restarts after failures took "
             "from others.",
-            ("marts.fct_failures.failure_category",),
             is_required=True,
         ),
         Column(
@@ -69,21 +62,20 @@ TABLE = TableSpec(
             "bigint",
             "failures",
             "Failures by the paper's rule, which takes each as certain. NULL: cannot be known.",
-            ("marts.fct_failures.failure_category", *SEEN),
+            ("failure_count", *SEEN),
         ),
         Column(
             "expected_failure_count",
             "double",
             "failures",
             "Failures to expect, a sum of probabilities. NULL: cannot be known.",
-            ("marts.fct_failures.posterior_probability", *SEEN),
+            ("expected_failure_count", *SEEN),
         ),
         Column(
             "lost_gpu_hours",
             "double",
             "GPU-hours",
             "By the paper's rule. NULL: cannot be known, or no loss has a known GPU count.",
-            (*LOSSES, *SEEN),
         ),
         *with_limits(
             "expected_lost_gpu_hours",
@@ -99,7 +91,7 @@ TABLE = TableSpec(
             (*EXPECTED, *PRICE),
             "Upper limit. NULL: there is none.",
         ),
-        Column("currency", "varchar", "", "Currency. NULL: no price.", ("marts.dim_clusters.currency", *PRICE)),
+        Column("currency", "varchar", "", "Currency. NULL: no price."),
         *evidence(
             "weighted_poisson: limits of a weighted sum of Poisson counts of incidents (Fay and Feuer 1997); "
             "no_loss: nothing was lost, so no upper limit is known; not_observable: losses could not have been seen.",
@@ -107,10 +99,21 @@ TABLE = TableSpec(
             ("marts.fct_failures.posterior_probability", *SEEN),
             "Days of the period.",
             STUDY,
-            note_upstream=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),
+            note_inputs=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),
         ),
     ),
+    inputs=("inp_losses_summed",),
+    estimates=("est_evidence_reach", "est_failure_rates"),
 )
+
+
+def with_sight(con: duckdb.DuckDBPyConnection, sums: pd.DataFrame) -> pd.DataFrame:
+    """Add whether the failures of a cluster could not have been seen, and why."""
+    rates = read(con, "est_failure_rates")
+    whole = rates[(rates["population"] == "all") & (rates["counted_as"] == "attempts")]
+    unseen = whole.assign(is_unseen=whole["failure_count"].isna(), unseen_note=whole["note"])
+    found = sums.merge(unseen[["cluster_id", "is_unseen", "unseen_note"]], "left", "cluster_id")
+    return found.assign(is_unseen=found["is_unseen"].isna() | (found["is_unseen"] == True))  # noqa: E712 -- NULL is unseen
 
 
 def with_losses(sums: pd.DataFrame) -> pd.DataFrame:
@@ -130,7 +133,19 @@ def with_losses(sums: pd.DataFrame) -> pd.DataFrame:
         method=np.where(seen, loss.method, "not_observable"),
         event_count=known["expected_failure_count"],
         exposure_unit="days",
+        note=joined(_unseen(sums), sums["note"], _doubts(sums)),
     )
+
+
+def _unseen(sums: pd.DataFrame) -> pd.Series[Any]:
+    """Say why losses could not have been seen."""
+    return sums["unseen_note"].fillna("no accounting").where(sums["is_unseen"])
+
+
+def _doubts(sums: pd.DataFrame) -> pd.Series[Any]:
+    """Say what the evidence leaves open of losses that could have been seen."""
+    is_doubtful = (sums["is_doubtful"] == True) & ~sums["is_unseen"]  # noqa: E712 -- NULL is no doubt
+    return (AT_LEAST + sums["statement"]).where(is_doubtful)
 
 
 def headline(losses: pd.DataFrame) -> str:
@@ -143,5 +158,5 @@ def headline(losses: pd.DataFrame) -> str:
 def est_lost_gpu_hours(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Add up what failures and preemptions after them cost, weighted by probability."""
     with warehouse.writing() as con:
-        losses = with_losses(con.execute(TABLE.query).df())
+        losses = with_losses(of_study(con, with_sight(con, read(con, "inp_losses_summed"))))
         return write(con, TABLE, losses, headline(losses))

@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, REFERENCE_RATE, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, write
+from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
+from assets.estimates.reference_rate import REFERENCE_RATE, joined, with_reference_rate
+from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, read, write
 from assets.model.mttf import mttf_at_scale, mttf_from_runtime, nodes_of
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EXPOSURES = "marts.fct_attempt_exposures"
-SIZE = (f"{EXPOSURES}.gpu_size_bin",)
-FAILURES = (f"{EXPOSURES}.failure_probability", f"{EXPOSURES}.incident_id", *SIZE)
-RUNTIME = (f"{EXPOSURES}.exposure_seconds", *SIZE)
-MTTF = (*FAILURES, RUNTIME[0], "intermediate.int_failure_draws.probability")
-THEORY = (*REFERENCE_RATE, SIZE[0], "marts.dim_clusters.gpus_per_node")
+SIZE = ("gpu_size_bin",)
+FAILURES = ("failure_count",)
+RUNTIME = ("runtime_hours",)
+MTTF = ("failure_count", "failure_variance", "runtime_hours")
+THEORY = (*REFERENCE_RATE, "gpu_size_bin", "gpus_per_node", "mean_node_count")
+
+WITHOUT_RATE = "no failure rate for the theory line"
+WITHOUT_NODES = "GPUs per node unknown: no theory line"
 
 TABLE = TableSpec(
     table="est_mttf_by_size",
@@ -40,23 +43,20 @@ TABLE = TableSpec(
             "bigint",
             "GPUs",
             "Allocated GPUs rounded up to a power of two; 0: no GPU; NULL: unknown.",
-            SIZE,
         ),
-        Column("attempt_count", "bigint", "attempts", "Attempts of the size that ran.", SIZE, is_required=True),
+        Column("attempt_count", "bigint", "attempts", "Attempts of the size that ran.", is_required=True),
         Column(
             "failure_count",
             "double",
             "failures",
             "Infrastructure failures to expect, a sum of probabilities. NULL: none was seen, and attempts ended FAILED "
             "on nodes of which no log was understood.",
-            (*FAILURES, "ops.sight.kind"),
         ),
         Column(
             "runtime_hours",
             "double",
             "hours",
             "Hours that all attempts ran inside the study period.",
-            RUNTIME,
             is_required=True,
         ),
         Column("mttf_hours", "double", "hours", "Hours run per failure. NULL: no failure, or no runtime.", MTTF),
@@ -76,7 +76,7 @@ TABLE = TableSpec(
             "varchar",
             "",
             "Population of est_failure_rates that r_f comes from. NULL: the theory has no value.",
-            REFERENCE_RATE,
+            ("est_failure_rates.population", "est_failure_rates.is_reference"),
         ),
         *evidence(
             WEIGHTED_METHODS,
@@ -86,7 +86,8 @@ TABLE = TableSpec(
             RUNTIME,
         ),
     ),
-    prepared=("exposure_days", "failed_exposures", "unseen_ends"),
+    inputs=("inp_sizes_counted",),
+    estimates=("est_failure_rates",),
 )
 
 
@@ -111,13 +112,25 @@ def with_mttf(sizes: pd.DataFrame) -> pd.DataFrame:
         mttf_theory_hours=theory.hours,
         mttf_theory_hours_low=np.where(is_known, theory.low, np.nan),
         mttf_theory_hours_high=np.where(is_known, bounded(theory.high), np.nan),
-        theory_population=sizes["theory_population"].where(is_known, None),
+        theory_population=sizes["rate_population"].where(is_known, None),
         confidence_level=measured.confidence_level,
         method=measured.method,
         event_count=sizes["failure_count"],
         exposure=sizes["runtime_hours"],
         exposure_unit="hours",
+        note=joined(sizes["note"], _without_theory(sizes)),
     )
+
+
+def _without_theory(sizes: pd.DataFrame) -> list[str | None]:
+    """Say why a size has no theory line."""
+    has_rate = (numbers(sizes, "rate_failure_count") > 0) & (numbers(sizes, "rate_node_days") != 0)
+    has_nodes = numbers(sizes, "gpus_per_node") > 0
+    is_sized = numbers(sizes, "gpu_size_bin") > 0
+    return [
+        WITHOUT_RATE if not rate else WITHOUT_NODES if sized and not nodes else None
+        for rate, sized, nodes in zip(has_rate, is_sized, has_nodes, strict=True)
+    ]
 
 
 def headline(mttf: pd.DataFrame) -> str:
@@ -133,5 +146,5 @@ def headline(mttf: pd.DataFrame) -> str:
 def est_mttf_by_size(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Divide hours run by failures in each size, and draw the theory line from the reference rate."""
     with warehouse.writing() as con:
-        mttf = with_mttf(con.execute(TABLE.query).df())
+        mttf = with_mttf(with_reference_rate(con, read(con, "inp_sizes_counted")))
         return write(con, TABLE, mttf, headline(mttf))

@@ -5,19 +5,20 @@ Read from estimates.est_failure_rates and marts.dim_clusters. The paper's projec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import (
-    CLUSTER,
-    NODE_COUNT,
-    NODES_OF_JOBS,
+from assets.estimates.evidence import CLUSTER, NODE_COUNT, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
+from assets.estimates.reference_rate import (
     REFERENCE_MONTHS,
     REFERENCE_RATE,
-    WEIGHTED_METHODS,
-    evidence,
+    joined,
+    no_rate,
+    of_study,
+    with_reference_months,
+    with_reference_rate,
 )
 from assets.estimates.table import (
     Column,
@@ -27,6 +28,7 @@ from assets.estimates.table import (
     node_day_rate,
     nodes_of_jobs,
     numbers,
+    read,
     variance_of_future,
     write,
 )
@@ -37,11 +39,11 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-CLUSTER_SIZE = ("marts.dim_clusters.gpu_count",)
-LARGEST_JOB = ("marts.fct_attempts.job_gpu_count", "marts.fct_attempts.started_at")
 RATE = (*REFERENCE_RATE, *NODES_OF_JOBS)
 RATE_UNIT = "failures per 1,000 node-days"
 PLANNED_DAYS = 30
+WITHOUT_NODE_DAYS = "no failure rate: the cluster has no node-days"
+WITHOUT_FAILURES = "no failure in {} node-days: only the lower limit is known"
 
 TABLE = TableSpec(
     table="est_mttf_projections",
@@ -57,7 +59,6 @@ TABLE = TableSpec(
             "bigint",
             "GPUs",
             "Size of the job: powers of two from 8 to 131,072, the largest job that ran, and the whole cluster.",
-            (*CLUSTER_SIZE, *LARGEST_JOB),
             is_required=True,
         ),
         NODE_COUNT,
@@ -66,7 +67,6 @@ TABLE = TableSpec(
             "boolean",
             "",
             "The job would fill the cluster.",
-            CLUSTER_SIZE,
             is_required=True,
         ),
         Column(
@@ -74,10 +74,15 @@ TABLE = TableSpec(
             "boolean",
             "",
             "As large as the largest job that ran; larger ones are an extrapolation.",
-            LARGEST_JOB,
             is_required=True,
         ),
-        Column("population", "varchar", "", "Population of est_failure_rates the rate comes from.", REFERENCE_RATE),
+        Column(
+            "population",
+            "varchar",
+            "",
+            "Population of est_failure_rates the rate comes from.",
+            ("est_failure_rates.population", "est_failure_rates.is_reference"),
+        ),
         Column("failures_per_1000_node_days", "double", RATE_UNIT, "The rate projected.", REFERENCE_RATE),
         Column("mttf_hours", "double", "hours", "24 / (node_count x rate). NULL: no rate.", RATE),
         Column("mttf_hours_low", "double", "hours", "At the upper limit of the rate.", RATE),
@@ -116,10 +121,11 @@ TABLE = TableSpec(
             REFERENCE_RATE,
             "Node-days that the rate rests on.",
             REFERENCE_RATE,
-            note_upstream=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),
+            note_inputs=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),
         ),
     ),
-    shared=("reference_months",),
+    inputs=("inp_job_sizes_listed",),
+    estimates=("est_evidence_reach", "est_failure_rates", "est_forecast_scores"),
 )
 
 
@@ -143,7 +149,14 @@ def with_projections(sizes: pd.DataFrame) -> pd.DataFrame:
         event_count=sizes["failure_count"],
         exposure=sizes["node_days"],
         exposure_unit="node-days",
+        note=joined(sizes["note"], no_rate(sizes, WITHOUT_NODE_DAYS, WITHOUT_FAILURES, prefix=""), _doubts(sizes)),
     )
+
+
+def _doubts(sizes: pd.DataFrame) -> pd.Series[Any]:
+    """Say what the evidence leaves open, where there is a rate."""
+    has_rate = numbers(sizes, "node_days") > 0
+    return sizes["statement"].where(has_rate & (sizes["is_doubtful"] == True))  # noqa: E712 -- NULL is no doubt
 
 
 def headline(projections: pd.DataFrame) -> str:
@@ -160,5 +173,6 @@ def headline(projections: pd.DataFrame) -> str:
 def est_mttf_projections(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Project each cluster's reference rate to jobs of every size."""
     with warehouse.writing() as con:
-        projections = with_projections(con.execute(TABLE.query).df())
+        sizes = with_reference_months(con, with_reference_rate(con, read(con, "inp_job_sizes_listed"), prefix=""))
+        projections = with_projections(of_study(con, sizes))
         return write(con, TABLE, projections, headline(projections))

@@ -15,8 +15,8 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, write
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, bounded, estimate, read, write
 from assets.log_kinds import LOG_KINDS, SILENT_DAYS
 from assets.model.change_points import (
     MINIMUM_CELLS,
@@ -38,28 +38,11 @@ if TYPE_CHECKING:
 ANNOTATION_DAYS = 7
 """Largest distance of a known event from a change, or from its limits, at which it is named with the change."""
 
-INCIDENTS = (
-    "marts.fct_incidents.started_at",
-    "marts.fct_incidents.failure_category",
-    "marts.fct_failures.posterior_probability",
-)
-DAYS = (
-    "intermediate.int_covered_node_days.day_date",
-    "intermediate.int_covered_node_days.node_days",
-    "marts.dim_clusters.study_from_at",
-    "marts.dim_clusters.study_to_at",
-    *STUDY_GAPS,
-)
+INCIDENTS = ("incident_probabilities",)
+DAYS = ("days", "node_days")
 RATE = (*INCIDENTS, *DAYS)
-NOTES = (
-    "marts.dim_annotations.annotated_date",
-    "marts.dim_annotations.annotation",
-    "marts.agg_check_introductions.check_name",
-    "marts.agg_check_introductions.failure_category",
-    "marts.agg_check_introductions.first_reported_at",
-    "marts.agg_check_introductions.is_introduction",
-)
-SPANS = ("ops.spans.kind", "ops.spans.to_at")
+NOTES = ("notes",)
+SPANS = ("logs",)
 UNIT = "incidents per 1,000 node-days"
 NOT_OBSERVABLE = "not observable: attempts ended FAILED on nodes of which no log was understood"
 CANNOT_TELL = "cannot tell"
@@ -86,7 +69,6 @@ TABLE = TableSpec(
             "varchar",
             "",
             "Cause whose incidents are counted; all: every incident.",
-            INCIDENTS[1:2],
             is_required=True,
         ),
         Column("changed_at", "timestamp", "UTC", "Begin of the first day at the new rate. NULL: see note.", RATE),
@@ -158,7 +140,7 @@ TABLE = TableSpec(
             DAYS,
         ),
     ),
-    prepared=("unseen_ends",),
+    inputs=("inp_rate_days_counted",),
 )
 
 
@@ -326,5 +308,5 @@ def headline(changes: pd.DataFrame) -> str:
 def est_rate_changes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Cut the days of each cluster and cause into spans of constant rate."""
     with warehouse.writing() as con:
-        changes = with_changes(con.execute(TABLE.query).df())
+        changes = with_changes(read(con, "inp_rate_days_counted"))
         return write(con, TABLE, changes, headline(changes))

@@ -11,34 +11,28 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
-from assets.estimates.table import ENOUGH_DATA, Column, TableSpec, bounded, estimate, numbers, with_limits, write
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.reference_rate import joined
+from assets.estimates.table import ENOUGH_DATA, Column, TableSpec, bounded, estimate, numbers, read, with_limits, write
 from assets.model.rate_ratio import common_dispersion, rate_ratio
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
-RATES = "estimates.est_failure_rates"
-EXPOSURES = "marts.fct_attempt_exposures"
-STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
-BOUNDARY = ("marts.dim_annotations.annotated_date", *STUDY)
-EVENTS = (
-    f"{RATES}.failure_count",
-    f"{EXPOSURES}.failure_probability",
-    f"{EXPOSURES}.failed_at",
-    f"{EXPOSURES}.incident_id",
-)
-VARIANCES = (f"{RATES}.failure_variance",)
-NODE_DAYS = (
-    f"{RATES}.node_days",
-    f"{EXPOSURES}.node_days",
-    f"{EXPOSURES}.seen_from_at",
-    f"{EXPOSURES}.seen_to_at",
-    "marts.fct_node_days.study_hours",
-    *STUDY_GAPS,
-)
-RATE = (*EVENTS, *NODE_DAYS, *BOUNDARY)
+
+def _of(name: str) -> tuple[str, ...]:
+    """Name a column of both sides of the halves and months, and of the rates that are paired."""
+    periods = (name, f"other_{name}", f"inp_last_months_counted.{name}", f"inp_last_months_counted.other_{name}")
+    return (*periods, f"est_failure_rates.{name}")
+
+
+STUDY = ("boundary_date", "inp_last_months_counted.boundary_date")
+EVENTS = _of("failure_count")
+VARIANCES = _of("failure_variance")
+NODE_DAYS = _of("node_days")
+RATE = (*EVENTS, *NODE_DAYS)
 RATIO = (*RATE, *VARIANCES)
 UNIT = "failures per 1,000 node-days"
 MIN_FAILURES = 3
@@ -51,20 +45,22 @@ TABLE = TableSpec(
     description=(
         "Failures per node-day of one side over those of another, with conditional binomial limits, wider where "
         "failures come in incidents or may be none: every pair of clusters; within a cluster's study period the later "
-        "half of the days over the earlier, the last 30 days over the 30 days before them in incidents of the "
-        "population that is quoted, and the days from an annotation on over those before it. One row per comparison, "
-        "cluster, other cluster, boundary_date, population and way of counting."
+        "half of the days over the earlier, and the last 30 days over the 30 days before them in incidents of the "
+        "population that is quoted. One row per comparison, cluster, other cluster, boundary_date, population and way "
+        "of counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
-    prepared=("exposure_days", "failed_exposures", "node_day_sight", "node_incidents", ENOUGH_DATA),
+    inputs=("inp_halves_counted", "inp_last_months_counted", ENOUGH_DATA),
+    estimates=("est_failure_rates",),
     columns=(
         Column(
             "comparison",
             "varchar",
             "",
-            "clusters: cluster_id over other_cluster_id; halves, annotation: from boundary_date on over before it; "
-            "months: the 30 days that end with the study period over the 30 days before; boundary_date is the day in "
-            "which the later ones begin, at the hour of that end.",
+            "clusters: cluster_id over other_cluster_id; halves: from boundary_date on over before it; months: the 30 "
+            "days that end with the study period over the 30 days before; boundary_date is the day in which the later "
+            "ones begin, at the hour of that end.",
+            (),
             is_required=True,
         ),
         CLUSTER,
@@ -73,7 +69,7 @@ TABLE = TableSpec(
             "varchar",
             "",
             "Cluster it is divided by; the same one where periods are compared.",
-            CLUSTER.upstream,
+            ("cluster_id",),
             is_required=True,
         ),
         Column(
@@ -81,21 +77,14 @@ TABLE = TableSpec(
             "date",
             "UTC day",
             "First day of the later period. NULL: clusters, or no study period.",
-            BOUNDARY,
-        ),
-        Column(
-            "annotation",
-            "varchar",
-            "",
-            "What was noted for that day. NULL: nothing.",
-            ("marts.dim_annotations.annotation",),
+            STUDY,
         ),
         Column(
             "population",
             "varchar",
             "",
             "As in est_failure_rates: gpus_gt_128 or all; months: that of the rate that is quoted; other periods: all.",
-            (f"{RATES}.population",),
+            ("est_failure_rates.population", "inp_last_months_counted.population"),
             is_required=True,
         ),
         Column(
@@ -104,7 +93,7 @@ TABLE = TableSpec(
             "",
             "attempts or incidents, as in est_failure_rates; months: incidents. Between periods, an incident with all "
             "its attempts counts at its first failure.",
-            (f"{RATES}.counted_as",),
+            ("counted_as", "est_failure_rates.counted_as"),
             is_required=True,
         ),
         Column(
@@ -113,16 +102,16 @@ TABLE = TableSpec(
             "",
             "The ratio of the rates that are quoted: counted as attempts; of gpus_gt_128 where that is the reference "
             "of both clusters. The only row of months.",
-            (f"{RATES}.is_reference",),
+            ("est_failure_rates.is_reference",),
             is_required=True,
         ),
-        Column("is_simulated", "boolean", "", "The first side is simulated.", ("marts.dim_clusters.is_simulated",)),
+        Column("is_simulated", "boolean", "", "The first side is simulated.", (f"{ENOUGH_DATA}.is_simulated",)),
         Column(
             "other_is_simulated",
             "boolean",
             "",
             "The second side is simulated.",
-            ("marts.dim_clusters.is_simulated",),
+            (f"{ENOUGH_DATA}.is_simulated",),
         ),
         Column("failure_count", "double", "failures", "Sum of probabilities of the first side. NULL: unknown.", EVENTS),
         Column("node_days", "double", "node-days", "Node-days of the first side. NULL: unknown.", NODE_DAYS),
@@ -163,6 +152,71 @@ TABLE = TableSpec(
 )
 
 
+SIDE = ("failure_count", "failure_variance", "node_days")
+CELL = ["population", "counted_as"]
+
+
+def compared(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
+    """Compare all pairs of clusters, and the periods of each cluster."""
+    import pandas as pd
+
+    rates = read(con, "est_failure_rates")
+    halves = read(con, "inp_halves_counted").assign(comparison="halves", population="all")
+    halves["is_reference"] = halves["counted_as"] == "attempts"
+    months = read(con, "inp_last_months_counted").assign(comparison="months", counted_as="incidents", is_reference=True)
+    months = months.merge(rates.loc[rates["is_reference"], ["cluster_id", "population"]])
+    periods = [part.assign(other_cluster_id=part["cluster_id"]) for part in (halves, months)]
+    sides = pd.concat([pairs_of(rates), *periods], ignore_index=True)
+    clusters = read(con, ENOUGH_DATA).set_index("cluster_id")
+    one, other = (clusters.loc[sides[name]].reset_index() for name in ("cluster_id", "other_cluster_id"))
+    sides = sides.assign(
+        is_simulated=one["is_simulated"],
+        other_is_simulated=other["is_simulated"],
+        has_enough_data=one["has_enough_data"] & other["has_enough_data"],
+    )
+    return with_ratios(sides)
+
+
+def pairs_of(rates: pd.DataFrame) -> pd.DataFrame:
+    """Pair the rates of clusters. The population to quote for two of them is one that both have."""
+    import pandas as pd
+
+    is_above_128 = rates["is_reference"] & (rates["population"] == "gpus_gt_128")
+    large = set(rates.loc[is_above_128, "cluster_id"])
+    is_paired = rates["population"].isin(["all", "gpus_gt_128"]) & rates["counted_as"].isin(["attempts", "incidents"])
+    own = rates.loc[is_paired, ["cluster_id", *CELL, *SIDE]]
+    other = own.rename(columns={name: f"other_{name}" for name in ("cluster_id", *SIDE)})
+    pairs = own.merge(other, on=CELL).query("cluster_id < other_cluster_id")
+    quoted = np.where(pairs["cluster_id"].isin(large) & pairs["other_cluster_id"].isin(large), "gpus_gt_128", "all")
+    return pairs.assign(
+        comparison="clusters",
+        boundary_date=pd.NaT,
+        is_reference=(pairs["counted_as"] == "attempts") & (pairs["population"] == quoted),
+    )
+
+
+def _notes(sides: pd.DataFrame) -> list[str | None]:
+    """Say what a comparison leaves open, or why there is none."""
+    (k1, t1), (k2, t2) = ([numbers(sides, f"{side}{name}") for name in (SIDE[0], SIDE[2])] for side in ("", "other_"))
+    said = np.select(
+        [np.isnan(k1) | np.isnan(k2), (t1 == 0) | (t2 == 0), k1 + k2 == 0, k2 == 0],
+        [
+            "unknown for one of them, see est_failure_rates",
+            "no node-days on one side",
+            "no failure on either side",
+            "no failure on the second side: the ratio has a lower limit only",
+        ],
+        "",
+    )
+    is_mixed = sides["is_simulated"] != sides["other_is_simulated"]
+    left_out = sides["left_out_day_count"].fillna(0).astype(int)
+    return joined(
+        np.where(is_mixed, "a simulated cluster against a real one", None),
+        [text or None for text in said],
+        [f"days left out, most nodes had no log that was understood: {days}" if days else None for days in left_out],
+    )
+
+
 def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
     """Add the ratio with its limits to failures, their variance and node-days of both sides."""
     (k1, v1, t1), (k2, v2, t2) = (
@@ -194,6 +248,7 @@ def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
         event_count=sides["failure_count"] + sides["other_failure_count"],
         exposure=sides["node_days"] + sides["other_node_days"],
         exposure_unit="node-days",
+        note=_notes(sides),
     )
 
 
@@ -208,5 +263,5 @@ def headline(ratios: pd.DataFrame) -> str:
 def est_rate_ratios(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compute the ratios of the rates of clusters and of periods."""
     with warehouse.writing() as con:
-        ratios = with_ratios(con.execute(TABLE.query).df())
+        ratios = compared(con)
         return write(con, TABLE, ratios, headline(ratios))

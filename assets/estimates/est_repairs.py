@@ -12,8 +12,8 @@ import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, with_limits, write
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, read, with_limits, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES
 from assets.model.repairs import (
@@ -35,40 +35,11 @@ if TYPE_CHECKING:
 
     from assets.model.coincidence import Share
 
-OUTAGES = tuple(
-    f"marts.fct_node_outages.{name}"
-    for name in ("node_id", "started_at", "requested_at", "ended_at", "is_planned", "failure_category")
-)
-ACTIONS = (
-    "intermediate.int_repair_actions.repair_action",
-    "marts.fct_tickets.action",
-    "marts.fct_tickets.opened_at",
-    "marts.fct_tickets.closed_at",
-    "marts.fct_unit_failures.action",
-    "marts.fct_unit_failures.started_at",
-    "marts.fct_unit_failures.ended_at",
-    "marts.fct_health_events.message",
-    "marts.fct_health_events.check_name",
-    "intermediate.int_node_boots.booted_at",
-    "ops.sight.kind",
-)
-CAUSES = (
-    *OUTAGES,
-    "marts.fct_incident_suspects.failed_at",
-    "marts.fct_incident_suspects.incident_probability",
-    "marts.fct_incidents.failure_category",
-    "marts.dim_failure_categories.is_infrastructure",
-)
-WATCHED = (
-    *CAUSES,
-    *STUDY_GAPS,
-    "marts.dim_clusters.study_from_at",
-    "marts.dim_clusters.study_to_at",
-    "marts.dim_units_in_service.to_at",
-    "marts.dim_nodes.last_seen_at",
-    "ops.spans.to_at",
-)
-RELAPSES = (*WATCHED, *ACTIONS)
+OUTAGES = ("hours",)
+ACTIONS = ("repair_action",)
+CAUSES = ("failure_category",)
+WATCHED = ("days", "records_days")
+RELAPSES = ("is_relapse", "earlier_count", *WATCHED, *CAUSES, *ACTIONS)
 RATIO = "ratio 0 to 1"
 ALL, NONE, UNKNOWN = "all", "none", "unknown"
 TRY_FIRST = "try first"
@@ -100,7 +71,6 @@ TABLE = TableSpec(
             "",
             "What the node was out for, by the outage's reason; where that does not say, by an incident of the node "
             "at that time. all: every repair whose cause is known.",
-            CAUSES,
             is_required=True,
         ),
         Column(
@@ -111,7 +81,6 @@ TABLE = TableSpec(
             "the words of tickets, recorded failures and administrators' reasons, and by boots. none: a false return, "
             "that is, words that say so, or nothing seen where a boot would have been. unknown: words that no rule "
             "knows, or nothing that could show it.",
-            ACTIONS,
             is_required=True,
         ),
         Column("repair_count", "bigint", "repairs", "Repairs.", RELAPSES, is_required=True),
@@ -157,6 +126,7 @@ TABLE = TableSpec(
             WATCHED,
         ),
     ),
+    inputs=("inp_repairs_followed",),
 )
 
 
@@ -277,5 +247,5 @@ def headline(repairs: pd.DataFrame) -> str:
 def est_repairs(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Follow every repair to the next failure of the same cause, and compare the actions."""
     with warehouse.writing() as con:
-        repairs = with_relapses(con.execute(TABLE.query).df())
+        repairs = with_relapses(read(con, "inp_repairs_followed"))
         return write(con, TABLE, repairs, headline(repairs))

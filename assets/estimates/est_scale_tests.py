@@ -12,22 +12,18 @@ import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, write
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read, write
 from assets.model.scale import EQUIVALENCE_MARGIN, ScaleTest, scale_test
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-SIZE = (
-    "marts.fct_attempt_exposures.gpu_size_bin",
-    "marts.fct_attempt_exposures.is_whole_node",
-)
-FAILURES = ("marts.fct_attempt_exposures.failure_probability", *SIZE)
-INCIDENTS = ("marts.fct_attempt_exposures.incident_id", *FAILURES)
-NODE_DAYS = ("marts.fct_attempt_exposures.node_days", *SIZE)
-NODES = ("marts.fct_attempt_exposures.exposure_seconds", *NODE_DAYS)
-ALL = (*INCIDENTS, *(name for name in NODES if name not in SIZE))
+FAILURES = ("failure_count",)
+INCIDENTS = ("failure_count", "failure_variance")
+NODE_DAYS = ("node_days",)
+NODES = ("node_count",)
+ALL = (*INCIDENTS, *NODE_DAYS, *NODES)
 
 TABLE = TableSpec(
     table="est_scale_tests",
@@ -44,6 +40,7 @@ TABLE = TableSpec(
             "varchar",
             "",
             "whole_nodes: attempts that held all GPUs of their nodes; others share a node they are charged with.",
+            (),
             is_required=True,
         ),
         Column("beta", "double", "exponent", "Exponent of the number of nodes. NULL: see note.", ALL),
@@ -57,7 +54,7 @@ TABLE = TableSpec(
             "The limits lie within the margin: any dependence is too small to matter. NULL: no limits.",
             ALL,
         ),
-        Column("equivalence_margin", "double", "exponent", "Largest beta, up or down, that does not matter."),
+        Column("equivalence_margin", "double", "exponent", "Largest beta, up or down, that does not matter.", ()),
         Column(
             "dispersion",
             "double",
@@ -95,7 +92,7 @@ TABLE = TableSpec(
             NODE_DAYS,
         ),
     ),
-    prepared=("exposure_days", "failed_exposures"),
+    inputs=("inp_whole_node_sizes_counted",),
 )
 
 
@@ -178,5 +175,5 @@ def headline(tests: pd.DataFrame) -> str:
 def est_scale_tests(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Regress failures per node-day on the nodes of the job, cluster by cluster."""
     with warehouse.writing() as con:
-        tests = tested(con.execute(TABLE.query).df())
+        tests = tested(read(con, "inp_whole_node_sizes_counted"))
         return write(con, TABLE, tests, headline(tests))

@@ -11,20 +11,14 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, STUDY_GAPS, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, with_limits, write
+from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read, with_limits, write
 from assets.model.survival import MINIMUM_INCIDENTS, TOO_FEW_EVENTS, WeibullFit, fit_weibull
 from assets.warehouse import Warehouse
 
-SIZE = ("marts.fct_attempt_exposures.gpu_size_bin",)
-FAILURES = ("marts.fct_attempt_exposures.failure_probability", *SIZE)
-AGE = (
-    "marts.fct_attempt_exposures.entry_seconds",
-    "marts.fct_attempt_exposures.exit_seconds",
-    *STUDY_GAPS,
-    *SIZE,
-)
-ALL = (FAILURES[0], "marts.fct_attempt_exposures.incident_id", *AGE)
+FAILURES = ("failure_probability",)
+AGE = ("age_hours", "entry_hours")
+ALL = (*FAILURES, "incident_id", "attempt_count", *AGE)
 
 BAD_FIT = 0.01
 """A fit with a smaller p-value has a note about it."""
@@ -41,17 +35,22 @@ TABLE = TableSpec(
         "a mixture of good and bad nodes looks like. One row per cluster and gpu_size_bin."
     ),
     key=("cluster_id", "gpu_size_bin"),
-    shared=("attempt_stretches",),
     columns=(
         CLUSTER,
-        Column("gpu_size_bin", "bigint", "GPUs", "GPUs rounded up to a power of two; 0: none; NULL: unknown.", SIZE),
-        Column("attempt_count", "bigint", "attempts", "Attempts that ran in the study period.", AGE, is_required=True),
+        Column("gpu_size_bin", "bigint", "GPUs", "GPUs rounded up to a power of two; 0: none; NULL: unknown."),
+        Column(
+            "attempt_count",
+            "bigint",
+            "attempts",
+            "Attempts that ran in the study period.",
+            ("size_attempt_count",),
+            is_required=True,
+        ),
         Column(
             "late_entry_count",
             "bigint",
             "attempts",
             "Those that ran before it began, or in a gap of accounting, and were seen after.",
-            AGE,
         ),
         *with_limits("weibull_shape", "none", "Shape. NULL: see note.", ALL, UPPER_LIMIT),
         *with_limits(
@@ -97,6 +96,7 @@ TABLE = TableSpec(
             AGE,
         ),
     ),
+    inputs=("inp_ages_classed",),
 )
 
 
@@ -180,5 +180,5 @@ def headline(fits: pd.DataFrame) -> str:
 def est_time_to_failure(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Fit a Weibull distribution to the times to failure of each size."""
     with warehouse.writing() as con:
-        fits = fitted(con.execute(TABLE.query).df())
+        fits = fitted(read(con, "inp_ages_classed"))
         return write(con, TABLE, fits, headline(fits))

@@ -12,22 +12,16 @@ import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read, with_limits, write
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CAUSE = "marts.fct_unit_failures.cause"
-SERVICE = tuple(f"marts.dim_units_in_service.{column}" for column in ("unit_count", "from_at", "to_at"))
-FAILURES = ("marts.fct_unit_failures.started_at", CAUSE, *SERVICE[1:])
-RATE = (*FAILURES, SERVICE[0])
-DOWN = (
-    "marts.fct_unit_failures.ended_at",
-    "marts.fct_unit_failures.node_id",
-    "marts.fct_unit_failures.unit_name",
-    *FAILURES,
-)
+SERVICE = ("unit_days",)
+FAILURES = ("failure_count", "failure_variance")
+RATE = (*FAILURES, *SERVICE)
+DOWN = ("down_unit_days",)
 MIN_INCIDENTS = 3
 """Fewer moments at which failures began tell of no rate."""
 ENOUGH = f"True when {MIN_INCIDENTS} incidents or more began in the time in service. False: read no rate of this row."
@@ -40,32 +34,29 @@ TABLE = TableSpec(
     ),
     key=("cluster_id", "cause"),
     columns=(
-        replace(CLUSTER, upstream=("marts.fct_unit_failures.cluster_id",)),
+        replace(CLUSTER, inputs=("marts.fct_unit_failures.cluster_id",)),
         Column(
             "cause",
             "varchar",
             "",
             "Cause as recorded. all: all causes together; not recorded: none was given; all (as recorded): the records "
             "say all.",
-            (CAUSE,),
             is_required=True,
         ),
-        Column("recorded_count", "bigint", "failures", "Failures recorded in all.", FAILURES[:2], is_required=True),
+        Column("recorded_count", "bigint", "failures", "Failures recorded in all.", is_required=True),
         Column(
             "failure_count",
             "bigint",
             "failures",
             "Those that began while units are known to have been in service. NULL: no time in service is configured.",
-            FAILURES,
         ),
         Column(
             "incident_count",
             "bigint",
             "incidents",
             "Moments at which those failures began. NULL: no time in service is configured.",
-            FAILURES,
         ),
-        Column("unit_days", "double", "unit-days", "Units times days in service. NULL: not configured.", SERVICE),
+        Column("unit_days", "double", "unit-days", "Units times days in service. NULL: not configured."),
         *with_limits(
             "failures_per_1000_unit_days",
             "failures per 1,000 unit-days",
@@ -80,16 +71,16 @@ TABLE = TableSpec(
             "Time in service for which units were down, that of a unit counted once. A lower bound where the note says "
             "that records without an end or a unit are left out. NULL: no time in service is configured, no record of "
             "it has an end and a unit, or more units were down than were in service.",
-            DOWN,
         ),
         *(
-            replace(column, description=ENOUGH, upstream=FAILURES) if column.name == "has_enough_data" else column
+            replace(column, description=ENOUGH, inputs=FAILURES) if column.name == "has_enough_data" else column
             for column in evidence(
                 WEIGHTED_METHODS, "Failures, as failure_count.", FAILURES, "Unit-days, as unit_days.", SERVICE
             )
         ),
     ),
     judges_itself=True,
+    inputs=("inp_unit_failures_counted",),
 )
 
 
@@ -126,5 +117,5 @@ def headline(rates: pd.DataFrame) -> str:
 def est_unit_failure_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Count recorded failures over the time in service, and put limits on their ratio."""
     with warehouse.writing() as con:
-        rates = with_rates(con.execute(TABLE.query).df())
+        rates = with_rates(read(con, "inp_unit_failures_counted"))
         return write(con, TABLE, rates, headline(rates))

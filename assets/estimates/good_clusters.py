@@ -6,7 +6,7 @@ originals stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ import duckdb
 from assets.bad_clusters.errors import described, may_be_of_rows
 from assets.bad_clusters.failures import add_failures, running_run, suspects
 from assets.bad_clusters.search import SCRATCH, find_bad_clusters, relations, scratch_database, show_rows
+from assets.sql import identifier
 from assets.warehouse import Warehouse
 
 STAGE = "estimates"
@@ -76,6 +77,18 @@ def compute_for_good_clusters(
         return give_up(error)
     warehouse.rebuild(warehouse)
     return compute_for_good_clusters(compute, warehouse, table, give_up)
+
+
+def remove_clusters(con: duckdb.DuckDBPyConnection, clusters: Collection[str]) -> None:
+    """Remove what the estimates hold of some clusters."""
+    for table, (database, has_clusters) in relations(con).items():
+        schema, _, name = table.partition(".")
+        if has_clusters and schema == "estimates":
+            place = identifier(database, schema, name)
+            con.execute(
+                f"delete from {place} where cluster_id in (select unnest($clusters::varchar[]))",
+                {"clusters": [*clusters]},
+            )
 
 
 def _compute_for(compute: Compute, con: duckdb.DuckDBPyConnection, table: str, clusters: Sequence[str]) -> None:

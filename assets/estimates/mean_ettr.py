@@ -16,81 +16,68 @@ METHODS = (
     "run in place of limits, which hold no confidence level; no_spread: a single run, or no two that differ."
 )
 PARTS = {
-    "queue": ("waiting in the queue", ("queue_hours",)),
-    "restart": ("restarting, as the settings say", ("scheduled_hours", "working_seconds")),
-    "lost_work": ("on work that was lost", ("productive_hours_high", "productive_hours")),
-    "write": ("writing checkpoints, as the settings say", ("working_seconds", "productive_hours_high")),
-    "productive": ("on progress", ("productive_hours",)),
+    "queue": "waiting in the queue",
+    "restart": "restarting, as the settings say",
+    "lost_work": "on work that was lost",
+    "write": "writing checkpoints, as the settings say",
+    "productive": "on progress",
 }
-"""What a run's time goes into: the words, and the columns that tell it. The parts sum to `wallclock_hours`."""
+"""What a run's time goes into. The parts sum to `wallclock_hours`."""
 
 
-def measured_columns(runs: tuple[str, ...]) -> tuple[Column, ...]:
-    """Return the columns of both means and of the parts. `runs` names the columns that select the runs."""
+def measured_columns() -> tuple[Column, ...]:
+    """Return the columns of both means and of the parts."""
     return (
-        Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", runs, is_required=True),
-        *_mean("ettr_measured", "ettr", "ETTR as the paper defines it, of those whose waiting is known", runs),
-        *_mean("progress_ratio", "progress_ratio", "share of scheduled time that was progress", runs),
-        *(
-            Column(f"{part}_hours", "double", "hours", f"Time the runs spent {words}.", _of(columns, runs))
-            for part, (words, columns) in PARTS.items()
-        ),
-        Column(
-            "wallclock_hours",
-            "double",
-            "hours",
-            "Sum of these parts; NULL: waiting is unknown.",
-            _of(("wallclock_hours",), runs),
-        ),
+        Column("run_count", "bigint", "runs", "Runs with at least 24 scheduled hours.", is_required=True),
+        *_mean("ettr_measured", "ettr", "ETTR as the paper defines it, of those whose waiting is known"),
+        *_mean("progress_ratio", "progress", "share of scheduled time that was progress"),
+        *(Column(f"{part}_hours", "double", "hours", f"Time the runs spent {words}.") for part, words in PARTS.items()),
+        Column("wallclock_hours", "double", "hours", "Sum of these parts; NULL: waiting is unknown."),
         *(
             Column(
                 f"{part}_wallclock_ratio",
                 "double",
                 RATIO,
                 f"{part}_hours over wallclock_hours: long runs weigh more here than in a mean over runs.",
-                _of((*columns, "wallclock_hours"), runs),
+                (f"{part}_hours", "wallclock_hours"),
             )
-            for part, (_, columns) in PARTS.items()
+            for part in PARTS
         ),
     )
 
 
-def _mean(stem: str, of: str, what: str, runs: tuple[str, ...]) -> tuple[Column, ...]:
+def _mean(stem: str, of: str, what: str) -> tuple[Column, ...]:
+    spread = (f"{of}_count", f"{of}_mean", f"{of}_deviation")
+    bound = "ettr" if of == "ettr" else stem
     return (
-        Column(stem, "double", RATIO, f"Mean over the runs: {what}.", _of((of,), runs)),
+        Column(stem, "double", RATIO, f"Mean over the runs: {what}.", (f"{of}_mean",)),
         Column(
             f"{stem}_low",
             "double",
             RATIO,
             "Lower limit of the mean; of fewer than ten runs the lowest run. NULL: see note.",
-            _of((of,), runs),
+            (*spread, f"{of}_lowest"),
         ),
         Column(
             f"{stem}_high",
             "double",
             RATIO,
             "Upper limit of the mean; of fewer than ten runs the highest run. NULL: see note.",
-            _of((of,), runs),
+            (*spread, f"{of}_highest"),
         ),
         Column(
-            f"{of}_bound_low",
+            f"{bound}_bound_low",
             "double",
             RATIO,
             "The mean if each interruption and time limit had cost a whole checkpoint interval.",
-            _of((f"{of}_low",), runs),
         ),
         Column(
-            f"{of}_bound_high",
+            f"{bound}_bound_high",
             "double",
             RATIO,
             "The mean if no interruption or time limit had cost any work.",
-            _of((f"{of}_high",), runs),
         ),
     )
-
-
-def _of(columns: tuple[str, ...], runs: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*(f"marts.fct_job_runs.{column}" for column in columns), *runs)))
 
 
 def measured_values(groups: pd.DataFrame) -> dict[str, Any]:

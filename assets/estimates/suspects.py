@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assets.estimates import evidence
 from assets.estimates.table import numbers
 from assets.model.culprits import Blame, infer_culprits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CLUSTER = replace(evidence.CLUSTER, upstream=("marts.agg_lemon_windows.cluster_id",))
-"""A cluster with accounting; without it there is nothing to count."""
 # The same input gives the same table.
 SEED = 20_241_029
-STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at", *evidence.STUDY_GAPS)
-BLAMED = (
-    *(
-        f"marts.fct_incident_suspects.{column}"
-        for column in ("incident_id", "node_id", "is_known", "incident_probability", "failed_at")
-    ),
-    *STUDY,
-)
 LIKELY = 0.5
-IN_USE = ("marts.fct_node_days.study_hours", "marts.agg_lemon_windows.rate_days")
+SUSPECTS = ("incident_id", "node_id", "is_known", "incident_probability", "failed_at")
+"""The columns of incidents and of the nodes that may have caused them from which culprits are inferred."""
 
 
 def clusters_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:

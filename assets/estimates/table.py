@@ -7,11 +7,9 @@ and the asset's upstream keys.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -34,8 +32,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _log = logging.getLogger(__name__)
-ENOUGH_DATA = "enough_data"
-"""The prepared table of whether enough was seen of each cluster."""
+ENOUGH_DATA = "inp_clusters_judged"
+"""The input that says whether enough was seen of each cluster."""
 NEEDED = (
     "est_evidence_reach",
     "est_failure_rates",
@@ -56,14 +54,15 @@ WRITTEN = ("method_version", "has_enough_data")
 class Column:
     """One column: its DuckDB type, its unit (empty for text and keys), its meaning, and what it is computed from.
 
-    `upstream` names columns as `schema.table.column`; `is_required` forbids NULL.
+    `inputs` names columns of the table's first input, or, as `table.column`, of another input or estimate; without it
+    the column is that of the same name in the first input. `is_required` forbids NULL.
     """
 
     name: str
     type: str
     unit: str
     description: str
-    upstream: tuple[str, ...] = ()
+    inputs: tuple[str, ...] | None = None
     is_required: bool = False
 
     @property
@@ -76,8 +75,7 @@ class Column:
 class TableSpec:
     """One table of schema `estimates`: name without schema, meaning and grain, key columns, columns.
 
-    `shared` names queries of this folder that the table's query has in common with others, and reads by their names.
-    `prepared` names tables of schema `intermediate` that assets of this folder make for several estimates.
+    `inputs` names the models of schema `inputs` that it reads, at most four; `estimates` names other estimates.
     `judges_itself` means that its frame says whether enough was seen, and `needs_jobs` that nothing was without
     accounting.
     """
@@ -86,8 +84,8 @@ class TableSpec:
     description: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
-    shared: tuple[str, ...] = ()
-    prepared: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    estimates: tuple[str, ...] = ()
     judges_itself: bool = False
     needs_jobs: bool = True
 
@@ -112,14 +110,6 @@ class TableSpec:
         return ",\n".join(f"{c.name} {c.type}{' not null' if c.is_required else ''}" for c in self.columns)
 
     @property
-    def query(self) -> str:
-        """The SQL that reads and aggregates the input of the estimate, from the file with the table's name.
-
-        The shared queries stand before its first one.
-        """
-        return read_query(self.table, *self.shared)
-
-    @property
     def comments(self) -> list[str]:
         """The statements that comment the table and its columns in the database."""
         texts = [("table", self.name, self.description)]
@@ -129,11 +119,13 @@ class TableSpec:
     @property
     def lineage(self) -> list[tuple[str, str, str, str]]:
         """Rows of ops.lineage: table, column, upstream table, upstream column."""
-        return [
-            (self.name, column.name, *origin.rsplit(".", 1))  # type: ignore[misc]
-            for column in self.columns
-            for origin in column.upstream
-        ]
+        return [(self.name, column.name, *origin) for column in self.columns for origin in self._origins(column)]
+
+    def _origins(self, column: Column) -> list[tuple[str, str]]:
+        """Name the tables and columns that a column is computed from."""
+        own = (column.name,) if column.inputs is None and self.inputs else column.inputs or ()
+        found = (name.rpartition(".") for name in own)
+        return [(_place(table or self.inputs[0]), origin) for table, _, origin in found]
 
     @property
     def is_of_clusters(self) -> bool:
@@ -144,9 +136,8 @@ class TableSpec:
     def upstream_keys(self) -> list[dg.AssetKey]:
         """The assets whose tables this one reads."""
         # the last one is read by `write`
-        prepared = (*self.prepared, ENOUGH_DATA) if self.is_of_clusters else self.prepared
-        tables = {row[2] for row in self.lineage} | {f"intermediate.{name}" for name in prepared}
-        return [dg.AssetKey(table.split(".")) for table in sorted(tables)]
+        read = {*self.inputs, *self.estimates} | ({ENOUGH_DATA} if self.is_of_clusters else set())
+        return [dg.AssetKey(_place(table).split(".")) for table in sorted(read)]
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -161,11 +152,14 @@ class TableSpec:
         }
 
 
-def read_query(name: str, *shared: str) -> str:
-    """Read a query of this folder, and put the shared ones that it reads before its first one."""
-    own, *texts = ((Path(__file__).parent / f"{file}.sql").read_text(encoding="utf-8") for file in (name, *shared))
-    before = "".join(f"{part} as (\n{text}),\n\n" for part, text in zip(shared, texts, strict=True))
-    return re.sub("^with ", lambda found: found[0] + before, own, count=1, flags=re.MULTILINE)
+def _place(table: str) -> str:
+    """Put the schema before the name of an input or an estimate that has none yet."""
+    return table if "." in table else f"{'inputs' if table.startswith('inp_') else 'estimates'}.{table}"
+
+
+def read(con: duckdb.DuckDBPyConnection, table: str, order: str = "all") -> pd.DataFrame:
+    """Read an input or an estimate, in the order of its columns or of those that are named."""
+    return con.execute(f"from {_place(table)} order by {order}").df()
 
 
 def estimate(spec: TableSpec) -> Callable[[Compute], dg.AssetsDefinition]:
@@ -249,7 +243,7 @@ NO_ACCOUNTING = "no accounting"
 
 
 def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame, needs_jobs: bool) -> pd.DataFrame:
-    enough = con.execute(f"select cluster_id, has_enough_data, note from intermediate.{ENOUGH_DATA}").fetchall()
+    enough = con.execute(f"select cluster_id, has_enough_data, note from inputs.{ENOUGH_DATA}").fetchall()
     reasons = {
         cluster_id: reason
         for cluster_id, has_enough_data, reason in enough
@@ -271,13 +265,13 @@ def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame, needs
 
 
 def with_limits(
-    name: str, unit: str, description: str, upstream: tuple[str, ...], upper_limit: str = "Upper limit."
+    name: str, unit: str, description: str, inputs: tuple[str, ...], upper_limit: str = "Upper limit."
 ) -> tuple[Column, Column, Column]:
     """Declare the columns of a value and its limits."""
     return (
-        Column(name, "double", unit, description, upstream),
-        Column(f"{name}_low", "double", unit, "Lower limit.", upstream),
-        Column(f"{name}_high", "double", unit, upper_limit, upstream),
+        Column(name, "double", unit, description, inputs),
+        Column(f"{name}_low", "double", unit, "Lower limit.", inputs),
+        Column(f"{name}_high", "double", unit, upper_limit, inputs),
     )
 
 

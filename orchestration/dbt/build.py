@@ -14,8 +14,8 @@ from typing import Any
 import dagster as dg
 
 from assets.bad_clusters.errors import may_be_of_rows
+from assets.estimates.good_clusters import remove_clusters
 from assets.bad_clusters.failures import add_failures, failing_clusters, running_run, suspects
-from assets.estimates.prepared import remove_rows
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder
@@ -265,9 +265,16 @@ def build_without_failing(settings: HomeSettings, warehouse: Warehouse) -> None:
     Rows that these clusters have in the estimates so far are removed.
     """
     with warehouse.writing() as con:
-        remove_rows(con, failing_clusters(con, running_run(con)))
+        remove_clusters(con, failing_clusters(con, running_run(con)))
     warehouse.close()
     run_dbt(settings, dbt_resource(settings.home), ["run"], settings.home, settings.home.work / "dbt-again")
+
+
+def build_inputs(settings: HomeSettings, warehouse: Warehouse) -> None:
+    """Build what estimates read once more, of the marts that are there now."""
+    warehouse.close()
+    arguments = ["run", "--select", f"fqn:{PROJECT.name}.inputs"]
+    run_dbt(settings, dbt_resource(settings.home), arguments, settings.home, settings.home.work / "dbt-again")
 
 
 def _name(event: Any) -> str:
@@ -280,7 +287,7 @@ def _name(event: Any) -> str:
 def begin_publication(home: Home, warehouse: Warehouse) -> None:
     """Drop what the last build made: no table of a model that is gone stays, and a new file is small."""
     with warehouse.writing() as con:
-        for schema in ("intermediate", *OF_EARLIER_VERSIONS):
+        for schema in ("inputs", "intermediate", *OF_EARLIER_VERSIONS):
             con.execute(f"drop schema if exists {schema} cascade")
     warehouse.close()
     remove_file(home.build_file)

@@ -14,12 +14,11 @@ import duckdb
 
 from assets.bad_clusters.failures import failing_clusters
 from assets.estimates import est_rate_ratios
-from assets.estimates.prepared import QUERIES, prepare
 from assets.estimates.table import publish_without_rows, write
 from assets.not_computed import NOT_COMPUTED
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse, transaction
-from orchestration.dbt.build import build_without_failing
+from orchestration.dbt.build import build_inputs, build_without_failing
 from orchestration.environment import HomeSettings
 from orchestration.home import code_version
 
@@ -74,15 +73,17 @@ def keep_last_good(
                 _take_over(con, stale, failing)
         finally:
             con.execute(f"detach {LAST}")
-    for name in QUERIES:
-        prepare(con, name)
+    return stale
+
+
+def compare_clusters(con: duckdb.DuckDBPyConnection) -> None:
+    """Compare all clusters again, with the rows that were taken over."""
     if est_rate_ratios.TABLE.name not in {row[0] for row in con.execute(NOT_COMPUTED).fetchall()}:
         try:
-            ratios = est_rate_ratios.with_ratios(con.execute(est_rate_ratios.TABLE.query).df())
+            ratios = est_rate_ratios.compared(con)
             write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
         except Exception as error:  # noqa: BLE001 -- which errors it raises again, it decides
             publish_without_rows(con, est_rate_ratios.TABLE, error)
-    return stale
 
 
 def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
@@ -142,6 +143,10 @@ def last_good_asset(settings: HomeSettings, upstream: Sequence[dg.AssetKey]) -> 
             build_without_failing(settings, warehouse)
         with warehouse.writing() as con:
             stale = keep_last_good(con, failing, settings.home.published_file, code_version())
+        if failing:
+            build_inputs(settings, warehouse)
+            with warehouse.writing() as con:
+                compare_clusters(con)
         for cluster_id, reasons in failing.items():
             what = "keeps its last good numbers" if cluster_id in stale else "is published without numbers"
             context.log.warning(f"{cluster_id} {what}: {'; '.join(reasons)}")

@@ -22,7 +22,7 @@ from orchestration.home import DBT_PROJECT, PROJECT
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.terminal import print_table, say, say_json
 
-SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "intermediate", "staging")
+SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "inputs", "intermediate", "staging")
 _GRAIN = re.compile(r"\bone row per ([^.]+)\.?", re.IGNORECASE)
 _UNIT = re.compile(r"\s*\b(?:Unit: (?P<unit>[^.]+)|(?P<utc>UTC timestamp)|No unit)\.\s*$")
 

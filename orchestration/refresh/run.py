@@ -56,7 +56,7 @@ from orchestration.upkeep.permissions import WrongGroup, private_files, set_perm
 if TYPE_CHECKING:
     from dagster import DagsterInstance, ExecuteInProcessResult
 
-AFTER_MARTS = {"estimates", "report", "published"}
+AFTER_MARTS = {"inputs", "estimates", "report", "published"}
 """Schemas that are made of marts."""
 
 

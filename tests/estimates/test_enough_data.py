@@ -6,9 +6,8 @@ import duckdb
 import pytest
 
 from assets.estimates.est_failure_rates import est_failure_rates
-from assets.estimates.prepared import QUERIES
 from assets.estimates.table import ENOUGH_DATA
-from tests.warehouses import create_tables, insert
+from tests.warehouses import create_tables, inputs, insert
 
 BEGIN = datetime(2026, 1, 1)
 
@@ -29,7 +28,7 @@ def enough(*, days, incidents=(), node_days=0.0):
         insert(con, "marts.dim_clusters", [{"cluster_id": "c", **study}])
         if days is not None:
             insert(con, "marts.fct_attempt_exposures", [*failed, other])
-        found = con.execute(f"select has_enough_data, note from ({QUERIES[ENOUGH_DATA]})").fetchone()
+        found = con.execute(f"select has_enough_data, note from ({inputs()[ENOUGH_DATA]})").fetchone()
     assert found is not None
     return found
 
@@ -62,7 +61,7 @@ def test_a_week_is_enough_with_incidents_or_with_time_for_them(seen):
 
 
 def test_every_row_of_a_cluster_says_so_and_its_note_begins_with_the_reason(anew):
-    rows = anew(est_failure_rates, f"create or replace view intermediate.{ENOUGH_DATA} as {QUERIES[ENOUGH_DATA]}")
+    rows = anew(est_failure_rates, f"create or replace view inputs.{ENOUGH_DATA} as {inputs()[ENOUGH_DATA]}")
     short, long = (rows("est_failure_rates", cluster_id=name) for name in ("empty", "large"))
     assert {row["has_enough_data"] for row in short} == {False}
     reason = "too little to tell: incidents seen: 0 in 0 node-days, where 0 would be usual; 3 are needed; "

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from assets.estimates.est_cause_rates import TABLE, with_rates
+from assets.estimates.est_cause_rates import with_rates
+from assets.estimates.table import read
 from tests.warehouses import filled
 
 MARTS = """
@@ -81,7 +82,7 @@ def rates(found):
 def found(tmp_path_factory):
     """All rows of all clusters."""
     with filled(tmp_path_factory.mktemp("causes"), MARTS).writing() as con:
-        return list(with_rates(con.execute(TABLE.query).df()).itertuples())
+        return list(with_rates(read(con, "inp_causes_counted")).itertuples())
 
 
 @pytest.fixture
@@ -162,7 +163,7 @@ def test_a_failure_on_a_day_without_sight_is_left_out(house):
             select * replace (date '2026-03-02' as day_date) from marts.fct_node_days where cluster_id = 'checked';
             """
         )
-        found = with_rates(con.execute(TABLE.query).df())
+        found = with_rates(read(con, "inp_causes_counted"))
     (row,) = found[(found.cluster_id == "checked") & (found.failure_category == "pcie")].head(1).itertuples()
     assert (row.failure_count, row.gpu_hours) == (0.5, 1000.0)
     assert row.note == "seen in 33.3% of the GPU-hours; failures left out, no log of their nodes: 2"

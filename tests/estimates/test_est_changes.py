@@ -20,7 +20,7 @@ from range(40) nodes(n), range(120) days(d);
 insert into ops.sight select cluster_id, node_id, 'kernel', day_date from marts.fct_node_days;
 update marts.dim_clusters set study_to_at = timestamp '2026-05-01' where cluster_id = 'large';
 create or replace table planted (d bigint, n bigint, failure_category varchar);
-create or replace view intermediate.failed_exposures as
+create or replace view inputs.inp_exposures_failed as
 select
     'large' as cluster_id, 'a' || row_number() over (order by d, n, failure_category) as attempt_id,
     null::varchar as incident_id, 'n' || n as culprit_node_id, failure_category, 1.0::double as failure_probability,

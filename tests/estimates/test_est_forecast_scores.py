@@ -5,7 +5,8 @@ from datetime import date
 import pytest
 from scipy import stats
 
-from assets.estimates.est_forecast_scores import TABLE, with_forecasts
+from assets.estimates.est_forecast_scores import TABLE, months_of, with_forecasts
+from assets.estimates.table import read
 from assets.model.month_variation import month_variation
 from tests.warehouses import filled
 
@@ -77,7 +78,7 @@ from range(date '2026-01-01', date '2026-03-01', interval 1 day) as days (day_da
 def months(tmp_path_factory):
     """The months of the clusters, by cluster and month."""
     with filled(tmp_path_factory.mktemp("months"), MARTS).reading() as con:
-        found = with_forecasts(con.execute(TABLE.query).df())
+        found = with_forecasts(months_of(read(con, "inp_failures_counted")))
     assert set(TABLE.column_names) - {"method_version", "has_enough_data"} <= set(found.columns)
     rows = found.astype(object).where(found.notna(), None).to_dict("records")
     return {(row["cluster_id"], row["month_date"].strftime("%Y-%m")): row for row in rows}
@@ -153,7 +154,7 @@ def test_nothing_that_came_later_changes_a_forecast(months, tmp_path):
         "delete from marts.fct_attempt_exposures where started_at >= '2026-03-01'",
     )
     with house.reading() as con:
-        earlier = with_forecasts(con.execute(TABLE.query).df())
+        earlier = with_forecasts(months_of(read(con, "inp_failures_counted")))
     row = earlier[(earlier["cluster_id"] == "steady") & (earlier["month_date"].dt.date == date(2026, 2, 1))].iloc[0]
     now = months["steady", "2026-02"]
     for name in ("rate_expected", "rate_expected_low", "rate_expected_high", "log_score", "month_cv"):

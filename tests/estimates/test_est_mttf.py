@@ -62,7 +62,7 @@ def test_the_theory_line_stands_at_the_mean_size_of_the_bin():
     """The bin of 512 GPUs holds jobs of 40 nodes on average, not the 64 of its upper edge."""
     bin_ = {"failure_count": 2.0, "failure_variance": 2.0, "runtime_hours": 100.0, "gpu_size_bin": 512.0}
     rate = {"rate_failure_count": 4.0, "rate_failure_variance": 4.0, "rate_node_days": 1000.0}
-    cluster = {"gpus_per_node": 8.0, "mean_node_count": 40.0, "theory_population": "all"}
+    cluster = {"gpus_per_node": 8.0, "mean_node_count": 40.0, "rate_population": "all", "note": None}
     line = with_mttf(pd.DataFrame([bin_ | rate | cluster]))
     assert line["mttf_theory_hours"][0] == pytest.approx(24 / (40 * 0.004))
 

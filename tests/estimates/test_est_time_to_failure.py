@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assets.estimates.est_time_to_failure import TABLE, est_time_to_failure
+from assets.estimates.est_time_to_failure import est_time_to_failure
 from assets.model.survival import fit_weibull
 from tests.estimates.five_clusters import read
 from tests.homes import ask, change
@@ -60,7 +60,7 @@ def test_classes_of_age_do_not_move_the_fit(warehouse):
     assert row["weibull_shape"] == pytest.approx(exact.shape, rel=1e-3)
     assert row["weibull_shape_high"] == pytest.approx(exact.shape_high, rel=1e-3)
     assert row["scale_hours"] == pytest.approx(exact.scale, rel=2e-3)
-    (count,) = ask(warehouse, f"select count(*) from ({TABLE.query}) where cluster_id = 'empty'")[0]
+    (count,) = ask(warehouse, "select count(*) from inputs.inp_ages_classed where cluster_id = 'empty'")[0]
     assert count < 1500
 
 

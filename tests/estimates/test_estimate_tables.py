@@ -2,21 +2,20 @@
 
 import importlib
 import re
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from assets.estimates import prepared as made
 from assets.estimates.est_ettr_grid import est_ettr_grid
 from assets.estimates.method_version import METHOD_VERSION
-from assets.estimates.prepared import QUERIES
 from assets.estimates.table import ENOUGH_DATA, NEEDED, Column, TableSpec, publish_without_rows
 from assets.not_computed import NOT_COMPUTED
 from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import ASSETS, read
 from tests.homes import ask, change
+from tests.warehouses import inputs
 
 ROOM = Path(__file__).resolve().parents[2] / "assets" / "estimates"
 MODULES = [importlib.import_module(f"assets.estimates.{path.stem}") for path in sorted(ROOM.glob("est_*.py"))]
@@ -32,38 +31,64 @@ def test_path_table_and_asset_share_their_name(module):
     assert set(asset.group_names_by_key.values()) == {"estimates"}
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
-def test_the_asset_waits_for_exactly_the_tables_its_query_reads(table):
-    read = tables_in(table.query) - {f"intermediate.{ENOUGH_DATA}"}
-    behind = set().union(*(tables_in(QUERIES[name]) for name in behind_of(table.prepared)))
-    own = replace(table, columns=tuple(column for column in table.columns if column.name != "has_enough_data"))
-    waits_for = {".".join(key.path) for key in own.upstream_keys} - {f"intermediate.{ENOUGH_DATA}"}
-    assert read - behind == waits_for - behind
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.TABLE.table)
+def test_an_estimate_reads_what_it_says(module, warehouse, monkeypatch):
+    """At most four inputs, and estimates: by what it asks the connection for."""
+    table, read = module.TABLE, set()
+    tables_read = re.compile(r"\b((?:marts|staging|intermediate|inputs|estimates|ops)\.\w+)")
+
+    class Listening:
+        def __init__(self, con):
+            self._con = con
+
+        def execute(self, statement, *values):
+            if re.match(r"(--.*\n)*(with|from|select)\b", statement):
+                read.update(tables_read.findall(statement))
+            return self._con.execute(statement, *values)
+
+        def __getattr__(self, name):
+            return getattr(self._con, name)
+
+    writing = type(warehouse).writing
+    monkeypatch.setattr(type(warehouse), "writing", lambda self: listened(writing(self), Listening))
+    getattr(module, table.table)(warehouse=warehouse)
+    inputs = {f"inputs.{name}" for name in table.inputs} | {f"estimates.{name}" for name in table.estimates}
+    kept = {"ops.checks", "ops.runs", "ops.lineage"}
+    exception = {name for name in read if name.startswith("marts.")} if table.table == "est_lemon_effects" else set()
+    assert read - kept - {f"inputs.{ENOUGH_DATA}"} - exception == inputs - {f"inputs.{ENOUGH_DATA}"}
+    assert len(table.inputs) <= 4
+
+
+@contextmanager
+def listened(writing, wrapper):
+    with writing as con:
+        yield wrapper(con)
+
+
+def test_every_column_comes_from_columns_that_are_there(warehouse):
+    """Names in `Column.inputs`, or the default, name columns of what the estimate says it reads."""
+    known = set(ask(warehouse, "select schema_name || '.' || table_name, column_name from duckdb_columns()"))
+    for table in TABLES:
+        reads = {f"inputs.{name}" for name in (*table.inputs, ENOUGH_DATA)}
+        reads |= {f"estimates.{name}" for name in table.estimates}
+        for _, column, *origin in table.lineage:
+            assert tuple(origin) in known, f"{table.table}.{column} comes from {'.'.join(origin)}, which is not there"
+            assert origin[0] in reads or table.table == "est_lemon_effects"
+
+
+def test_an_input_is_read(warehouse):
+    """By an estimate or by another input."""
+    named = {name for table in TABLES for name in table.inputs} | {ENOUGH_DATA}
+    queries = "\n".join(inputs().values())
+    assert {name for name in inputs() if name not in named and f"inputs.{name}" not in queries} == set()
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
 def test_every_estimate_of_clusters_waits_for_whether_enough_was_seen(table):
     assert "has_enough_data" in table.column_names
     waits_for = {".".join(key.path) for key in table.upstream_keys}
-    assert (f"intermediate.{ENOUGH_DATA}" in waits_for) == (
-        "cluster_id" in table.column_names and not table.judges_itself
-    )
-
-
-@pytest.mark.parametrize("name", QUERIES)
-def test_a_prepared_table_waits_for_what_it_reads(name):
-    assert tables_in(QUERIES[name]) <= {".".join(key.path) for key in getattr(made, name).dependency_keys}
-
-
-def behind_of(prepared):
-    """The prepared tables that a query reads, and those that these read."""
-    own = {name for table in prepared for name in QUERIES if f"intermediate.{name}" in tables_in(QUERIES[table])}
-    return {*prepared, *behind_of(own)} if own else set(prepared)
-
-
-def tables_in(query):
-    """The tables that a query reads."""
-    return set(re.findall(r"(?:from|join)\s+((?:marts|staging|intermediate|estimates|ops)\.\w+)", query))
+    is_judged = "cluster_id" in table.column_names and not table.judges_itself
+    assert (f"inputs.{ENOUGH_DATA}" in waits_for) == (is_judged or ENOUGH_DATA in table.inputs)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
@@ -72,7 +97,7 @@ def test_description_states_the_grain_and_every_number_its_unit(table):
     assert set(table.key) <= set(table.column_names)
     for column in table.columns:
         assert column.description
-        assert column.unit or column.type in {"varchar", "varchar[]", "boolean"}
+        assert column.unit or column.type in {"varchar", "varchar[]", "boolean", "json"}
 
 
 def test_what_is_needed_reads_nothing_that_may_be_missing():
@@ -112,14 +137,15 @@ def test_only_what_nothing_needs_is_published_without_rows(tmp_path, table, erro
         assert con.execute("select count(*) from ops.lineage").fetchone() > (0,)
 
 
-def test_lineage_reaches_the_marts(warehouse):
+def test_lineage_names_the_columns_of_inputs(warehouse):
     origins = ask(
         warehouse,
         "select upstream_table, upstream_column from ops.lineage "
         "where table_name = 'estimates.est_mttf_by_size' and column_name = 'mttf_hours' order by all",
     )
-    assert ("marts.fct_attempt_exposures", "exposure_seconds") in origins
-    assert ("marts.fct_attempt_exposures", "failure_probability") in origins
+    assert origins == [
+        ("inputs.inp_sizes_counted", name) for name in ("failure_count", "failure_variance", "runtime_hours")
+    ]
 
 
 def test_a_second_run_changes_nothing(warehouse):

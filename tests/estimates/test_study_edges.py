@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assets.estimates.est_rate_changes import TABLE, with_changes
+from assets.estimates.est_rate_changes import with_changes
+from assets.estimates.table import read
 from tests.warehouses import create_tables
 
 SLOTS, NODES, RATE = 40, 8, 0.0065
@@ -81,7 +82,7 @@ def series_of(exports, with_edges=True):
             "insert into marts.fct_failures by name "
             "select cluster_id, incident_id, posterior_probability from incidents"
         )
-        found = con.execute(TABLE.query).df()
+        found = read(con, "inp_rate_days_counted")
     return found[found["failure_category"] == "all"]
 
 

@@ -26,10 +26,10 @@ QUERIES = {
 }
 """The first holds 8 GB at once, which DuckDB cannot spill."""
 PROGRAM = """
-import json, sys
-from assets.estimates.table import TableSpec
-own, queries = TableSpec.query.fget, json.loads(sys.argv.pop(1))
-TableSpec.query = property(lambda spec: queries.get(spec.name) or own(spec))
+import importlib, json, sys
+for table, query in json.loads(sys.argv.pop(1)).items():
+    module = importlib.import_module(f"assets.{table}")
+    module.read = lambda con, *_, query=query: con.execute(query).df()
 from orchestration.cli import main
 main()
 """

@@ -159,7 +159,7 @@ def effect_row(population: str, failed: int, ended: int) -> dict[str, Any]:
 
 def grid(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """The grid itself, as it rests on no data."""
-    return est_ettr_grid.with_expectations(con.execute(est_ettr_grid.TABLE.query).df())
+    return est_ettr_grid.with_expectations(est_ettr_grid.combinations())
 
 
 def plans(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:

@@ -1,0 +1,78 @@
+"""The rate that a cluster is quoted by, joined to rows of other inputs, and what to say where there is none."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from assets.estimates.table import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import duckdb
+    import pandas as pd
+
+RATE = ("population", "counted_as", "failure_count", "failure_variance", "node_days")
+REFERENCE_RATE = tuple(f"est_failure_rates.{name}" for name in (*RATE, "is_reference"))
+REFERENCE_MONTHS = ("est_forecast_scores.month_failure_count", "est_forecast_scores.month_node_days")
+"""The months of the reference rate, which tell how far the rate of the days to come may lie from it."""
+
+
+def with_reference_rate(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame, prefix: str = "rate_") -> pd.DataFrame:
+    """Add the columns of the reference rate, under names with a prefix, and `rate_note` to rows of clusters."""
+    rates = read(con, "est_failure_rates")
+    quoted = rates.loc[rates["is_reference"], ["cluster_id", *RATE, "note"]]
+    names = {name: f"{prefix}{name}" for name in RATE}
+    return rows.merge(quoted.rename(columns=names | {"note": "rate_note"}), "left", "cluster_id")
+
+
+def with_reference_months(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the lists `month_failure_counts` and `month_node_days` of each cluster, empty where no month was seen."""
+    names = ("month_failure_count", "month_node_days")
+    scores = read(con, "est_forecast_scores")
+    months = {cluster: [list(own[name]) for name in names] for cluster, own in scores.groupby("cluster_id")}
+    found = [months.get(cluster, ([], [])) for cluster in rows["cluster_id"]]
+    return rows.assign(
+        month_failure_counts=[counts for counts, _ in found], month_node_days=[node_days for _, node_days in found]
+    )
+
+
+def of_study(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame) -> pd.DataFrame:
+    """Add `is_doubtful` and `statement` of est_evidence_reach on the whole study to rows of clusters."""
+    reach = read(con, "est_evidence_reach")
+    whole = reach.loc[reach["month_date"].isna(), ["cluster_id", "is_doubtful", "statement"]]
+    return rows.merge(whole, "left", "cluster_id")
+
+
+def no_rate(
+    rows: pd.DataFrame, without_node_days: str, without_failures: str, prefix: str = "rate_"
+) -> list[str | None]:
+    """Say of each row why its cluster has no reference rate, or no failure that it rests on.
+
+    Parameters
+    ----------
+    rows
+        With the columns of `with_reference_rate`.
+    without_node_days
+        What to say where the cluster has no node-days.
+    without_failures
+        What to say where it has no failure; `{}` stands for the node-days.
+    prefix
+        Of the names of these columns.
+    """
+    said: list[str | None] = []
+    names = [f"{prefix}node_days", f"{prefix}failure_count", "rate_note"]
+    for node_days, count, note in rows[names].itertuples(index=False):
+        if not node_days > 0:
+            said.append(without_node_days)
+        elif math.isnan(count):
+            said.append(f"no failure rate: {note}")
+        else:
+            said.append(without_failures.format(f"{node_days:.4g}") if count == 0 else None)
+    return said
+
+
+def joined(*parts: Iterable[str | None]) -> list[str | None]:
+    """Join what there is to say of each row."""
+    return ["; ".join(part for part in of_row if isinstance(part, str)) or None for of_row in zip(*parts, strict=True)]

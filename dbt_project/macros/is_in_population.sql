@@ -1,0 +1,9 @@
+{#- Whether attempts of a size are of a population of est_failure_rates. Sizes are powers of two: those above 128 are the
+    jobs of more than 128 GPUs. -#}
+{% macro is_in_population(population, attempts) -%}
+    case {{ population }}
+        when 'gpus_gt_128' then {{ attempts }}.gpu_size_bin > 128
+        when 'whole_nodes' then {{ attempts }}.is_whole_node
+        else {{ population }} = 'all'
+    end
+{%- endmacro %}

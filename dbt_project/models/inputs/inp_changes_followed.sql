@@ -1,0 +1,159 @@
+with clusters as (
+    select
+        cluster_id,
+        cast(study_from_at as date) as first_date,
+        -- a study that ends at midnight does not reach the day that begins then
+        cast(study_to_at - interval 1 microsecond as date) - cast(study_from_at as date) + 1 as day_count
+    from {{ ref('dim_clusters') }}
+    where study_from_at is not null
+),
+
+-- A new check or note is of all nodes, which stand here as one without a name.
+changes as (
+    select
+        * replace (coalesce(node_id, '') as node_id),
+        cast(null as varchar[]) as failure_categories
+    from {{ ref('inp_versions_changed') }}
+    union all by name
+    select
+        cluster_id,
+        'check' as change_kind,
+        min(first_reported_at) as changed_at,
+        max(first_reported_at) as last_changed_at,
+        'check ' || string_agg(check_name, ', ' order by check_name) as change,
+        '' as node_id,
+        changed_at as node_changed_at,
+        list(distinct failure_category order by failure_category) as failure_categories
+    from {{ ref('agg_check_introductions') }}
+    where is_introduction
+    group by cluster_id, cast(first_reported_at as date)
+    union all by name
+    select
+        cluster_id,
+        'annotation' as change_kind,
+        cast(annotated_date as timestamp) as changed_at,
+        changed_at as last_changed_at,
+        string_agg(annotation, '; ' order by annotation) as change,
+        '' as node_id,
+        changed_at as node_changed_at,
+        null as failure_categories
+    from {{ ref('dim_annotations') }}
+    group by cluster_id, annotated_date
+),
+
+changes_of_nodes as (
+    select
+        changes.*,
+        clusters.first_date,
+        clusters.day_count,
+        cast(changes.changed_at as date) - clusters.first_date as first_day,
+        cast(changes.last_changed_at as date) - clusters.first_date as last_day,
+        coalesce(cast(changes.node_changed_at as date) - clusters.first_date, 1000000) as changed_day
+    from changes
+    inner join clusters using (cluster_id)
+    where first_day between 0 and clusters.day_count - 1
+),
+
+cohorts as (
+    select
+        * exclude (node_id, node_changed_at),
+        count(*) as node_count,
+        max(node_id) = '' as is_of_all
+    from changes_of_nodes
+    group by all
+),
+
+-- A node-day counts where the logs that a cluster usually has of its nodes were all understood: where one of them ends,
+-- what can be seen changes.
+usual as (
+    select
+        cluster_id,
+        bit_or(kind) as kinds
+    from (
+        select
+            sight.cluster_id,
+            bits.kind
+        from {{ ref('inp_node_days_seen') }} as sight
+        cross join (values (0), (1), (2), (4)) as bits (kind)
+        group by sight.cluster_id, bits.kind
+        having coalesce(sum(sight.study_hours) filter (where sight.kinds & bits.kind = bits.kind), 0)
+            >= 0.5 * sum(sight.study_hours)
+    )
+    group by cluster_id
+),
+
+-- Of each node, and of all, within the study period. Hours are decimals: their sum is exact.
+node_days as (
+    select
+        sight.cluster_id,
+        coalesce(sight.node_id, '') as node_id,
+        sight.day_date,
+        sum(sight.study_hours) as study_hours
+    from {{ ref('inp_node_days_seen') }} as sight
+    inner join usual using (cluster_id)
+    where sight.kinds & usual.kinds = usual.kinds and sight.study_hours > 0
+    group by grouping sets ((sight.cluster_id, sight.node_id, sight.day_date), (sight.cluster_id, sight.day_date))
+),
+
+-- An incident lies on the node that is most likely its culprit. What failed at midnight ran on the day before.
+incidents as (
+    select
+        cluster_id,
+        cast(min(failed_at) - interval 1 microsecond as date) as day_date,
+        coalesce(arg_max(culprit_node_id, (failure_probability, culprit_node_id)), '') as culprit_node_id,
+        arg_max(failure_category, (failure_probability, failure_category)) as failure_category,
+        max(failure_probability) as probability
+    from {{ ref('inp_exposures_failed') }}
+    where failure_probability > 0
+    group by cluster_id, coalesce(incident_id, attempt_id)
+),
+
+-- Where the day of its node does not count, an incident does not either.
+seen_incidents as (
+    select
+        incidents.* exclude (culprit_node_id),
+        unnest(list_distinct([incidents.culprit_node_id, ''])) as node_id
+    from incidents
+    inner join node_days
+        on
+            incidents.cluster_id = node_days.cluster_id
+            and incidents.culprit_node_id = node_days.node_id
+            and incidents.day_date = node_days.day_date
+),
+
+hours as (
+    select
+        changes.cluster_id,
+        changes.change_kind,
+        changes.changed_at,
+        changes.changed_day,
+        node_days.day_date - changes.first_date as day,
+        sum(node_days.study_hours) as study_hours
+    from changes_of_nodes as changes
+    inner join node_days using (cluster_id, node_id)
+    group by all
+),
+
+failures as (
+    select
+        changes.cluster_id,
+        changes.change_kind,
+        changes.changed_at,
+        changes.changed_day,
+        incidents.day_date - changes.first_date as day,
+        list(incidents.failure_category order by incidents.failure_category, incidents.probability) as causes,
+        list(incidents.probability order by incidents.failure_category, incidents.probability) as probabilities
+    from changes_of_nodes as changes
+    inner join seen_incidents as incidents using (cluster_id, node_id)
+    group by all
+)
+
+select
+    cohorts.* exclude (first_date),
+    coalesce(hours.day, 0) as day,
+    coalesce(cast(hours.study_hours as double) / 24, 0) as node_days,
+    failures.causes,
+    failures.probabilities
+from cohorts
+left join hours using (cluster_id, change_kind, changed_at, changed_day)
+left join failures using (cluster_id, change_kind, changed_at, changed_day, day)

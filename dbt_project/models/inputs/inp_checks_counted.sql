@@ -1,0 +1,380 @@
+with clusters as (
+    select
+        clusters.cluster_id,
+        clusters.study_from_at,
+        clusters.study_to_at,
+        -- longer than the window of attribution
+        to_seconds(configured.attribution_before_seconds) + interval 1 microsecond as before
+    from {{ ref('dim_clusters') }} as clusters
+    inner join {{ ref('stg_config__clusters') }} as configured using (cluster_id)
+    where clusters.study_to_at > clusters.study_from_at
+),
+
+days as (
+    select
+        sight.cluster_id,
+        sight.day_date,
+        count(*) as node_days
+    from {{ source('ops', 'sight') }} as sight
+    inner join clusters using (cluster_id)
+    where
+        sight.kind = 'health'
+        and sight.day_date between cast(clusters.study_from_at as date) and cast(clusters.study_to_at as date)
+    group by sight.cluster_id, sight.day_date
+),
+
+checks as (
+    select
+        checks.cluster_id,
+        checks.check_name,
+        lower(trim(checks.check_name)) as check_key,
+        cast(sum(days.node_days) as double) as node_days,
+        count(*) * 24 as hours
+    from {{ ref('agg_check_introductions') }} as checks
+    inner join days
+        on checks.cluster_id = days.cluster_id and cast(checks.first_reported_at as date) <= days.day_date
+    where checks.source = 'health_check'
+    group by checks.cluster_id, checks.check_name
+),
+
+failures as (
+    select
+        failures.cluster_id,
+        failures.attempt_id,
+        failures.failed_at,
+        failures.culprit_node_id,
+        split_part(failures.failure_category, '_', 1) as component,
+        failures.posterior_probability,
+        failures.state in ('FAILED', 'REQUEUED') and not failures.is_culprit_named as is_known_by_evidence,
+        clusters.before
+    from {{ ref('fct_failures') }} as failures
+    inner join clusters using (cluster_id)
+    where failures.failed_at between clusters.study_from_at and clusters.study_to_at
+),
+
+-- The probability of each event to have ended an attempt; there is none where Slurm names the node.
+attributed as (
+    select
+        failures.cluster_id,
+        failures.attempt_id,
+        failures.failed_at,
+        evidence.event_id as fault_id,
+        coalesce(evidence.probability, failures.posterior_probability) as probability
+    from {{ ref('fct_failure_evidence') }} as evidence
+    inner join failures using (cluster_id, attempt_id)
+),
+
+-- What a check saw of the component before the window of attribution, within the hour, is as likely as the failure.
+early_alarms as (
+    select
+        alarms.cluster_id,
+        alarms.node_id,
+        alarms.component,
+        alarms.observed_at,
+        alarms.fault_id,
+        clusters.before
+    from (
+        select
+            *,
+            unnest(components) as component
+        from {{ ref('inp_fault_events_named') }}
+        where source = 'health_check' and severity != 'info'
+    ) as alarms
+    inner join clusters using (cluster_id)
+    semi join failures
+        on
+            alarms.cluster_id = failures.cluster_id
+            and alarms.node_id = failures.culprit_node_id
+            and alarms.component = failures.component
+),
+
+alarms_and_failures as (
+    select
+        cluster_id,
+        node_id,
+        component,
+        observed_at as seen_at,
+        fault_id,
+        before,
+        null as failure_probability
+    from early_alarms
+    union all
+    select
+        cluster_id,
+        culprit_node_id as node_id,
+        component,
+        failed_at as seen_at,
+        null as fault_id,
+        before,
+        posterior_probability as failure_probability
+    from failures
+),
+
+early_probabilities as (
+    select
+        cluster_id,
+        fault_id,
+        max(failure_probability) over (
+            partition by cluster_id, node_id, component
+            order by seen_at range between before following and interval 1 hour following
+        ) as probability
+    from alarms_and_failures
+    qualify fault_id is not null and probability is not null
+),
+
+fault_probabilities as (
+    select
+        cluster_id,
+        fault_id,
+        max(probability) as probability
+    from (
+        select
+            cluster_id,
+            fault_id,
+            probability
+        from attributed
+        union all
+        select * from early_probabilities
+    ) as found
+    group by cluster_id, fault_id
+),
+
+-- What asks to end jobs at once is refuted by one that goes on, what asks for a drain by going away without one, or by a
+-- week in which nothing was done.
+judged as (
+    select
+        onsets.cluster_id,
+        onsets.node_id,
+        onsets.check_key,
+        onsets.observed_at,
+        case
+            when confirmed.is_repaired then 1
+            when faults.probability is not null then faults.probability
+            when onsets.severity = 'high' and refuted.onset is not null then 0
+            when confirmed.is_confirmed then 1
+            when
+                onsets.severity != 'high' and coalesce(onsets.cleared_at, onsets.observed_at + interval 7 day)
+                < least(onsets.interrupted_at, onsets.study_to_at)
+                then 0
+        end as probability
+    from {{ ref('inp_check_onsets_numbered') }} as onsets
+    left join {{ ref('inp_check_onsets_confirmed') }} as confirmed using (onset)
+    left join {{ ref('inp_check_onsets_refuted') }} as refuted using (onset)
+    left join fault_probabilities as faults using (cluster_id, fault_id)
+),
+
+hours as (
+    select
+        cluster_id,
+        check_key,
+        count(*) as onset_count,
+        count(probability) as judged_count,
+        sum(cast(probability as decimal(38, 9))) as true_count,
+        sum(cast(probability * (1 - probability) as decimal(38, 9))) as doubt_variance
+    from judged
+    group by cluster_id, check_key, date_trunc('hour', observed_at)
+),
+
+counts as (
+    select
+        cluster_id,
+        check_key,
+        sum(onset_count) as onset_count,
+        sum(judged_count) as judged_count,
+        sum(true_count) as true_count,
+        sum(doubt_variance) as doubt_variance,
+        sum(onset_count * onset_count) as squared_count
+    from hours
+    group by cluster_id, check_key
+),
+
+-- Outages that somebody asked for, with the checks by which it may have been.
+asked_outages as (
+    select
+        outages.cluster_id,
+        outages.node_id,
+        checks.check_key,
+        least(outages.started_at, coalesce(outages.requested_at, outages.started_at)) as asked_at,
+        asked_at - if(contains(lower(outages.reason), checks.check_key), interval 1 day, interval 30 minute) as since_at,
+        date_diff('second', outages.started_at, coalesce(outages.ended_at, clusters.study_to_at)) as seconds
+    from {{ ref('fct_node_outages') }} as outages
+    inner join clusters using (cluster_id)
+    inner join (
+        select distinct
+            cluster_id,
+            node_id,
+            check_key
+        from judged
+    ) as checks
+        on outages.cluster_id = checks.cluster_id and outages.node_id = checks.node_id
+    where not outages.is_planned and outages.origin != 'slurm' and outages.started_at <= clusters.study_to_at
+),
+
+drained as (
+    select
+        outages.cluster_id,
+        outages.check_key,
+        sum(outages.seconds) / 3600 as node_hours
+    from asked_outages as outages
+    asof inner join (from judged where probability < 0.2) as false_onsets
+        on
+            outages.cluster_id = false_onsets.cluster_id
+            and outages.node_id = false_onsets.node_id
+            and outages.check_key = false_onsets.check_key
+            and outages.asked_at + interval 1 minute >= false_onsets.observed_at
+    asof left join (from judged where probability >= 0.2) as true_onsets
+        on
+            outages.cluster_id = true_onsets.cluster_id
+            and outages.node_id = true_onsets.node_id
+            and outages.check_key = true_onsets.check_key
+            and outages.asked_at + interval 1 minute >= true_onsets.observed_at
+    where
+        false_onsets.observed_at >= outages.since_at
+        and coalesce(true_onsets.observed_at < outages.since_at, true)
+    group by outages.cluster_id, outages.check_key
+),
+
+-- Who showed a fault, and when first. A reason that a check wrote is no other log.
+sightings as (
+    select
+        cluster_id,
+        fault_id,
+        check_key,
+        source,
+        min(observed_at) as first_observed_at
+    from {{ ref('inp_fault_events_named') }}
+    semi join fault_probabilities using (cluster_id, fault_id)
+    where source in ('health_check', 'kernel') or not is_repeat
+    group by cluster_id, fault_id, check_key, source
+),
+
+early_sightings as (
+    select
+        alarms.cluster_id,
+        alarms.node_id,
+        alarms.component,
+        alarms.observed_at,
+        alarms.before,
+        sightings.check_key,
+        sightings.source,
+        sightings.first_observed_at as sighted_at
+    from early_alarms as alarms
+    inner join sightings using (cluster_id, fault_id)
+),
+
+early_sightings_and_failures as (
+    select
+        *,
+        null as attempt_id,
+        null as probability
+    from early_sightings
+    union all by name
+    select
+        failures.cluster_id,
+        sighted.node_id,
+        sighted.component,
+        sighted.check_key,
+        sighted.source,
+        failures.failed_at as observed_at,
+        failures.attempt_id,
+        failures.before,
+        failures.posterior_probability as probability
+    from failures
+    inner join (
+        select distinct
+            cluster_id,
+            node_id,
+            component,
+            check_key,
+            source
+        from early_sightings
+    ) as sighted
+        on
+            failures.cluster_id = sighted.cluster_id
+            and failures.culprit_node_id = sighted.node_id
+            and failures.component = sighted.component
+),
+
+showings as (
+    select
+        attributed.cluster_id,
+        attributed.attempt_id,
+        sightings.check_key,
+        sightings.source,
+        attributed.failed_at,
+        sightings.first_observed_at,
+        attributed.probability
+    from attributed
+    inner join sightings using (cluster_id, fault_id)
+    union all
+    select
+        cluster_id,
+        attempt_id,
+        check_key,
+        source,
+        observed_at as failed_at,
+        min(sighted_at) over (
+            partition by cluster_id, node_id, component, check_key, source
+            order by observed_at range between interval 1 hour preceding and before preceding
+        ) as first_observed_at,
+        probability
+    from early_sightings_and_failures
+    qualify attempt_id is not null and first_observed_at is not null
+),
+
+-- The first alarm before each failure, and whether anything else showed it.
+first_showings as (
+    select
+        cluster_id,
+        check_key,
+        source,
+        attempt_id,
+        max(epoch(failed_at - first_observed_at)) as lead_seconds,
+        max(probability) as probability,
+        count(*) over (partition by cluster_id, attempt_id) = 1 as is_alone
+    from showings
+    group by cluster_id, check_key, source, attempt_id
+),
+
+shown as (
+    select
+        showings.cluster_id,
+        showings.check_key,
+        list(showings.lead_seconds order by showings.lead_seconds, showings.attempt_id) as lead_seconds,
+        list(showings.probability order by showings.lead_seconds, showings.attempt_id) as lead_weights,
+        sum(cast(failures.posterior_probability as decimal(38, 9))) filter (where showings.is_alone) as alone_count,
+        sum(cast(failures.posterior_probability as decimal(38, 9))) filter (
+            where showings.is_alone and failures.is_known_by_evidence
+        ) as lost_count
+    from first_showings as showings
+    inner join failures using (cluster_id, attempt_id)
+    where showings.source = 'health_check'
+    group by showings.cluster_id, showings.check_key
+),
+
+failure_counts as (
+    select
+        cluster_id,
+        sum(cast(posterior_probability as decimal(38, 9))) as failure_count
+    from failures
+    group by cluster_id
+)
+
+select
+    checks.*,
+    coalesce(counts.onset_count, 0) as onset_count,
+    coalesce(counts.judged_count, 0) as judged_count,
+    coalesce(counts.true_count, 0) as true_count,
+    coalesce(counts.doubt_variance, 0) as doubt_variance,
+    coalesce(counts.squared_count, 0) as squared_count,
+    coalesce(drained.node_hours, 0) as drained_node_hours,
+    coalesce(shown.lead_seconds, []) as lead_seconds,
+    coalesce(shown.lead_weights, []) as lead_weights,
+    coalesce(shown.alone_count, 0) as alone_count,
+    coalesce(shown.lost_count, 0) as lost_count,
+    coalesce(failure_counts.failure_count, 0) as failure_count
+from checks
+left join counts using (cluster_id, check_key)
+left join drained using (cluster_id, check_key)
+left join shown using (cluster_id, check_key)
+left join failure_counts using (cluster_id)
