@@ -1,6 +1,7 @@
 """estimates.est_lemon_nodes: for each node the probability that it is a lemon, its failure rate, and the verdict.
 
-Read from the incidents and node-days of the marts, and from the seven signals of marts.agg_lemon_signals.
+Read from the incidents and node-days of the marts, and from the seven signals of marts.agg_lemon_signals. A lemon has a
+root cause by its repair tickets, as in the paper's table II.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ THRESHOLDS = "marts.agg_lemon_windows.thresholds"
 WINDOW_END = "marts.agg_lemon_windows.window_end_date"
 PER_NODE_DAYS = "failures per 1,000 node-days"
 EXPOSURES = "marts.fct_attempt_exposures"
+TICKETS = tuple(f"marts.fct_tickets.{column}" for column in ("component", "opened_at", "closed_at"))
 USED = (
     *(f"{EXPOSURES}.{column}" for column in ("gpu_count", "exposure_seconds", "seen_from_at", "seen_to_at")),
     "marts.fct_attempt_nodes.node_id",
@@ -98,6 +100,14 @@ TABLE = TableSpec(
             is_required=True,
         ),
         Column("reasons", "varchar", "", "What the verdict rests on, in words.", (*RATE, *SEEN, THRESHOLDS)),
+        Column(
+            "root_cause",
+            "varchar",
+            "",
+            "Of a lemon, the component that most of its repair tickets name, of those of these days and later, and how "
+            "many do: GPU, DIMM, PCIe, EUD, BIOS, NIC, PSU, Optics or CPU; unknown, and why. NULL: no lemon.",
+            (*RATE, *TICKETS),
+        ),
         Column("signals_above", "varchar[]", "", "Signals that stand out of the fleet's.", (*SEEN, THRESHOLDS)),
         Column(
             "inferred_failure_count",
@@ -214,6 +224,7 @@ def judge(nodes: pd.DataFrame, suspects: pd.DataFrame) -> pd.DataFrame:
         fleet_rate=1000 * fleet.normal.rate if fleet else np.nan,
         verdict=verdicts.verdict,
         reasons=reasons(blame, verdicts, exposure, time_seen, seen),
+        root_cause=nodes["root_cause"].where(verdicts.verdict == LEMON, None),
         signals_above=pd.Series([[SIGNALS[number] for number in np.flatnonzero(row)] for row in standing.is_above]),
         inferred_failure_count=blame.event_count - blame.known_count,
         days_since_last_failure=last_ago,

@@ -165,6 +165,34 @@ lost as (
             and periods.from_at < failures.failed_at
             and periods.to_at >= failures.failed_at
     group by periods.cluster_id
+),
+
+-- A ticket that was closed before these days says nothing of them.
+components as (
+    select
+        tickets.cluster_id,
+        tickets.node_id,
+        tickets.component,
+        count(*) as ticket_count,
+        sum(count(*)) over (partition by tickets.cluster_id, tickets.node_id) as node_ticket_count,
+        max(tickets.opened_at) as last_opened_at
+    from marts.fct_tickets as tickets
+    inner join windows using (cluster_id)
+    where coalesce(tickets.closed_at, tickets.opened_at) >= windows.rate_start_date
+    group by tickets.cluster_id, tickets.node_id, tickets.component
+),
+
+root_causes as (
+    select
+        cluster_id,
+        node_id,
+        arg_max(
+            format('{} ({} of {} ticket{})', component, ticket_count, node_ticket_count, if(node_ticket_count = 1, '', 's')),
+            (ticket_count, last_opened_at, component)
+        ) as root_cause
+    from components
+    where component not in ('other', 'unknown')
+    group by cluster_id, node_id
 )
 
 select
@@ -193,6 +221,14 @@ select
     * coalesce(attempts_of_incidents.attempts_per_incident, 1) * coalesce(second_order.loss_ratio, 1)
         as incident_loss_gpu_hours,
     if(lost.has_unknown, null, lost.gpu_hours * coalesce(second_order.loss_ratio, 1)) as cluster_lost_gpu_hours,
+    coalesce(
+        root_causes.root_cause,
+        if(
+            nodes.cluster_id in (select cluster_id from marts.fct_tickets),
+            'unknown (no ticket names a component)',
+            'unknown (no tickets were given)'
+        )
+    ) as root_cause,
     signals.excl_jobid_count,
     signals.xid_cnt,
     signals.tickets,
@@ -208,6 +244,7 @@ left join losses using (cluster_id, node_id)
 left join attempts_of_incidents using (cluster_id)
 left join second_order using (cluster_id)
 left join lost using (cluster_id)
+left join root_causes using (cluster_id, node_id)
 left join marts.agg_lemon_signals as signals using (cluster_id, node_id, window_end_date)
 order by nodes.cluster_id, nodes.node_id;
 

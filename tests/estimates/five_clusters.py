@@ -25,7 +25,6 @@ from assets.estimates.est_hidden_failures import est_hidden_failures
 from assets.estimates.est_lemon_effects import est_lemon_effects
 from assets.estimates.est_lemon_evaluations import est_lemon_evaluations
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
-from assets.estimates.est_lemon_root_causes import est_lemon_root_causes
 from assets.estimates.est_location_rates import est_location_rates
 from assets.estimates.est_lost_gpu_hours import est_lost_gpu_hours
 from assets.estimates.est_mttf_by_size import est_mttf_by_size
@@ -63,7 +62,6 @@ ASSETS = (
     est_lemon_nodes,
     est_lemon_evaluations,
     est_lemon_effects,
-    est_lemon_root_causes,
     est_location_rates,
 )
 

@@ -8,13 +8,12 @@ import pytest
 from assets.estimates.est_lemon_effects import est_lemon_effects
 from assets.estimates.est_lemon_evaluations import TOO_SHORT, est_lemon_evaluations
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
-from assets.estimates.est_lemon_root_causes import est_lemon_root_causes
 from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import build, read
 from tests.estimates.lemon_marts import FIRST, LAST, LEMONS, plant
 from tests.homes import ask, change
 
-ASSETS = (est_lemon_nodes, est_lemon_evaluations, est_lemon_effects, est_lemon_root_causes)
+ASSETS = (est_lemon_nodes, est_lemon_evaluations, est_lemon_effects)
 
 
 @pytest.fixture(scope="module")
@@ -211,9 +210,9 @@ class TestEffects:
 class TestRootCauses:
     def test_the_component_most_tickets_name(self, rows):
         """n000: two PSU against one DIMM; the ticket of n050 was closed before; n100's names nothing; n150: GPU."""
-        found = {row["root_cause"]: row["node_count"] for row in rows("est_lemon_root_causes")}
-        lemons = len(rows("est_lemon_nodes", verdict="lemon"))
-        assert found["PSU"] == 1
-        assert found["GPU"] == 1
-        assert found["unknown"] == lemons - 2
-        assert sum(row["ratio"] for row in rows("est_lemon_root_causes")) == pytest.approx(1.0)
+        lemons = {row["node_id"]: row["root_cause"] for row in rows("est_lemon_nodes", verdict="lemon")}
+        assert lemons.pop("n000") == "PSU (2 of 3 tickets)"
+        assert lemons.pop("n150") == "GPU (1 of 1 ticket)"
+        assert {*lemons.values()} == {"unknown (no ticket names a component)"}
+        others = [row for row in rows("est_lemon_nodes") if row["verdict"] != "lemon"]
+        assert {row["root_cause"] for row in others} == {None}
