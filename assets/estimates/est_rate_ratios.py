@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 RATES = "estimates.est_failure_rates"
 EXPOSURES = "marts.fct_attempt_exposures"
 STUDY = ("marts.dim_clusters.study_from_at", "marts.dim_clusters.study_to_at")
-BOUNDARY = ("marts.dim_annotations.annotated_date", *STUDY)
 EVENTS = (
     f"{RATES}.failure_count",
     f"{EXPOSURES}.failure_probability",
@@ -38,7 +37,7 @@ NODE_DAYS = (
     "marts.fct_node_days.study_hours",
     *STUDY_GAPS,
 )
-RATE = (*EVENTS, *NODE_DAYS, *BOUNDARY)
+RATE = (*EVENTS, *NODE_DAYS, *STUDY)
 RATIO = (*RATE, *VARIANCES)
 UNIT = "failures per 1,000 node-days"
 MIN_FAILURES = 3
@@ -51,9 +50,9 @@ TABLE = TableSpec(
     description=(
         "Failures per node-day of one side over those of another, with conditional binomial limits, wider where "
         "failures come in incidents or may be none: every pair of clusters; within a cluster's study period the later "
-        "half of the days over the earlier, the last 30 days over the 30 days before them in incidents of the "
-        "population that is quoted, and the days from an annotation on over those before it. One row per comparison, "
-        "cluster, other cluster, boundary_date, population and way of counting."
+        "half of the days over the earlier, and the last 30 days over the 30 days before them in incidents of the "
+        "population that is quoted. One row per comparison, cluster, other cluster, boundary_date, population and way "
+        "of counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
     prepared=("exposure_days", "failed_exposures", "node_day_sight", "node_incidents", ENOUGH_DATA),
@@ -62,9 +61,9 @@ TABLE = TableSpec(
             "comparison",
             "varchar",
             "",
-            "clusters: cluster_id over other_cluster_id; halves, annotation: from boundary_date on over before it; "
-            "months: the 30 days that end with the study period over the 30 days before; boundary_date is the day in "
-            "which the later ones begin, at the hour of that end.",
+            "clusters: cluster_id over other_cluster_id; halves: from boundary_date on over before it; months: the 30 "
+            "days that end with the study period over the 30 days before; boundary_date is the day in which the later "
+            "ones begin, at the hour of that end.",
             is_required=True,
         ),
         CLUSTER,
@@ -81,14 +80,7 @@ TABLE = TableSpec(
             "date",
             "UTC day",
             "First day of the later period. NULL: clusters, or no study period.",
-            BOUNDARY,
-        ),
-        Column(
-            "annotation",
-            "varchar",
-            "",
-            "What was noted for that day. NULL: nothing.",
-            ("marts.dim_annotations.annotation",),
+            STUDY,
         ),
         Column(
             "population",

@@ -1,6 +1,6 @@
 -- Failures and node-days of the two sides of every comparison: each pair of clusters, and of each cluster the two halves
--- of its study period, the days from and before each annotation, and the last 30 days and the 30 days before them, of the
--- population whose rate is quoted. The first side is divided by the second. What is added up is added as decimals: exactly, so that a sum does not depend on
+-- of its study period, and the last 30 days and the 30 days before them, of the population whose rate is quoted. The
+-- first side is divided by the second. What is added up is added as decimals: exactly, so that a sum does not depend on
 -- the order in which threads deliver it.
 with clusters as (
     select
@@ -42,7 +42,6 @@ pairs as (
         one.cluster_id,
         other.cluster_id as other_cluster_id,
         cast(null as date) as boundary_date,
-        cast(null as varchar) as annotation,
         one.population,
         one.counted_as,
         one.counted_as = 'attempts'
@@ -115,49 +114,36 @@ days as (
     cross join (values ('attempts'), ('incidents')) as ways (counted_as)
 ),
 
-boundaries as (
+halves as (
     select
         cluster_id,
-        'halves' as comparison,
         cast(first_date + cast((last_date - first_date + 1) // 2 as integer) as date) as boundary_date,
-        cast(null as varchar) as annotation,
         first_date as from_date
     from clusters
-    union all
-    select
-        annotations.cluster_id,
-        'annotation' as comparison,
-        annotations.annotated_date as boundary_date,
-        string_agg(annotations.annotation, '; ' order by annotations.annotation) as annotation,
-        clusters.first_date as from_date
-    from marts.dim_annotations as annotations
-    inner join clusters on annotations.cluster_id = clusters.cluster_id
-    group by annotations.cluster_id, annotations.annotated_date, clusters.first_date
 ),
 
 periods as (
     select
-        boundaries.comparison,
-        boundaries.cluster_id,
-        boundaries.cluster_id as other_cluster_id,
-        boundaries.boundary_date,
-        boundaries.annotation,
+        'halves' as comparison,
+        halves.cluster_id,
+        halves.cluster_id as other_cluster_id,
+        halves.boundary_date,
         'all' as population,
         ways.counted_as,
         ways.counted_as = 'attempts' as is_reference,
-        sum(days.failure_count) filter (where days.day_date >= boundaries.boundary_date) as failure_count,
-        sum(days.failure_variance) filter (where days.day_date >= boundaries.boundary_date) as failure_variance,
-        sum(days.node_days) filter (where days.day_date >= boundaries.boundary_date) as node_days,
-        sum(days.failure_count) filter (where days.day_date < boundaries.boundary_date) as other_failure_count,
-        sum(days.failure_variance) filter (where days.day_date < boundaries.boundary_date) as other_failure_variance,
-        sum(days.node_days) filter (where days.day_date < boundaries.boundary_date) as other_node_days
-    from boundaries
+        sum(days.failure_count) filter (where days.day_date >= halves.boundary_date) as failure_count,
+        sum(days.failure_variance) filter (where days.day_date >= halves.boundary_date) as failure_variance,
+        sum(days.node_days) filter (where days.day_date >= halves.boundary_date) as node_days,
+        sum(days.failure_count) filter (where days.day_date < halves.boundary_date) as other_failure_count,
+        sum(days.failure_variance) filter (where days.day_date < halves.boundary_date) as other_failure_variance,
+        sum(days.node_days) filter (where days.day_date < halves.boundary_date) as other_node_days
+    from halves
     cross join (values ('attempts'), ('incidents')) as ways (counted_as)
     left join days
         on
-            boundaries.cluster_id = days.cluster_id
+            halves.cluster_id = days.cluster_id
             and ways.counted_as = days.counted_as
-            and boundaries.from_date <= days.day_date
+            and halves.from_date <= days.day_date
     group by all
 ),
 
@@ -327,7 +313,6 @@ months as (
         windows.cluster_id,
         windows.cluster_id as other_cluster_id,
         cast(windows.boundary_at as date) as boundary_date,
-        cast(null as varchar) as annotation,
         windows.population,
         'incidents' as counted_as,
         true as is_reference,

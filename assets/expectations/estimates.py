@@ -570,7 +570,7 @@ def est_rate_ratios() -> list[Rule]:
             (*row, "verdict", "ratio_low", "ratio_high", "has_enough_data"),
             "the verdict says what the limits say, and nothing where too little was seen",
         ),
-        one_of("comparison", ("clusters", "halves", "months", "annotation"), "clusters or periods are compared"),
+        one_of("comparison", ("clusters", "halves", "months"), "clusters or periods are compared"),
         *fitted("ratio", *row),
         ratio("p_value", *row),
         *(

@@ -106,9 +106,6 @@ values
     ('busy', 'f8', 'FAILED', '2026-02-11', '2026-02-11', 0, '2026-02-11', 0.4, true, null),
     ('busy', 'lost', 'NODE_FAIL', '2026-02-12', null, null, '2026-02-12', 1, true, null),
     ('quiet', 'a', 'COMPLETED', '2026-01-02', '2026-01-08', 12, null, 0, false, null);
-insert into marts.dim_annotations (cluster_id, annotated_date, annotation) values
-    ('busy', date '2026-02-11', 'driver 550'), ('busy', date '2026-02-11', 'a new switch'),
-    ('busy', date '2025-12-01', 'moved');
 """
 """One job of 10 nodes for the 59.5 days of a study, and failures with no time of their own."""
 
@@ -156,16 +153,6 @@ def test_both_halves_are_what_the_failure_rate_rests_on(periods):
         for row in periods("halves", cluster_id):
             (rate,) = periods(None, cluster_id, "est_failure_rates", population="all", counted_as=row["counted_as"])
             assert (row["event_count"], row["exposure"]) == pytest.approx((rate["failure_count"], rate["node_days"]))
-
-
-def test_before_and_after_an_annotation(periods):
-    """The first came before the study: all is after it."""
-    found = [row for row in periods("annotation", "busy") if row["counted_as"] == "attempts"]
-    moved, driver = sorted(found, key=lambda row: row["boundary_date"])
-    assert (driver["boundary_date"], driver["annotation"]) == (date(2026, 2, 11), "a new switch; driver 550")
-    assert sides(driver) == pytest.approx([0.4, 190, 6.5, 405])
-    assert sides(moved) == pytest.approx([6.9, 595, 0, 0])
-    assert (moved["method"], moved["note"]) == ("no_exposure", "no node-days on one side")
 
 
 def test_the_last_30_days_over_the_30_before(periods):
