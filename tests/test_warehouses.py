@@ -8,7 +8,7 @@ from tests.warehouses import READ_BY_ESTIMATES, create_tables, published_tables
 COLUMNS = """
     select schema_name || '.' || table_name as table_name, column_name, data_type
     from duckdb_columns()
-    where schema_name in ('marts', 'estimates', 'staging', 'intermediate', 'seeds')
+    where schema_name in ('marts', 'inputs', 'estimates', 'staging', 'intermediate', 'seeds')
     order by all
 """
 

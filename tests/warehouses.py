@@ -30,6 +30,16 @@ Row = Mapping[str, Any]
 Columns = dict[str, str]
 
 READ_BY_ESTIMATES: dict[str, Columns] = {
+    "inputs.inp_lemon_windows_chosen": {
+        "cluster_id": "varchar",
+        "window_end_date": "date",
+        "rate_days": "integer",
+        "rate_start_date": "date",
+        "judged_days": "integer",
+        "day_count": "integer",
+        "thresholds": "json",
+        "large_gpu_count": "integer",
+    },
     "staging.stg_config__clusters": {
         "cluster_id": "varchar",
         "checkpoint_minutes": "double",

@@ -19,7 +19,8 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGE = ("marts.fct_attempts.job_gpu_count", "marts.agg_lemon_windows.large_gpu_count", *STUDY)
+WINDOWS = "inputs.inp_lemon_windows_chosen"
+LARGE = ("marts.fct_attempts.job_gpu_count", f"{WINDOWS}.large_gpu_count", *STUDY)
 LEMONS = "estimates.est_lemon_nodes.verdict"
 FAILED = (
     *(*LARGE, LEMONS, "marts.fct_failures.attempt_id", "marts.fct_failures.culprit_node_id"),
@@ -52,8 +53,8 @@ TABLE = TableSpec(
         Column("failure_count", "double", "failures", "Those that failed, by probability.", FAILED, is_required=True),
         Column("large_gpu_count", "bigint", "GPUs", "Least GPUs of a large attempt; note says if not 512.", LARGE[1:2]),
         Column("lemon_count", "bigint", "nodes", "Nodes called lemons.", (LEMONS,), is_required=True),
-        Column("window_start_date", "date", "UTC day", "First day.", ("marts.agg_lemon_windows.rate_start_date",)),
-        Column("window_end_date", "date", "UTC day", "Last day.", ("marts.agg_lemon_windows.window_end_date",)),
+        Column("window_start_date", "date", "UTC day", "First day.", (f"{WINDOWS}.rate_start_date",)),
+        Column("window_end_date", "date", "UTC day", "Last day.", (f"{WINDOWS}.window_end_date",)),
         *evidence(
             "clopper_pearson: exact limits; no_attempt: nothing to take a share of.",
             "Failed attempts, as failure_count.",

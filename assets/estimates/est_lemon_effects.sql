@@ -6,7 +6,7 @@ with windows as (
         rate_start_date,
         window_end_date,
         large_gpu_count
-    from marts.agg_lemon_windows
+    from inputs.inp_lemon_windows_chosen
 ),
 
 lemons as (

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 IN_USE = "marts.fct_node_days.study_hours"
-WINDOWS = tuple(f"marts.agg_lemon_windows.{name}" for name in ("window_end_date", "judged_days", "rate_days"))
+WINDOWS = tuple(f"inputs.inp_lemon_windows_chosen.{name}" for name in ("window_end_date", "judged_days", "rate_days"))
 LISTED = (*BLAMED, IN_USE, *WINDOWS)
 LOST = (*LISTED, "marts.fct_incident_suspects.lost_gpu_hours")
 LARGE = (
     "marts.fct_attempts.job_gpu_count",
     "marts.fct_failures.culprit_node_id",
     "marts.fct_failures.posterior_probability",
-    "marts.agg_lemon_windows.large_gpu_count",
+    "inputs.inp_lemon_windows_chosen.large_gpu_count",
 )
 RATIO = "ratio 0 to 1"
 TOO_SHORT = "the record is too short to make a list and judge it"

@@ -8,7 +8,7 @@ with windows as (
         rate_days,
         day_count,
         large_gpu_count
-    from marts.agg_lemon_windows
+    from inputs.inp_lemon_windows_chosen
 ),
 
 used_days as (
@@ -51,7 +51,7 @@ select
         (windows.window_end_date - cast(suspects.failed_at as date)) / greatest(windows.judged_days, 1)
     ) as integer) as period
 from marts.fct_incident_suspects as suspects
-inner join marts.agg_lemon_windows as windows using (cluster_id)
+inner join inputs.inp_lemon_windows_chosen as windows using (cluster_id)
 inner join marts.dim_clusters as clusters using (cluster_id)
 anti join marts.dim_study_gaps as gaps
     on
@@ -71,7 +71,7 @@ select
     count(*) as attempt_count,
     coalesce(cast(sum(cast(failures.posterior_probability as decimal(28, 12))) as double), 0) as failure_count
 from marts.fct_attempts as attempts
-inner join marts.agg_lemon_windows as windows using (cluster_id)
+inner join inputs.inp_lemon_windows_chosen as windows using (cluster_id)
 inner join marts.dim_clusters as clusters using (cluster_id)
 left join marts.fct_failures as failures using (cluster_id, attempt_id)
 anti join marts.dim_study_gaps as gaps

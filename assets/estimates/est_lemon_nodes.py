@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 RATE = (*BLAMED, *IN_USE)
 SIGHT = ("ops.sight.kind",)
 SEEN = tuple(f"marts.agg_lemon_signals.{signal}" for signal in SIGNALS)
-THRESHOLDS = "marts.agg_lemon_windows.thresholds"
-WINDOW_END = "marts.agg_lemon_windows.window_end_date"
+WINDOWS = "inputs.inp_lemon_windows_chosen"
+THRESHOLDS, WINDOW_END = f"{WINDOWS}.thresholds", f"{WINDOWS}.window_end_date"
 PER_NODE_DAYS = "failures per 1,000 node-days"
 EXPOSURES = "marts.fct_attempt_exposures"
 TICKETS = tuple(f"marts.fct_tickets.{column}" for column in ("component", "opened_at", "closed_at"))
@@ -109,6 +109,13 @@ TABLE = TableSpec(
             (*RATE, *TICKETS),
         ),
         Column("signals_above", "varchar[]", "", "Signals that stand out of the fleet's.", (*SEEN, THRESHOLDS)),
+        Column(
+            "thresholds",
+            "json",
+            "",
+            "Limits by signal as configured for its cluster; signals not named have the fleet's own.",
+            (THRESHOLDS,),
+        ),
         Column(
             "inferred_failure_count",
             "double",

@@ -7,7 +7,7 @@ with windows as (
         rate_start_date,
         rate_days,
         thresholds
-    from marts.agg_lemon_windows
+    from inputs.inp_lemon_windows_chosen
 ),
 
 nodes as (
@@ -257,7 +257,7 @@ select
     suspects.incident_probability,
     suspects.failed_at
 from marts.fct_incident_suspects as suspects
-inner join marts.agg_lemon_windows as windows using (cluster_id)
+inner join inputs.inp_lemon_windows_chosen as windows using (cluster_id)
 inner join marts.dim_clusters as clusters using (cluster_id)
 anti join marts.dim_study_gaps as gaps
     on

@@ -16,7 +16,7 @@ from assets.model.culprits import Blame, infer_culprits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CLUSTER = replace(evidence.CLUSTER, upstream=("marts.agg_lemon_windows.cluster_id",))
+CLUSTER = replace(evidence.CLUSTER, upstream=("inputs.inp_lemon_windows_chosen.cluster_id",))
 """A cluster with accounting; without it there is nothing to count."""
 # The same input gives the same table.
 SEED = 20_241_029
@@ -29,7 +29,7 @@ BLAMED = (
     *STUDY,
 )
 LIKELY = 0.5
-IN_USE = ("marts.fct_node_days.study_hours", "marts.agg_lemon_windows.rate_days")
+IN_USE = ("marts.fct_node_days.study_hours", "inputs.inp_lemon_windows_chosen.rate_days")
 
 
 def clusters_of(nodes: pd.DataFrame, suspects: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:

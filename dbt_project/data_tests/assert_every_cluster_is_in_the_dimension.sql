@@ -13,7 +13,6 @@
     'agg_job_sizes',
     'agg_job_states',
     'agg_lemon_signals',
-    'agg_lemon_windows',
     'agg_lost_goodput',
     'agg_lost_hours_by_account',
     'agg_lost_hours_by_account_monthly',

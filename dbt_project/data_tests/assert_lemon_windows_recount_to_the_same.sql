@@ -1,6 +1,6 @@
 -- Running totals of what enters and leaves a window end where a plain count over its days ends. Logs that reach back
 -- beyond accounting count as far as the configured window does.
-{{ config(meta={'dagster': {'ref': {'name': 'agg_lemon_windows'}}}) }}
+{{ config(meta={'dagster': {'ref': {'name': 'agg_lemon_signals'}}}) }}
 
 with
 
@@ -10,11 +10,12 @@ signals as (
         signals.*,
         settings.lemon_window_days
     from {{ ref('agg_lemon_signals') }} as signals
-    inner join {{ ref('agg_lemon_windows') }} as windows
+    inner join {{ ref('dim_clusters') }} as clusters
         on
-            signals.cluster_id = windows.cluster_id
-            and signals.window_end_date = windows.window_end_date
+            signals.cluster_id = clusters.cluster_id
+            and signals.window_end_date = cast(clusters.study_to_at as date)
     inner join {{ ref('stg_config__clusters') }} as settings on signals.cluster_id = settings.cluster_id
+    where clusters.has_accounting
 
 ),
 

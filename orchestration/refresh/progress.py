@@ -20,7 +20,7 @@ from rich.status import Status
 if TYPE_CHECKING:
     import dagster as dg
 
-STAGES = ("raw", "seeds", "staging", "intermediate", "marts", "estimates", "report", "published")
+STAGES = ("raw", "seeds", "staging", "intermediate", "marts", "inputs", "estimates", "report", "published")
 """Schemas whose tables are counted."""
 SECONDS_BETWEEN_LINES = 10.0
 """The longest silence of a log."""

@@ -17,13 +17,12 @@ LAST = FIRST + timedelta(days=DAYS - 1)
 
 # 40 large attempts a period, on n000 every second one; n000 fails 4 of the last period's, n300 none, others 2.
 PLANTED = """
-insert into marts.agg_lemon_windows by name
+insert into inputs.inp_lemon_windows_chosen by name
 from (values
-    ('planted', true, date '2026-04-22', 28, 84, date '2026-04-22' - 83, 28, 112, '{"tickets": 2}', 512),
-    ('short', false, date '2026-01-10', 10, 10, date '2026-01-01', 0, 1, '{}', null)
+    ('planted', date '2026-04-22', 84, date '2026-04-22' - 83, 28, 112, '{"tickets": 2}', 512),
+    ('short', date '2026-01-10', 10, date '2026-01-01', 0, 1, '{}', null)
 ) as windows (
-    cluster_id, is_simulated, window_end_date, signal_days, rate_days, rate_start_date, judged_days, day_count,
-    thresholds, large_gpu_count
+    cluster_id, window_end_date, rate_days, rate_start_date, judged_days, day_count, thresholds, large_gpu_count
 );
 insert into marts.dim_nodes by name
 select cluster_id, printf('n%03d', i) as node_id, node_id as node_name

@@ -63,7 +63,7 @@ def behind_of(prepared):
 
 def tables_in(query):
     """The tables that a query reads."""
-    return set(re.findall(r"(?:from|join)\s+((?:marts|staging|intermediate|estimates|ops)\.\w+)", query))
+    return set(re.findall(r"(?:from|join)\s+((?:marts|inputs|staging|intermediate|estimates|ops)\.\w+)", query))
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
@@ -72,7 +72,7 @@ def test_description_states_the_grain_and_every_number_its_unit(table):
     assert set(table.key) <= set(table.column_names)
     for column in table.columns:
         assert column.description
-        assert column.unit or column.type in {"varchar", "varchar[]", "boolean"}
+        assert column.unit or column.type in {"varchar", "varchar[]", "boolean", "json"}
 
 
 def test_what_is_needed_reads_nothing_that_may_be_missing():

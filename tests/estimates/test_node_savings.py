@@ -13,7 +13,7 @@ insert into marts.dim_clusters by name
 select
     'c' as cluster_id, 60 as checkpoint_minutes, timestamp '2026-01-01' as study_from_at,
     timestamp '2026-04-01' as study_to_at;
-insert into marts.agg_lemon_windows by name
+insert into inputs.inp_lemon_windows_chosen by name
 select
     'c' as cluster_id, date '2026-01-01' as rate_start_date, date '2026-03-31' as window_end_date, 90 as rate_days,
     '{}' as thresholds;
@@ -125,7 +125,7 @@ def test_short_jobs_lose_half_of_their_time_and_what_ran_before_these_days_does_
         "update marts.fct_attempt_exposures set exit_seconds = 1800, exposure_seconds = 1800, "
         "seen_to_at = seen_from_at + interval 30 minute where gpu_count = 1",
         "update marts.fct_attempt_exposures set entry_seconds = 172800, exit_seconds = 259200 where gpu_count = 64",
-        "update marts.agg_lemon_windows set rate_start_date = date '2026-02-01'",
+        "update inputs.inp_lemon_windows_chosen set rate_start_date = date '2026-02-01'",
     )
     assert rows["n00"]["incident_loss_gpu_hours"] == pytest.approx(0.25 * 1.1)
     assert rows["n01"]["incident_loss_gpu_hours"] == pytest.approx(64 * 0.5 * 1.1)

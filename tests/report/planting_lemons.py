@@ -44,12 +44,7 @@ def lemon_rows(con: duckdb.DuckDBPyConnection) -> dict[str, Rows]:
                                  "reasons": f"{count} failures in 0.004 node-days in use", "note": REFUSAL}
         for cluster, node, count in nodes if cluster == "hall-b"
     ]  # fmt: skip
-    end = {"window_end_date": LAST_DATE}
     return {
-        "marts.agg_lemon_windows": [
-            {"cluster_id": "demo", **end, "thresholds": '{"tickets": 3}'},
-            {"cluster_id": "hall-b", "window_end_date": FIRST_DATE, "thresholds": "{}"},
-        ],
         "marts.agg_lemon_signals": [
             *(signals_row("demo", node, number, LAST_DATE) for number, (node, _) in enumerate(demo)),
             {"cluster_id": "hall-b", "node_id": "node1", "window_end_date": FIRST_DATE, "xid_cnt": 0},
@@ -82,6 +77,7 @@ def about(cluster_id: str, node_id: str) -> dict[str, Any]:
         "inferred_failure_count": 0.0,
         "window_start_date": FIRST_DATE,
         "window_end_date": LAST_DATE if cluster_id == "demo" else FIRST_DATE,
+        "thresholds": '{"tickets": 3}' if cluster_id == "demo" else "{}",
         "confidence_level": 0.9,
     }
 

@@ -100,10 +100,8 @@ spans as (
 
     select
         clusters.cluster_id,
-        clusters.is_simulated,
         -- Not the end of all records: an inventory or a check may be months younger than accounting.
         cast(clusters.study_to_at as date) as last_date,
-        {{ days_between('cast(clusters.first_at as date)', 'cast(clusters.study_to_at as date)') }} + 1 as record_days,
         {{ days_between('cast(clusters.study_from_at as date)', 'cast(clusters.study_to_at as date)') }} + 1
             as day_count,
         settings.lemon_window_days,
@@ -137,7 +135,6 @@ windows as (
 
     select
         *,
-        cast(least(record_days, lemon_window_days) as integer) as signal_days,
         cast(least(
             day_count,
             coalesce(
@@ -157,9 +154,7 @@ windows as (
 
 select
     windows.cluster_id,
-    windows.is_simulated,
     windows.last_date as window_end_date,
-    windows.signal_days,
     windows.rate_days,
     windows.last_date + 1 - windows.rate_days as rate_start_date,
     cast(least(windows.lemon_window_days, floor(windows.day_count / 2)) as integer) as judged_days,
