@@ -432,34 +432,6 @@ RANKS_COMPLETE = """
 """
 
 
-def est_lemon_root_causes() -> list[Rule]:
-    """Demand shares of the lemons that sum to 1."""
-    row = ("cluster_id", "root_cause")
-    components = ("GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "unknown")
-    return [
-        one_of("root_cause", components, "the root cause is a component or unknown"),
-        ratio("ratio", *row),
-        interval("ratio", *row),
-        no_row("causes_occur", "node_count < 1", (*row, "node_count"), "a cause that is listed occurs"),
-        no_finding("every_lemon_once", EVERY_LEMON_ONCE, "every lemon has one root cause"),
-        *evidenced(*row),
-    ]
-
-
-EVERY_LEMON_ONCE = """
-    select cluster_id, concat(cluster_id, ': ', coalesce(here, 0), ' here, ', coalesce(lemons, 0), ' lemons') as finding
-    from (select cluster_id, sum(node_count) as here from {batch} group by cluster_id)
-    full join (
-        select cluster_id, count(*) as lemons
-        from estimates.est_lemon_nodes
-        where verdict = 'lemon'
-        group by cluster_id
-    ) using (cluster_id)
-    where coalesce(here, 0) <> coalesce(lemons, 0)
-    order by finding
-"""
-
-
 def est_lost_gpu_hours() -> list[Rule]:
     """Demand losses inside their limits, and no more of them than the paper's rule counts."""
     row = ("cluster_id", "period", "loss")
@@ -598,7 +570,7 @@ def est_rate_ratios() -> list[Rule]:
             (*row, "verdict", "ratio_low", "ratio_high", "has_enough_data"),
             "the verdict says what the limits say, and nothing where too little was seen",
         ),
-        one_of("comparison", ("clusters", "halves", "months", "annotation"), "clusters or periods are compared"),
+        one_of("comparison", ("clusters", "halves", "months"), "clusters or periods are compared"),
         *fitted("ratio", *row),
         ratio("p_value", *row),
         *(

@@ -98,7 +98,6 @@ PUBLISHED = {
     "lemon_effects": "estimates.est_lemon_effects order by list_position("
     "['all', 'all_without_lemon_failures', 'with_lemon_node', 'without_lemon_node'], population)",
     "lemon_lists": "estimates.est_lemon_evaluations order by window_end_date nulls last",
-    "lemon_root_causes": "estimates.est_lemon_root_causes order by node_count desc, root_cause",
     "losses": "estimates.est_lost_gpu_hours order by period, loss",
     "lost_by_account": "marts.agg_lost_hours_by_account "
     "order by expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",

@@ -245,6 +245,8 @@ def _node_lines(node: Answer) -> list[str]:
             for ticket in node["last_tickets"]
         ]
         lines.append(f"   tickets: {', '.join(seen)}")
+    if node["root_cause"]:
+        lines.append(f"   root cause: {node['root_cause']}")
     if node["out_of_service_reason"]:
         lines.append(f"   out of service: {node['out_of_service_reason']}")
     return lines

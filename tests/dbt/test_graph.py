@@ -15,6 +15,7 @@ LAYERS = {
     "staging": {"source"},
     "intermediate": {"staging", "intermediate", "seeds"},
     "marts": {"staging", "intermediate", "seeds", "marts"},
+    "inputs": {"staging", "intermediate", "seeds", "marts", "inputs", "source"},
 }
 """What the models of a layer read."""
 

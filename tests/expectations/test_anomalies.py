@@ -248,10 +248,6 @@ ANOMALIES = [
         ("estimates", "est_lemon_effects"), "parts_make_the_whole", ["alpha: 50 with or without, 40 all"],
     ),
     (
-        ["update estimates.est_lemon_root_causes set node_count = 2"],
-        ("estimates", "est_lemon_root_causes"), "every_lemon_once", ["alpha: 2 here, 1 lemons"],
-    ),
-    (
         ["update estimates.est_mttf_by_size set mttf_hours = 'inf'"],
         ("estimates", "est_mttf_by_size"), "mttf_hours_finite", ["mttf_hours inf"],
     ),

@@ -64,7 +64,8 @@ def test_one_table_one_file(keys):
 
 def test_every_stage_is_there(keys):
     assert {schema for schema, _ in keys} == {
-        "sources", "raw", "seeds", "staging", "intermediate", "marts", "estimates", "ops", "report", "published",
+        "sources", "raw", "seeds", "staging", "intermediate", "marts", "inputs", "estimates", "ops", "report",
+        "published",
     }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ SIGNALS = (
     "excl_jobid_count", "xid_cnt", "tickets", "out_count", "multi_node_node_fails", "single_node_node_fails",
     "single_node_node_failure_rate",
 )  # fmt: skip
+TICKETED, UNTICKETED = "GPU (1 of 1 ticket)", "unknown (no ticket names a component)"
 RATIOS = ("large_job_failure_ratio", "large_job_failure_ratio_without_lemons")
 
 Rows = list[dict[str, Any]]
@@ -43,12 +44,7 @@ def lemon_rows(con: duckdb.DuckDBPyConnection) -> dict[str, Rows]:
                                  "reasons": f"{count} failures in 0.004 node-days in use", "note": REFUSAL}
         for cluster, node, count in nodes if cluster == "hall-b"
     ]  # fmt: skip
-    end = {"window_end_date": LAST_DATE}
     return {
-        "marts.agg_lemon_windows": [
-            {"cluster_id": "demo", **end, "thresholds": '{"tickets": 3}'},
-            {"cluster_id": "hall-b", "window_end_date": FIRST_DATE, "thresholds": "{}"},
-        ],
         "marts.agg_lemon_signals": [
             *(signals_row("demo", node, number, LAST_DATE) for number, (node, _) in enumerate(demo)),
             {"cluster_id": "hall-b", "node_id": "node1", "window_end_date": FIRST_DATE, "xid_cnt": 0},
@@ -64,9 +60,6 @@ def lemon_rows(con: duckdb.DuckDBPyConnection) -> dict[str, Rows]:
                                  "lost_gpu_hours_avoidable_high": 260.0},
             list_row(14, 0, 1) | {"method": "not_ranked", "note": "one group of nodes explains the failures"},
             {"cluster_id": "hall-b", "method": "no_period", "note": "the record is too short to make a list"},
-        ],
-        "estimates.est_lemon_root_causes": [
-            cause_row("GPU", None), cause_row("unknown", "no ticket of these nodes names a component"),
         ],
         "estimates.est_lemon_effects": [
             effect_row("all", 12, 90), effect_row("all_without_lemon_failures", 7, 90),
@@ -84,6 +77,7 @@ def about(cluster_id: str, node_id: str) -> dict[str, Any]:
         "inferred_failure_count": 0.0,
         "window_start_date": FIRST_DATE,
         "window_end_date": LAST_DATE if cluster_id == "demo" else FIRST_DATE,
+        "thresholds": '{"tickets": 3}' if cluster_id == "demo" else "{}",
         "confidence_level": 0.9,
     }
 
@@ -102,6 +96,7 @@ def judged_row(node_id: str, count: int, rank: int) -> dict[str, Any]:
         "fleet_rate": 40.0,
         "verdict": "lemon" if is_lemon else "watch" if rank == 3 else "ok",
         "reasons": f"{count} failures in 19 node-days in use",
+        "root_cause": (TICKETED if rank == 1 else UNTICKETED) if is_lemon else None,
         "signals_above": ["xid_cnt", "tickets"] if is_lemon else [],
         "p_value": 0.001,
         "event_count": count,
@@ -137,13 +132,6 @@ def list_row(day: int, named: int, bad: int) -> dict[str, Any]:
         found = binomial_share(failed, 30)
         row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
     return row
-
-
-def cause_row(root_cause: str, note: str | None) -> dict[str, Any]:
-    """One of the two lemons and its root cause."""
-    found = binomial_share(1, 2)
-    row = {"cluster_id": "demo", "root_cause": root_cause, "node_count": 1, "ratio": found.value, "note": note}
-    return row | {"ratio_low": found.low, "ratio_high": found.high, "confidence_level": 0.9}
 
 
 def effect_row(population: str, failed: int, ended: int) -> dict[str, Any]:

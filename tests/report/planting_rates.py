@@ -282,7 +282,7 @@ def _ages() -> pd.DataFrame:
 
 def _sides() -> pd.DataFrame:
     names = (
-        "comparison", "cluster_id", "other_cluster_id", "boundary_date", "annotation", "population", "counted_as",
+        "comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as",
         "is_reference", "is_simulated", "other_is_simulated", "failure_count", "node_days", "other_failure_count",
         "other_node_days", "note",
     )  # fmt: skip
@@ -291,12 +291,11 @@ def _sides() -> pd.DataFrame:
     for way in ("attempts", "incidents"):
         quoted = way == "attempts"
         rows += [
-            ("halves", "demo", "demo", later, none, "all", way, quoted, True, True, 100, 400.0, 20, 400.0, none),
-            ("months", "demo", "demo", later, none, "all", way, quoted, True, True, 31, 600.0, 13, 600.0, none),
-            ("annotation", "demo", "demo", later, HOSTILE, "all", way, quoted, True, True, 30, 400.0, 28, 400.0, none),
-            ("clusters", "demo", "hall-b", none, none, "all", way, quoted, True, False, 120, 800.0, 2, 0.02, none),
-            ("clusters", "demo", "hall-b", none, none, "gpus_gt_128", way, False, True, False, 9, 90.0, 0, 0.0, none),
-            ("halves", "hall-b", "hall-b", START.date(), none, "all", way, quoted, False, False, 2, 0.02, 0, 0.0,
+            ("halves", "demo", "demo", later, "all", way, quoted, True, True, 100, 400.0, 20, 400.0, none),
+            ("months", "demo", "demo", later, "all", way, quoted, True, True, 31, 600.0, 13, 600.0, none),
+            ("clusters", "demo", "hall-b", none, "all", way, quoted, True, False, 120, 800.0, 2, 0.02, none),
+            ("clusters", "demo", "hall-b", none, "gpus_gt_128", way, False, True, False, 9, 90.0, 0, 0.0, none),
+            ("halves", "hall-b", "hall-b", START.date(), "all", way, quoted, False, False, 2, 0.02, 0, 0.0,
              "no node-days on one side"),
         ]  # fmt: skip
     sides = pd.DataFrame(rows, columns=list(names))

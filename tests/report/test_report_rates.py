@@ -254,7 +254,7 @@ def test_rates_are_compared_and_simulated_ones_kept_from_real_chapters(sections)
     verdicts = {row[0]: row[6] for row in rows if row[1] == "incidents"}
     assert verdicts["this cluster over hall-b (simulated)"] == "lower"
     assert verdicts["later half of the days (from 2026-09-11) over the earlier"] == "higher"
-    assert len(rows) == 7, "of the months, incidents alone"
+    assert len(rows) == 5, "of the months, incidents alone"
     hall = table(sections("hall-b", "constant"), "Failure rates compared").rows()
     assert [row[4:7] for row in hall] == [["unknown", "not estimated", "cannot tell no node-days on one side"]] * 2
 

@@ -6,7 +6,7 @@ A rate that holds foretells the next month: the forecasts, and how well they did
 from __future__ import annotations
 
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
-from assets.report.blocks import Cell, Figure, Section, Text, note, section
+from assets.report.blocks import Figure, Section, Text, note, section
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import confidence, gpus, printable, short, whole
 from assets.report.queries import Own, Row, grouped
@@ -150,13 +150,10 @@ def _name(row: Row) -> str:
         return " over ".join("this cluster" if side == row["here"] else printable(side, 40) for side in sides)
     day = row["boundary_date"]
     halves = f"later half of the days{f' (from {day})' if day else ''} over the earlier"
-    spans = {"halves": halves, "months": "last 30 days over the 30 days before"}
-    return spans.get(row["comparison"], f"from {day} on over before")
+    return halves if row["comparison"] == "halves" else "last 30 days over the 30 days before"
 
 
 def _short_name(row: Row) -> str:
-    if row["comparison"] == "annotation":
-        return f"{row['boundary_date']} {printable(row['annotation'], 24)}"
     return "later half of the days" if row["comparison"] == "halves" else _name(row)
 
 
@@ -181,10 +178,9 @@ def _ratio_figure(rows: list[Row]) -> Figure | None:
     )
 
 
-def _compared_with(row: Row) -> Cell:
+def _compared_with(row: Row) -> str:
     is_simulated = row["comparison"] == "clusters" and bool(row["is_simulated"] or row["other_is_simulated"])
-    detail = printable(row["annotation"], 120) if row["annotation"] else ""
-    return Cell(_name(row) + (" (simulated)" if is_simulated else ""), detail=detail)
+    return _name(row) + (" (simulated)" if is_simulated else "")
 
 
 def _rests_on(row: Row, side: str = "") -> str:

@@ -64,7 +64,6 @@ ROOT_CAUSES = (
     Col("Root cause", "root_cause"),
     Col("#Lemons", "node_count", whole),
     Col("#Share", "ratio", share),
-    interval("ratio", share),
 )
 EFFECTS = (
     Col("Attempts", lambda row: POPULATIONS.get(row["population"], printable(row["population"]))),
@@ -85,8 +84,6 @@ def lemons(own: Own) -> Section:
         said = "There is no accounting of this cluster's nodes, so the data cannot tell which of them are lemons."
         return section("lemons", title, note(said))
     verdicts = Counter(row["verdict"] for row in judged)
-    causes = own.rows("lemon_root_causes")
-    notes = sorted({printable(row["note"], 200) for row in causes if row["note"]})
     return section(
         "lemons",
         title,
@@ -105,10 +102,9 @@ def lemons(own: Own) -> Section:
         exclude_table([row["node_name"] for row in judged if row["verdict"] == "lemon"]),
         table(
             "What was wrong with the lemons",
-            causes,
+            _root_causes(judged),
             ROOT_CAUSES,
-            "The component that most repair tickets of a lemon name, as in the paper's table II."
-            + "".join(f" Unknown: {said}." for said in notes),
+            "The component that most repair tickets of a lemon name, as in the paper's table II.",
         ),
         _signals(own.rows("lemon_signals")),
         _effects(own.rows("lemon_effects")),
@@ -139,6 +135,16 @@ def _found(judged: list[Row], verdicts: Counter[str]) -> Text:
     if first["fleet_rate"] is not None:
         said += f" Normal nodes fail {short(first['fleet_rate'])} times per {whole(1000)} node-days in use."
     return Text(said, "warning" if verdicts["lemon"] else "good")
+
+
+def _root_causes(judged: list[Row]) -> list[Row]:
+    # An unknown one stands with its reason, a component without the tickets that name it.
+    named = [row["root_cause"] for row in judged if row["verdict"] == "lemon"]
+    counts = Counter(cause if cause.startswith("unknown") else cause.partition(" (")[0] for cause in named)
+    return [
+        {"root_cause": cause, "node_count": count, "ratio": count / len(named)}
+        for cause, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
 
 
 def exclude_table(names: list[str]) -> Table | None:

@@ -2,13 +2,12 @@
 with latest as (
     select
         signals.* exclude (window_end_date),
-        windows.thresholds,
-        coalesce(nodes.verdict = 'lemon', false) as is_lemon,
+        nodes.thresholds,
+        nodes.verdict = 'lemon' as is_lemon,
         coalesce(names.node_name, node_id) as node_name,
         nodes.signals_above
     from marts.agg_lemon_signals as signals
-    inner join marts.agg_lemon_windows as windows using (cluster_id, window_end_date)
-    left join estimates.est_lemon_nodes as nodes using (cluster_id, node_id)
+    inner join estimates.est_lemon_nodes as nodes using (cluster_id, node_id, window_end_date)
     left join marts.dim_nodes as names using (cluster_id, node_id)
 ),
 

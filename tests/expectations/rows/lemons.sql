@@ -51,9 +51,3 @@ from (
     values ('all', 8, 40), ('all_without_lemon_failures', 4, 40), ('with_lemon_node', 6, 20),
         ('without_lemon_node', 2, 20)
 ) t (population, failures, attempts);
-
-insert into estimates.est_lemon_root_causes by name
-select
-    'alpha' as cluster_id, 'PSU' as root_cause, 1 as node_count, 1.0::double as ratio, 0.05::double as ratio_low,
-    1.0::double as ratio_high, 0.9::double as confidence_level, 'clopper_pearson' as method,
-    '2' as method_version, 1 as event_count, 1.0::double as exposure;
