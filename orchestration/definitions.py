@@ -30,7 +30,9 @@ from orchestration.upkeep.dead_runs import BUILD
 
 PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
 """Schemas of the assets that readers see."""
-FLOW = ("sources", "raw", "seeds", "staging", "intermediate", "marts", "inputs", "estimates", "ops", "report", "published")
+FLOW = (
+    "sources", "raw", "seeds", "staging", "intermediate", "marts", "inputs", "estimates", "ops", "report", "published",
+)  # fmt: skip
 """Schemas in the order in which a refresh makes them; Dagster lists groups by their names."""
 
 

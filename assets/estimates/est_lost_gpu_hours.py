@@ -96,7 +96,7 @@ TABLE = TableSpec(
             "weighted_poisson: limits of a weighted sum of Poisson counts of incidents (Fay and Feuer 1997); "
             "no_loss: nothing was lost, so no upper limit is known; not_observable: losses could not have been seen.",
             "Failures to expect, as expected_failure_count.",
-            ("marts.fct_failures.posterior_probability", *SEEN),
+            ("expected_failure_count", *SEEN),
             "Days of the period.",
             STUDY,
             note_inputs=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),

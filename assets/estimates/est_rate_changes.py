@@ -135,7 +135,7 @@ TABLE = TableSpec(
             "optimal_partition: a change; no_change: none was worth its penalty; too_short: not two spans long; "
             "no_events, no_exposure: nothing to look at.",
             "Incidents to expect in both spans, a sum of probabilities; without a change, in all days.",
-            (*INCIDENTS, *SPANS, "ops.sight.kind"),
+            (*INCIDENTS, *SPANS, "unseen_count"),
             "Node-days of both spans; without a change, of all days.",
             DAYS,
         ),

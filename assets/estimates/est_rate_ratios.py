@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 import numpy as np
+from numpy.typing import NDArray
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.reference_rate import joined
@@ -190,12 +191,12 @@ def pairs_of(rates: pd.DataFrame) -> pd.DataFrame:
     quoted = np.where(pairs["cluster_id"].isin(large) & pairs["other_cluster_id"].isin(large), "gpus_gt_128", "all")
     return pairs.assign(
         comparison="clusters",
-        boundary_date=pd.NaT,
+        boundary_date=pd.Series(pd.NaT, index=pairs.index, dtype="datetime64[us]"),
         is_reference=(pairs["counted_as"] == "attempts") & (pairs["population"] == quoted),
     )
 
 
-def _notes(sides: pd.DataFrame) -> list[str | None]:
+def _notes(sides: pd.DataFrame) -> NDArray[np.object_]:
     """Say what a comparison leaves open, or why there is none."""
     (k1, t1), (k2, t2) = ([numbers(sides, f"{side}{name}") for name in (SIDE[0], SIDE[2])] for side in ("", "other_"))
     said = np.select(
@@ -211,7 +212,7 @@ def _notes(sides: pd.DataFrame) -> list[str | None]:
     is_mixed = sides["is_simulated"] != sides["other_is_simulated"]
     left_out = sides["left_out_day_count"].fillna(0).astype(int)
     return joined(
-        np.where(is_mixed, "a simulated cluster against a real one", None),
+        ["a simulated cluster against a real one" if mixed else None for mixed in is_mixed],
         [text or None for text in said],
         [f"days left out, most nodes had no log that was understood: {days}" if days else None for days in left_out],
     )

@@ -34,7 +34,7 @@ TABLE = TableSpec(
     ),
     key=("cluster_id", "cause"),
     columns=(
-        replace(CLUSTER, inputs=("marts.fct_unit_failures.cluster_id",)),
+        CLUSTER,
         Column(
             "cause",
             "varchar",

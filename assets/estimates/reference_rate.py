@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from assets.estimates.table import read
 
 if TYPE_CHECKING:
@@ -29,13 +32,10 @@ def with_reference_rate(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame, pref
 
 def with_reference_months(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame) -> pd.DataFrame:
     """Add the lists `month_failure_counts` and `month_node_days` of each cluster, empty where no month was seen."""
-    names = ("month_failure_count", "month_node_days")
-    scores = read(con, "est_forecast_scores")
-    months = {cluster: [list(own[name]) for name in names] for cluster, own in scores.groupby("cluster_id")}
-    found = [months.get(cluster, ([], [])) for cluster in rows["cluster_id"]]
-    return rows.assign(
-        month_failure_counts=[counts for counts, _ in found], month_node_days=[node_days for _, node_days in found]
-    )
+    months = read(con, "est_forecast_scores").groupby("cluster_id")
+    lists = {name: months[name].agg(list).to_dict() for name in ("month_failure_count", "month_node_days")}
+    counts, node_days = (rows["cluster_id"].map(lambda name, of=of: of.get(name, [])) for of in lists.values())
+    return rows.assign(month_failure_counts=counts, month_node_days=node_days)
 
 
 def of_study(con: duckdb.DuckDBPyConnection, rows: pd.DataFrame) -> pd.DataFrame:
@@ -73,6 +73,7 @@ def no_rate(
     return said
 
 
-def joined(*parts: Iterable[str | None]) -> list[str | None]:
+def joined(*parts: Iterable[str | None]) -> NDArray[np.object_]:
     """Join what there is to say of each row."""
-    return ["; ".join(part for part in of_row if isinstance(part, str)) or None for of_row in zip(*parts, strict=True)]
+    texts = ("; ".join(part for part in of_row if isinstance(part, str)) for of_row in zip(*parts, strict=True))
+    return np.array([text or None for text in texts], dtype=object)

@@ -14,8 +14,8 @@ from typing import Any
 import dagster as dg
 
 from assets.bad_clusters.errors import may_be_of_rows
-from assets.estimates.good_clusters import remove_clusters
 from assets.bad_clusters.failures import add_failures, failing_clusters, running_run, suspects
+from assets.estimates.good_clusters import remove_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder

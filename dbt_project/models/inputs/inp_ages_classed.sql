@@ -60,14 +60,14 @@ sizes as (
 select
     clusters.cluster_id,
     sizes.gpu_size_bin,
-    cast(coalesce(sizes.attempt_count, 0) as bigint) as size_attempt_count,
-    cast(coalesce(sizes.unknown_runtime_count, 0) as bigint) as unknown_runtime_count,
-    cast(coalesce(sizes.late_entry_count, 0) as bigint) as late_entry_count,
-    classes.stretch_count as attempt_count,
     classes.age_hours,
     classes.entry_hours,
     classes.failure_probability,
-    classes.incident_id
+    classes.incident_id,
+    classes.stretch_count as attempt_count,
+    cast(coalesce(sizes.attempt_count, 0) as bigint) as size_attempt_count,
+    cast(coalesce(sizes.unknown_runtime_count, 0) as bigint) as unknown_runtime_count,
+    cast(coalesce(sizes.late_entry_count, 0) as bigint) as late_entry_count
 from clusters
 left join sizes using (cluster_id)
 left join classes

@@ -40,7 +40,7 @@ showable as (
     group by clusters.cluster_id, categories.failure_category, vendors.gpu_vendor
 ),
 
--- Node-days that are alike, and the share of each day's work that they did; where its GPU-hours are unknown, of its use.
+-- Node-days that are alike, and the share of each day's work that they did; where GPU-hours are unknown, of its use.
 node_days as (
     select
         cluster_id,
@@ -305,7 +305,9 @@ select
             when failure_count is null then 'never seen: only the upper limit is known'
         end,
         if(is_observable and seen_ratio < 0.9995, format('seen in {:.3g}% of the GPU-hours', 100 * seen_ratio), null),
-        if(unseen_failure_count > 0, format('failures left out, no log of their nodes: {}', unseen_failure_count), null),
+        if(
+            unseen_failure_count > 0, format('failures left out, no log of their nodes: {}', unseen_failure_count), null
+        ),
         if(unknown_count > 0 and gpu_hours > 0, format('attempts left out, GPU-hours unknown: {}', unknown_count), null)
     ), '') as note
 from counted

@@ -76,7 +76,8 @@ usual as (
         from {{ ref('inp_node_days_seen') }} as sight
         cross join (values (0), (1), (2), (4)) as bits (kind)
         group by sight.cluster_id, bits.kind
-        having coalesce(sum(sight.study_hours) filter (where sight.kinds & bits.kind = bits.kind), 0)
+        having
+            coalesce(sum(sight.study_hours) filter (where sight.kinds & bits.kind = bits.kind), 0)
             >= 0.5 * sum(sight.study_hours)
     )
     group by cluster_id

@@ -139,8 +139,8 @@ fault_probabilities as (
     group by cluster_id, fault_id
 ),
 
--- What asks to end jobs at once is refuted by one that goes on, what asks for a drain by going away without one, or by a
--- week in which nothing was done.
+-- What asks to end jobs at once is refuted by one that goes on, what asks for a drain by going away without one, or by
+-- a week in which nothing was done.
 judged as (
     select
         onsets.cluster_id,
@@ -195,7 +195,8 @@ asked_outages as (
         outages.node_id,
         checks.check_key,
         least(outages.started_at, coalesce(outages.requested_at, outages.started_at)) as asked_at,
-        asked_at - if(contains(lower(outages.reason), checks.check_key), interval 1 day, interval 30 minute) as since_at,
+        least(outages.started_at, coalesce(outages.requested_at, outages.started_at))
+        - if(contains(lower(outages.reason), checks.check_key), interval 1 day, interval 30 minute) as since_at,
         date_diff('second', outages.started_at, coalesce(outages.ended_at, clusters.study_to_at)) as seconds
     from {{ ref('fct_node_outages') }} as outages
     inner join clusters using (cluster_id)
@@ -216,13 +217,19 @@ drained as (
         outages.check_key,
         sum(outages.seconds) / 3600 as node_hours
     from asked_outages as outages
-    asof inner join (from judged where probability < 0.2) as false_onsets
+    asof inner join (
+        from judged
+        where probability < 0.2
+    ) as false_onsets
         on
             outages.cluster_id = false_onsets.cluster_id
             and outages.node_id = false_onsets.node_id
             and outages.check_key = false_onsets.check_key
             and outages.asked_at + interval 1 minute >= false_onsets.observed_at
-    asof left join (from judged where probability >= 0.2) as true_onsets
+    asof left join (
+        from judged
+        where probability >= 0.2
+    ) as true_onsets
         on
             outages.cluster_id = true_onsets.cluster_id
             and outages.node_id = true_onsets.node_id
@@ -264,11 +271,18 @@ early_sightings as (
 
 early_sightings_and_failures as (
     select
-        *,
+        cluster_id,
+        node_id,
+        component,
+        check_key,
+        source,
+        observed_at,
+        sighted_at,
+        before,
         null as attempt_id,
         null as probability
     from early_sightings
-    union all by name
+    union all
     select
         failures.cluster_id,
         sighted.node_id,
@@ -276,8 +290,9 @@ early_sightings_and_failures as (
         sighted.check_key,
         sighted.source,
         failures.failed_at as observed_at,
-        failures.attempt_id,
+        null as sighted_at,
         failures.before,
+        failures.attempt_id,
         failures.posterior_probability as probability
     from failures
     inner join (

@@ -42,7 +42,8 @@ reasons as (
                     end,
                     least.study_days
                 )
-            when clusters.incident_count < least.incidents
+            when
+                clusters.incident_count < least.incidents
                 and clusters.node_days * least.usual_rate / 1000 < least.incidents
                 then format(
                     'incidents seen: {:.2g} in {:.3g} node-days, where {:.2g} would be usual; {} are needed',

@@ -28,7 +28,7 @@ likely_failures as (
     where probability >= 0.5
 ),
 
--- Attempts inside the study period: those that ended without evidence, their control, and all others, which were exposed.
+-- Attempts inside the study period: those that ended without evidence, their control, and all others that were exposed.
 ends as (
     select
         attempts.cluster_id,
@@ -114,7 +114,7 @@ onset_slots as (
     select distinct
         cluster_id,
         node_id,
-        unnest([0, 1]) + epoch(observed_at - to_seconds(after_seconds))::bigint // 1800 - 1 as slot
+        unnest([0, 1]) + cast(epoch(observed_at - to_seconds(after_seconds)) as bigint) // 1800 - 1 as slot
     from late_onsets
 ),
 
@@ -130,7 +130,7 @@ near_ends as (
     from (
         select
             *,
-            epoch(ended_at)::bigint // 1800 as slot
+            cast(epoch(ended_at) as bigint) // 1800 as slot
         from ends
         where is_unexplained or is_control
     ) as slotted_ends
@@ -186,7 +186,7 @@ late_months as (
         cluster_id,
         month_date,
         count(distinct attempt_id) filter (where not is_control) as late_seen_count,
-        count(distinct (attempt_id, node_id)) filter (where is_control) as control_hits,
+        count(distinct row(attempt_id, node_id)) filter (where is_control) as control_hits,
         any_value(control_onsets) as control_onsets
     from ends_with_late_onsets
     left join (
@@ -262,9 +262,9 @@ cells as (
             if(
                 sorted_ends.runtime_class = longest.runtime_class,
                 sorted_ends.runtime_seconds,
-                sorted_ends.end_count * (1::bigint << longest.runtime_class + 1)
+                sorted_ends.end_count * (cast(1 as bigint) << longest.runtime_class + 1)
             )
-            - if(longest.runtime_class > 10, sorted_ends.end_count * (1::bigint << longest.runtime_class), 0)
+            - if(longest.runtime_class > 10, sorted_ends.end_count * (cast(1 as bigint) << longest.runtime_class), 0)
         ) / 86400 as days
     from longest
     inner join sorted_ends

@@ -75,17 +75,27 @@ select
             when judged.is_unknowable and judged.population = 'whole_nodes' and not judged.has_gpus_per_node
                 then 'GPUs per node unknown'
             when judged.is_unknowable then 'the GPU count of every attempt is unknown'
-            when not judged.has_run then 'no attempt ran' || case judged.population
-                when 'gpus_gt_128' then ' with more than 128 GPUs' when 'whole_nodes' then ' on whole nodes' else ''
-            end
+            when not judged.has_run
+                then
+                    'no attempt ran' || case judged.population
+                        when 'gpus_gt_128' then ' with more than 128 GPUs' when
+                            'whole_nodes'
+                            then ' on whole nodes'
+                        else ''
+                    end
             when judged.node_days = 0 and judged.is_without_time
-                then 'no time is studied yet: that begins with the first end of an attempt, or where [[spans]] in '
-                || 'cluster.toml says that accounting is complete'
+                then
+                    'no time is studied yet: that begins with the first end of an attempt, or where [[spans]] in '
+                    || 'cluster.toml says that accounting is complete'
             when judged.node_days = 0 then 'the attempts add up to no node-days'
             when judged.is_unseen
                 then format(
                     'not observable: {} ended FAILED on nodes of which no log was understood',
-                    if(judged.unseen_count = 1, '1 attempt', format('{:d} attempts', cast(judged.unseen_count as bigint)))
+                    if(
+                        judged.unseen_count = 1,
+                        '1 attempt',
+                        format('{:d} attempts', cast(judged.unseen_count as bigint))
+                    )
                 )
             when judged.failure_count = 0
                 then format('no failure in {:.4g} node-days: only the upper limit is known', judged.node_days)

@@ -3,7 +3,7 @@ with periods as (
 ),
 
 populations as (
-    select population from (values ('gpus_gt_128'), ('whole_nodes'), ('all')) as named (population)
+    select unnest(['gpus_gt_128', 'whole_nodes', 'all']) as population
 ),
 
 days as (

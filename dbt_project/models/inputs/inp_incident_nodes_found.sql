@@ -40,7 +40,10 @@ taken_down as (
     inner join incidents using (cluster_id, incident_id)
     inner join {{ ref('fct_attempt_nodes') }} as attempt_nodes
         on failures.cluster_id = attempt_nodes.cluster_id and failures.attempt_id = attempt_nodes.attempt_id
-    asof inner join (from {{ ref('fct_node_outages') }} where not is_planned) as outages
+    asof inner join (
+        from {{ ref('fct_node_outages') }}
+        where not is_planned
+    ) as outages
         on
             attempt_nodes.cluster_id = outages.cluster_id
             and attempt_nodes.node_id = outages.node_id

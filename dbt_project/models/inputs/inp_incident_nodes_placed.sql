@@ -9,4 +9,7 @@ left join {{ ref('inp_node_days_seen') }} as sight
         and cast(failures.failed_at - interval 1 microsecond as date) = sight.day_date
 where
     sight.kinds > 0
-    or failures.cluster_id not in (select seen.cluster_id from {{ ref('inp_node_days_seen') }} as seen where seen.kinds > 0)
+    or failures.cluster_id not in (
+        select seen.cluster_id from {{ ref('inp_node_days_seen') }} as seen
+        where seen.kinds > 0
+    )

@@ -13,7 +13,12 @@ ends as (
         attempts.attempt_id,
         attempts.node_count,
         hash(attempts.cluster_id, attempts.user_name) as user_key,
-        hash(user_key, attempts.partition, attempts.gpu_size_bin, attempts.node_count) as stratum,
+        hash(
+            hash(attempts.cluster_id, attempts.user_name),
+            attempts.partition,
+            attempts.gpu_size_bin,
+            attempts.node_count
+        ) as stratum,
         -- What bears one name is one job of a day, however often it is started again.
         hash(coalesce(attempts.job_name, attempts.run_id), cast(attempts.started_at as date)) as job,
         attempts.state = 'FAILED' and attempts.runtime_seconds < 300 as is_failed_early,
@@ -48,7 +53,8 @@ jobs_on_nodes as (
         ends.job,
         attempt_nodes.node_id,
         count(*) as attempt_count,
-        count(*) filter (where columns('^is_')) as "\0"
+        count(*) filter (where ends.is_failed_early) as is_failed_early,
+        count(*) filter (where ends.is_timeout) as is_timeout
     from ends
     inner join {{ ref('fct_attempt_nodes') }} as attempt_nodes using (cluster_id, attempt_id)
     group by ends.stratum, ends.job, attempt_nodes.node_id

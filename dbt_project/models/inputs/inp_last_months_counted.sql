@@ -9,8 +9,7 @@ with clusters as (
 ),
 
 populations as (
-    select population
-    from (values ('gpus_gt_128'), ('whole_nodes'), ('all'), ('nodes')) as named (population)
+    select unnest(['gpus_gt_128', 'whole_nodes', 'all', 'nodes']) as population
 ),
 
 -- A day on which less than half of the nodes in use had a log that was understood shows no failure of most of them: it
@@ -55,12 +54,18 @@ shares as (
         days.cluster_id,
         days.population,
         days.node_days,
-        epoch(least(days.day_date + interval 1 day, clusters.to_at)
-            - greatest(cast(days.day_date as timestamp), clusters.study_from_at)) as day_seconds,
-        epoch(least(days.day_date + interval 1 day, clusters.to_at)
-            - greatest(cast(days.day_date as timestamp), clusters.boundary_at, clusters.study_from_at)) as later_seconds,
-        epoch(least(days.day_date + interval 1 day, clusters.boundary_at)
-            - greatest(cast(days.day_date as timestamp), clusters.from_at, clusters.study_from_at)) as earlier_seconds
+        epoch(
+            least(days.day_date + interval 1 day, clusters.to_at)
+            - greatest(cast(days.day_date as timestamp), clusters.study_from_at)
+        ) as day_seconds,
+        epoch(
+            least(days.day_date + interval 1 day, clusters.to_at)
+            - greatest(cast(days.day_date as timestamp), clusters.boundary_at, clusters.study_from_at)
+        ) as later_seconds,
+        epoch(
+            least(days.day_date + interval 1 day, clusters.boundary_at)
+            - greatest(cast(days.day_date as timestamp), clusters.from_at, clusters.study_from_at)
+        ) as earlier_seconds
     from days
     inner join clusters using (cluster_id)
     anti join blind_days on days.cluster_id = blind_days.cluster_id and days.day_date = blind_days.day_date
@@ -148,7 +153,7 @@ left_out as (
     inner join blind_days
         on
             clusters.cluster_id = blind_days.cluster_id
-            and blind_days.day_date < clusters.to_at
+            and clusters.to_at > blind_days.day_date
             and blind_days.day_date + interval 1 day > clusters.from_at
     group by clusters.cluster_id
 )

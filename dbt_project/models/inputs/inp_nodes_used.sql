@@ -185,7 +185,9 @@ root_causes as (
         cluster_id,
         node_id,
         arg_max(
-            format('{} ({} of {} ticket{})', component, ticket_count, node_ticket_count, if(node_ticket_count = 1, '', 's')),
+            format(
+                '{} ({} of {} ticket{})', component, ticket_count, node_ticket_count, if(node_ticket_count = 1, '', 's')
+            ),
             (ticket_count, last_opened_at, component)
         ) as root_cause
     from components

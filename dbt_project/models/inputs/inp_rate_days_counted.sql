@@ -132,7 +132,7 @@ notes_of_series as (
     select
         series.cluster_id,
         series.failure_category,
-        list({'day': notes.day_date, 'text': notes.text} order by notes.day_date, notes.text) as notes
+        list({ 'day': notes.day_date, 'text': notes.text } order by notes.day_date, notes.text) as notes
     from series
     inner join notes
         on
@@ -148,7 +148,7 @@ notes_of_series as (
 logs as (
     select
         cluster_id,
-        list({'kind': kind, 'to_at': to_at, 'silent_days': silent_days} order by kind) as logs
+        list({ 'kind': kind, 'to_at': to_at, 'silent_days': silent_days } order by kind) as logs
     from (
         select
             spans.cluster_id,

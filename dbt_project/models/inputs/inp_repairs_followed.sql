@@ -104,11 +104,25 @@ outages as (
 
 -- A stay out is called by its first fault; faults that followed within it count as well.
 failures as (
-    select cluster_id, node_id, failure_category, failed_at from incidents
+    select
+        cluster_id,
+        node_id,
+        failure_category,
+        failed_at
+    from incidents
     union all
-    select cluster_id, node_id, failure_category, failed_at from outages
+    select
+        cluster_id,
+        node_id,
+        failure_category,
+        failed_at
+    from outages
     union all
-    select cluster_id, node_id, failure_category, least(requested_at, started_at) as failed_at
+    select
+        cluster_id,
+        node_id,
+        failure_category,
+        least(requested_at, started_at) as failed_at
     from {{ ref('fct_node_outages') }}
     where not is_planned
 ),
@@ -121,9 +135,21 @@ actions as (
         outages.spell,
         coalesce(texts.repair_action, if(tickets.action is null, 'not recorded', 'unknown')) as repair_action
     from (
-        select cluster_id, node_id, opened_at, closed_at, action from {{ ref('fct_tickets') }}
+        select
+            cluster_id,
+            node_id,
+            opened_at,
+            closed_at,
+            action
+        from {{ ref('fct_tickets') }}
         union all
-        select cluster_id, node_id, started_at, ended_at, action from {{ ref('fct_unit_failures') }}
+        select
+            cluster_id,
+            node_id,
+            started_at,
+            ended_at,
+            action
+        from {{ ref('fct_unit_failures') }}
         where action is not null
     ) as tickets
     left join {{ ref('int_repair_actions') }} as texts
@@ -151,7 +177,7 @@ actions as (
             and outages.node_id = reasons.node_id
             and reasons.check_name = 'node reason'
             and reasons.observed_at >= outages.failed_at - interval 60 second
-            and reasons.observed_at <= outages.ended_at
+            and outages.ended_at >= reasons.observed_at
     inner join {{ ref('int_repair_actions') }} as texts
         on
             outages.cluster_id = texts.cluster_id
@@ -171,7 +197,7 @@ actions as (
         on
             outages.cluster_id = boots.cluster_id
             and outages.node_id = boots.node_id
-            and boots.booted_at > outages.started_at
+            and outages.started_at < boots.booted_at
             and boots.booted_at <= outages.ended_at + interval 60 second
 ),
 
@@ -232,7 +258,7 @@ repairs as (
             clusters_with_boots.cluster_id = sight.cluster_id
             and outages.node_id = sight.node_id
             and sight.kind = 'kernel'
-            and cast(outages.ended_at as date) = sight.day_date
+            and (outages.ended_at)::date = sight.day_date
     group by all
 ),
 

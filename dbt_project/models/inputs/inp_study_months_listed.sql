@@ -53,8 +53,8 @@ gaps as (
     inner join {{ ref('dim_study_gaps') }} as gaps
         on
             periods.cluster_id = gaps.cluster_id
-            and gaps.from_at < periods.to_at
-            and gaps.to_at > periods.from_at
+            and periods.to_at > gaps.from_at
+            and periods.from_at < gaps.to_at
     group by periods.cluster_id, periods.period
 )
 

@@ -89,7 +89,8 @@ down as (
             failures.started_at,
             in_service.from_at,
             max(failures.ended_at) over (
-                partition by failures.cluster_id, failures.cause, failures.node_id, failures.unit_name,
+                partition by
+                    failures.cluster_id, failures.cause, failures.node_id, failures.unit_name,
                     in_service.from_at
                 order by failures.started_at, failures.failure_id
                 rows between unbounded preceding and 1 preceding
@@ -167,11 +168,13 @@ select
     ) as down_unit_days,
     case
         when unit_days is null
-            then 'no accounting of the units: [[failures.in_service]] in cluster.toml tells how many there were, and when'
+            then
+                'no accounting of the units: [[failures.in_service]] in cluster.toml tells how many there were, '
+                || 'and when'
         when is_beyond_service
             then
-                'time down unknown: more units were down than [[failures.in_service]] says were in service: units counts '
-                'what the records name'
+                'time down unknown: more units were down than [[failures.in_service]] says were in service: '
+                || 'units counts what the records name'
         when silent_count = record_count then 'time down unknown: no record in service has an end and a unit'
         when silent_count = 1 then 'time down: 1 record without an end or a unit is left out'
         when silent_count > 1 then format('time down: {} records without an end or a unit are left out', silent_count)

@@ -6,7 +6,11 @@ with ends as (
         is_whole_node,
         cast(seen_to_at as date) as day_date
     from {{ ref('fct_attempt_exposures') }}
-    anti join (from {{ ref('fct_attempts') }} where end_reason = 'planned') as planned using (cluster_id, attempt_id)
+    anti join (
+        from {{ ref('fct_attempts') }}
+        where end_reason = 'planned'
+    ) as planned
+        using (cluster_id, attempt_id)
     where state in ('FAILED', 'REQUEUED') and not is_paper_failure
 ),
 

@@ -47,7 +47,7 @@ new_versions as (
         from shown
         where is_change
         group by cluster_id, component, version
-    )
+    ) as first_days
     group by cluster_id, component, changed_date
 ),
 

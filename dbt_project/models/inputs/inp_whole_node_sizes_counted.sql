@@ -17,8 +17,7 @@ sizes as (
 ),
 
 failed_attempts as (
-    select
-        * replace (coalesce(incident_id, attempt_id) as incident_id)
+    select * replace (coalesce(incident_id, attempt_id) as incident_id)
     from {{ ref('inp_exposures_failed') }}
     where failure_probability > 0 and is_whole_node and gpu_size_bin is not null and node_days is not null
 ),
