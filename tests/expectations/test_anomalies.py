@@ -263,8 +263,9 @@ ANOMALIES = [
         ("marts", "fct_attempts"), "failures_believable", ["alpha: 6 of 6"],
     ),
     (
-        ["update marts.fct_preemptions set instigator_attempt_id = attempt_id"],
-        ("marts", "fct_preemptions"), "not_of_itself", ["instigator_attempt_id alpha:"],
+        ["insert into marts.fct_preemptions by name "
+         "select 'alpha' as cluster_id, 'alpha:1' as attempt_id, 'alpha:1' as instigator_attempt_id"],
+        ("marts", "fct_preemptions"), "not_of_itself", ["instigator_attempt_id alpha:1"],
     ),
     (
         ["update marts.fct_health_events set last_ok_at = observed_at + interval 1 second"],

@@ -83,8 +83,8 @@ def test_what_fails_for_every_cluster_stops_what_is_downstream(warehouse):
 
 
 def test_what_concerns_no_cluster_stops_what_is_downstream(warehouse):
-    change(warehouse, "alter table estimates.est_scale_tests drop column cluster_id")
-    result = materialize(warehouse, table="est_scale_tests")
+    change(warehouse, "alter table marts.fct_attempts drop column has_ended")
+    result = materialize(warehouse, "marts", "fct_attempts")
     assert not result.success
     assert not is_published(result)
     with warehouse.reading() as con:
