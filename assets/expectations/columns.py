@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from assets.expectations.rules import Rule, no_finding, shown
+from assets.sql import identifier
 
 Columns = Mapping[str, str]
 """DuckDB's types of a table's columns by name, in their order."""
@@ -84,11 +85,14 @@ PLANNED = frozenset(("closed_at", "dated_by_file_at", "eligible_at", "reason_at"
 PLANNED_TABLES = frozenset(("dim_units_in_service",))
 """Tables of what a site says itself, which may begin or end in the future."""
 
+WITHOUT_EXPOSURE = frozenset(("est_lost_gpu_hours",))
+"""Estimates that are no rates: what they count may have been lost in no time at all."""
+
 NUMBERS = "numbers are finite, and counts, times, rates and costs are not negative"
 EVIDENCE = "the confidence level lies between 0 and 1, and events were seen over some exposure, or the method says not"
 
-Violation = tuple[str, Sequence[str]]
-"""The condition of a row that breaks a rule, and the columns that show it."""
+Violation = tuple[str, str]
+"""In SQL: the condition of a row that breaks a rule, and the words that show it."""
 
 
 def rules_of_columns(schema: str, table: str, columns: Columns) -> list[Rule]:
@@ -106,7 +110,7 @@ def rules_of_columns(schema: str, table: str, columns: Columns) -> list[Rule]:
         ("values_inside_limits", "low <= value <= high", _outside_limits(columns)),
         ("times_believable", times, [] if table in PLANNED_TABLES else _unbelievable(columns, earliest)),
         ("times_in_order", "no time comes before what it follows", _out_of_order(columns, is_raw)),
-        ("evidence_stated", EVIDENCE, _unstated(columns)),
+        ("evidence_stated", EVIDENCE, [] if table in WITHOUT_EXPOSURE else _unstated(columns)),
     )
     return [
         _rule(check, holds, found, key, is_raw or check.startswith("times"))
@@ -117,12 +121,11 @@ def rules_of_columns(schema: str, table: str, columns: Columns) -> list[Rule]:
 
 def _rule(check: str, holds: str, violations: Sequence[Violation], key: Sequence[str], tolerates_share: bool) -> Rule:
     """Make one rule of what is wrong with each column of a table."""
-    where = " or ".join(f"({condition})" for condition, _ in violations)
-    wrong = [f"case when {condition} then {shown(names)} end" for condition, names in violations]
+    wrong = [f"case when {condition} then {words} end" for condition, words in violations]
     return Rule(
         check,
         holds,
-        where=where,
+        condition=" or ".join(f"({condition})" for condition, _ in violations),
         finding=f"concat_ws(', ', {', '.join([shown([name]) for name in key] + wrong)})",
         tolerates_share=tolerates_share,
     )
@@ -136,18 +139,18 @@ def _impossible(columns: Columns, is_raw: bool) -> list[Violation]:
         is_amount = AMOUNTS & set(value.split("_")) and value not in SIGNED
         if _is_share(value):
             continue
-        wrong = [f"not isfinite({name})"] if kind == "DOUBLE" else []
+        wrong = [f"not isfinite({identifier(name)})"] if kind == "DOUBLE" else []
         if _is_number(kind) and is_amount and (is_raw or name not in JUDGED_AS_RECORDED):
-            wrong.append(f"{name} < 0")
+            wrong.append(f"{identifier(name)} < 0")
         if wrong:
-            found.append((" or ".join(wrong), [name]))
+            found.append((" or ".join(wrong), shown([name])))
     return found
 
 
 def _no_shares(columns: Columns) -> list[Violation]:
     """Find shares outside 0 to 1, with a tolerance for floating point. NaN is one: DuckDB orders it above all."""
     return [
-        (f"{name} not between -1e-9 and 1 + 1e-9", [name])
+        (f"{identifier(name)} not between -1e-9 and 1 + 1e-9", shown([name]))
         for name, kind in columns.items()
         if kind == "DOUBLE" and _is_share(_value_of(name, columns) or name)
     ]
@@ -167,11 +170,14 @@ def _outside_limits(columns: Columns) -> list[Violation]:
         low, high = (f"{name.removesuffix(side)}{limit}" for limit in ("low", "high"))
         value = BOUNDED.get(base) or _value_of(name, columns)
         present = [column for column in (low, value, high) if column is not None and column in columns]
-        slack = " + 1e-9 * (1 + abs({}))" if columns[name] == "DOUBLE" else ""
         # The limits are compared as well: a value that is unknown may have both.
-        wrong = [f"{first} > {second}{slack.format(second)}" for first, second in combinations(present, 2)]
+        pairs = combinations([identifier(column) for column in present], 2)
+        if columns[name] == "DOUBLE":
+            wrong = [f"{first} > {second} + 1e-9 * (1 + abs({second}))" for first, second in pairs]
+        else:
+            wrong = [f"{first} > {second}" for first, second in pairs]
         if wrong:
-            found.append((" or ".join(wrong), present))
+            found.append((" or ".join(wrong), shown(present)))
     return found
 
 
@@ -189,7 +195,10 @@ def _value_of(name: str, columns: Columns) -> str | None:
 def _unbelievable(columns: Columns, earliest: str) -> list[Violation]:
     """Find times so early or late that a clock or a format was misread."""
     return [
-        (f"{name} < timestamp '{earliest}' or {name} > timezone('UTC', now()) + interval 1 day", [name])
+        (
+            f"{identifier(name)} not between timestamp '{earliest}' and timezone('UTC', now()) + interval 1 day",
+            shown([name]),
+        )
         for name, kind in columns.items()
         if name.endswith("_at") and name not in PLANNED and kind.startswith("TIMESTAMP")
     ]
@@ -197,7 +206,9 @@ def _unbelievable(columns: Columns, earliest: str) -> list[Violation]:
 
 def _out_of_order(columns: Columns, is_raw: bool) -> list[Violation]:
     pairs = IN_ORDER if is_raw else IN_ORDER + IN_ORDER_ONCE_TYPED
-    return [(f"{first} > {second}", [first, second]) for first, second in pairs if {first, second} <= columns.keys()]
+    return [
+        (f"{first} > {second}", shown([first, second])) for first, second in pairs if {first, second} <= columns.keys()
+    ]
 
 
 def _unstated(columns: Columns) -> list[Violation]:
@@ -205,10 +216,13 @@ def _unstated(columns: Columns) -> list[Violation]:
     if not {"cluster_id", "confidence_level", "event_count", "exposure"} <= columns.keys():
         return []
     return [
-        ("confidence_level is null or not (confidence_level > 0 and confidence_level < 1)", ["confidence_level"]),
+        (
+            "confidence_level is null or not (confidence_level > 0 and confidence_level < 1)",
+            shown(["confidence_level"]),
+        ),
         (
             "event_count > 0 and coalesce(exposure, 0) = 0 and method is distinct from 'no_exposure'",
-            ["event_count", "exposure"],
+            shown(["event_count", "exposure"]),
         ),
     ]
 

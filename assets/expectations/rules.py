@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from assets.sql import identifier, literal
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -21,7 +23,7 @@ class Rule:
         Name, unique in its table.
     holds
         What should be true, as a clause a person reads.
-    where, finding
+    condition, finding
         SQL condition of a row that is a violation, and the words that say what is wrong with it. One scan finds the
         violations of all such rules of a table.
     query
@@ -36,7 +38,7 @@ class Rule:
     check: str
     holds: str
     query: str = ""
-    where: str = ""
+    condition: str = ""
     finding: str = ""
     warns: bool = False
     tolerates_share: bool = False
@@ -58,12 +60,12 @@ def no_row(check: str, where: str, shows: Sequence[str], holds: str, warns: bool
     warns
         The refresh goes on when it is violated.
     """
-    return Rule(check, holds, where=where, finding=shown(shows), warns=warns)
+    return Rule(check, holds, condition=where, finding=shown(shows), warns=warns)
 
 
 def shown(names: Sequence[str]) -> str:
     """Write the SQL that shows columns of a row with their names."""
-    parts = ", ', ', ".join(f"'{name} ', coalesce({name}::varchar, 'NULL')" for name in names)
+    parts = ", ', ', ".join(f"{literal(f'{name} ')}, coalesce({identifier(name)}::varchar, 'NULL')" for name in names)
     return f"concat({parts})"
 
 
@@ -74,12 +76,15 @@ def no_finding(check: str, query: str, holds: str, warns: bool = False) -> Rule:
 
 def values_known(holds: str, **allowed: Iterable[str]) -> Rule:
     """Demand that every value of some columns is one of a closed list."""
-    wrong = {}
+    conditions, findings = [], []
     for column, values in allowed.items():
-        listed = ", ".join(f"'{value}'" for value in sorted(values))
-        wrong[f"{column} not in ({listed})"] = f"'{column} has the unexpected value ', chr(39), {column}, chr(39)"
-    findings = ", ".join(f"case when {condition} then concat({words}) end" for condition, words in wrong.items())
-    return Rule("values_known", holds, where=" or ".join(wrong), finding=f"concat_ws(', ', {findings})")
+        listed = ", ".join(literal(value) for value in sorted(values))
+        conditions.append(f"{identifier(column)} not in ({listed})")
+        words = f"{literal(f'{column} has the unexpected value ')}, chr(39), {identifier(column)}, chr(39)"
+        findings.append(f"case when {conditions[-1]} then concat({words}) end")
+    return Rule(
+        "values_known", holds, condition=" or ".join(conditions), finding=f"concat_ws(', ', {', '.join(findings)})"
+    )
 
 
 def of_data(rules: Iterable[Rule]) -> list[Rule]:

@@ -53,7 +53,7 @@ def suite_of(rules: Sequence[Rule], has_clusters: bool = True) -> list[Expectati
 
 def _findings(rules: Sequence[Rule]) -> str:
     """Write the query that gives a row for each violated rule."""
-    of_rows = [rule for rule in rules if rule.where]
+    of_rows = [rule for rule in rules if rule.condition]
     queries = [_rows_found(of_rows)] if of_rows else []
     queries += [
         f"select {literal(rule.check)} as check_name, cluster_id, finding from ({rule.query}) as found"
@@ -89,7 +89,8 @@ def _findings(rules: Sequence[Rule]) -> str:
 def _rows_found(rules: Sequence[Rule]) -> str:
     """Write the query that finds the rows which violate rules, in one scan."""
     found = ", ".join(
-        f"case when {rule.where} then struct_pack(check_name := {literal(rule.check)}, finding := {rule.finding}) end"
+        f"case when {rule.condition}"
+        f" then struct_pack(check_name := {literal(rule.check)}, finding := {rule.finding}) end"
         for rule in rules
     )
     return f"""
@@ -97,7 +98,7 @@ def _rows_found(rules: Sequence[Rule]) -> str:
         from (
             select cluster_id, unnest([{found}]) as violation
             from {{batch}}
-            where {" or ".join(f"({rule.where})" for rule in rules)}
+            where {" or ".join(f"({rule.condition})" for rule in rules)}
         ) as of_rows
         where violation is not null
     """

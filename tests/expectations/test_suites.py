@@ -62,6 +62,7 @@ def test_all_tables_are_judged_over_one_connection(judged):
         ("marts", "fct_tickets", "closed_at = '2099-01-01'"),
         ("marts", "dim_units_in_service", "to_at = '2099-01-01'"),
         ("marts", "fct_attempts", "elapsed_seconds = -5"),
+        ("estimates", "est_lost_gpu_hours", "event_count = 1, exposure = 0"),
         ("estimates", "est_hidden_failures", "odds_ratio = 4, low = 2, high = 9"),
         ("estimates", "est_rate_ratios", "ratio = 4, ratio_low = 2, ratio_high = 9"),
         ("estimates", "est_scale_tests", "beta = -0.2, beta_low = -0.3, beta_high = -0.1"),
