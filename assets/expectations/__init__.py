@@ -1,5 +1,6 @@
-"""What must hold at the borders, as Great Expectations suites: one or two modules per schema, a function per table.
+"""What must hold at the borders, as Great Expectations suites: rules by the names of columns, and a few by table.
 
-`raw` and `ops` judge what came in, `marts`, `estimates` and `answers` what goes out.
+`columns` holds the rules that every table of a schema obeys, and the exceptions. `raw` and `ops` have rules of their
+own for what came in, `marts` and `estimates` for what goes out.
 Keys, relationships and accepted values inside the warehouse belong to dbt's tests and are not repeated here.
 """

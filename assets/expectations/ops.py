@@ -1,27 +1,8 @@
-"""What must hold for the tables of `ops`. Each function gives the suite of the table with its name."""
+"""What must hold for `ops.files`: every line is loaded, skipped or quarantined, and few are quarantined."""
 
 from __future__ import annotations
 
-from assets.expectations.rules import Rule, no_finding, no_row, not_negative
-
-
-def files() -> list[Rule]:
-    """Demand that every line is loaded, skipped or quarantined, and that few are quarantined."""
-    breaker = "a file's share of quarantined lines stays below [quarantine] max_share"
-    return [
-        no_row(
-            "identity",
-            "lines_in <> loaded + skipped + quarantined",
-            ("path", "lines_in", "loaded", "skipped", "quarantined"),
-            "lines_in = loaded + skipped + quarantined",
-        ),
-        *(not_negative(name, "path") for name in ("loaded", "skipped", "quarantined")),
-        no_finding("breaker", f"{DOUBTFUL} and kind = 'sacct' and version_of is null", breaker),
-        no_finding("breaker_of_evidence", f"{DOUBTFUL} and kind <> 'sacct'", breaker, warns=True),
-        no_finding("quarantine_kept", QUARANTINE_KEPT, "every quarantined line is kept in ops.quarantine"),
-        no_finding("skips_explained", SKIPS_EXPLAINED, "every skipped line is counted with its reason in ops.skips"),
-    ]
-
+from assets.expectations.rules import Rule, no_finding, no_row
 
 DOUBTFUL = """
     select cluster_id, concat(path, ': ', reason) as finding from {batch} where status = 'doubtful'
@@ -38,7 +19,6 @@ QUARANTINE_KEPT = """
     from {batch} as files
     left join kept using (cluster_id, path)
     where quarantined <> coalesce(line_count, 0)
-    order by path
 """
 
 SKIPS_EXPLAINED = """
@@ -52,5 +32,21 @@ SKIPS_EXPLAINED = """
     from {batch} as files
     left join explained using (cluster_id, path)
     where skipped <> coalesce(line_count, 0)
-    order by path
 """
+
+BREAKER = "a file's share of quarantined lines stays below [quarantine] max_share"
+
+RULES: dict[str, list[Rule]] = {
+    "files": [
+        no_row(
+            "identity",
+            "lines_in <> loaded + skipped + quarantined or least(loaded, skipped, quarantined) < 0",
+            ("path", "lines_in", "loaded", "skipped", "quarantined"),
+            "lines_in = loaded + skipped + quarantined, of which none is negative",
+        ),
+        no_finding("breaker", f"{DOUBTFUL} and kind = 'sacct' and version_of is null", BREAKER),
+        no_finding("breaker_of_evidence", f"{DOUBTFUL} and kind <> 'sacct'", BREAKER, warns=True),
+        no_finding("quarantine_kept", QUARANTINE_KEPT, "every quarantined line is kept in ops.quarantine"),
+        no_finding("skips_explained", SKIPS_EXPLAINED, "every skipped line is counted with its reason in ops.skips"),
+    ],
+}

@@ -40,17 +40,27 @@ class RulesHold(gxe.UnexpectedRowsExpectation):
         )
 
 
-def suite_of(rules: Sequence[Rule]) -> list[Expectation]:
-    """Give the expectation that judges rules together; its `meta` names the rules."""
-    return [RulesHold(unexpected_rows_query=_findings(rules), meta={"checks": [rule.check for rule in rules]})]
+def suite_of(rules: Sequence[Rule], has_clusters: bool = True) -> list[Expectation]:
+    """Give the expectation that judges rules together; its `meta` names the rules.
+
+    A violation in a table without clusters concerns all clusters.
+    """
+    query = _findings(rules)
+    if not has_clusters:
+        query = query.replace("{batch}", "(select null::varchar as cluster_id, * from {batch})")
+    return [RulesHold(unexpected_rows_query=query, meta={"checks": [rule.check for rule in rules]})]
 
 
 def _findings(rules: Sequence[Rule]) -> str:
     """Write the query that gives a row for each violated rule."""
-    found = " union all ".join(
+    of_rows = [rule for rule in rules if rule.condition]
+    queries = [_rows_found(of_rows)] if of_rows else []
+    queries += [
         f"select {literal(rule.check)} as check_name, cluster_id, finding from ({rule.query}) as found"
         for rule in rules
-    )
+        if rule.query
+    ]
+    found = " union all ".join(queries)
     judged = _tolerance([rule for rule in rules if rule.tolerates_share])
     return f"""
         with findings as (
@@ -73,6 +83,24 @@ def _findings(rules: Sequence[Rule]) -> str:
             ) as clusters
         from judged
         group by check_name
+    """
+
+
+def _rows_found(rules: Sequence[Rule]) -> str:
+    """Write the query that finds the rows which violate rules, in one scan."""
+    found = ", ".join(
+        f"case when {rule.condition}"
+        f" then struct_pack(check_name := {literal(rule.check)}, finding := {rule.finding}) end"
+        for rule in rules
+    )
+    return f"""
+        select violation.check_name, cluster_id, violation.finding
+        from (
+            select cluster_id, unnest([{found}]) as violation
+            from {{batch}}
+            where {" or ".join(f"({rule.condition})" for rule in rules)}
+        ) as of_rows
+        where violation is not null
     """
 
 

@@ -1,6 +1,6 @@
 -- Accounting identity: day by day, a cause's failures are those listed, and the node-days those of the attempts,
 -- of every cluster whose accounting covers all days on which attempts ran.
-{{ config(meta={'dagster': {'ref': {'name': 'agg_failure_rates_daily'}}}) }}
+{{ config(tags=['judged_with_the_code']) }}
 
 with
 

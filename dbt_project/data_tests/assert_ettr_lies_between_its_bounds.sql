@@ -1,5 +1,7 @@
 -- 0 <= low <= value <= high <= 1, W = Q + R + U, and no run is productive for longer than it was scheduled.
 -- Waiting lowers ETTR and not the progress ratio.
+{{ config(tags=['judged_with_the_code']) }}
+
 select
     cluster_id,
     run_id,

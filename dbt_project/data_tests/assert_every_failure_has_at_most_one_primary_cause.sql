@@ -1,5 +1,5 @@
 -- One primary event exactly where there is evidence, of the category and on the node the failure shows.
-{{ config(meta={'dagster': {'ref': {'name': 'fct_failure_evidence'}}}) }}
+{{ config(tags=['judged_with_the_code']) }}
 
 with
 

@@ -1,5 +1,5 @@
 -- Slurm lost the node: that is an infrastructure failure, unless planned work took the node down.
-{{ config(meta={'dagster': {'ref': {'name': 'fct_attempts'}}}) }}
+{{ config(tags=['judged_with_the_code']) }}
 
 select
     cluster_id,

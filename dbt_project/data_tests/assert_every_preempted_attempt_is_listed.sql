@@ -1,6 +1,6 @@
 -- Every PREEMPTED attempt stands there once. Nobody is thought to have made room for a later attempt of the same run.
 -- Where the log names whom, it may be one of the same run: a run is told by the names and times of its jobs.
-{{ config(meta={'dagster': {'ref': {'name': 'fct_preemptions'}}}) }}
+{{ config(tags=['judged_with_the_code']) }}
 
 with
 

@@ -1,5 +1,5 @@
 -- Warnings, repeats of other events, planned work, repair and whatever is never a cause prove nothing.
-{{ config(meta={'dagster': {'ref': {'name': 'fct_health_events'}}}) }}
+{{ config(tags=['judged_with_the_code']) }}
 
 with
 

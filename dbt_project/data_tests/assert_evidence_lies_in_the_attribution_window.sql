@@ -1,5 +1,5 @@
 -- On a node of the attempt, or of a component that ended with it; inside the cluster's window; not before the start.
-{{ config(meta={'dagster': {'ref': {'name': 'fct_failure_evidence'}}}) }}
+{{ config(tags=['judged_with_the_code']) }}
 
 select
     evidence.cluster_id,

@@ -1,4 +1,6 @@
 -- Likely failures of one culprit, or of one event over several nodes, that lie within ten minutes are in one incident.
+{{ config(tags=['judged_with_the_code']) }}
+
 with
 
 failures as (

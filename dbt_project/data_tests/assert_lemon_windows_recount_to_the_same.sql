@@ -1,6 +1,6 @@
 -- Running totals of what enters and leaves a window end where a plain count over its days ends. Logs that reach back
 -- beyond accounting count as far as the configured window does.
-{{ config(meta={'dagster': {'ref': {'name': 'agg_lemon_signals'}}}) }}
+{{ config(tags=['judged_with_the_code'], meta={'dagster': {'ref': {'name': 'agg_lemon_signals'}}}) }}
 
 with
 

@@ -1,4 +1,6 @@
 -- What an event repeats is itself there, on the same node, and repeats nothing.
+{{ config(tags=['judged_with_the_code']) }}
+
 with
 
 events as (

@@ -1,5 +1,5 @@
 -- Shares of states, without the row INFRASTRUCTURE, and of sizes: of attempts always, of GPU time where any is known.
-{{ config(meta={'dagster': {'ref': {'name': 'agg_job_states'}}}) }}
+{{ config(tags=['judged_with_the_code']) }}
 
 with
 

@@ -7,7 +7,8 @@ attempts as (
     select
         cluster_id,
         count(*) as attempt_count,
-        count(case when is_infrastructure_failure then 1 end) as failure_count
+        count(case when is_infrastructure_failure then 1 end) as failure_count,
+        coalesce(sum(gpu_hours), 0) as gpu_hours
     from {{ ref('fct_attempts') }}
     where is_terminal
     group by cluster_id
@@ -19,7 +20,8 @@ states as (
     select
         cluster_id,
         sum(case when not is_infrastructure then attempt_count end) as attempt_count,
-        sum(case when is_infrastructure then attempt_count end) as failure_count
+        sum(case when is_infrastructure then attempt_count end) as failure_count,
+        coalesce(sum(case when not is_infrastructure then gpu_hours end), 0) as gpu_hours
     from {{ ref('agg_job_states') }}
     group by cluster_id
 
@@ -29,7 +31,8 @@ sizes as (
 
     select
         cluster_id,
-        sum(job_count) as attempt_count
+        sum(job_count) as attempt_count,
+        coalesce(sum(gpu_hours), 0) as gpu_hours
     from {{ ref('agg_job_sizes') }}
     group by cluster_id
 
@@ -52,7 +55,10 @@ select
     sizes.attempt_count as attempts_by_size,
     attempts.failure_count,
     states.failure_count as failures_by_state,
-    causes.failure_count as failures_by_cause
+    causes.failure_count as failures_by_cause,
+    attempts.gpu_hours,
+    states.gpu_hours as gpu_hours_by_state,
+    sizes.gpu_hours as gpu_hours_by_size
 from attempts
 left join states on attempts.cluster_id = states.cluster_id
 left join sizes on attempts.cluster_id = sizes.cluster_id
@@ -62,3 +68,5 @@ where
     or attempts.attempt_count is distinct from sizes.attempt_count
     or attempts.failure_count is distinct from states.failure_count
     or attempts.failure_count != coalesce(causes.failure_count, 0)
+    or abs(attempts.gpu_hours - states.gpu_hours) > 1e-9 * attempts.gpu_hours
+    or abs(attempts.gpu_hours - sizes.gpu_hours) > 1e-9 * attempts.gpu_hours

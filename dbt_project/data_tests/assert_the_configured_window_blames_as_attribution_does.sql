@@ -1,6 +1,6 @@
 -- In the configured window, the control's failed attempts are the failures that evidence explains and nobody names.
 -- Their causes may differ: the control takes the paper's order of causes in every window, attribution the likeliest.
-{{ config(meta={'dagster': {'ref': {'name': 'agg_attribution_controls'}}}) }}
+{{ config(tags=['judged_with_the_code']) }}
 
 with
 

@@ -2,27 +2,22 @@
 
 A check stops the refresh when a finding concerns all clusters, or when no cluster is left to publish. A finding about
 one cluster is written to ops.cluster_failures, and that cluster keeps its last good data.
-
-The list of suites is read from the text of their modules, so that loading definitions does not import Great
-Expectations.
 """
 
-import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import dagster as dg
 import duckdb
 
-import assets.expectations
+import assets.estimates
 from assets.bad_clusters.failures import failing_clusters, record_failures
+from assets.expectations.tables import OWN_RULES, rules_of
 from assets.not_computed import COMPUTED
 from assets.warehouse import Warehouse
 from orchestration.checks import verdicts
 from orchestration.checks.verdicts import Verdict
+from orchestration.home import DBT_PROJECT
 
 __all__ = [
     "all_checks",
@@ -33,41 +28,15 @@ __all__ = [
     "suites",
 ]
 
-SUITES = (
-    ("raw", "raw"),
-    ("ops", "ops"),
-    ("marts", "marts"),
-    ("estimates", "estimates"),
-    ("estimates", "answers"),
-)
-"""Schemas and the modules of `assets.expectations` with the suites of their tables."""
-
-
-@dataclass(frozen=True)
-class Suite:
-    """What a suite demands, the first sentence of its function, and the module that holds it."""
-
-    demand: str
-    module: str
+DEMANDS = "Numbers, shares, limits and times are what the names of their columns promise"
 
 
 def suites() -> list[tuple[str, str]]:
-    """List (schema, table) of every suite: the public functions of the modules of a schema."""
-    return list(describe_suites())
-
-
-@cache
-def describe_suites() -> dict[tuple[str, str], Suite]:
-    """Give the suite of each table, by schema and table."""
-    found = {}
-    for schema, module in SUITES:
-        path = Path(assets.expectations.__path__[0]) / f"{module}.py"
-        functions = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)]
-        for function in functions:
-            if not function.name.startswith("_"):
-                paragraph = (ast.get_docstring(function) or "").partition("\n\n")[0]
-                found[schema, function.name] = Suite(" ".join(paragraph.split()), module)
-    return found
+    """List (schema, table) of every table that is judged: of raw and ops what was read, and all marts and estimates."""
+    read = [(schema, table) for schema in ("raw", "ops") for table in OWN_RULES[schema]]
+    marts = sorted(path.stem for path in (DBT_PROJECT / "models" / "marts").glob("*.sql"))
+    estimates = sorted(path.stem for path in Path(assets.estimates.__path__[0]).glob("est_*.py"))
+    return [*read, *(("marts", table) for table in marts), *(("estimates", table) for table in estimates)]
 
 
 def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str, str], list[Verdict]]:
@@ -78,9 +47,9 @@ def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str
     with validating(warehouse) as validator:
         for schema, table in tables:
             name = f"{schema}.{table}"
-            if (schema, table) in validator.tables:
-                module = describe_suites()[schema, table].module
-                rules = getattr(import_module(f"assets.expectations.{module}"), table)()
+            columns = validator.columns.get((schema, table))
+            if columns:
+                rules = rules_of(schema, table, columns)
                 results = validator.validate(schema, table, rules)
                 found[schema, table] = verdicts.verdicts_of(name, rules, results)
             else:
@@ -113,7 +82,7 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
     """Build a check per table, all in one step; what is downstream stops when no cluster can be published."""
     by_key = {dg.AssetCheckKey(dg.AssetKey([*table]), check_name(*table)): table for table in tables}
     specs = [
-        dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=describe_suites()[table].demand)
+        dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=_demand(*table))
         for key, table in by_key.items()
     ]
 
@@ -135,6 +104,12 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
             yield result_of(key, without_rows.get(table) or found[table], stops)
 
     return check
+
+
+def _demand(schema: str, table: str) -> str:
+    """Say what the check of a table demands, in one sentence."""
+    of_columns = [] if schema == "ops" else [DEMANDS]
+    return "; ".join([*of_columns, *(rule.holds for rule in OWN_RULES[schema].get(table, []))]) + "."
 
 
 def record_verdicts(con: duckdb.DuckDBPyConnection, run_id: str, step: str, found: Sequence[Verdict]) -> None:

@@ -8,7 +8,7 @@ safe on a file opened read-only. Importing this module takes seconds, so import 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +25,7 @@ from sqlalchemy.exc import SAWarning
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.types import NullType, TypeEngine
 
+from assets.expectations.columns import Columns
 from assets.expectations.rules import Rule
 from assets.expectations.suite import suite_of
 from assets.warehouse import Warehouse, set_search_path
@@ -71,14 +72,17 @@ class Validator:
 
     con: duckdb.DuckDBPyConnection
     datasource: Any
-    tables: frozenset[tuple[str, str]]
-    """Schema and name of every table and view of the file."""
+    columns: Mapping[tuple[str, str], Columns]
+    """By schema and name of every table and view of the file."""
 
     def validate(self, schema: str, table: str, rules: Sequence[Rule]) -> list[ExpectationValidationResult]:
         """Judge the rules of a table together, or each alone where they cannot be computed together.
 
         The `meta` of a result's configuration names the rules that it is about.
         """
+        if not rules:
+            return []
+        has_clusters = "cluster_id" in self.columns[schema, table]
         set_search_path(self.con, schema)
         with warnings.catch_warnings():
             # duckdb-engine cannot reflect indexes nor DuckDB's list types; no rule needs either.
@@ -87,9 +91,10 @@ class Validator:
             asset = self.datasource.add_table_asset(f"{schema}.{table}", table_name=table)
             # A batch definition of its own would be written into the context's settings, as text, for each table.
             batch = asset.get_batch(asset.build_batch_request())
-            results = _results(batch, table, suite_of(rules))
+            results = _results(batch, table, suite_of(rules, has_clusters))
             if any(raised(result) for result in results):
-                results = [result for rule in rules for result in _results(batch, table, suite_of([rule]))]
+                suites = [suite_of([rule], has_clusters) for rule in rules]
+                results = [result for suite in suites for result in _results(batch, table, suite)]
         return results
 
 
@@ -97,6 +102,17 @@ def _results(batch: Any, table: str, suite: Sequence[Expectation]) -> list[Expec
     # COMPLETE brings back the rows of a failed rows query, at most 200 of them.
     report = batch.validate(gx.ExpectationSuite(name=table, expectations=list(suite)), result_format="COMPLETE")
     return list(report.results)
+
+
+def _columns(con: duckdb.DuckDBPyConnection) -> Mapping[tuple[str, str], Columns]:
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    rows = con.execute(
+        "select table_schema, table_name, column_name, data_type from information_schema.columns"
+        " order by ordinal_position"
+    ).fetchall()
+    for schema, table, name, kind in rows:
+        found.setdefault((schema, table), {})[name] = kind
+    return found
 
 
 @contextmanager
@@ -116,5 +132,4 @@ def validating(warehouse: Warehouse) -> Iterator[Validator]:
             create_temp_table=False,
             kwargs={"creator": lambda: duckdb_engine.ConnectionWrapper(con), "poolclass": StaticPool},
         )
-        tables = con.execute("select table_schema, table_name from information_schema.tables").fetchall()
-        yield Validator(con, datasource, frozenset(tables))
+        yield Validator(con, datasource, _columns(con))

@@ -42,8 +42,8 @@ DBT = (sys.executable, "-P", "-m", "orchestration.dbt.command")
 Python imports nothing from the current folder (`-P`), which may have a `dbt` or an `assets` of its own.
 """
 JUDGED_WITH_THE_CODE = "judged_with_the_code"
-"""Tag of the tests that judge seeds. They run with the tests of the code, and no refresh runs them."""
-TESTS_OF_SEEDS = f"resource_type:test,tag:{JUDGED_WITH_THE_CODE}"
+"""Tag of the tests that no input can fail, such as those of seeds. They run with the tests of the code alone."""
+TESTS_OF_CODE = f"resource_type:test,tag:{JUDGED_WITH_THE_CODE}"
 """dbt's own words for them.
 
 Not their path: dbt looks for a path in the current folder, and then adds the tests of models that read a seed.
@@ -141,10 +141,10 @@ def dbt_resource(home: Home) -> DbtCliResource:
 def build_arguments() -> list[str]:
     """Arguments of one `dbt build`.
 
-    Unit tests and the tests of seeds judge the code, so they run with the other tests, not here.
+    Unit tests and tests with that tag judge the code, so they run with the other tests, not here.
     """
     arguments = ["build", RESULTS_ONLY, *ONE_THREAD, "--exclude-resource-type", "unit_test"]
-    return [*arguments, "--exclude", TESTS_OF_SEEDS]
+    return [*arguments, "--exclude", TESTS_OF_CODE]
 
 
 def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
@@ -170,7 +170,7 @@ def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
 
 
 def _built_by_a_refresh(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the tests of seeds, so that Dagster shows no check that never runs."""
+    """Leave out the tests of the code, so that Dagster shows no check that never runs."""
     nodes = {key: node for key, node in manifest["nodes"].items() if JUDGED_WITH_THE_CODE not in node["tags"]}
     return {**manifest, "nodes": nodes}
 
