@@ -67,13 +67,13 @@ TABLE = TableSpec(
         Column(
             "odds_ratio",
             "double",
-            "ratio",
+            "none",
             "Odds of such an end on the node over the odds in the same strata elsewhere (Mantel-Haenszel). NULL: "
             "nothing to compare, or no upper limit.",
             COMPARED,
         ),
-        Column("low", "double", "ratio", "Lower limit of odds_ratio. NULL: nothing to compare.", COMPARED),
-        Column("high", "double", "ratio", "Upper limit of odds_ratio. NULL: none.", COMPARED),
+        Column("low", "double", "none", "Lower limit of odds_ratio. NULL: nothing to compare.", COMPARED),
+        Column("high", "double", "none", "Upper limit of odds_ratio. NULL: none.", COMPARED),
         Column(
             "q_value",
             "double",

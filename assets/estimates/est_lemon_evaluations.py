@@ -60,7 +60,7 @@ TABLE = TableSpec(
         Column("judged_count", "bigint", "nodes", "Nodes in use in the period after.", LISTED),
         *with_limits("precision", RATIO, "Named nodes that proved bad. NULL: none named.", LISTED),
         *with_limits("recall", RATIO, "Bad nodes that had been named. NULL: none proved bad.", LISTED),
-        *with_limits("lift", "times", "Precision over the share of bad nodes among all. NULL: as these.", LISTED),
+        *with_limits("lift", "none", "Precision over the share of bad nodes among all. NULL: as these.", LISTED),
         *with_limits(
             "lost_gpu_hours_avoidable",
             "GPU-hours",

@@ -88,13 +88,13 @@ TABLE = TableSpec(
         Column(
             "ratio",
             "double",
-            "ratio",
+            "none",
             "Its rate over that of all other places of the kind, lemons of these left out. NULL: it has fewer than 3 "
             "nodes, or no other place failed.",
             COMPARED,
         ),
-        Column("low", "double", "ratio", "Lower limit of the ratio.", COMPARED),
-        Column("high", "double", "ratio", "Upper limit of the ratio. NULL: none.", COMPARED),
+        Column("low", "double", "none", "Lower limit of the ratio.", COMPARED),
+        Column("high", "double", "none", "Upper limit of the ratio. NULL: none.", COMPARED),
         Column(
             "q_value",
             "double",

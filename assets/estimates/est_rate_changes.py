@@ -126,7 +126,7 @@ TABLE = TableSpec(
         Column(
             "dispersion",
             "double",
-            "variance over Poisson variance",
+            "none",
             "Scatter from day to day, at least 1, by which the gain of a change was divided.",
             RATE,
         ),

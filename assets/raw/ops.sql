@@ -52,11 +52,6 @@ create table if not exists ops.sight (        -- one row per cluster, node, kind
     day_date date not null                    -- the UTC day
 );
 
-create table if not exists ops.unsettled (    -- one row per batch read: its table's dispositions are to be recomputed; empty between refreshes
-    table_name varchar not null,              -- schema.table
-    lost_rows boolean not null                -- rows of files that changed or vanished were deleted
-);
-
 create table if not exists ops.years (        -- one row per log with lines that tell no year, and what tells it
     cluster_id varchar not null,
     path varchar not null,
@@ -70,12 +65,9 @@ create table if not exists ops.years (        -- one row per log with lines that
     years_back integer not null               -- how many years before the date of the file accounting puts them (settled)
 );
 
-create table if not exists ops.unsettled_files (  -- one row per file that was read, or became an older version; empty between refreshes
-    cluster_id varchar not null,
-    path varchar not null
-);
-
 drop table if exists ops.resume_points;
+drop table if exists ops.unsettled;
+drop table if exists ops.unsettled_files;
 
 create table if not exists ops.quarantine (   -- one row per line that was not understood
     cluster_id varchar not null,
@@ -131,7 +123,7 @@ create table if not exists ops.pulls (        -- one row per cluster whose logs 
 
 create table if not exists ops.checks (       -- one row per run, check and cluster that it judged
     run_id varchar not null,                  -- the run
-    table_name varchar not null,
+    table_name varchar not null,              -- schema.table
     check_name varchar not null,              -- name of the check, unique in its table
     passed boolean not null,                  -- whether the check holds
     is_blocking boolean not null,             -- where it does not hold, nothing of the cluster is published

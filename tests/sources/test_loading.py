@@ -224,7 +224,6 @@ def test_a_crash_in_the_middle_of_a_batch_leaves_nothing_of_it(tmp_path, monkeyp
         load(folder, con)
     assert con.execute("select path from ops.files").fetchall() == [("c1/sacct/a.txt",)]
     assert con.execute("select count(*) from raw.sacct").fetchone() == (1,)
-    assert con.execute("select table_name from ops.unsettled").fetchall() == [("sacct",)]
     monkeypatch.setattr(batch, "account_for_batch", real)
     load(folder, con)
     assert everything(con) == everything(load(folder))
@@ -253,7 +252,6 @@ def test_a_reader_that_loses_a_line_is_found_out(tmp_path):
 def test_violations_name_the_file(tmp_path):
     con = load(make(tmp_path, {"c1/sacct/a.txt": export(numbered([1]))}))
     con.execute("delete from raw.sacct")
-    con.execute("insert into ops.unsettled values ('sacct', true)")
     settle(con, survey(tmp_path, ONLY_SACCT), ONLY_SACCT)
     assert violations(con) == [("c1", "c1/sacct/a.txt", 2, 0, 1, 0)]
 

@@ -21,44 +21,27 @@ from assets.sources.intake.find.folder import Survey
 from assets.sources.reader import Reader
 
 
-def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> list[str]:
-    """Bring node ids, dispositions and counts up to date, if any table changed.
+def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> None:
+    """Bring node ids, dispositions and counts up to date.
 
     Run when all kinds are loaded. The transaction is the caller's: `excluded_clusters.settle_good_clusters` opens one.
-
-    Returns
-    -------
-    The names of the raw tables that were settled.
     """
-    marks = con.execute(
-        "select table_name, bool_or(coalesce(lost_rows, true)), count(*) from ops.unsettled group by table_name"
-    ).fetchall()
-    if not marks:
-        return []
-    unsettled = {table: has_lost_rows for table, has_lost_rows, _ in marks}
     by_table = {reader.TABLE: reader for reader in readers.values()}
     tables = {**{table: reader.ROWS for table, reader in by_table.items()}, unknown_lines.TABLE: unknown_lines.ROWS}
-    if any(table == "sacct" and batch_count > 1 for table, _, batch_count in marks):
-        _keep_each_node_list_once(con)
-    moved = settle_years(con, survey, unsettled, tables)
-    for table in unsettled.keys() & by_table.keys():
-        unsettled[table] |= supersede(con, by_table[table])
-    if unsettled.get("sacct"):
-        _forget_unused_node_lists(con)
-    changed = unsettled.keys() | moved | resolve_nodes(con, survey, unsettled, tables)
-    if "nodes" in changed:
-        changed |= {"sacct"}
-    settled = sorted(changed & by_table.keys())
-    for table in settled:
+    _keep_each_node_list_once(con)
+    settle_years(con, survey, tables)
+    for reader in by_table.values():
+        supersede(con, reader)
+    _forget_unused_node_lists(con)
+    resolve_nodes(con, survey, tables)
+    for reader in by_table.values():
         try:
-            run_steps(con, by_table[table].dispositions())
-            account_for_dispositions(con, by_table[table], survey)
+            run_steps(con, reader.dispositions())
+            account_for_dispositions(con, reader, survey)
         except Exception as error:
-            error.add_note(f"kind: {by_table[table].KIND}")
+            error.add_note(f"kind: {reader.KIND}")
             raise
-    warn_of_files(con, set(settled), unsettled.keys())
-    con.execute("delete from ops.unsettled; delete from ops.unsettled_files")
-    return settled
+    warn_of_files(con)
 
 
 def _keep_each_node_list_once(con: duckdb.DuckDBPyConnection) -> None:

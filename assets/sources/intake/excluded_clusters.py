@@ -26,9 +26,9 @@ _UNCHANGED = {f"ops.{name}" for name in ("cluster_failures", "checks", "pulls", 
 _SUSPECTS = """
     select cluster_id
     from (select unnest($surveyed::varchar[]) as cluster_id union select cluster_id from ops.files)
-    left join ops.unsettled_files using (cluster_id)
+    left join ops.files using (cluster_id)
     group by cluster_id
-    order by count(path) desc, cluster_id
+    order by max(files.modified_at) desc nulls last, cluster_id
 """
 
 
@@ -46,7 +46,7 @@ def settle_good_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: R
 
     Returns
     -------
-    The errors of the clusters for which the step was not run. Their tables stay unsettled.
+    The errors of the clusters for which the step was not run.
 
     Raises
     ------
@@ -98,17 +98,14 @@ def _only(survey: Survey, clusters: Collection[str]) -> Survey:
 
 
 def _step_without(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep, bad: Collection[str]) -> None:
-    """Run the step for the other clusters, and put the marks of `ops.unsettled` back.
-
-    The next refresh then tries the clusters again that were left out.
-    """
+    """Run the step for the other clusters; the next refresh tries those again that were left out."""
     names = [
         name
         for name, (_, has_clusters) in relations(con).items()
         if has_clusters and _is_raw(name) and name not in _UNCHANGED
     ]
     with scratch_database(con):
-        show_rows(con, bad, [*names, "ops.unsettled"], is_copy=True)
+        show_rows(con, bad, names, is_copy=True)
         with transaction(con):
             for name in names:
                 table = identifier(*name.split("."))
@@ -116,8 +113,7 @@ def _step_without(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep,
                     f"delete from {table} where cluster_id in (select unnest($bad::varchar[]))", {"bad": [*bad]}
                 )
             step(con, _only(survey, survey.clusters.keys() - set(bad)))
-            con.execute("delete from ops.unsettled")
-            for name in [*names, "ops.unsettled"]:
+            for name in names:
                 con.execute(
                     f"insert into {identifier(*name.split('.'))} by name from {identifier(SCRATCH, *name.split('.'))}"
                 )

@@ -13,7 +13,6 @@ from assets.sources.database_settings import one_thread
 from assets.sources.intake.batch import load_batch
 from assets.sources.intake.find.folder import RefusedFile
 from assets.sources.intake.find.known_files import Key, forget_files
-from assets.sources.intake.find.versions import note_unsettled
 from assets.sources.intake.isolating import load_good_files, named_files
 from assets.sources.intake.read.batch_lines import MAX_BATCH_BYTES, estimated_text_bytes
 from assets.sources.reader import Reader, SourceFile
@@ -70,5 +69,4 @@ class FileBatch:
     def _load(self, con: duckdb.DuckDBPyConnection, files: Sequence[SourceFile]) -> None:
         with one_thread(con), transaction(con):
             forget_files(con, self.reader, [key for file in files for key in self.replaced[file.key]])
-            note_unsettled(con, [file.key for file in files])
             load_batch(con, self.cluster, self.reader, files, self.run_id)

@@ -11,8 +11,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
-
 import duckdb
 
 from assets.sql import fill
@@ -32,30 +30,16 @@ DAYS_APART = 30
 """A log beside others that overlap accounting may lie so far from it: accounting of a few days may be late."""
 
 
-def warn_of_files(con: duckdb.DuckDBPyConnection, settled: AbstractSet[str], unsettled: AbstractSet[str]) -> None:
-    """Bring the warnings up to date.
-
-    Parameters
-    ----------
-    con
-        A connection inside a transaction.
-    settled
-        Raw tables whose rows may count otherwise than before.
-    unsettled
-        Those of them that got or lost rows.
-    """
-    if settled & {"sacct", "slurmctld_events"}:
-        con.execute(
-            fill(
-                "sources/intake/account/missing_attempts.sql",
-                name=EXPORTED_WITHOUT_DUPLICATES,
-                seconds_to_requeue=SECONDS_TO_REQUEUE,
-            )
+def warn_of_files(con: duckdb.DuckDBPyConnection) -> None:
+    """Bring the warnings up to date; the transaction is the caller's."""
+    con.execute(
+        fill(
+            "sources/intake/account/missing_attempts.sql",
+            name=EXPORTED_WITHOUT_DUPLICATES,
+            seconds_to_requeue=SECONDS_TO_REQUEUE,
         )
-    if unsettled & {"sacct", "nodes"}:
-        con.execute(
-            fill("sources/intake/account/unknown_exclusions.sql", name=UNKNOWN_EXCLUDED_NODES, max_names=MAX_NAMES)
-        )
+    )
+    con.execute(fill("sources/intake/account/unknown_exclusions.sql", name=UNKNOWN_EXCLUDED_NODES, max_names=MAX_NAMES))
     con.execute(
         fill("sources/intake/account/without_accounting.sql", name=OVERLAPS_NO_ACCOUNTING, days_apart=DAYS_APART)
     )

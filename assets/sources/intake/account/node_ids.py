@@ -1,7 +1,4 @@
-"""Set node_id in every raw table, when accounting and inventory say which nodes there are.
-
-While no name means another node than it meant, only the tables with new rows are looked at.
-"""
+"""Set node_id in every raw table, when accounting and inventory say which nodes there are."""
 
 from __future__ import annotations
 
@@ -18,15 +15,12 @@ from assets.sources.temp_tables import TempTable
 from assets.sources.text import nodelists
 from assets.sql import fill
 
-NAMING_TABLES = {"sacct", "nodes"}
 NAMES = TempTable("node_names", {"cluster_id": "varchar", "name_as_seen": "varchar", "node_id": "varchar"})
 HOSTS = TempTable("host_names", {**NAMES.columns, "from_at": "timestamp", "to_at": "timestamp"})
 
 
-def resolve_nodes(
-    con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Mapping[str, bool], tables: Mapping[str, Rows]
-) -> set[str]:
-    """Write `raw.node_names`, `raw.host_names` and every node_id that can have changed.
+def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, tables: Mapping[str, Rows]) -> None:
+    """Write `raw.node_names`, `raw.host_names` and every node_id.
 
     Parameters
     ----------
@@ -34,23 +28,15 @@ def resolve_nodes(
         A connection inside a transaction.
     survey
         The folder, for the rules of every cluster.
-    unsettled
-        Tables with new rows, and whether they lost any.
     tables
         What the rows of each raw table are like.
-
-    Returns
-    -------
-    The tables in which any row changed.
     """
     times_of = {table: rows.time for table, rows in tables.items() if table != "sacct" and rows.time}
     declared = _declared_names(con)
     rules = {cluster_id: cluster.settings.nodes for cluster_id, cluster in survey.clusters.items()}
     nodes = {cluster_id: NodeNames(declared[cluster_id], rules[cluster_id]) for cluster_id in rules}
-    names_may_change = bool(NAMING_TABLES & unsettled.keys())
-    is_complete = names_may_change or any(unsettled.values())
     names = {
-        *_spelled_names(con, times_of if is_complete else times_of.keys() & unsettled.keys(), is_complete=is_complete),
+        *_spelled_names(con, times_of),
         *((cluster_id, name) for cluster_id, listed in declared.items() for name in listed),
     }
     resolved = [
@@ -73,10 +59,8 @@ def resolve_nodes(
         for spell in hosts[cluster_id].spells(basic_name(name, rules[cluster_id]))
     ]
     HOSTS.fill(con, spells)
-    # Names in unchanged tables are not looked up again while no node has another host.
-    if is_complete:
-        con.execute("delete from raw.host_names where cluster_id in (from surveyed)")
-    con.execute("insert into raw.host_names from host_names except from raw.host_names order by all")
+    con.execute("delete from raw.host_names where cluster_id in (from surveyed)")
+    con.execute("insert into raw.host_names from host_names order by all")
     changed_count = _changed_rows(
         con,
         """
@@ -84,18 +68,10 @@ def resolve_nodes(
         where cluster_id in (from surveyed) and not exists (from node_names where node_names = raw.node_names)
         """,
     ) + _changed_rows(con, "insert into raw.node_names from node_names except from raw.node_names order by all")
-    hosts_may_differ = "nodes" in unsettled and (bool(spells) or unsettled["nodes"])
-    all_may_change = names_may_change and (changed_count > 0 or hosts_may_differ)
-    changed = {
-        table
-        for table in _filled(con, times_of)
-        if (all_may_change or table in unsettled) and _set_node_ids(con, table, times_of[table])
-    }
-    if names_may_change and (
-        changed_count or any(node_id != basic_name(name, rules[cluster_id]) for cluster_id, name, node_id in resolved)
-    ):
+    for table in _filled(con, times_of):
+        _set_node_ids(con, table, times_of[table])
+    if changed_count or any(node_id != basic_name(name, rules[cluster_id]) for cluster_id, name, node_id in resolved):
         con.execute(fill("sources/intake/account/node_lists.sql"))
-    return changed
 
 
 def _declared_names(con: duckdb.DuckDBPyConnection) -> defaultdict[str, list[str]]:
@@ -114,10 +90,8 @@ def _declared_names(con: duckdb.DuckDBPyConnection) -> defaultdict[str, list[str
     return declared
 
 
-def _spelled_names(
-    con: duckdb.DuckDBPyConnection, tables: Iterable[str], *, is_complete: bool
-) -> list[tuple[str, str]]:
-    statement = fill("sources/intake/account/spelled_names.sql", tables=tuple(sorted(tables)), is_complete=is_complete)
+def _spelled_names(con: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> list[tuple[str, str]]:
+    statement = fill("sources/intake/account/spelled_names.sql", tables=tuple(sorted(tables)))
     return con.execute(statement).fetchall()
 
 
@@ -147,18 +121,14 @@ def _filled(con: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> list[str]:
     return [table for table, is_filled in zip(tables, are_filled, strict=True) if is_filled]
 
 
-def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str, time: str) -> bool:
-    """Set node_id, and move rows into and out of `unknown_node`; tell whether any row changed."""
-    changed_count = 0
+def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str, time: str) -> None:
+    """Set node_id, and move rows into and out of `unknown_node`."""
     if table != "nodes":
-        statement = fill("sources/intake/account/node_ids.sql", table=table, time=time, by_hosts=True)
-        changed_count = _changed_rows(con, statement)
+        con.execute(fill("sources/intake/account/node_ids.sql", table=table, time=time, by_hosts=True))
     # Names are few: whether any row has to change is seen sooner than by looking for rows to change.
     con.execute(fill("sources/intake/account/names_to_set.sql", table=table))
-    if not con.execute("from names_to_set limit 1").fetchall():
-        return changed_count > 0
-    con.execute(fill("sources/intake/account/node_ids.sql", table=table, by_hosts=False))
-    return True
+    if con.execute("from names_to_set limit 1").fetchall():
+        con.execute(fill("sources/intake/account/node_ids.sql", table=table, by_hosts=False))
 
 
 def _changed_rows(con: duckdb.DuckDBPyConnection, statement: str) -> int:

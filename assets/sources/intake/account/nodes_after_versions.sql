@@ -1,7 +1,7 @@
 update raw.nodes set captured_at = greatest(files.modified_at, older.stated_at)
 from ops.files, (
     select nodes.cluster_id, version_of as path, max(captured_at) as stated_at
-    from raw.nodes inner join (from versions where is_of_news) as versions using (cluster_id, path)
+    from raw.nodes inner join versions using (cluster_id, path)
     group by all
 ) as older
 where nodes.cluster_id = files.cluster_id and nodes.path = files.path

@@ -2,8 +2,8 @@
 {# Records of versions that the file states now, and those without an end where another version states it. None that
    has an end goes for one that has none. #}
 insert into superseded_rows
-with files_of_news as (
-    select distinct cluster_id, version_of as base_path from versions where is_of_news
+with files_with_versions as (
+    select distinct cluster_id, version_of as base_path from versions
 ),
 records as (
     select
@@ -11,10 +11,10 @@ records as (
         coalesce(files.version_of, files.path) as base_path, files.version_of is null as is_newest
     from raw.{{ table }} as kept
     inner join ops.files on files.cluster_id = kept.cluster_id and files.path = kept.path
-    where (files.cluster_id, coalesce(files.version_of, files.path)) in (from files_of_news)
+    where (files.cluster_id, coalesce(files.version_of, files.path)) in (from files_with_versions)
         and files.dialect not in ({{ logs }})
 ),
-newer as (from records semi join ops.unsettled_files using (cluster_id, path) where {{ m.is_whole() }})
+newer as (from records where {{ m.is_whole() }})
 select distinct unnest(case
     when newer.is_newest and (older.is_open or not newer.is_open) then [older.row_key]
     when newer.is_open and not older.is_open and not newer.is_newest then [newer.row_key]

@@ -1,16 +1,12 @@
-{# The names in use. Those of unchanged tables are known from the last time. #}
+{# The names in use. #}
 select distinct cluster_id, node_name
 from (
     {% for table in tables %}
     select cluster_id, node_name from raw.{{ table }}
     union all
     {% endfor %}
-    {% if is_complete %}
     select distinct cluster_id, unnest(excluded_node_ids || [failed_node_id]) as node_name
     from raw.sacct where failed_node_id is not null or len(excluded_node_ids) > 0
-    {% else %}
-    select cluster_id, name_as_seen as node_name from raw.node_names
-    {% endif %}
     union all
     -- Where nothing says which nodes there are, the hosts of lines that say nothing of a node are none.
     select cluster_id, node_name from raw.sightings

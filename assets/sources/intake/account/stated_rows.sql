@@ -3,7 +3,7 @@
 create or replace temp table rows_of_versions as
 select rowid as row_key, cluster_id, path, line_number, {{ time }} as stated_at, {{ content }} as content
 from raw.{{ table }}
-semi join (from versions where is_new or is_near) using (cluster_id, path)
+semi join versions using (cluster_id, path)
 where rowid not in (select row_key from superseded_rows);
 
 insert into superseded_rows

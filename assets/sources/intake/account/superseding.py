@@ -20,20 +20,19 @@ OF_PLACE = {"cluster_id", "path", "line_number", "disposition", "node_id", "line
 """Columns that say where a row stands, by which date it was read, or what is worked out anew from all rows."""
 
 
-def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
-    """Remove from the older versions of a kind's files what need not be kept.
-
-    Only versions are compared that the files read in this refresh may concern.
-
-    Returns
-    -------
-    Whether rows were deleted.
-    """
+def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Remove from the older versions of a kind's files what need not be kept."""
     if reader.ROWS.time is None:
-        return False
-    con.execute(fill("sources/intake/account/versions_to_judge.sql", kind=reader.KIND, refused=REFUSED))
+        return
+    con.execute(
+        """
+        create or replace temp table versions as
+        select cluster_id, path, version_of from ops.files where kind = ? and version_of is not null
+        """,
+        [reader.KIND],
+    )
     if not con.execute("from versions limit 1").fetchall():
-        return False
+        return
     con.execute("create or replace temp table superseded_rows (row_key bigint)")
     if export := reader.ROWS.export:
         con.execute(
@@ -49,7 +48,7 @@ def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
     if reader.TABLE == "squeue_exclusions":
         con.execute(fill("sources/intake/account/rows_seen_before.sql"))
     _find_stated_rows(con, reader)
-    has_superseded = _delete_rows(con, reader)
+    _delete_rows(con, reader)
     empty = con.execute(
         fill("sources/intake/account/empty_versions.sql", table=reader.TABLE, kind=reader.KIND)
     ).fetchall()
@@ -58,7 +57,6 @@ def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
         # A snapshot is later than the older versions of its file: its file's time is its moment, if no node tells one.
         # The times of nodes may go back: the reason of one that came back is gone, and so is its time.
         con.execute(fill("sources/intake/account/nodes_after_versions.sql"))
-    return has_superseded or bool(empty)
 
 
 def _find_stated_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
@@ -69,8 +67,8 @@ def _find_stated_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     )
 
 
-def _delete_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
-    """Delete the superseded rows, and skip the lines of which none is left; tell whether there were any."""
+def _delete_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
+    """Delete the superseded rows, and skip the lines of which none is left."""
     con.execute(
         f"""
         create or replace temp table superseded_lines as
@@ -78,10 +76,7 @@ def _delete_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> bool:
         from raw.{reader.TABLE} where rowid in (select row_key from superseded_rows)
         """
     )
-    if not con.execute("from superseded_lines limit 1").fetchall():
-        return False
     con.execute(fill("sources/intake/account/superseded_rows.sql", table=reader.TABLE))
-    return True
 
 
 def shortened_files(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:

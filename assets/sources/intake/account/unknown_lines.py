@@ -25,7 +25,6 @@ def keep_unknown_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: bool)
     if not con.execute("from temp.unknown_lines limit 1").fetchall():
         return
     shape, example = ((is_pseudonymous and stored(TEXT, name)) or name for name in ("shape", "example"))
-    con.execute("insert into ops.unsettled values (?, false)", [TABLE])
     con.execute(
         fill(
             "sources/intake/account/unknown_lines.sql",

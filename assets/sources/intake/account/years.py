@@ -11,7 +11,7 @@ Years are found from the whole tables, `ops.years` and `dated_by_file_at`, so th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 
@@ -71,16 +71,9 @@ def _earlier(day: date, years: int) -> date:
     return day.replace(year=day.year - years, day=28)
 
 
-def settle_years(
-    con: duckdb.DuckDBPyConnection, survey: Survey, unsettled: Container[str], tables: Mapping[str, Rows]
-) -> set[str]:
-    """Set the years of all lines without a year, and return those of the raw tables whose rows changed.
-
-    The transaction is the caller's.
-    """
+def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, tables: Mapping[str, Rows]) -> None:
+    """Set the years of all lines without a year; the transaction is the caller's."""
     times_of = {table: rows.time for table, rows in tables.items() if rows.may_lack_years and rows.time}
-    if not any(table in unsettled for table in ("sacct", *times_of)):
-        return set()
     accounting = _accounting(con)
     changed = []
     for cluster_id, path, days, is_of_file_date, has_leap_day, before in con.execute(
@@ -94,7 +87,7 @@ def settle_years(
         if now != before:
             changed.append((cluster_id, path, now, survey.clusters[cluster_id].settings.timezone))
     if not changed:
-        return set()
+        return
     SETTLED.fill(con, changed)
     con.execute(
         """
@@ -103,8 +96,9 @@ def settle_years(
         """
     )
     zones = {zone for *_, zone in changed}
-    moved = {table for zone in zones for table, time in times_of.items() if _move_rows(con, table, time, zone)}
     for zone in zones:
+        for table, time in times_of.items():
+            _move_rows(con, table, time, zone)
         statement = fill(
             "sources/intake/account/years_of_files.sql",
             zone=zone,
@@ -112,7 +106,6 @@ def settle_years(
             local=times.local("moment", zone),
         )
         con.execute(statement)
-    return moved
 
 
 def _accounting(con: duckdb.DuckDBPyConnection) -> dict[str, list[Days]]:
@@ -134,7 +127,7 @@ def _accounting(con: duckdb.DuckDBPyConnection) -> dict[str, list[Days]]:
     return found
 
 
-def _move_rows(con: duckdb.DuckDBPyConnection, table: str, time: str, zone: str) -> bool:
+def _move_rows(con: duckdb.DuckDBPyConnection, table: str, time: str, zone: str) -> None:
     statement = fill(
         "sources/intake/account/years_of_rows.sql",
         table=table,
@@ -143,5 +136,4 @@ def _move_rows(con: duckdb.DuckDBPyConnection, table: str, time: str, zone: str)
         utc=times.utc("local_time", zone),
         local=times.local("dated_by_file_at", zone),
     )
-    ((count,),) = con.execute(statement).fetchall()
-    return bool(count)
+    con.execute(statement)

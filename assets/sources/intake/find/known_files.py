@@ -16,7 +16,6 @@ PER_FILE_TABLES = (
     "ops.files",
     "ops.quarantine",
     "ops.skips",
-    "ops.unsettled_files",
     "ops.years",
     "raw.sightings",
     "raw.unknown_lines",
@@ -65,15 +64,8 @@ def note_modification(con: duckdb.DuckDBPyConnection, file: SourceFile) -> None:
     )
 
 
-def mark_unsettled(con: duckdb.DuckDBPyConnection, reader: Reader, *, has_lost_rows: bool = False) -> None:
-    """Mark the raw table of a reader: what is worked out of all its rows is to be worked out again."""
-    # Another batch may do the same at the same time; inserts do not conflict.
-    con.execute("insert into ops.unsettled values (?, ?)", [reader.TABLE, has_lost_rows])
-
-
 def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[tuple[str, str]]) -> None:
-    """Delete the rows and accounts of files, and mark their raw table as unsettled."""
-    mark_unsettled(con, reader, has_lost_rows=bool(keys))
+    """Delete the rows and accounts of files."""
     if not keys:
         return
     REMOVED_FILES.fill(con, keys)

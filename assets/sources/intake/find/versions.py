@@ -76,14 +76,7 @@ def become_versions(
             per_file_tables=PER_FILE_TABLES,
         )
     )
-    note_unsettled(con, versions)
     return versions
-
-
-def note_unsettled(con: duckdb.DuckDBPyConnection, keys: Iterable[Key]) -> None:
-    """Mark files whose rows are to be compared with those of older versions."""
-    clusters, paths = zip(*keys, strict=True)
-    con.execute("insert into ops.unsettled_files select unnest(?), unnest(?)", [[*clusters], [*paths]])
 
 
 def text_of(key: Key, file: KnownFile) -> Text | None:
