@@ -10,7 +10,10 @@ events as (
 
 reasons as (
 
-    select distinct reason from {{ ref('int_node_reason_events') }}
+    select reason from {{ ref('int_node_reason_events') }}
+    where reason is not null
+    union
+    select reason from {{ ref('int_node_outage_parts') }}
     where reason is not null
 
 ),
