@@ -60,6 +60,7 @@ accounted as (
         losses.*,
         attempts.account,
         attempts.user_name,
+        attempts.gpu_size_bin,
         cast(date_trunc('month', losses.lost_at) as date) as month_date
     from losses
     inner join attempts
