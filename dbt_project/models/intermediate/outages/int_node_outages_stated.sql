@@ -166,8 +166,8 @@ withdrawals_with_starts as (
 
 ),
 
--- Outside of that, the controller's log shows when a node was taken out and came back. What it says of a node that a row
--- shows out, or that begins within a minute, is the same outage.
+-- Outside of that, the controller's log shows when a node was taken out and came back. What it says of a node that a
+-- row shows out, or that begins within a minute, is the same outage.
 unrecorded_withdrawals as (
 
     select * from withdrawals_with_starts
