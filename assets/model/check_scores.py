@@ -51,7 +51,7 @@ class Onsets:
         return max(1.0, self.squared_count / self.count - self.count / self.hours) if self.count else 1.0
 
 
-def true_share(onsets: Onsets, confidence_level: float = CONFIDENCE_LEVEL) -> Share:
+def true_share(onsets: Onsets) -> Share:
     """Estimate the share of a check's onsets that are true.
 
     Returns
@@ -80,10 +80,10 @@ def true_share(onsets: Onsets, confidence_level: float = CONFIDENCE_LEVEL) -> Sh
     if not onsets.judged_count:
         return UNKNOWN
     true = min(onsets.true_count, onsets.judged_count)
-    doubt = float(special.ndtri((1 + confidence_level) / 2)) * math.sqrt(onsets.doubt_variance)
+    doubt = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2)) * math.sqrt(onsets.doubt_variance)
     counts = max(true - doubt, 0.0), min(true + doubt, onsets.judged_count) + onsets.unknown_count
     phi = onsets.dispersion
-    low, high = (binomial_share(count / phi, onsets.count / phi, confidence_level) for count in counts)
+    low, high = (binomial_share(count / phi, onsets.count / phi) for count in counts)
     return Share(true / onsets.judged_count, low.low, high.high)
 
 

@@ -110,17 +110,13 @@ def optimal_minutes(failures_per_day: ArrayLike, write_minutes: ArrayLike) -> ND
     return np.where(write > 0, mean_minutes * (1.0 + special.lambertw(argument, 0).real), 0.0)
 
 
-def expected_ettr_v2(
-    failures_per_day: ArrayLike, *, write_minutes: ArrayLike = V2_MINUTES, restart_minutes: ArrayLike = V2_MINUTES
-) -> NDArray[np.float64]:
+def expected_ettr_v2(failures_per_day: ArrayLike) -> NDArray[np.float64]:
     """Expect the ETTR of a long run the way the paper's second version does: with Young's interval and its write cost.
 
     Parameters
     ----------
     failures_per_day
         Interruptions per day of the whole job, lambda = N x r_f, 0 or more; `nan` is unknown.
-    write_minutes, restart_minutes
-        Minutes w and u0; the paper takes 5 for both. w is above 0.
 
     Returns
     -------
@@ -129,7 +125,8 @@ def expected_ettr_v2(
 
     Notes
     -----
-    ``(1 - lambda (u0 + dt/2)) / (1 + w/dt)`` with ``dt = sqrt(2 w / lambda)``. Assumptions: those of `expected_ettr`.
+    ``(1 - lambda (u0 + dt/2)) / (1 + w/dt)`` with ``dt = sqrt(2 w / lambda)``, where w and u0 are 5 minutes each.
+    Assumptions: those of `expected_ettr`.
 
     References
     ----------
@@ -145,8 +142,8 @@ def expected_ettr_v2(
     rate = np.asarray(failures_per_day, dtype=float)
     some = np.where(rate > 0, rate, np.nan)
     known = np.isfinite(some)
-    interval = young_minutes(np.where(known, some, 1.0), write_minutes)
-    ettr = expected_ettr(some, interval, restart_minutes=restart_minutes, write_minutes=write_minutes)
+    interval = young_minutes(np.where(known, some, 1.0), V2_MINUTES)
+    ettr = expected_ettr(some, interval, restart_minutes=V2_MINUTES, write_minutes=V2_MINUTES)
     return np.where(rate == 0, 1.0, ettr)
 
 

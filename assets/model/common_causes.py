@@ -77,13 +77,7 @@ def bursts_of(seconds: ArrayLike, is_likely: ArrayLike = True) -> NDArray[np.int
     return bursts.astype(np.int64)
 
 
-def common_causes(
-    burst: ArrayLike,
-    place: ArrayLike,
-    draw: ArrayLike,
-    chances: ArrayLike,
-    confidence_level: float = CONFIDENCE_LEVEL,
-) -> CommonCauses:
+def common_causes(burst: ArrayLike, place: ArrayLike, draw: ArrayLike, chances: ArrayLike) -> CommonCauses:
     """Count the bursts that take several nodes of one place, against what chance gives.
 
     Parameters
@@ -94,8 +88,6 @@ def common_causes(
     chances
         Probability of each place, shape (draws, places): of a node of the machine by exposure; of several nodes of one
         job the shares of the job's own nodes, because the scheduler and not chance put them together.
-    confidence_level
-        1 - a, of the limits of the shares.
 
     Returns
     -------
@@ -151,7 +143,7 @@ def common_causes(
     total, taken = _with_all(seen.sum(axis=0)), _with_all(several.sum(axis=0))
     alone, variance = total - taken, _with_all((several.astype(float) ** 2).sum(axis=0))
     odds = rate_ratio(
-        taken, 1.0, alone, 1.0, confidence_level, dispersion=common_dispersion(taken, variance, alone, alone)
+        taken, 1.0, alone, 1.0, CONFIDENCE_LEVEL, dispersion=common_dispersion(taken, variance, alone, alone)
     )
     is_shared = drawn.sum(axis=1) > 1
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -168,16 +160,11 @@ def common_causes(
     shape = np.maximum(taken, 1.0) / phi
     p_value = np.where(taken > 0, special.gammainc(shape, expected_nodes / phi), 1.0)
     q_value = np.append(false_discovery(p_value[:-1]), p_value[-1])
-    return CommonCauses(count.astype(np.int64), expected_count, p_value, q_value, share, low, high, confidence_level)
+    return CommonCauses(count.astype(np.int64), expected_count, p_value, q_value, share, low, high, CONFIDENCE_LEVEL)
 
 
-def mttf_of_job(  # noqa: PLR0917
-    nodes_taken: ArrayLike,
-    probability: ArrayLike,
-    job_nodes: float,
-    machine_nodes: float,
-    node_days: float,
-    confidence_level: float = CONFIDENCE_LEVEL,
+def mttf_of_job(
+    nodes_taken: ArrayLike, probability: ArrayLike, job_nodes: float, machine_nodes: float, node_days: float
 ) -> MttfInterval:
     """Work out the mean time to failure of a job that a burst ends once, however many of its nodes it takes.
 
@@ -189,8 +176,6 @@ def mttf_of_job(  # noqa: PLR0917
         Nodes of the job, n, and of the machine, N; n <= N.
     node_days
         Days that nodes of the machine were in use.
-    confidence_level
-        1 - a, of the limits.
 
     Notes
     -----
@@ -213,7 +198,7 @@ def mttf_of_job(  # noqa: PLR0917
     hit = 1.0 - (1.0 - job_nodes / machine_nodes) ** taken
     count, variance = float((w * hit).sum()), float((w * (2 - w) * hit**2).sum())
     unit = variance / count if count else 1.0
-    rate = weighted_interval(count / unit, count / unit, node_days / machine_nodes / unit, confidence_level)
+    rate = weighted_interval(count / unit, count / unit, node_days / machine_nodes / unit)
     with np.errstate(divide="ignore"):
         hours, low, high = (HOURS_PER_DAY / bound for bound in (rate.value, rate.high, rate.low))
     return MttfInterval(hours, low, high, rate.confidence_level, rate.method)

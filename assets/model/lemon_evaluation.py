@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from assets.model.coincidence import Share, binomial_share
-from assets.model.failure_rate import CONFIDENCE_LEVEL, dispersed_interval
+from assets.model.failure_rate import dispersed_interval
 
 BAD_LUCK = 0.01
 """A node proves bad when its failures have at most this probability at the rate of normal nodes."""
@@ -52,13 +52,7 @@ class Evaluation:
 
 
 def evaluate_forward(
-    is_named: ArrayLike,
-    event_count: ArrayLike,
-    exposure: ArrayLike,
-    lost_gpu_hours: ArrayLike,
-    *,
-    normal_rate: float,
-    confidence_level: float = CONFIDENCE_LEVEL,
+    is_named: ArrayLike, event_count: ArrayLike, exposure: ArrayLike, lost_gpu_hours: ArrayLike, *, normal_rate: float
 ) -> Evaluation:
     """Judge a list by the window after the one it was made on.
 
@@ -73,8 +67,6 @@ def evaluate_forward(
         Work lost to these failures, in GPU-hours.
     normal_rate
         Failures per node-day of normal nodes, as the list's own window gave it.
-    confidence_level
-        Of the limits of precision and recall.
 
     Returns
     -------
@@ -110,13 +102,13 @@ def evaluate_forward(
     tail = np.where(count > 0, special.gammainc(np.where(count > 0, count, 1.0), normal_rate * time), 1.0)
     bad, named = judged & (tail <= BAD_LUCK), named & judged
     hits = int((bad & named).sum())
-    precision = binomial_share(hits, int(named.sum()), confidence_level)
-    recall = binomial_share(hits, int(bad.sum()), confidence_level)
+    precision = binomial_share(hits, int(named.sum()))
+    recall = binomial_share(hits, int(bad.sum()))
     base = bad.sum() / judged.sum() if bad.any() else np.nan
     others = judged & ~named
     usual = lost[others].sum() / time[others].sum() if others.any() else 0.0
     failures, days = float(count[named].sum()), float(time[named].sum())
-    limits = dispersed_interval(failures, 1.0, 1.0, confidence_level)
+    limits = dispersed_interval(failures, 1.0, 1.0)
     factors = (
         np.array([1.0, limits.low / failures, limits.high / failures]) if failures else np.array([1.0, np.nan, np.nan])
     )

@@ -39,16 +39,13 @@ class MonthVariation:
         CV^2 of the months' rates, no unit: of all that the months seen allow, the one whose limits are as wide.
     cv_low, cv_high
         Limits of the CV.
-    month_count
-        Months with exposure.
     concentration
-        Sum of the squared shares of the exposure in each month: 1 / month_count where all are alike.
+        Sum of the squared shares of the exposure in each month: 1 / months where all are alike.
     """
 
     relative_variance: float
     cv_low: float
     cv_high: float
-    month_count: int
     concentration: float
 
     @property
@@ -134,7 +131,7 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
     weight = weight / weight.sum()
     low, high = np.interp([(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2], np.cumsum(weight), CVS)
     concentration = float(np.sum((time / time.sum()) ** 2)) if time.size else 1.0
-    return MonthVariation(_as_one_gamma(weight), float(low), float(high), time.size, concentration)
+    return MonthVariation(_as_one_gamma(weight), float(low), float(high), concentration)
 
 
 def _log_likelihood(count: Floats, time: Floats) -> Floats:

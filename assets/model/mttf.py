@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assets.model.failure_rate import CONFIDENCE_LEVEL, RateInterval, garwood_interval
+from assets.model.failure_rate import RateInterval, garwood_interval
 from assets.model.incident_counts import weighted_interval
 
 HOURS_PER_DAY = 24.0
@@ -90,7 +90,6 @@ def nodes_of(
 def mttf_from_runtime(
     failure_count: ArrayLike,
     runtime_hours: ArrayLike,
-    confidence_level: float = CONFIDENCE_LEVEL,
     failure_variance: ArrayLike | None = None,
 ) -> MttfInterval:
     """Measure the MTTF of jobs of one size: hours run per failure.
@@ -101,8 +100,6 @@ def mttf_from_runtime(
         Attempts that infrastructure ended, any shape.
     runtime_hours
         Wall-clock hours that all attempts of the size ran, however they ended.
-    confidence_level
-        Between 0 and 1.
     failure_variance
         Variance of the count as `weighted_interval` takes it, where failures come in incidents or are doubtful; counts
         need not be whole then. None: that of a Poisson count.
@@ -132,8 +129,8 @@ def mttf_from_runtime(
     ([250.0, nan], [109.2, 333.8], [731.9, inf])
     """
     if failure_variance is None:
-        return _reciprocal(garwood_interval(failure_count, runtime_hours, confidence_level), 1.0)
-    return _reciprocal(weighted_interval(failure_count, failure_variance, runtime_hours, confidence_level), 1.0)
+        return _reciprocal(garwood_interval(failure_count, runtime_hours), 1.0)
+    return _reciprocal(weighted_interval(failure_count, failure_variance, runtime_hours), 1.0)
 
 
 def mttf_at_scale(rate: RateInterval, node_count: ArrayLike) -> MttfInterval:

@@ -62,7 +62,6 @@ def place_rates(  # noqa: PLR0917
     burst: ArrayLike,
     probability: ArrayLike,
     is_odd: ArrayLike = False,
-    confidence_level: float = CONFIDENCE_LEVEL,
 ) -> PlaceRates:
     """Estimate the rate of each place, and compare it with the rest.
 
@@ -78,8 +77,6 @@ def place_rates(  # noqa: PLR0917
     is_odd
         Nodes that belong to no rest, because they are known to fail much more often than others: of each node or of
         all.
-    confidence_level
-        1 - a, of each interval.
 
     Returns
     -------
@@ -126,10 +123,10 @@ def place_rates(  # noqa: PLR0917
     whole, usual = (_count(of_node, np.where(kept, time, 0.0), *failures) for kept in (True, is_usual))
     without_worst = np.where(_is_worst(of_node, time, failures[0], failures[2]), 0.0, time)
     is_compared = whole.nodes >= MIN_NODES
-    ratio = _compared(whole, usual, is_compared, confidence_level)
-    others = _compared(_count(of_node, without_worst, *failures), usual, is_compared, confidence_level)
+    ratio = _compared(whole, usual, is_compared)
+    others = _compared(_count(of_node, without_worst, *failures), usual, is_compared)
     p_value = np.where(np.nan_to_num(others.value, nan=np.inf) > 1, others.p_value / 2, 1 - others.p_value / 2)
-    rate = weighted_interval(whole.count, whole.variance, whole.node_days, confidence_level)
+    rate = weighted_interval(whole.count, whole.variance, whole.node_days)
     return PlaceRates(whole.nodes.astype(np.int64), rate, ratio, false_discovery(p_value))
 
 
@@ -165,7 +162,7 @@ def _count(place: Indices, time: Floats, node: Indices, burst: Indices, probabil
     return _Counts(count, np.maximum(of_bursts, of_bursts + of_nodes - one_by_one), node_days, nodes)
 
 
-def _compared(own: _Counts, usual: _Counts, is_compared: NDArray[np.bool_], confidence_level: float) -> RatioInterval:
+def _compared(own: _Counts, usual: _Counts, is_compared: NDArray[np.bool_]) -> RatioInterval:
     """Divide the rate of each place by that of the usual nodes of all others."""
     count, variance, node_days = (
         np.maximum(values.sum() - values, 0.0) for values in (usual.count, usual.variance, usual.node_days)
@@ -175,6 +172,6 @@ def _compared(own: _Counts, usual: _Counts, is_compared: NDArray[np.bool_], conf
         own.node_days,
         count,
         node_days,
-        confidence_level,
+        CONFIDENCE_LEVEL,
         dispersion=common_dispersion(own.count, own.variance, count, variance),
     )

@@ -107,15 +107,13 @@ def relapse_share(spells: Spells, within_days: float, confidence_level: float = 
     return _wilson(1.0 - kept, float(number), confidence_level)
 
 
-def time_to_relapse(spells: Spells, confidence_level: float = CONFIDENCE_LEVEL) -> Share:
+def time_to_relapse(spells: Spells) -> Share:
     """Estimate the days in service by which the fault is back after half of the repairs.
 
     Parameters
     ----------
     spells
         Times in service after repairs.
-    confidence_level
-        Of the limits, between 0 and 1.
 
     Returns
     -------
@@ -145,22 +143,20 @@ def time_to_relapse(spells: Spells, confidence_level: float = CONFIDENCE_LEVEL) 
     with warnings.catch_warnings():
         # It warns that there are none where all or nobody relapsed.
         warnings.simplefilter("ignore", RuntimeWarning)
-        limits: Any = survival.confidence_interval(confidence_level, method="log-log")
+        limits: Any = survival.confidence_interval(CONFIDENCE_LEVEL, method="log-log")
     at, kept = survival.quantiles, survival.probabilities
     lowest, highest = (np.asarray(side.probabilities) for side in (limits.low, limits.high))
     value, low, high = (_first(at, side) for side in (kept <= 0.5, (lowest <= 0.5) | (kept == 0.0), highest <= 0.5))
     return Share(value, low, np.inf if np.isnan(high) and not np.isnan(value) else high)
 
 
-def median_hours(hours: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL) -> Share:
+def median_hours(hours: ArrayLike) -> Share:
     """Give the median of times with limits that hold for any distribution.
 
     Parameters
     ----------
     hours
         Times, shape (n,).
-    confidence_level
-        Of the limits, between 0 and 1.
 
     Returns
     -------
@@ -185,7 +181,7 @@ def median_hours(hours: ArrayLike, confidence_level: float = CONFIDENCE_LEVEL) -
     if not given.size:
         return UNKNOWN
     # As scipy.stats.quantile_test has them, in a tenth of the time.
-    cut = int(stats.binom.ppf((1.0 - confidence_level) / 2.0, given.size, 0.5))
+    cut = int(stats.binom.ppf((1.0 - CONFIDENCE_LEVEL) / 2.0, given.size, 0.5))
     low, high = (given[cut - 1], given[-cut]) if cut else (np.nan, np.nan)
     return Share(float(np.median(given)), float(low), float(high))
 

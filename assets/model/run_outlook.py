@@ -83,12 +83,13 @@ def run_outlook(
     Notes
     -----
     Run i has the rate at quantile ``(i + 1/2) / n`` of `rates_to_come`, or the assumed rate. Its attempt j lasts
-    ``-log((h + 1/2) / 2^32) / (rate x nodes)`` days, where h is a 32-bit hash of i and j, and what it saves is reckoned
-    as in `simulate_runs`. If a run would fail more than 1,000 times, only the part up to the first 1,000 failures is
-    simulated. The ETTR then has a standard deviation below 0.02 (measured), so the result is only slightly wider than
-    the truth.
+    ``-log((h + 1/2) / 2^32) / (rate x nodes)`` days, where h is a 32-bit hash of i and j. It pays the restart and saves
+    as many segments of dt + w as fit; the last attempt is ended by the run itself and loses nothing. If a run would
+    fail more than 1,000 times, only the part up to the first 1,000 failures is simulated. The ETTR then has a standard
+    deviation below 0.02 (measured), so the result is only slightly wider than the truth.
 
-    Assumptions: those of `simulate_runs`; and the checkpoint interval is fixed beforehand. Adapting it to the failures
+    Assumptions: failures are memoryless, durations are fixed, and every checkpoint can be read; if failures cluster in
+    bad weeks, the true distribution is wider. The checkpoint interval is fixed beforehand: adapting it to the failures
     gives a better ETTR. Two questions that differ little have the same luck, which is wanted.
 
     Examples

@@ -36,8 +36,8 @@ class CheckpointPlan:
         Intervals at the rate's value; 0, write all the time, where a write costs nothing.
     optimal_low, optimal_high
         The optimum at the upper and at the lower limit of the rate; `inf` where the rate may be 0.
-    ettr_young, ettr_young_exact
-        Expected ETTR with Young's interval, by the published and by the renewal form.
+    ettr_young
+        Expected ETTR with Young's interval, by the published form.
     ettr_optimal, ettr_optimal_low, ettr_optimal_high
         The best there is, by the renewal form, at the rate's value, upper and lower limit.
     """
@@ -48,7 +48,6 @@ class CheckpointPlan:
     optimal_low: NDArray[np.float64]
     optimal_high: NDArray[np.float64]
     ettr_young: NDArray[np.float64]
-    ettr_young_exact: NDArray[np.float64]
     ettr_optimal: NDArray[np.float64]
     ettr_optimal_low: NDArray[np.float64]
     ettr_optimal_high: NDArray[np.float64]
@@ -244,7 +243,6 @@ def plan_checkpoints(
             optimal_minutes(high, write_minutes),
             np.where(may_be_zero, np.inf, optimal_minutes(low, write_minutes)),
             expected_ettr(value, _usable(young), **costs(value)),
-            expected_ettr_exact(value, _usable(young), **costs(value)),
             expected_ettr_exact(value, _usable(optimal), **costs(value)),
             expected_ettr_exact(high, _usable(optimal_minutes(high, write_minutes)), **costs(high)),
             np.where(

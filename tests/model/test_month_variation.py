@@ -58,7 +58,7 @@ def test_few_months_say_what_is_usual():
     assert usual == pytest.approx(0.34, abs=0.01)
     for found in (month_variation([9], [50.0]), month_variation([0, 0, 0], [5, 5, 5.0])):
         assert found.cv == usual
-    assert month_variation([9, 0], [50.0, 0.0]).month_count == 1
+    assert month_variation([9, 0], [50.0, 0.0]).concentration == 1.0
 
 
 def test_months_that_agree_take_the_variation_down_to_next_to_none():

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from assets.model.coincidence import Share, binomial_share, chance_of_coincidence
-from assets.model.ettr_simulation import simulate_runs
+from assets.model.ettr import MINUTES_PER_DAY
 from assets.model.failure_rate import RateInterval, garwood_interval
 from assets.model.mean_ratio import mean_ratio_interval
 from assets.model.mttf import mttf_at_scale, mttf_from_runtime
 from assets.model.prediction import prediction_interval
 from assets.model.rate_ratio import rate_ratio
 from assets.model.run_outlook import run_outlook
+from tests.proof.lived_runs import ettr_of_a_run
 from tests.proof.trial import Outcome, Rule, Trial, conservative, near, too_narrow
 
 Generator = np.random.Generator
@@ -130,8 +131,8 @@ def outlook_of_a_run(rng: Generator, rounds: int) -> Outcome:
         limits = run_outlook(
             counted, 512, 60.0, restart_minutes=5, write_minutes=0, scheduled_days=10, target=0.9,
         )  # fmt: skip
-        true = simulate_runs(512 * RATE, 60, restart_minutes=5, scheduled_days=10, run_count=1, generator=rng)
-        held.append(limits.ettr_low <= true.ettr[0] <= limits.ettr_high)
+        true = ettr_of_a_run(512 * RATE, 10, 60 / MINUTES_PER_DAY, 5 / MINUTES_PER_DAY, 0.0, rng)
+        held.append(limits.ettr_low <= true <= limits.ettr_high)
     return Outcome.of_verdicts(held)
 
 

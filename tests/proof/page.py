@@ -193,10 +193,10 @@ better. `python -m tests.proof.simulated_lemons` plants them in the logs of the 
 ETTR_HEAD = f"""## Expected ETTR
 
 The paper's form and the exact renewal form (`expected_ettr`, `expected_ettr_exact`) against {RUNS:,} runs that are
-lived through failure by failure (`simulate_runs`), with restarts of {SETTINGS[0].restart:g} minutes. *Apart* is the
-simulated value less the exact form in standard errors: the tests ask for less than 3.5. *Bias of the paper's form* is
-its error against the simulation: the paper claims 5% at 8,000 GPUs, and the tests ask for it up to there. Beyond, with
-long intervals, the paper's form is pessimistic.
+lived through failure by failure (`tests/proof/lived_runs.py`), with restarts of {SETTINGS[0].restart:g} minutes.
+*Apart* is the simulated value less the exact form in standard errors: the tests ask for less than 3.5. *Bias of the
+paper's form* is its error against the simulation: the paper claims 5% at 8,000 GPUs, and the tests ask for it up to
+there. Beyond, with long intervals, the paper's form is pessimistic.
 """
 
 PUBLISHED_HEAD = """## Published figures

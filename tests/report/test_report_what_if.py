@@ -15,8 +15,7 @@ from scipy import special
 from typer.testing import CliRunner
 
 from assets.model.checkpoint import optimal_minutes
-from assets.model.ettr import expected_ettr_exact
-from assets.model.ettr_simulation import simulate_runs
+from assets.model.ettr import MINUTES_PER_DAY, expected_ettr_exact
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import month_variation
 from assets.model.mttf import nodes_of
@@ -30,6 +29,7 @@ from assets.report.what_if import sizes_of, start_of, what_if, what_if_data, wha
 from orchestration.cli import app
 from orchestration.read_commands.plan import answer_at
 from orchestration.read_commands.run_to_plan import RunToPlan
+from tests.proof.lived_runs import ettr_of_a_run
 from tests.report.browser import browser, opened
 from tests.report.clusters import HOSTILE
 from tests.report.reading import Element
@@ -191,13 +191,14 @@ def test_the_fixed_draws_agree_with_runs_that_are_drawn():
     for checkpoint, target in ((30.0, 0.94), (60.0, 0.95), (120.0, 0.9)):
         costs = {"restart_minutes": 5.0, "write_minutes": 1.0}
         asked = {**costs, "scheduled_days": 30.0, "target": target}
-        drawn = simulate_runs(
-            source.gamma(shape, mean / shape, 4_000) * nodes, checkpoint, **costs, scheduled_days=30.0,
-            run_count=4_000, generator=source,
-        )  # fmt: skip
+        durations = np.array([checkpoint, *costs.values()]) / MINUTES_PER_DAY
+        drawn = [
+            ettr_of_a_run(per_day, 30.0, *durations, source)
+            for per_day in source.gamma(shape, mean / shape, 4_000) * nodes
+        ]
         fixed = run_outlook(rate, nodes, checkpoint, **asked, relative_variance=0.18)
-        assert fixed.probability == pytest.approx(np.mean(drawn.ettr >= target), abs=0.03)
-        assert (fixed.ettr_low, fixed.ettr_high) == pytest.approx((drawn.low, drawn.high), abs=0.004)
+        assert fixed.probability == pytest.approx(np.mean(np.array(drawn) >= target), abs=0.03)
+        assert (fixed.ettr_low, fixed.ettr_high) == pytest.approx(np.quantile(drawn, [0.05, 0.95]), abs=0.004)
         exact = run_outlook(assumed_rate(float(rate.value)), nodes, checkpoint, **asked)
         expected = expected_ettr_exact(nodes * rate.value, checkpoint, **costs)
         assert exact.ettr_mean == pytest.approx(float(expected), abs=0.004)

@@ -7,29 +7,30 @@ with alone as (
     select
         * replace ({% for text, masked in free_texts %}{{ masked }} as {{ text }}{{ ", " if not loop.last }}{% endfor %}),
         {{ exclusions }} as exclusion_text,
-        {% for name, text, is_dated, has_offset in moments %}
-        case when not {{ is_dated }} then null
-             when length({{ text }}) = 19 then try_cast({{ text }} as timestamp)
-             when length({{ text }}) > 19 and not {{ has_offset }} then try_cast({{ text }} as timestamp)
-        end as {{ name }}_local,
-        case when length({{ text }}) between 9 and 11 and try_cast({{ text }} as bigint) is not null
-             then make_timestamp(try_cast({{ text }} as bigint) * 1000000)
-             when length({{ text }}) > 19 and {{ is_dated }} and {{ has_offset }}
-             then try_cast({{ text }} as timestamptz)::timestamp
-        end as {{ name }}_exact,
+        {% for time in moments %}
+        case when not {{ time.is_dated }} then null
+             when length({{ time.text }}) = 19 then try_cast({{ time.text }} as timestamp)
+             when length({{ time.text }}) > 19 and not {{ time.has_offset }} then try_cast({{ time.text }} as timestamp)
+        end as {{ time.name }}_local,
+        case when length({{ time.text }}) between 9 and 11 and try_cast({{ time.text }} as bigint) is not null
+             then make_timestamp(try_cast({{ time.text }} as bigint) * 1000000)
+             when length({{ time.text }}) > 19 and {{ time.is_dated }} and {{ time.has_offset }}
+             then try_cast({{ time.text }} as timestamptz)::timestamp
+        end as {{ time.name }}_exact,
         case
-            when {{ text }} is null or {{ name }}_local is not null or {{ name }}_exact is not null then null
+            when {{ time.text }} is null or {{ time.name }}_local is not null or {{ time.name }}_exact is not null then null
             -- A list: DuckDB makes a join of IN with more than four constants, which this statement has too many of.
-            when contains(['', 'Unknown', 'None', 'N/A', '(null)', '0'], {{ text }}) then null
-            when regexp_full_match({{ text }}, '\d\d:\d\d(:\d\d)?')
-                or regexp_full_match({{ text }}, '(\d{1,2} )?[A-Z][a-z]+ \d\d:\d\d')
+            when contains(['', 'Unknown', 'None', 'N/A', '(null)', '0'], {{ time.text }}) then null
+            when regexp_full_match({{ time.text }}, '\d\d:\d\d(:\d\d)?')
+                or regexp_full_match({{ time.text }}, '(\d{1,2} )?[A-Z][a-z]+ \d\d:\d\d')
                 then 'relative_timestamp'
-            when regexp_full_match({{ text }}, '\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*') and not {{ is_dated }}
+            when regexp_full_match({{ time.text }}, '\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*') and not {{ time.is_dated }}
                 then 'implausible_time'
-            when regexp_full_match({{ text }}, '\d{4}-\d\d-[0-9T:.+-]*') then 'truncated_timestamp'
+            when regexp_full_match({{ time.text }}, '\d{4}-\d\d-[0-9T:.+-]*') then 'truncated_timestamp'
             else 'bad_timestamp'
-        end as {{ name }}_problem{{ "," if not loop.last }}
+        end as {{ time.name }}_problem,
         {% endfor %}
+        coalesce(submit_problem, eligible_problem, start_problem, end_problem) as moment_problem
     from {{ texts }}
 ),
 
@@ -59,40 +60,30 @@ start before Submit; else by Submit <= Eligible <= Start <= End; else the first 
 placed as (
     select
         *,
-        {% for name, first, second, doubled, skipped in local %}
-        coalesce({{ name }}_exact, {{ first }}) as {{ name }}_at,
+        {% for time in moments %}
+        coalesce({{ time.name }}_exact, {{ time.first_pass }}) as {{ time.name }}_at,
         {% endfor %}
         false as is_ambiguous,
         false as is_nonexistent
     from parsed
 ),
 {% else -%}
-flagged as (
-    select
-        *,
-        {% for name, first, second, doubled, skipped in local %}
-        coalesce({{ doubled }}, false) as {{ name }}_doubled,
-        {% endfor %}
-        {% for name, first, second, doubled, skipped in local %}{{ " or " if not loop.first }}coalesce({{ skipped }}, false)
-        {%- endfor %} as is_nonexistent
-    from parsed
-),
-
 twice as (
     select
         *,
-        {% for name, first, second, doubled, skipped in local %}
-        coalesce({{ name }}_exact, {{ first }}) as {{ name }}_first,
-        case when {{ name }}_doubled then {{ second }}
-             else coalesce({{ name }}_exact, {{ first }}) end as {{ name }}_second{{ "," if not loop.last }}
+        {% for time in moments %}
+        coalesce({{ time.is_doubled }}, false) as {{ time.name }}_doubled,
+        coalesce({{ time.is_skipped }}, false) as {{ time.name }}_skipped,
+        coalesce({{ time.name }}_exact, {{ time.first_pass }}) as {{ time.name }}_first,
+        case when {{ time.name }}_doubled then {{ time.second_pass }} else {{ time.name }}_first end
+            as {{ time.name }}_second,
         {% endfor %}
-    from flagged
+        submit_skipped or eligible_skipped or start_skipped or end_skipped as is_nonexistent
+    from parsed
 ),
 
-{% set pairs = (("first", "first"), ("second", "second"), ("first", "second"), ("second", "first")) -%}
 {% macro fits(start, end) -%}
-usable_elapsed + coalesce(usable_suspended, 0)
-            - date_diff('second', start_{{ start }}, end_{{ end }}) between -1 and 1
+usable_elapsed + coalesce(usable_suspended, 0) - date_diff('second', {{ start }}, {{ end }}) between -1 and 1
 {%- endmacro %}
 {% macro ordered(name, earlier) -%}
 case when {{ name }}_doubled and {{ name }}_first < {{ earlier }} then {{ name }}_second else {{ name }}_first end
@@ -102,12 +93,14 @@ fitted as (
         *,
         case
             when not (start_doubled or end_doubled) then 1
-            {% for start, end in pairs %}
-            when {{ fits(start, end) }} and start_{{ start }} >= submit_first then {{ loop.index }}
-            {% endfor %}
-            {% for start, end in pairs %}
-            when {{ fits(start, end) }} then {{ loop.index }}
-            {% endfor %}
+            when start_first >= submit_first and {{ fits("start_first", "end_first") }} then 1
+            when start_second >= submit_first and {{ fits("start_second", "end_second") }} then 2
+            when start_first >= submit_first and {{ fits("start_first", "end_second") }} then 3
+            when start_second >= submit_first and {{ fits("start_second", "end_first") }} then 4
+            when {{ fits("start_first", "end_first") }} then 1
+            when {{ fits("start_second", "end_second") }} then 2
+            when {{ fits("start_first", "end_second") }} then 3
+            when {{ fits("start_second", "end_first") }} then 4
             else 0
         end as fitting,
         submit_first as submit_at
@@ -142,8 +135,8 @@ placed as (
 judged as (
     select
         *,
-        {% for name, text, is_dated, has_offset in moments %}
-        case when {{ name }}_at >= timestamp '1970-01-03' then {{ name }}_at end as {{ name }}_utc,
+        {% for time in moments %}
+        case when {{ time.name }}_at >= timestamp '1970-01-03' then {{ time.name }}_at end as {{ time.name }}_utc,
         {% endfor %}
         {{ m.job_number("text_jobidraw", "text_jobid", largest_id) }} as job_number
     from placed
@@ -201,9 +194,7 @@ reasoned as (
         case
             when job_number is null then 'bad_job_id'
             when text_state is null or state_problem is not null then 'unknown_state'
-            {% for name, text, is_dated, has_offset in moments %}
-            when {{ name }}_problem is not null then {{ name }}_problem
-            {% endfor %}
+            when moment_problem is not null then moment_problem
             when submitted_at is null then 'bad_timestamp'
             when is_nonexistent then 'nonexistent_local_time'
             when ended_at < started_at then 'end_before_start'
@@ -221,9 +212,10 @@ reasoned as (
             when job_number is null
                 then 'JobIDRaw=' || coalesce(text_jobidraw, '') || ' JobID=' || coalesce(text_jobid, '')
             when text_state is null or state_problem is not null then 'State=' || coalesce(left(text_state, 80), '')
-            {% for name, text, is_dated, has_offset in moments %}
-            when {{ name }}_problem is not null then {{ (name | capitalize ~ "=") | literal }} || left({{ text }}, 80)
-            {% endfor %}
+            when submit_problem is not null then 'Submit=' || left(text_submit, 80)
+            when eligible_problem is not null then 'Eligible=' || left(text_eligible, 80)
+            when start_problem is not null then 'Start=' || left(text_start, 80)
+            when end_problem is not null then 'End=' || left(text_end, 80)
             when submitted_at is null then 'no Submit'
             when is_nonexistent then {{ ("skipped by a change to summer time in " ~ zone) | literal }}
             when ended_at < started_at then 'End ' || ended_at || ' before Start ' || started_at || ' (UTC)'

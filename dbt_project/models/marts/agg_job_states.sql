@@ -13,14 +13,21 @@ failures as (
 
 ),
 
-expected as (
+states as (
 
     select
         attempts.cluster_id,
         attempts.state,
-        {{ exact_sum('failures.posterior_probability') }} as failure_count
+        count(*) as attempt_count,
+        count(case when attempts.gpu_count is null then 1 end) as gpu_unknown_count,
+        sum(attempts.gpu_count * attempts.runtime_seconds) as gpu_seconds,
+        count(failures.attempt_id) as failed_count,
+        count(case when attempts.gpu_count is null then failures.attempt_id end) as failed_gpu_unknown_count,
+        sum(case when failures.attempt_id is not null then attempts.gpu_count * attempts.runtime_seconds end)
+            as failed_gpu_seconds,
+        {{ exact_sum('failures.posterior_probability') }} as expected_failure_count
     from attempts
-    inner join failures
+    left join failures
         on
             attempts.cluster_id = failures.cluster_id
             and attempts.attempt_id = failures.attempt_id
@@ -28,46 +35,17 @@ expected as (
 
 ),
 
-expected_in_all as (
+totals as (
 
     select
         cluster_id,
-        'INFRASTRUCTURE' as state,
-        {{ exact_sum('failure_count') }} as failure_count
-    from expected
-    group by cluster_id
-
-    union all
-
-    select
-        cluster_id,
-        state,
-        failure_count
-    from expected
-
-),
-
-states as (
-
-    select
-        cluster_id,
-        state,
-        count(*) as attempt_count,
-        count(case when gpu_count is null then 1 end) as gpu_unknown_count,
-        sum(gpu_count * runtime_seconds) as gpu_seconds
-    from attempts
-    group by cluster_id, state
-
-),
-
-infrastructure as (
-
-    select
-        cluster_id,
-        count(case when is_infrastructure_failure then 1 end) as attempt_count,
-        count(case when is_infrastructure_failure and gpu_count is null then 1 end) as gpu_unknown_count,
-        sum(case when is_infrastructure_failure then gpu_count * runtime_seconds end) as gpu_seconds
-    from attempts
+        sum(attempt_count) as attempt_count,
+        sum(gpu_seconds) as gpu_seconds,
+        sum(failed_count) as failed_count,
+        sum(failed_gpu_unknown_count) as failed_gpu_unknown_count,
+        sum(failed_gpu_seconds) as failed_gpu_seconds,
+        {{ exact_sum('expected_failure_count') }} as expected_failure_count
+    from states
     group by cluster_id
 
 ),
@@ -81,7 +59,8 @@ rows_shown as (
         false as is_infrastructure,
         attempt_count,
         gpu_unknown_count,
-        gpu_seconds
+        gpu_seconds,
+        expected_failure_count
     from states
 
     union all
@@ -90,23 +69,13 @@ rows_shown as (
         cluster_id,
         'INFRASTRUCTURE' as state,
         true as is_infrastructure,
-        attempt_count,
-        gpu_unknown_count,
+        cast(failed_count as bigint) as attempt_count,
+        cast(failed_gpu_unknown_count as bigint) as gpu_unknown_count,
         case
-            when attempt_count = 0 or gpu_unknown_count < attempt_count then coalesce(gpu_seconds, 0)
-        end as gpu_seconds
-    from infrastructure
-
-),
-
-totals as (
-
-    select
-        cluster_id,
-        sum(attempt_count) as attempt_count,
-        sum(gpu_seconds) as gpu_seconds
-    from states
-    group by cluster_id
+            when failed_count = 0 or failed_gpu_unknown_count < failed_count then coalesce(failed_gpu_seconds, 0)
+        end as gpu_seconds,
+        expected_failure_count
+    from totals
 
 )
 
@@ -119,10 +88,6 @@ select
     rows_shown.gpu_seconds / 3600 as gpu_hours,
     rows_shown.gpu_seconds / nullif(totals.gpu_seconds, 0) as gpu_time_ratio,
     rows_shown.gpu_unknown_count,
-    coalesce(expected_in_all.failure_count, 0) as expected_failure_count
+    coalesce(rows_shown.expected_failure_count, 0) as expected_failure_count
 from rows_shown
 inner join totals on rows_shown.cluster_id = totals.cluster_id
-left join expected_in_all
-    on
-        rows_shown.cluster_id = expected_in_all.cluster_id
-        and rows_shown.state = expected_in_all.state

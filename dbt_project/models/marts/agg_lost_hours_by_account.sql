@@ -1,1 +1,1 @@
-{{ lost_hours_by_account() }}
+{{ lost_hours_by(['cluster_id', 'account', 'user_name']) }}

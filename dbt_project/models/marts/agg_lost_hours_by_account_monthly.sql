@@ -1,1 +1,1 @@
-{{ lost_hours_by_account(is_monthly=true) }}
+{{ lost_hours_by(['cluster_id', 'month_date', 'account', 'user_name']) }}

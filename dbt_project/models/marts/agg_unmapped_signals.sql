@@ -12,12 +12,6 @@ events as (
 
 ),
 
-unknown_lines as (
-
-    select * from {{ ref('int_unknown_lines_counted') }}
-
-),
-
 tickets as (
 
     select * from {{ ref('fct_tickets') }}
@@ -71,7 +65,6 @@ ratios as (
 
 ),
 
--- A signal of the kernel's log is the shape of a line, that of a record is its cause; any other is one of an event.
 sightings as (
 
     select
@@ -82,29 +75,14 @@ sightings as (
         signals.first_at,
         signals.last_at,
         signals.event_count,
-        events.message as example,
-        events.source_path,
-        events.source_line_number
+        coalesce(events.message, signals.example) as example,
+        coalesce(events.source_path, signals.source_path) as source_path,
+        coalesce(events.source_line_number, signals.source_line_number) as source_line_number
     from signals
-    inner join events
+    left join events
         on
             signals.cluster_id = events.cluster_id
             and signals.event_id = events.event_id
-
-    union all
-
-    select
-        cluster_id,
-        'kernel' as kind,
-        shape as signal,
-        node_id,
-        first_at,
-        last_at,
-        line_count as event_count,
-        example,
-        source_path,
-        source_line_number
-    from unknown_lines
 
     union all
 
@@ -124,24 +102,6 @@ sightings as (
         on
             repairs.cluster_id = unknown_actions.cluster_id
             and lower(trim(repairs.action)) = unknown_actions.text_key
-
-    union all
-
-    select
-        cluster_id,
-        'failure_record' as kind,
-        {{ without_variable_parts('reason') }} as signal,
-        node_id,
-        started_at as first_at,
-        started_at as last_at,
-        cast(1 as bigint) as event_count,
-        reason as example,
-        source_path,
-        source_line_number
-    from failures
-    where
-        reason is not null
-        and failure_category is null
 
 ),
 

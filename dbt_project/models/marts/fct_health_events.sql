@@ -17,6 +17,8 @@ texts as (
     where node_id is not null
     union all
     select reason as message from {{ ref('int_node_reason_events') }}
+    union all
+    select reason as message from {{ ref('int_node_outage_parts') }}
 
 ),
 

@@ -12,9 +12,18 @@ kernel_events as (
 
 ),
 
-reason_events as (
+logged_reasons as (
 
     select * from {{ ref('int_node_reason_events') }}
+
+),
+
+outage_parts as (
+
+    select * from {{ ref('int_node_outage_parts') }}
+    where
+        not is_in_slurmctld_log
+        and source not in ('slurmctld', 'failures')
 
 ),
 
@@ -93,6 +102,40 @@ from_kernel as (
         file_key,
         source_line_number
     from kernel_events
+
+),
+
+-- A drained node's row begins when its last job has ended: without the request's time it cannot explain that end. One
+-- that still runs a job has no row yet, but a request.
+outage_reasons as (
+
+    select
+        cluster_id,
+        node_id,
+        coalesce(requested_at, started_at) as observed_at,
+        'node_event' as source,
+        reason,
+        code,
+        failure_category,
+        co_category,
+        severity,
+        case
+            when requested_at is not null or state like 'DOWN%' then evidence_class
+            else {{ cap_at_supporting('evidence_class') }}
+        end as evidence_class,
+        origin,
+        cast(null as bigint) as job_id_raw,
+        source_path,
+        source_line_number
+    from outage_parts
+
+),
+
+reason_events as (
+
+    select * from logged_reasons
+    union all
+    select * from outage_reasons
 
 ),
 

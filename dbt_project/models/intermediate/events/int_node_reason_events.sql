@@ -1,11 +1,5 @@
 with
 
-parts as (
-
-    select * from {{ ref('int_node_outage_parts') }}
-
-),
-
 withdrawals as (
 
     select * from {{ ref('int_node_service_changes') }}
@@ -88,39 +82,8 @@ by_site_rule as (
             events.cluster_id = site_rules.cluster_id
             and events.rule_pattern = site_rules.pattern
 
-),
-
--- A drained node's row begins when its last job has ended: without the request's time it cannot explain that end. One
--- that still runs a job has no row yet, but a request.
-in_node_events as (
-
-    select
-        cluster_id,
-        node_id,
-        coalesce(requested_at, started_at) as observed_at,
-        'node_event' as source,
-        reason,
-        code,
-        failure_category,
-        co_category,
-        severity,
-        case
-            when requested_at is not null or state like 'DOWN%' then evidence_class
-            else {{ cap_at_supporting('evidence_class') }}
-        end as evidence_class,
-        origin,
-        cast(null as bigint) as job_id_raw,
-        source_path,
-        source_line_number
-    from parts
-    where
-        not is_in_slurmctld_log
-        and source not in ('slurmctld', 'failures')
-
 )
 
 select * from in_slurmctld_log
 union all
 select * from by_site_rule
-union all
-select * from in_node_events

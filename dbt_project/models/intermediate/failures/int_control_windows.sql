@@ -40,9 +40,9 @@ select
     windows.node_id,
     coalesce(max(coalesce(nodes.gpu_count, windows.gpus_per_node)), -1) as node_gpu_count,
     count(*) as window_count,
-    sum(least(windows.before_seconds, 30)) as seconds_within_30,
-    sum(least(windows.before_seconds, 120)) as seconds_within_120,
-    sum(least(windows.before_seconds, 300)) as seconds_within_300,
+    sum(least(windows.before_seconds, 30)) as last_half_minute_seconds,
+    sum(least(windows.before_seconds, 120)) as last_two_minutes_seconds,
+    sum(least(windows.before_seconds, 300)) as last_five_minutes_seconds,
     sum(windows.before_seconds) as before_seconds,
     sum(windows.after_seconds) as after_seconds
 from windows

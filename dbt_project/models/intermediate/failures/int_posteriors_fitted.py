@@ -21,6 +21,12 @@ from assets.model.attribution_evidence import (
 
 SEED = 20_241_029
 """The seed of every cluster's draws. Renaming a cluster changes no number."""
+BEFORE_END = {
+    -30.0: "last_half_minute_seconds",
+    -120.0: "last_two_minutes_seconds",
+    -300.0: "last_five_minutes_seconds",
+}
+"""Column of `int_control_windows` with the time between a border of `LAG_EDGES` and the end, by the border."""
 EPISODE_KEY = ["cluster_id", "attempt_id", "node_id", "episode_number"]
 
 
@@ -122,11 +128,8 @@ def controls(windows: pd.DataFrame, at_rest: pd.DataFrame, numbers: dict[str, pd
     seconds = known.drop(columns=["cluster_id"]).fillna(0.0).astype(float)
     after = windows["after_seconds"].sum()
     count = windows["window_count"].sum()
-    within = [
-        0.0,
-        *(seconds[f"seconds_within_{-edge:.0f}"].sum() for edge in (LAG_EDGES[2], LAG_EDGES[1], LAG_EDGES[0])),
-    ]
-    before = np.diff([*within, seconds["before_seconds"].sum()])[::-1]
+    within = [seconds[BEFORE_END[edge]].sum() for edge in LAG_EDGES if edge < 0]
+    before = -np.diff([seconds["before_seconds"].sum(), *within, 0.0])
     length = after / count if count else 0.0
     edges = [0.0, *(edge for edge in LAG_EDGES if edge > 0), np.inf]
     behind = count * np.diff(np.minimum(edges, length))

@@ -19,6 +19,13 @@ snapshots as (
 
 ),
 
+returns as (
+
+    select * from {{ ref('int_node_service_changes') }}
+    where kind = 'return'
+
+),
+
 -- Slurm keeps reason and time until the node comes back: all snapshots that show them tell of one withdrawal.
 withdrawals as (
 
@@ -42,20 +49,36 @@ withdrawals as (
 
 ),
 
+back_in_service as (
+
+    select
+        cluster_id,
+        node_id,
+        captured_at as returned_at
+    from snapshots
+    where is_in_service
+    union all
+    select
+        cluster_id,
+        node_id,
+        changed_at as returned_at
+    from returns
+
+),
+
 returned as (
 
     select
         withdrawals.cluster_id,
         withdrawals.node_id,
         withdrawals.reason_at,
-        min(in_service.captured_at) as returned_at
+        min(back_in_service.returned_at) as returned_at
     from withdrawals
-    inner join snapshots as in_service
+    inner join back_in_service
         on
-            in_service.is_in_service
-            and withdrawals.cluster_id = in_service.cluster_id
-            and withdrawals.node_id = in_service.node_id
-            and withdrawals.last_shown_at < in_service.captured_at
+            withdrawals.cluster_id = back_in_service.cluster_id
+            and withdrawals.node_id = back_in_service.node_id
+            and withdrawals.last_shown_at < back_in_service.returned_at
     group by withdrawals.cluster_id, withdrawals.node_id, withdrawals.reason_at
 
 )
@@ -68,7 +91,6 @@ select
     withdrawals.reason,
     withdrawals.reason_user,
     withdrawals.out_state,
-    withdrawals.last_shown_at,
     least(
         returned.returned_at,
         lead(withdrawals.reason_at) over (

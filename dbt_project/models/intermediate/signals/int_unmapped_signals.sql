@@ -10,7 +10,10 @@ events as (
 
 reasons as (
 
-    select distinct reason from {{ ref('int_node_reason_events') }}
+    select reason from {{ ref('int_node_reason_events') }}
+    where reason is not null
+    union
+    select reason from {{ ref('int_node_outage_parts') }}
     where reason is not null
 
 ),
@@ -142,7 +145,11 @@ select
     observed_at as first_at,
     observed_at as last_at,
     cast(1 as bigint) as event_count,
-    event_id
+    event_id,
+    -- Those of an event are the event's.
+    cast(null as string) as example,
+    cast(null as string) as source_path,
+    cast(null as bigint) as source_line_number
 from unmapped_events
 union all
 select
@@ -153,7 +160,10 @@ select
     started_at as first_at,
     started_at as last_at,
     cast(1 as bigint) as event_count,
-    cast(null as string) as event_id
+    cast(null as string) as event_id,
+    reason as example,
+    source_path,
+    source_line_number
 from failures
 union all
 select
@@ -164,5 +174,8 @@ select
     first_at,
     last_at,
     line_count as event_count,
-    cast(null as string) as event_id
+    cast(null as string) as event_id,
+    example,
+    source_path,
+    source_line_number
 from unknown_lines

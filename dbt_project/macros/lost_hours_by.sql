@@ -1,5 +1,8 @@
-{#- What failures cost each user under each account, of all time or of each month. -#}
-{% macro lost_hours_by_account(is_monthly=false) -%}
+{#-
+    What failures cost, by the columns `keys`. The months do not add up to the limits of all time: the losses of an
+    incident that goes on into the next month vary together.
+-#}
+{% macro lost_hours_by(keys) -%}
 with
 
 attempts as (
@@ -51,45 +54,42 @@ losses as (
 
 ),
 
-events as (
+accounted as (
 
     select
-        attempts.cluster_id,
-        {% if is_monthly %}
-            cast(date_trunc('month', losses.lost_at) as date) as month_date,
-        {% endif %}
+        losses.*,
         attempts.account,
         attempts.user_name,
-        losses.is_first_order,
-        max(losses.probability) as probability,
-        count(*) as loss_count,
-        count(case when losses.lost_gpu_hours is null then 1 end) as gpu_unknown_count,
-        {{ exact_sum('losses.lost_gpu_hours') }} as lost_gpu_hours,
-        {{ exact_sum('losses.probability') }} as expected_count,
-        {{ exact_sum('losses.probability * losses.lost_gpu_hours') }} as expected_lost_gpu_hours
+        attempts.gpu_size_bin,
+        cast(date_trunc('month', losses.lost_at) as date) as month_date
     from losses
     inner join attempts
         on
             losses.cluster_id = attempts.cluster_id
             and losses.attempt_id = attempts.attempt_id
-    group by
-        attempts.cluster_id,
-        {% if is_monthly %}
-            cast(date_trunc('month', losses.lost_at) as date),
-        {% endif %}
-        attempts.account, attempts.user_name, losses.is_first_order, losses.event_id
+
+),
+
+events as (
+
+    select
+        {{ keys | join(', ') }},
+        is_first_order,
+        max(probability) as probability,
+        count(*) as loss_count,
+        count(case when lost_gpu_hours is null then 1 end) as gpu_unknown_count,
+        {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours,
+        {{ exact_sum('probability') }} as expected_count,
+        {{ exact_sum('probability * lost_gpu_hours') }} as expected_lost_gpu_hours
+    from accounted
+    group by {{ keys | join(', ') }}, is_first_order, event_id
 
 ),
 
 lost as (
 
     select
-        cluster_id,
-        {% if is_monthly %}
-            month_date,
-        {% endif %}
-        account,
-        user_name,
+        {{ keys | join(', ') }},
         cast(coalesce(sum(case when is_first_order then loss_count end), 0) as bigint) as failure_count,
         cast(coalesce(sum(case when not is_first_order then loss_count end), 0) as bigint) as second_order_count,
         cast(sum(gpu_unknown_count) as bigint) as gpu_unknown_count,
@@ -101,12 +101,7 @@ lost as (
         {{ exact_sum(loss_variance_of_event('expected_lost_gpu_hours', 'probability')) }} as loss_variance,
         max(expected_lost_gpu_hours / nullif(probability, 0)) as largest_loss
     from events
-    group by
-        cluster_id,
-        {% if is_monthly %}
-            month_date,
-        {% endif %}
-        account, user_name
+    group by {{ keys | join(', ') }}
 
 ),
 
@@ -122,12 +117,7 @@ limited as (
 )
 
 select
-    lost.cluster_id,
-    {% if is_monthly %}
-        lost.month_date,
-    {% endif %}
-    lost.account,
-    lost.user_name,
+    lost.{{ keys | join(', lost.') }},
     lost.failure_count,
     lost.second_order_count,
     lost.gpu_unknown_count,
