@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 from assets.sources.sacct.columns import COLUMNS, PLAIN_COLUMNS, TEXTS
 from assets.sources.sacct.distinct_values import LOOKUPS, MOMENTS, exclusion_text
@@ -33,7 +32,8 @@ def type_records(zone: str, years: times.Years, filled: Collection[str], texts: 
         texts=texts,
         free_texts=tuple((TEXTS[c.field], masked(TEXTS[c.field])) for c in COLUMNS if c.is_free_text),
         exclusions=exclusion_text(),
-        moments=tuple(_moment(name, zone, years) for name in MOMENTS),
+        moments=tuple((n.lower(), TEXTS[n], times.is_dated(TEXTS[n]), times.has_offset(TEXTS[n])) for n in MOMENTS),
+        local=tuple(_local_time(n.lower(), zone, years) for n in MOMENTS),
         may_be_doubled=bool(times.changes_within(zone, years)),
         empty=tuple(name for name in LOOKUPS if name not in filled),
         zone=zone,
@@ -47,30 +47,13 @@ def type_records(zone: str, years: times.Years, filled: Collection[str], texts: 
     )
 
 
-class _Moment(NamedTuple):
-    """SQL of one of the moments of a record: its text, and the local time in UTC, which may come twice or never."""
-
-    name: str
-    text: str
-    is_dated: str
-    has_offset: str
-    first_pass: str
-    second_pass: str
-    is_doubled: str
-    is_skipped: str
-
-
-def _moment(field: str, zone: str, years: times.Years) -> _Moment:
-    """Return the SQL of a moment by the name of its field."""
-    name, text = field.lower(), TEXTS[field]
+def _local_time(name: str, zone: str, years: times.Years) -> tuple[str, str, str, str, str]:
+    """Return SQL of a moment's local time: its name, both passes in UTC, and whether it came twice or never."""
     local = f"{name}_local"
-    return _Moment(
-        name=name,
-        text=text,
-        is_dated=times.is_dated(text),
-        has_offset=times.has_offset(text),
-        first_pass=times.utc(local, zone, years=years),
-        second_pass=times.utc(local, zone, second_of_fold=True, years=years),
-        is_doubled=times.is_ambiguous(local, zone, years=years),
-        is_skipped=times.is_nonexistent(local, zone, years=years),
+    return (
+        name,
+        times.utc(local, zone, years=years),
+        times.utc(local, zone, second_of_fold=True, years=years),
+        times.is_ambiguous(local, zone, years=years),
+        times.is_nonexistent(local, zone, years=years),
     )

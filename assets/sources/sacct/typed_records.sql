@@ -7,28 +7,28 @@ with alone as (
     select
         * replace ({% for text, masked in free_texts %}{{ masked }} as {{ text }}{{ ", " if not loop.last }}{% endfor %}),
         {{ exclusions }} as exclusion_text,
-        {% for time in moments %}
-        case when not {{ time.is_dated }} then null
-             when length({{ time.text }}) = 19 then try_cast({{ time.text }} as timestamp)
-             when length({{ time.text }}) > 19 and not {{ time.has_offset }} then try_cast({{ time.text }} as timestamp)
-        end as {{ time.name }}_local,
-        case when length({{ time.text }}) between 9 and 11 and try_cast({{ time.text }} as bigint) is not null
-             then make_timestamp(try_cast({{ time.text }} as bigint) * 1000000)
-             when length({{ time.text }}) > 19 and {{ time.is_dated }} and {{ time.has_offset }}
-             then try_cast({{ time.text }} as timestamptz)::timestamp
-        end as {{ time.name }}_exact,
+        {% for name, text, is_dated, has_offset in moments %}
+        case when not {{ is_dated }} then null
+             when length({{ text }}) = 19 then try_cast({{ text }} as timestamp)
+             when length({{ text }}) > 19 and not {{ has_offset }} then try_cast({{ text }} as timestamp)
+        end as {{ name }}_local,
+        case when length({{ text }}) between 9 and 11 and try_cast({{ text }} as bigint) is not null
+             then make_timestamp(try_cast({{ text }} as bigint) * 1000000)
+             when length({{ text }}) > 19 and {{ is_dated }} and {{ has_offset }}
+             then try_cast({{ text }} as timestamptz)::timestamp
+        end as {{ name }}_exact,
         case
-            when {{ time.text }} is null or {{ time.name }}_local is not null or {{ time.name }}_exact is not null then null
+            when {{ text }} is null or {{ name }}_local is not null or {{ name }}_exact is not null then null
             -- A list: DuckDB makes a join of IN with more than four constants, which this statement has too many of.
-            when contains(['', 'Unknown', 'None', 'N/A', '(null)', '0'], {{ time.text }}) then null
-            when regexp_full_match({{ time.text }}, '\d\d:\d\d(:\d\d)?')
-                or regexp_full_match({{ time.text }}, '(\d{1,2} )?[A-Z][a-z]+ \d\d:\d\d')
+            when contains(['', 'Unknown', 'None', 'N/A', '(null)', '0'], {{ text }}) then null
+            when regexp_full_match({{ text }}, '\d\d:\d\d(:\d\d)?')
+                or regexp_full_match({{ text }}, '(\d{1,2} )?[A-Z][a-z]+ \d\d:\d\d')
                 then 'relative_timestamp'
-            when regexp_full_match({{ time.text }}, '\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*') and not {{ time.is_dated }}
+            when regexp_full_match({{ text }}, '\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*') and not {{ is_dated }}
                 then 'implausible_time'
-            when regexp_full_match({{ time.text }}, '\d{4}-\d\d-[0-9T:.+-]*') then 'truncated_timestamp'
+            when regexp_full_match({{ text }}, '\d{4}-\d\d-[0-9T:.+-]*') then 'truncated_timestamp'
             else 'bad_timestamp'
-        end as {{ time.name }}_problem,
+        end as {{ name }}_problem,
         {% endfor %}
         coalesce(submit_problem, eligible_problem, start_problem, end_problem) as moment_problem
     from {{ texts }}
@@ -60,8 +60,8 @@ start before Submit; else by Submit <= Eligible <= Start <= End; else the first 
 placed as (
     select
         *,
-        {% for time in moments %}
-        coalesce({{ time.name }}_exact, {{ time.first_pass }}) as {{ time.name }}_at,
+        {% for name, first, second, doubled, skipped in local %}
+        coalesce({{ name }}_exact, {{ first }}) as {{ name }}_at,
         {% endfor %}
         false as is_ambiguous,
         false as is_nonexistent
@@ -71,12 +71,11 @@ placed as (
 twice as (
     select
         *,
-        {% for time in moments %}
-        coalesce({{ time.is_doubled }}, false) as {{ time.name }}_doubled,
-        coalesce({{ time.is_skipped }}, false) as {{ time.name }}_skipped,
-        coalesce({{ time.name }}_exact, {{ time.first_pass }}) as {{ time.name }}_first,
-        case when {{ time.name }}_doubled then {{ time.second_pass }} else {{ time.name }}_first end
-            as {{ time.name }}_second,
+        {% for name, first, second, doubled, skipped in local %}
+        coalesce({{ doubled }}, false) as {{ name }}_doubled,
+        coalesce({{ skipped }}, false) as {{ name }}_skipped,
+        coalesce({{ name }}_exact, {{ first }}) as {{ name }}_first,
+        case when {{ name }}_doubled then {{ second }} else {{ name }}_first end as {{ name }}_second,
         {% endfor %}
         submit_skipped or eligible_skipped or start_skipped or end_skipped as is_nonexistent
     from parsed
@@ -135,8 +134,8 @@ placed as (
 judged as (
     select
         *,
-        {% for time in moments %}
-        case when {{ time.name }}_at >= timestamp '1970-01-03' then {{ time.name }}_at end as {{ time.name }}_utc,
+        {% for name, text, is_dated, has_offset in moments %}
+        case when {{ name }}_at >= timestamp '1970-01-03' then {{ name }}_at end as {{ name }}_utc,
         {% endfor %}
         {{ m.job_number("text_jobidraw", "text_jobid", largest_id) }} as job_number
     from placed
