@@ -99,7 +99,7 @@ DEFAULTS: dict[str, Columns] = {
 FEW_ROWS_ARE_ENOUGH = (
     "select cluster_id, is_simulated, true as has_enough_data, cast(null as varchar) as note from marts.dim_clusters"
 )
-OF_INPUTS = ("exact_sum", "incident_counts", "is_in_population")
+OF_INPUTS = ("exact_sum", "incident_counts", "is_in_population", "measured_runs")
 """Files of the macros that inputs are written with."""
 
 

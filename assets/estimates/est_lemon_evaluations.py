@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WINDOWS = ("last_date", "judged_days", "rate_days")
-LISTED = (*(f"inp_period_suspects_listed.{name}" for name in SUSPECTS), "in_use_node_days", *WINDOWS)
-LOST = (*LISTED, "inp_period_suspects_listed.lost_gpu_hours")
+LISTED = (*(f"inp_suspects_listed.{name}" for name in SUSPECTS), "in_use_node_days", *WINDOWS)
+LOST = (*LISTED, "inp_suspects_listed.lost_gpu_hours")
 LARGE = ("inp_large_attempts_counted.attempt_count", "inp_large_attempts_counted.failure_count")
 RATIO = "ratio 0 to 1"
 TOO_SHORT = "the record is too short to make a list and judge it"
@@ -85,7 +85,7 @@ TABLE = TableSpec(
             LISTED,
         ),
     ),
-    inputs=("inp_node_periods_used", "inp_period_suspects_listed", "inp_large_attempts_counted"),
+    inputs=("inp_node_periods_used", "inp_suspects_listed", "inp_large_attempts_counted"),
 )
 
 

@@ -26,7 +26,7 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     from assets.model.culprits import Blame
 
-BLAMED = tuple(f"inp_node_suspects_listed.{name}" for name in SUSPECTS)
+BLAMED = tuple(f"inp_suspects_listed.{name}" for name in SUSPECTS)
 IN_USE = ("in_use_node_days",)
 RATE = (*BLAMED, *IN_USE)
 USED = ("used_gpu_hours", "attempts_gpu_hours", "days")
@@ -178,7 +178,7 @@ TABLE = TableSpec(
             IN_USE,
         ),
     ),
-    inputs=("inp_nodes_used", "inp_node_suspects_listed"),
+    inputs=("inp_nodes_used", "inp_suspects_listed"),
 )
 
 
@@ -326,5 +326,5 @@ def est_lemon_nodes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Infer which node caused each failure, fit the fleet, and judge every node."""
     with warehouse.writing() as con:
         nodes, suspects = (read(con, name) for name in TABLE.inputs)
-        judged = with_verdicts(nodes, suspects)
+        judged = with_verdicts(nodes, suspects[suspects["is_in_window"]])
         return write(con, TABLE, judged, headline(judged))

@@ -35,8 +35,8 @@ classes as (
         count(*) filter (where is_last) as attempt_count,
         count(*) filter (where exposure_seconds is null) as unknown_runtime_count,
         count(*) filter (where is_watched and entry_seconds > 0) as late_entry_count,
-        cast(sum(cast(age_seconds as decimal(38, 6))) as double) / count(*) / 3600 as age_hours,
-        cast(sum(cast(entry_seconds as decimal(38, 6))) as double) / count(*) / 3600 as entry_hours,
+        {{ exact_sum('age_seconds', 6) }} / count(*) / 3600 as age_hours,
+        {{ exact_sum('entry_seconds', 6) }} / count(*) / 3600 as entry_hours,
         max(failure_probability) as failure_probability,
         any_value(incident_id) filter (where failure_probability > 0) as incident_id
     from ages

@@ -5,7 +5,7 @@ select
         (windows.window_end_date - cast(attempts.ended_at as date)) / greatest(windows.judged_days, 1)
     ) as integer) as period,
     count(*) as attempt_count,
-    coalesce(cast(sum(cast(failures.posterior_probability as decimal(28, 12))) as double), 0) as failure_count
+    coalesce({{ exact_sum('failures.posterior_probability') }}, 0) as failure_count
 from {{ ref('fct_attempts') }} as attempts
 inner join {{ ref('inp_lemon_windows_chosen') }} as windows using (cluster_id)
 inner join {{ ref('dim_clusters') }} as clusters using (cluster_id)

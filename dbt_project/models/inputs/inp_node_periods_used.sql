@@ -30,7 +30,7 @@ select
     any_value(windows.rate_days) as rate_days,
     any_value(windows.day_count) as day_count,
     any_value(windows.large_gpu_count) as large_gpu_count,
-    cast(sum(cast(3600 * used_days.study_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days
+    {{ exact_sum('3600 * used_days.study_hours', 6) }} / 86400 as in_use_node_days
 from used_days
 inner join windows using (cluster_id)
 group by used_days.cluster_id, used_days.node_id, used_days.period

@@ -34,7 +34,7 @@ days as (
 
 select
     placed.*,
-    coalesce(sum((days.days)::decimal(28, 9)) filter (where days.is_seen or days.is_blind), 0)::double as node_days
+    coalesce({{ exact_sum('if(days.is_seen or days.is_blind, days.days, null)') }}, 0) as node_days
 from placed
 semi join clusters using (cluster_id)
 left join days using (cluster_id, node_id)

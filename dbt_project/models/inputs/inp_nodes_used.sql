@@ -19,7 +19,7 @@ uses as (
     select
         node_days.cluster_id,
         node_days.node_id,
-        cast(sum(cast(3600 * node_days.study_hours as decimal(28, 6))) as double) / 86400 as in_use_node_days,
+        {{ exact_sum('3600 * node_days.study_hours', 6) }} / 86400 as in_use_node_days,
         cast(sum(cast(3600 * node_days.study_hours as decimal(28, 6))) filter (where sight.kinds > 0) as double) / 86400
             as seen_node_days
     from {{ ref('fct_node_days') }} as node_days
@@ -102,11 +102,11 @@ losses as (
     select
         attempt_nodes.cluster_id,
         attempt_nodes.node_id,
-        cast(sum(cast(run_losses.seconds as decimal(38, 9))) as double) as seconds,
-        cast(sum(cast(run_losses.known_seconds as decimal(38, 9))) as double) as known_seconds,
-        cast(sum(cast(run_losses.gpu_hours as decimal(38, 9))) as double) as attempts_gpu_hours,
-        cast(sum(cast(run_losses.node_gpu_hours as decimal(38, 9))) as double) as used_gpu_hours,
-        cast(sum(cast(run_losses.lost_gpu_hours_seconds as decimal(38, 9))) as double) as lost_gpu_hours_seconds
+        {{ exact_sum('run_losses.seconds', 9) }} as seconds,
+        {{ exact_sum('run_losses.known_seconds', 9) }} as known_seconds,
+        {{ exact_sum('run_losses.gpu_hours', 9) }} as attempts_gpu_hours,
+        {{ exact_sum('run_losses.node_gpu_hours', 9) }} as used_gpu_hours,
+        {{ exact_sum('run_losses.lost_gpu_hours_seconds', 9) }} as lost_gpu_hours_seconds
     from run_losses
     inner join {{ ref('fct_attempt_nodes') }} as attempt_nodes using (cluster_id, attempt_id)
     group by attempt_nodes.cluster_id, attempt_nodes.node_id
@@ -154,7 +154,7 @@ lost as (
     select
         periods.cluster_id,
         count(*) filter (where failures.lost_gpu_hours is null) > 0 as has_unknown,
-        cast(sum(cast(failures.posterior_probability * failures.lost_gpu_hours as decimal(38, 9))) as double)
+        {{ exact_sum('failures.posterior_probability * failures.lost_gpu_hours', 9) }}
             as gpu_hours
     from periods
     inner join {{ ref('fct_failures') }} as failures
