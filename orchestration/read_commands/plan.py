@@ -41,7 +41,14 @@ GPUS_PER_NODE = 8
 CHECKPOINT_MINUTES = 60.0
 
 REPAIRS = files("assets.report").joinpath("sql/repairs.sql").read_text(encoding="utf-8")
-MONTHS = files("assets.estimates").joinpath("reference_months.sql").read_text(encoding="utf-8")
+MONTHS = """
+    select
+        cluster_id,
+        list(month_failure_count order by month_date) as month_failure_counts,
+        list(month_node_days order by month_date) as month_node_days
+    from estimates.est_forecast_scores
+    group by cluster_id
+"""
 RATES = """
     select
         rates.cluster_id,

@@ -43,9 +43,7 @@ def test_a_refresh_has_the_assets_that_the_pages_show_and_only_a_refresh_can_pub
 
 
 def defining_file(schema: str, table: str) -> str:
-    """The path is the name. What dbt makes of schema intermediate begins with int_."""
-    if schema == "intermediate" and not table.startswith("int_"):
-        return f"assets/estimates/{table}.sql"
+    """The path is the name."""
     return {
         "raw": "assets/raw/assets.py",
         "estimates": f"assets/estimates/{table}.py",
