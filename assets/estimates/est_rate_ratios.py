@@ -175,7 +175,7 @@ def compared(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
         other_is_simulated=other["is_simulated"],
         has_enough_data=one["has_enough_data"] & other["has_enough_data"],
     )
-    return with_ratios(sides)
+    return with_ratios(sides.assign(note=_notes(sides)))
 
 
 def pairs_of(rates: pd.DataFrame) -> pd.DataFrame:
@@ -249,7 +249,6 @@ def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
         event_count=sides["failure_count"] + sides["other_failure_count"],
         exposure=sides["node_days"] + sides["other_node_days"],
         exposure_unit="node-days",
-        note=_notes(sides),
     )
 
 

@@ -118,7 +118,7 @@ def test_a_model_runs_when_dbt_says(tmp_path):
 def test_an_estimate_runs_when_dagster_says(testbed_home):
     (last,) = ask(testbed_home, "select max(ended_at) from ops.stages where stage = 'estimates'")
     found = steps.estimates_of(testbed_home, [Sample(last[0].timestamp(), 100)])
-    assert {"est_failure_rates", "failure_counts"} <= found.keys()
+    assert "est_failure_rates" in found
     seconds = [cost.seconds for cost in found.values()]
     assert seconds == sorted(seconds, reverse=True)
     assert min(seconds) > 0

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from assets.warehouse import Warehouse
-from tests.warehouses import create_tables, prepare
+from tests.warehouses import columns_of, create_tables
 
 GPUS = np.array([8, 16, 64, 256, 512, 1024])
 ATTEMPTS = np.array([40, 30, 24, 24, 12, 6])
@@ -24,14 +24,15 @@ KINDS = {"alone": (1.0, 0.0), "together": (2.0, 0.0), "uncertain": (1.2, 0.2)}
 """Attempts that an incident would end, and candidates that are no failure as a share of the failures."""
 
 TABLES = """
-create or replace table marts.dim_clusters as
+create schema made;
+create table made.dim_clusters as
     select
         cluster_id, false as is_simulated, 8 as gpus_per_node, 8192 as gpu_count, true as has_accounting,
         true as has_health_checks, true as has_kernel_messages, true as has_node_events, true as has_slurmctld_log,
         timestamp '2025-01-01' as study_from_at, timestamp '2025-03-02' as study_to_at,
         timestamp '2025-03-02' as data_through_at
     from (select distinct cluster_id from rows);
-create or replace table marts.fct_attempt_exposures as
+create table made.fct_attempt_exposures as
     select
         cluster_id, attempt_id, if(is_failure, 'FAILED', 'COMPLETED') as state, gpu_count, gpu_count // 8 as node_count,
         gpu_count as gpu_size_bin, true as is_whole_node, 0.0 as entry_seconds, seconds as exit_seconds,
@@ -42,22 +43,22 @@ create or replace table marts.fct_attempt_exposures as
         if(is_failure, 'n1', null) as culprit_node_id, if(is_failure, 'pcie', null) as failure_category,
         0.0 as gap_seconds, timestamp '2025-01-01' as seen_from_at, timestamp '2025-03-01' as seen_to_at
     from rows;
-create or replace table marts.fct_attempts as
+create table made.fct_attempts as
     select
         *, gpu_count as job_gpu_count, attempt_id as run_id, true as is_terminal,
         is_paper_failure as is_infrastructure_failure, exit_seconds as runtime_seconds,
         timestamp '2025-01-01' as started_at, timestamp '2025-03-01' as ended_at, null::varchar as end_reason
-    from marts.fct_attempt_exposures;
-create or replace table marts.fct_incidents as
+    from made.fct_attempt_exposures;
+create table made.fct_incidents as
     select distinct cluster_id, incident_id, 1 as touched_node_count from rows where incident_id is not null;
-create or replace table marts.fct_node_days as
+create table made.fct_node_days as
     select
         cluster_id, 'n1' as node_id, date '2025-01-01' as day_date, 24 * sum(node_days) as study_hours,
         24 * sum(node_days) as in_use_hours, sum(gpu_hours) as allocated_gpu_hours
-    from marts.fct_attempt_exposures group by cluster_id;
-create or replace table marts.fct_failures as
+    from made.fct_attempt_exposures group by cluster_id;
+create table made.fct_failures as
     select *, failure_probability as posterior_probability, true as is_attributed
-    from marts.fct_attempt_exposures where failed_at is not null;
+    from made.fct_attempt_exposures where failed_at is not null;
 """
 
 
@@ -100,5 +101,9 @@ def fill(folder: Path, sets: dict[str, pd.DataFrame]) -> Warehouse:
         con.register("rows", rows)
         create_tables(con)
         con.execute(TABLES)
-        prepare(con)
+        for (name,) in con.execute("select table_name from duckdb_tables() where schema_name = 'made'").fetchall():
+            made = [column for column, *_ in con.execute(f"describe made.{name}").fetchall()]
+            known = ", ".join(column for column in made if column in columns_of(f"marts.{name}"))
+            con.execute(f"insert into marts.{name} ({known}) select {known} from made.{name}")
+        con.execute("drop schema made cascade")
     return house

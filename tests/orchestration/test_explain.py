@@ -171,7 +171,7 @@ def test_a_number_has_its_meaning_formula_tables_and_files(explain):
     assert "weighted_interval (assets/model/incident_counts.py)" in said["Formula"]
     assert "Source: W. Feller" in said["Formula"]
     assert said["Made in"] == "assets/estimates/est_failure_rates.py"
-    assert "marts.fct_attempt_exposures.failure_probability" in said["Computed from"]
+    assert "inputs.inp_failures_counted.failure_count" in said["Computed from"]
     assert "raw: " in said["Tables"]
     assert "raw.sacct: 1 file, such as testbed/sacct/" in said["Files"]
     assert "Formula" not in texts(explain("marts.fct_failures.lost_gpu_hours"))

@@ -14,7 +14,9 @@ import duckdb
 import numpy as np
 
 from assets.estimates.est_lost_gpu_hours import TABLE as LOSSES
-from assets.estimates.est_lost_gpu_hours import with_losses
+from assets.estimates.est_lost_gpu_hours import with_losses, with_sight
+from assets.estimates.reference_rate import of_study
+from assets.estimates.table import read
 from assets.model.failure_rate import dispersed_interval, garwood_interval
 from assets.report.blocks import FirstScreen
 from assets.report.queries import Frames, Own
@@ -74,7 +76,9 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
     plant_causes(con)
     for cluster_id, (node_count, largest) in CLUSTERS.items():
         plant_estimates(con, cluster_id, node_count, largest)
-    insert_known(con, LOSSES.name, with_losses(con.execute(LOSSES.query).df()).to_dict("records"))
+    insert_known(
+        con, LOSSES.name, with_losses(of_study(con, with_sight(con, read(con, LOSSES.inputs[0])))).to_dict("records")
+    )
     plant_ettr(con)
     plant_lemons_and_plans(con)
     plant_rates(con)

@@ -158,7 +158,7 @@ def plans(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
             null as fleet_node_count, population, failure_count, failure_variance, node_days,
             []::double[] as month_failure_counts, []::double[] as month_node_days,
             5.0 as restart_minutes, 5.0 as write_minutes,
-            'write time not configured: 5 minutes assumed' as note
+            note as rate_note, null as note, 'write time not configured: 5 minutes assumed' as note_on_writes
         from estimates.est_failure_rates
         cross join (select unnest([64, 1024, 16384]) as gpu_count)
         where is_reference and counted_as = 'attempts'
