@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 FAILURES = ("failure_count", "failure_variance")
 NODE_DAYS = ("node_days",)
 RATE = (*FAILURES, *NODE_DAYS)
-UNEXPLAINED = ("is_lower_bound",)
 
 NEARLY_ALL = 0.9
 """Least share of failures that the evidence shows, by its lower limit, for a rate to be more than a lower bound."""

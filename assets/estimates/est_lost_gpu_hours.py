@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STUDY = ("exposure",)
-LOSSES = ("lost_gpu_hours",)
 EXPECTED = ("expected_lost_gpu_hours", "loss_variance", "largest_loss")
 SEEN = ("est_failure_rates.failure_count",)
 PRICE = ("price_per_gpu_hour",)

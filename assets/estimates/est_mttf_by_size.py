@@ -19,7 +19,6 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-SIZE = ("gpu_size_bin",)
 FAILURES = ("failure_count",)
 RUNTIME = ("runtime_hours",)
 MTTF = ("failure_count", "failure_variance", "runtime_hours")

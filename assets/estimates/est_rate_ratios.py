@@ -39,7 +39,6 @@ UNIT = "failures per 1,000 node-days"
 MIN_FAILURES = 3
 """Two periods with fewer failures each than this tell nothing of a change."""
 WORSE, BETTER, NO_CHANGE, CANNOT_TELL = "worse", "better", "no change shown", "cannot tell"
-VERDICTS = (WORSE, BETTER, NO_CHANGE, CANNOT_TELL)
 
 TABLE = TableSpec(
     table="est_rate_ratios",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 SERVICE = ("unit_days",)
 FAILURES = ("failure_count", "failure_variance")
 RATE = (*FAILURES, *SERVICE)
-DOWN = ("down_unit_days",)
 MIN_INCIDENTS = 3
 """Fewer moments at which failures began tell of no rate."""
 ENOUGH = f"True when {MIN_INCIDENTS} incidents or more began in the time in service. False: read no rate of this row."

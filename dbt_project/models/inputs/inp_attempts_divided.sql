@@ -51,7 +51,6 @@ timed as (
 select
     cluster_id,
     attempt_id,
-    gpu_count,
     gpu_size_bin,
     is_whole_node,
     entry_seconds,
@@ -61,7 +60,6 @@ select
     gpu_hours,
     seen_from_at,
     seen_to_at,
-    failed_at,
     failure_probability,
     incident_id,
     has_ended,
@@ -74,7 +72,6 @@ union all
 select
     cluster_id,
     attempt_id,
-    gpu_count,
     gpu_size_bin,
     is_whole_node,
     stretch_entry_seconds as entry_seconds,
@@ -84,7 +81,6 @@ select
     gpu_hours * stretch_share as gpu_hours,
     stretch_from_at as seen_from_at,
     stretch_to_at as seen_to_at,
-    case when is_last then failed_at end as failed_at,
     case when is_last then failure_probability else 0 end as failure_probability,
     case when is_last then incident_id end as incident_id,
     has_ended,

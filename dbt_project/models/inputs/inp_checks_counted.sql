@@ -376,7 +376,7 @@ failure_counts as (
 )
 
 select
-    checks.*,
+    checks.* exclude (check_key),
     coalesce(counts.onset_count, 0) as onset_count,
     coalesce(counts.judged_count, 0) as judged_count,
     coalesce(counts.true_count, 0) as true_count,

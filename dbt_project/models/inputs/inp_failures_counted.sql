@@ -62,7 +62,6 @@ select
     if(judged.is_unknowable, null, judged.node_days) as node_days,
     cast(if(judged.is_unknowable, null, judged.unexplained_count) as bigint) as unexplained_count,
     judged.unexplained_count > 0 or (judged.has_run and not judged.has_evidence) as is_lower_bound,
-    judged.is_unknowable,
     nullif(concat_ws(
         '; ',
         if(

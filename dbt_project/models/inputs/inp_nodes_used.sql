@@ -3,7 +3,6 @@ with windows as (
         cluster_id,
         window_end_date,
         rate_start_date,
-        rate_days,
         thresholds
     from {{ ref('inp_lemon_windows_chosen') }}
 ),
@@ -20,8 +19,7 @@ uses as (
         node_days.cluster_id,
         node_days.node_id,
         {{ exact_sum('3600 * node_days.study_hours', 6) }} / 86400 as in_use_node_days,
-        cast(sum(cast(3600 * node_days.study_hours as decimal(28, 6))) filter (where sight.kinds > 0) as double) / 86400
-            as seen_node_days
+        {{ exact_sum('if(sight.kinds > 0, 3600 * node_days.study_hours, null)', 6) }} / 86400 as seen_node_days
     from {{ ref('fct_node_days') }} as node_days
     inner join windows using (cluster_id)
     left join {{ ref('inp_node_days_seen') }} as sight using (cluster_id, node_id, day_date)
@@ -116,12 +114,12 @@ losses as (
 attempts_of_incidents as (
     select
         cluster_id,
-        cast(sum(attempt_count) as double) / cast(sum(probability) as double) as attempts_per_incident
+        {{ exact_sum('attempt_count', 15) }} / {{ exact_sum('probability', 15) }} as attempts_per_incident
     from (
         select
             cluster_id,
-            sum(cast(failure_probability as decimal(38, 15))) as attempt_count,
-            max(cast(failure_probability as decimal(38, 15))) as probability
+            {{ exact_sum('failure_probability', 15) }} as attempt_count,
+            max(failure_probability) as probability
         from {{ ref('inp_exposures_failed') }}
         where failure_probability > 0 and culprit_node_id is not null
         group by cluster_id, coalesce(incident_id, attempt_id), culprit_node_id
@@ -200,7 +198,6 @@ select
     nodes.node_id,
     windows.window_end_date,
     windows.rate_start_date as window_start_date,
-    windows.rate_days,
     windows.thresholds,
     coalesce(uses.in_use_node_days, 0) as in_use_node_days,
     -- Where no log of any node was understood, all nodes are judged alike by what accounting shows.

@@ -305,7 +305,6 @@ in_service as (
             - last.seconds_out_before - epoch(least(last.ended_at, followed.until_at) - last.started_at)
             + own.seconds_out_before + epoch(own.ended_at - own.started_at)
         ) / 86400 as days,
-        followed.spell,
         followed.ended_at
     from followed
     inner join timed_spells as own

@@ -59,7 +59,7 @@ gaps as (
 )
 
 select
-    periods.*,
+    periods.* exclude (from_at, to_at),
     epoch(periods.to_at - periods.from_at) / 86400 - coalesce(gaps.days, 0) as seen_days,
     date_diff('day', periods.month_date, cast(periods.month_date + interval 1 month as date)) as month_days,
     coalesce(gaps.days, 0) as gap_days
