@@ -1,6 +1,6 @@
 """estimates.est_attribution_chance: the share of each cause's attributions that is chance, by a negative control.
 
-Read from marts.agg_attribution_controls: the same window and rules on attempts that COMPLETED.
+The control applies the same window and rules to attempts that COMPLETED.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 RATIO = "ratio 0 to 1"
 HITS = ("failed_hit_count", "failed_count", "control_hit_count", "control_count")
-COUNTS = ["failed_hit_count", "failed_count", "control_hit_count", "control_count"]
 NOTES = {
     NO_CONTROL: "no attempt of these sizes COMPLETED: chance is unknown",
     NO_FAILURES: "no failed attempt without a node named by Slurm",
@@ -95,7 +94,7 @@ def with_chance(sizes: pd.DataFrame) -> pd.DataFrame:
 
 def row_of(sizes: pd.DataFrame) -> dict[str, Any]:
     """Compare the failed attempts of all sizes with their control."""
-    failed_hits, failed, control_hits, control = (sizes[name].to_numpy(dtype=np.int64) for name in COUNTS)
+    failed_hits, failed, control_hits, control = (sizes[name].to_numpy(dtype=np.int64) for name in HITS)
     found = chance_of_coincidence(failed_hits, failed, control_hits, control)
     shares = {"attributed_ratio": found.attributed, "chance_ratio": found.chance, "corrected_ratio": found.corrected}
     limits = {

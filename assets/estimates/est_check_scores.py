@@ -1,6 +1,6 @@
 """estimates.est_check_scores: which health check to trust, by what its onsets turned out to be.
 
-Read from marts.fct_health_events with what became of the node and its jobs, and from the probabilities of attribution.
+An onset is judged by what became of the node and its jobs, and by the probabilities of attribution.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ONSETS = ("onset_count",)
 IN_FAILURES = ("lead_seconds", "lead_weights")
-JUDGED = ("judged_count", "true_count", "doubt_variance", "onset_count", "squared_count")
+JUDGED = ("judged_count", "true_count", "doubt_variance", "onset_count", "squared_count", "hours")
 SIGHT = ("node_days",)
 NAMED = ("lead_seconds", "lead_weights", "lost_count", "failure_count")
 RATIO = "ratio 0 to 1"

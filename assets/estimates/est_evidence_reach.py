@@ -1,7 +1,6 @@
 """estimates.est_evidence_reach: which share of what infrastructure failed the evidence could show.
 
-Read from marts.fct_attempts, marts.fct_failures with their evidence, and marts.fct_health_events. No rate
-is corrected by it: it says how much may be missing, or why that cannot be told.
+No rate is corrected by it: it says how much may be missing, or why that cannot be told.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
 
 ENDS = ("end_node_counts", "end_counts")
 LATE = ("late_seen_count", "control_hits", "control_onsets", "control_windows", *ENDS)
-COUNTED = ("categories",)
-COMPARED = ("categories",)
-UNEXPLAINED = (*(f"cell_{name}" for name in ("users", "runtime_classes", "node_counts", "failed", "days")),)
+CATEGORIES = ("categories",)
+CELLS = ("users", "runtime_classes", "node_counts", "failed", "days")
+UNEXPLAINED = tuple(f"cell_{name}" for name in CELLS)
 LOGS = ("has_kernel_messages", "has_health_checks")
-REACH = (*LATE, *COMPARED)
+REACH = (*LATE, *CATEGORIES)
 RATIO = "ratio 0 to 1"
 ATTEMPTS = "attempts"
 
@@ -84,7 +83,7 @@ TABLE = TableSpec(
             "double",
             ATTEMPTS,
             "Attempts that ended FAILED or REQUEUED by infrastructure, a sum of probabilities.",
-            COUNTED,
+            CATEGORIES,
             is_required=True,
         ),
         Column(
@@ -108,7 +107,7 @@ TABLE = TableSpec(
             ATTEMPTS,
             "The part of counted_count that kernel messages and health checks could both have seen, and one did. "
             "It is the counted part where reach is by two sources.",
-            COMPARED,
+            CATEGORIES,
             is_required=True,
         ),
         Column(
@@ -116,7 +115,7 @@ TABLE = TableSpec(
             "double",
             ATTEMPTS,
             "The part of compared_count that both saw.",
-            COMPARED,
+            CATEGORIES,
             is_required=True,
         ),
         *with_limits(
@@ -124,7 +123,7 @@ TABLE = TableSpec(
             ATTEMPTS,
             "Attempts that neither saw, beside compared_count: Chapman's estimate. Where a fault that one sees is seen "
             "more often by the other, too, there are more. NULL: cannot be told.",
-            COMPARED,
+            CATEGORIES,
         ),
         Column(
             "unexplained_count_high",
@@ -140,7 +139,7 @@ TABLE = TableSpec(
             "varchar[]",
             "",
             "Causes seen that one source alone can show, by their rules; they are not compared.",
-            COMPARED,
+            CATEGORIES,
             is_required=True,
         ),
         Column(
@@ -164,7 +163,7 @@ TABLE = TableSpec(
             "two_sources: by what two sources saw and by late evidence; late_evidence: by late evidence alone; "
             "cannot_be_told: see note.",
             "Attempts counted, as counted_count.",
-            COUNTED,
+            CATEGORIES,
             "Attempts that ended FAILED or REQUEUED, counted or not.",
             ENDS,
         ),
@@ -177,8 +176,6 @@ TELLING = 14.0
 """Where fewer failures were counted, that the two sources have few in common says nothing of either."""
 METHODS = {True: "late_evidence", False: "two_sources"}
 CONTROL = ("control_hits", "control_onsets", "control_windows")
-CELLS = ("users", "runtime_classes", "node_counts", "failed", "days")
-LISTS = ("end_node_counts", "end_counts", *(f"cell_{name}" for name in CELLS))
 
 
 def with_reach(months: pd.DataFrame) -> pd.DataFrame:
@@ -194,7 +191,7 @@ def with_reach(months: pd.DataFrame) -> pd.DataFrame:
 
 def _judged(months: pd.DataFrame) -> dict[str, Any]:
     """Judge what the months hold together."""
-    joined = {name: np.concatenate(list(months[name])) for name in LISTS}
+    joined = {name: np.concatenate(list(months[name])) for name in (*ENDS, *UNEXPLAINED)}
     totals = {name: float(months[name].sum()) for name in CONTROL}
     late = late_excess(
         joined["end_node_counts"], joined["end_counts"], float(months["late_seen_count"].sum()), **totals

@@ -1,7 +1,6 @@
 """estimates.est_location_rates: which places of a machine fail more often than the rest, and which lose several nodes.
 
-Read from the places of marts.dim_nodes, the nodes that incidents took down, and their days in use. A cluster has rows
-for the kinds of places of which it has two or more.
+A cluster has rows for each kind of place of which it has two or more.
 """
 
 from __future__ import annotations
@@ -37,10 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KINDS = ("rack", "switch", "nvlink_domain", "position", "gpu_model")
-PLACES = KINDS
 FAILED = tuple(f"inp_incident_nodes_placed.{name}" for name in ("failure_probability", "failed_at", "attempt_id"))
 IN_USE = ("node_days",)
-RATE = (*FAILED, *IN_USE, *PLACES, "inp_attempt_nodes_placed.node_id")
+RATE = (*FAILED, *IN_USE, *KINDS, "inp_attempt_nodes_placed.node_id")
 COMPARED = (*RATE, "est_lemon_nodes.verdict")
 LARGE = tuple(f"inp_largest_sizes_found.{name}" for name in NODES_OF_JOBS)
 PER_NODE_DAYS = "failures per 1,000 node-days"
@@ -55,7 +53,7 @@ KIND = Column(
     "varchar",
     "",
     "rack, switch, nvlink_domain, position (in the rack, of all racks) or gpu_model: columns of dim_nodes.",
-    PLACES,
+    KINDS,
     is_required=True,
 )
 
@@ -70,13 +68,13 @@ TABLE = TableSpec(
     columns=(
         CLUSTER,
         KIND,
-        Column("place", "varchar", "", "Name of the place. NULL: all places of the kind together.", PLACES),
+        Column("place", "varchar", "", "Name of the place. NULL: all places of the kind together.", KINDS),
         Column(
             "node_count",
             "bigint",
             "nodes",
             "Nodes of the place that were in use.",
-            (*IN_USE, *PLACES),
+            (*IN_USE, *KINDS),
             is_required=True,
         ),
         *with_limits(
@@ -151,7 +149,7 @@ TABLE = TableSpec(
             "bigint",
             "GPUs",
             "Of all places together: the size of a large job, the largest with a hundredth of the cluster's node-days.",
-            LARGE,
+            ("inp_largest_sizes_found.gpu_count",),
         ),
         *with_limits(
             "mttf_hours",

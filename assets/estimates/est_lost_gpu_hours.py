@@ -1,6 +1,6 @@
 """estimates.est_lost_gpu_hours: the work that infrastructure is expected to have cost each cluster, with limits.
 
-Read from marts.fct_failures and marts.fct_preemptions. It is what the first screen, the alerts and the metrics tell.
+The first screen, the alerts and the metrics show it.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ TABLE = TableSpec(
             "double",
             "GPU-hours",
             "By the paper's rule. NULL: cannot be known, or no loss has a known GPU count.",
+            ("lost_gpu_hours", *SEEN),
         ),
         *with_limits(
             "expected_lost_gpu_hours",
@@ -87,7 +88,7 @@ TABLE = TableSpec(
             "expected_lost_cost",
             "currency",
             "expected_lost_gpu_hours at the cluster's price. NULL: no price, or unknown.",
-            (*EXPECTED, *PRICE),
+            (*EXPECTED, *PRICE, *SEEN),
             "Upper limit. NULL: there is none.",
         ),
         Column("currency", "varchar", "", "Currency. NULL: no price."),
