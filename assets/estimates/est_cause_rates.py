@@ -1,7 +1,6 @@
 """estimates.est_cause_rates: failures per GPU-hour by cause, with limits, where a log could have shown the cause.
 
-Read from marts.fct_attempt_exposures, by the paper's rule from marts.fct_failures, and from ops.sight. A cause that was
-never seen has an upper limit; one that could not have been seen has none.
+A cause that was never seen has an upper limit; one that could not have been seen has none.
 """
 
 from __future__ import annotations

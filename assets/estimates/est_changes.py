@@ -1,7 +1,7 @@
 """estimates.est_changes: whether what was changed helped, by cause, and what could have been seen.
 
-Read from marts.dim_node_versions, marts.dim_annotations and marts.agg_check_introductions, with incidents and node-days
-of the study period. est_rate_changes looks for changes that nobody told of; this table asks about those that are known.
+The changes are known: versions of nodes, annotations and new checks. est_rate_changes looks for changes without knowing
+of any.
 """
 
 from __future__ import annotations

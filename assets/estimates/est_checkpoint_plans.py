@@ -1,7 +1,6 @@
 """estimates.est_checkpoint_plans: how often to checkpoint a run of each size, and the ETTR to expect.
 
-Read from estimates.est_failure_rates, marts.dim_clusters and the cluster's settings. `faultline plan` answers the same
-for any run.
+Runs fail at the cluster's reference rate and cost what its settings say. `faultline plan` answers the same for any run.
 """
 
 from __future__ import annotations

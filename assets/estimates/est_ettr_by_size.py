@@ -1,6 +1,6 @@
 """estimates.est_ettr_by_size: the share of their time that long runs spent on productive work, measured and expected.
 
-Read from marts.fct_job_runs, the cluster's checkpoint settings and estimates.est_failure_rates. The paper's figure 9.
+The paper's figure 9. What is expected follows from the cluster's reference rate and checkpoint settings.
 """
 
 from __future__ import annotations

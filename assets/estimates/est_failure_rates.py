@@ -1,7 +1,6 @@
 """estimates.est_failure_rates: failures per 1,000 node-days of each cluster, with limits.
 
-Read from marts.fct_attempt_exposures and marts.fct_node_days. Every cluster has all rows, even if nothing can be
-estimated.
+Every cluster has all rows, even if nothing can be estimated.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ def headline(rates: pd.DataFrame) -> str:
 
 @estimate(TABLE)
 def est_failure_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
-    """Count failures and node-days in the marts and put exact limits on their ratio."""
+    """Put exact limits on the ratio of failures and node-days."""
     with warehouse.writing() as con:
         counts = with_bound(con, read(con, "inp_failures_counted"))
         rates = with_rates(counts[counts["month_date"].isna()])

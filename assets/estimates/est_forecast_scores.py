@@ -1,7 +1,6 @@
 """estimates.est_forecast_scores: the failures forecast for each month from the months before, and those that happened.
 
-Read from marts.fct_attempt_exposures, for nodes also from marts.fct_node_days, by month, for the population of the
-cluster's quoted rate.
+The forecasts are of the population whose rate is quoted of the cluster.
 """
 
 from __future__ import annotations
@@ -165,7 +164,7 @@ def with_forecasts(months: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     months
-        Rows of the query, in the order of time within each cluster.
+        Rows of `months_of`, in the order of time within each cluster.
     """
     rows = [
         _scored(months.loc[of].iloc[: at + 1])

@@ -1,6 +1,6 @@
 """estimates.est_hidden_failures: nodes with more bad ends than others, though Slurm blames no node.
 
-Read from marts.fct_attempts and marts.fct_attempt_nodes, without what is attributed to infrastructure already.
+What is attributed to infrastructure already does not count.
 """
 
 from __future__ import annotations

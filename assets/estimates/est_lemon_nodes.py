@@ -1,7 +1,6 @@
 """estimates.est_lemon_nodes: for each node the probability that it is a lemon, its failure rate, and the verdict.
 
-Read from the incidents and node-days of the marts, and from the seven signals of marts.agg_lemon_signals. A lemon has a
-root cause by its repair tickets, as in the paper's table II.
+A lemon has a root cause by its repair tickets, as in the paper's table II.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """estimates.est_mttf_by_size: the measured MTTF of jobs by size, and the MTTF that the failure rate predicts.
 
-Read from marts.fct_attempt_exposures and, for the line, from estimates.est_failure_rates. The paper's figure 7.
+The paper's figure 7.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """estimates.est_mttf_projections: the MTTF of a job of any size at the cluster's own failure rate.
 
-Read from estimates.est_failure_rates and marts.dim_clusters. The paper's projection to 131,072 GPUs.
+The paper projects to 131,072 GPUs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """estimates.est_rate_changes: when a cluster's rate of incidents changed, by how much, and what happened then.
 
-Read from marts.fct_incidents and intermediate.int_covered_node_days, for all incidents and cause by cause, over the
-whole days of the study period. An incident counts by its probability, the largest of its failures. Known events come
-from marts.dim_annotations and marts.agg_check_introductions.
+All incidents and those of each cause are looked at, over the whole days of the study period. An incident counts by its
+probability, the largest of its failures. Known events are annotations and first reports of checks.
 """
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ class _Series:
 
     @classmethod
     def of(cls, row: dict[Hashable, Any]) -> _Series:
-        """Make a series of a row of the query, whose lists are NULL if there is no day."""
+        """Make a series of a row of the input. Its lists are NULL if there is no day."""
         if not isinstance(row["days"], np.ndarray | list):
             return cls([], np.zeros(0), np.zeros(0), np.zeros(0))
         node_days = np.array(row["node_days"], dtype=float)

@@ -1,7 +1,7 @@
 """estimates.est_rate_ratios: the ratio of two failure rates, between clusters and between periods.
 
-Pairs of clusters are read from estimates.est_failure_rates; periods are counted alike, from
-marts.fct_attempt_exposures, on the two sides of a day. The row of the months answers "worse than last month?".
+Pairs of clusters are rows of estimates.est_failure_rates; periods are counted in the same way, on two sides of a day.
+The row of the months answers "worse than last month?".
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """estimates.est_repairs: did repairs hold, by what was done, and which action to try first.
 
-Read from outages, tickets, records of failures, administrators' reasons, boots, and the failures that followed. What
-was done is known by words and boots alone; nothing here knows how bad a fault was.
+What was done is known from tickets, administrators' reasons and boots alone; nothing here knows how bad a fault was.
 """
 
 from __future__ import annotations

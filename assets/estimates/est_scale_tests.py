@@ -1,6 +1,6 @@
 """estimates.est_scale_tests: whether a cluster's failures per node-day are the same at every job size.
 
-Read from marts.fct_attempt_exposures. Every cluster has a row. The verdict may be `cannot tell`; the note says why.
+Every cluster has a row. The verdict may be `cannot tell`; the note says why.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """estimates.est_time_to_failure: whether jobs become more or less likely to fail as they run, by size.
 
-Read from marts.fct_attempt_exposures. Every MTTF assumes that they do not: a Weibull shape of 1.
+Every MTTF assumes that they do not: a Weibull shape of 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """If an estimate fails on the rows of some clusters, the marts are built without them, and it is computed again.
 
-The clusters are found by computing that estimate alone on halves of them. Its tables are views then, of which the
-originals stay as they are.
+The clusters are found by computing that estimate alone on halves of them. A trial reads views of the tables and leaves
+these as they are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def compute_for_good_clusters(
     Parameters
     ----------
     compute
-        Reads the marts and writes the table.
+        Reads inputs and estimates, and writes the table.
     warehouse
         The warehouse that it reads and writes.
     table

@@ -1,4 +1,4 @@
-"""Converts rows of marts.fct_incident_suspects to the pairs of indices that `assets.model.culprits` takes."""
+"""Converts rows of inp_suspects_listed to the pairs of indices that `assets.model.culprits` takes."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def _write_metadata(con: duckdb.DuckDBPyConnection, spec: TableSpec) -> None:
 
 
 NO_ACCOUNTING = "no accounting"
-"""What the query of enough data says of a cluster that has none."""
+"""The note of `ENOUGH_DATA` on a cluster that has none."""
 
 
 def _with_enough_data(con: duckdb.DuckDBPyConnection, frame: pd.DataFrame, needs_jobs: bool) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 {#- Failures and incidents to expect, with the variances of both, by any columns. `failures` has a row per failure, with
     `incident_id` and `failure_probability`. An incident of probability w that is expected to take E failures takes
     m = E / w of them or none: it adds w m^2 (2 - w) to the variance of the failures, w (2 - w) to that of incidents.
-    What has no probability adds nothing. Sums are of decimals: exact, whatever the order of the threads. -#}
+    What has no probability adds nothing. -#}
 {% macro incident_counts(failures, columns) -%}
     select
         {{ columns | join(', ') }},

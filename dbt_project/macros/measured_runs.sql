@@ -1,5 +1,5 @@
 {#- Means, deviations and sums of long runs. Floats are added in the order of run_id: in another order they differ in the
-    last digit, and the same input shall give the same table. -#}
+    last digit, and the same logs must give the same table. -#}
 {% macro measured_runs() -%}
     count(*) as run_count,
     count(ettr) as ettr_count,

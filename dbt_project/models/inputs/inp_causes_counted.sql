@@ -53,7 +53,6 @@ node_days as (
     group by cluster_id, day_date, gpu_vendor, kinds
 ),
 
--- Added up as decimals: exactly, whatever the order.
 seen_days as (
     select
         node_days.cluster_id,

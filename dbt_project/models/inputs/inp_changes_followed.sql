@@ -83,7 +83,7 @@ usual as (
     group by cluster_id
 ),
 
--- Of each node, and of all, within the study period. Hours are decimals: their sum is exact.
+-- Of each node, and of all, within the study period.
 node_days as (
     select
         sight.cluster_id,

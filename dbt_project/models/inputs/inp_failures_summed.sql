@@ -32,7 +32,7 @@ exposures as (
     group by days.cluster_id, days.period, populations.population
 ),
 
--- Of attempts whose size is unknown nobody can tell the population.
+-- The population of attempts whose size is unknown is unknown.
 unknown as (
     select
         cluster_id,
@@ -46,7 +46,7 @@ unknown as (
     group by cluster_id, period
 ),
 
--- Ends of which nobody could see whether infrastructure failed them.
+-- Ends that no log could have shown to be failures of infrastructure.
 unseen as (
     select
         periods.cluster_id,

@@ -75,7 +75,7 @@ incidents as (
     where suspects.is_known and suspects.incident_probability >= 0.5
 ),
 
--- What a job on the node failed of says what an outage was for whose reason does not say it.
+-- Where the reason of an outage does not name its cause, that of a failed job on the node does.
 outages as (
     select
         spells.cluster_id,
@@ -127,7 +127,7 @@ failures as (
     where not is_planned
 ),
 
--- Which actions the words of a repair tell, and which reboots were seen; the most thorough one counts.
+-- Actions that the words of a repair name, and reboots that were seen; the most thorough one counts.
 actions as (
     select
         outages.cluster_id,

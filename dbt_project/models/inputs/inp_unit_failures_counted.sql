@@ -115,7 +115,7 @@ down_times as (
     group by cluster_id, cause
 ),
 
--- Records of the time in service, and those that do not tell for how long which unit was down.
+-- Records of the time in service, and those that do not say which unit was down or for how long.
 records_in_service as (
     select
         failures.cluster_id,

@@ -63,7 +63,7 @@ compared as (
     group by all
 )
 
--- A node that had the version from the start, or gave it up, tells nothing of the change.
+-- A node that had the version from the start, or gave it up, shows nothing of the change.
 select
     cluster_id,
     component as change_kind,
