@@ -271,7 +271,7 @@ def build_without_failing(settings: HomeSettings, warehouse: Warehouse) -> None:
 
 
 def build_inputs(settings: HomeSettings, warehouse: Warehouse) -> None:
-    """Build what estimates read once more, of the marts that are there now."""
+    """Build the inputs of estimates again, with the rows of marts that were taken over."""
     warehouse.close()
     arguments = ["run", "--select", f"fqn:{PROJECT.name}.inputs"]
     run_dbt(settings, dbt_resource(settings.home), arguments, settings.home, settings.home.work / "dbt-again")

@@ -143,8 +143,9 @@ def last_good_asset(settings: HomeSettings, upstream: Sequence[dg.AssetKey]) -> 
             build_without_failing(settings, warehouse)
         with warehouse.writing() as con:
             stale = keep_last_good(con, failing, settings.home.published_file, code_version())
-        if failing:
+        if stale:
             build_inputs(settings, warehouse)
+        if failing:
             with warehouse.writing() as con:
                 compare_clusters(con)
         for cluster_id, reasons in failing.items():
