@@ -40,6 +40,8 @@ CHANGE_DAYS = 90
 """Longest time before and after a change that is compared: after longer times other things have changed, too."""
 APART_DAYS = 7
 """Changes of a kind that lie this far apart end each other's time."""
+IN_TIME = "cluster_id, changed_at, change_kind, changed_day, day"
+"""The order in which a note names what else changed."""
 # the day on which nodes change that never did
 NEVER = 1_000_000
 METHODS = {False: "before_after", True: "ratio_of_ratios"}
@@ -316,5 +318,6 @@ def headline(changes: pd.DataFrame) -> str:
 def est_changes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compare incidents before and after each known change."""
     with warehouse.writing() as con:
-        changes = with_verdicts(read(con, "inp_changes_followed"), read(con, "est_rate_changes"))
+        days = read(con, "inp_changes_followed", IN_TIME)
+        changes = with_verdicts(days, read(con, "est_rate_changes"))
         return write(con, TABLE, changes, headline(changes))
