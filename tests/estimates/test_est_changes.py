@@ -155,13 +155,16 @@ def test_a_note_names_what_else_changed_and_what_the_search_found(anew):
         changed_at_high = '2026-03-06'
     where cluster_id = 'large'
     """
-    controller = (
-        "insert into marts.dim_node_versions select 'large', null, 'slurmctld', v, t, t from (values "
-        "('1.1', timestamp '2026-01-01'), ('1.2', timestamp '2026-03-07')) versions(v, t)"
+    versions = (
+        "insert into marts.dim_node_versions select 'large', null, kind, v, t, t from (values "
+        "('slurmctld', '1.1', timestamp '2026-01-01'), ('slurmctld', '1.2', timestamp '2026-03-07'), "
+        "('kernel', '6.1', timestamp '2026-01-01'), ('kernel', '6.8', timestamp '2026-03-08')) versions(kind, v, t)"
     )
-    rows = anew(est_changes, PLANTED, RISES, NOTE, found, controller)
-    note, started = rows("est_changes", cluster_id="large", failure_category="ib_link")
-    assert (note["note"], started["note"]) == ("within 7 days of it: slurmctld 1.2", "within 7 days of it: new")
+    rows = anew(est_changes, PLANTED, RISES, NOTE, found, versions)
+    note, started, _ = rows("est_changes", cluster_id="large", failure_category="ib_link")
+    # in the order of time, not of the kinds of changes
+    assert note["note"] == "within 7 days of it: slurmctld 1.2, kernel 6.8"
+    assert started["note"] == "within 7 days of it: new, kernel 6.8"
     assert (note["verdict"], note["rate_change_at"]) == ("hurt", datetime(2026, 3, 5))
 
 
