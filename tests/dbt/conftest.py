@@ -9,16 +9,13 @@ from tests.dbt.on_a_copy import copy_of, dbt
 
 SHARES = "assert_shares_sum_to_one"
 LOSSES = "assert_losses_agree_by_size_and_by_account"
-FAILURES = "assert_every_node_fail_is_a_failure_or_planned"
-PREEMPTED = "assert_every_preempted_attempt_is_listed"
 NODE_HOURS = "assert_node_hours_add_up_to_their_total"
 ROWS_OF_PREEMPTIONS = "rows_of_fct_preemptions_are_valid"
 ROWS_OF_NODES = "rows_of_fct_attempt_nodes_are_valid"
 ROWS_OF_NODE_DAYS = "rows_of_fct_node_days_are_valid"
 ROWS_OF_SIGNALS = "rows_of_int_lemon_signal_inputs_are_valid"
 TESTS = (
-    SHARES, LOSSES, FAILURES, PREEMPTED, NODE_HOURS, ROWS_OF_PREEMPTIONS, ROWS_OF_NODES, ROWS_OF_NODE_DAYS,
-    ROWS_OF_SIGNALS,
+    SHARES, LOSSES, NODE_HOURS, ROWS_OF_PREEMPTIONS, ROWS_OF_NODES, ROWS_OF_NODE_DAYS, ROWS_OF_SIGNALS,
 )  # fmt: skip
 
 

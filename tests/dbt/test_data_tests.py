@@ -6,10 +6,8 @@ import duckdb
 import pytest
 
 from tests.dbt.conftest import (
-    FAILURES,
     LOSSES,
     NODE_HOURS,
-    PREEMPTED,
     ROWS_OF_NODE_DAYS,
     ROWS_OF_NODES,
     ROWS_OF_PREEMPTIONS,
@@ -36,10 +34,6 @@ ANOMALIES = [
     ("delete from marts.agg_lost_goodput", LOSSES),
     ("update marts.agg_lost_hours_by_account_monthly set lost_gpu_hours = lost_gpu_hours + 1", LOSSES),
     ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
-    ("update marts.fct_attempts set is_infrastructure_failure = false", FAILURES),
-    ("update marts.fct_attempts set state = 'NODE_FAIL' where state = 'COMPLETED'", FAILURES),
-    ("delete from marts.fct_preemptions", PREEMPTED),
-    ("update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = true", PREEMPTED),
     ("update marts.agg_availability_monthly set idle_node_hours = idle_node_hours + 1", NODE_HOURS),
     ("update marts.agg_availability_monthly set unmapped_node_hours = failed_node_hours + 1", NODE_HOURS),
 ]
@@ -106,11 +100,6 @@ def found_by(testbed_home, compiled, tmp_path_factory):
 @pytest.mark.parametrize("test", TESTS)
 def test_what_was_built_passes(found_by, test):
     assert found_by("select 1", test) == []
-
-
-def test_a_log_may_name_a_later_attempt_of_the_same_run(found_by):
-    named = "update marts.fct_preemptions set instigator_attempt_id = attempt_id, is_inferred = false"
-    assert found_by(named, PREEMPTED) == []
 
 
 @pytest.mark.parametrize(("planted", "test"), ANOMALIES)

@@ -19,11 +19,6 @@ def cell(rows):
     ("gpu_count", "rate", "checkpoint", "scenario", "published"),
     [
         (16_000, 6.5, 60, "free_writes", 0.684),
-        (16_384, 6.5, 60, "free_writes", 0.676),
-        (16_000, 6.5, 5, "free_writes", 0.932),
-        (2048, 6.5, 60, "free_writes", 0.960),
-        (4096, 6.5, 60, "free_writes", 0.919),
-        (100_000, 6.5, 7, "free_writes", 0.520),
         (100_000, 2.34, 21, "free_writes", 0.685),
         (100_000, 2.34, 2, "fast_restart", 0.939),
     ],

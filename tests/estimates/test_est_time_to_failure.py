@@ -116,18 +116,6 @@ def test_a_handful_of_failures_is_no_shape(rows):
     assert row["note"] == "failures: 1, incidents: 1; a shape takes at least 5 incidents"
 
 
-def test_one_incident_of_six_attempts_is_no_shape(anew, warehouse):
-    """Six of 480 attempts of 19.2 h end in one incident: one event, and it says nothing of the hazard with age."""
-    seconds, fails, begins = np.full(480, 69_120), np.arange(480) < 6, np.zeros(480, dtype=int)
-    change(warehouse, FLEET, values={"seconds": seconds.tolist(), "fails": fails.tolist(), "begins": begins.tolist()})
-    rows = anew(est_time_to_failure, "update marts.fct_attempts set incident_id = 'i' where cluster_id = 'empty'")
-    (row,) = rows("est_time_to_failure", cluster_id="empty")
-    assert (row["verdict"], row["method"], row["event_count"]) == ("cannot tell", "too_few_events", 6)
-    numbers = ("weibull_shape", "scale_hours", "weibull_shape_low", "scale_hours_low", "scale_hours_high", "p_value")
-    assert [row[name] for name in numbers] == [None] * 6
-    assert row["note"] == "failures: 6, incidents: 1; a shape takes at least 5 incidents"
-
-
 def test_a_likelihood_without_maximum_bounds_the_shape_and_nothing_else(warehouse):
     """The six fail in incidents of their own, all in the last second that any attempt ran."""
     seconds, fails, begins = np.full(480, 69_120), np.arange(480) < 6, np.zeros(480, dtype=int)

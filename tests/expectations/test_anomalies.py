@@ -60,10 +60,6 @@ ANOMALIES = [
     ),
     (["update raw.kernel_messages set code = 0"], ("raw", "kernel_messages"), "codes_possible", ["code 0"]),
     (
-        ["update raw.node_events set ended_at = '2025-01-01'"],
-        ("raw", "node_events"), "times_in_order", ["node001", "2025-01-01"],
-    ),
-    (
         ["update raw.slurmctld_events set instigator_job_id_raw = job_id_raw"],
         ("raw", "slurmctld_events"), "preemptions_possible", ["job_id_raw 1"],
     ),
@@ -78,10 +74,6 @@ ANOMALIES = [
     (
         ["update marts.fct_attempts set runtime_seconds = -5 where job_id = '3'"],
         ("marts", "fct_attempts"), "numbers_possible", ["alpha:3:", "runtime_seconds -5"],
-    ),
-    (
-        ["update marts.fct_attempts set queue_seconds = -5 where job_id = '3'"],
-        ("marts", "fct_attempts"), "numbers_possible", ["alpha:3:", "queue_seconds -5"],
     ),
     (
         ["update marts.fct_attempts set gpu_hours = -5 where job_id = '3'"],
@@ -104,20 +96,12 @@ ANOMALIES = [
         ("marts", "fct_attempts"), "ends_complete", ["alpha:3:", "runtime_seconds NULL"],
     ),
     (
-        ["update marts.fct_node_outages set ended_at = started_at - interval 1 second"],
-        ("marts", "fct_node_outages"), "times_in_order", ["node001"],
-    ),
-    (
         ["update marts.fct_node_outages set requested_at = started_at + interval 1 second"],
         ("marts", "fct_node_outages"), "times_in_order", ["node001"],
     ),
     (
         ["update marts.fct_node_days set out_of_service_hours = 24.5 where node_id = 'node001'"],
         ("marts", "fct_node_days"), "hours_within_day", ["node001", "out_of_service_hours 24.5"],
-    ),
-    (
-        ["update marts.fct_node_days set allocated_gpu_hours = -1 where node_id = 'node001'"],
-        ("marts", "fct_node_days"), "numbers_possible", ["node001", "allocated_gpu_hours -1.0"],
     ),
     (
         ["delete from marts.fct_attempts where job_id = '3'"],
@@ -140,10 +124,6 @@ ANOMALIES = [
         ("marts", "fct_job_runs"), "shares_in_0_1", ["ettr nan"],
     ),
     (
-        ["update marts.fct_job_runs set unproductive_hours = -1 where run_id like 'alpha:3:%'"],
-        ("marts", "fct_job_runs"), "numbers_possible", ["unproductive_hours -1.0"],
-    ),
-    (
         ["update marts.fct_node_days set allocated_gpu_hours = 400 where node_id = 'node001'"],
         ("marts", "fct_node_days"), "allocated_within_day", ["day_date 2026-01-01, allocated_gpu_hours 400.0"],
     ),
@@ -153,16 +133,8 @@ ANOMALIES = [
         ["alpha", "failures_per_1000_node_days 9999.0, failures_per_1000_node_days_high 2000.0"],
     ),
     (
-        ["update marts.fct_node_days set in_use_hours = 25 where node_id = 'node001'"],
-        ("marts", "fct_node_days"), "hours_within_day", ["node001", "in_use_hours 25.0"],
-    ),
-    (
         ["update estimates.est_mttf_by_size set mttf_hours = 'inf'"],
         ("estimates", "est_mttf_by_size"), "numbers_possible", ["mttf_hours inf"],
-    ),
-    (
-        ["update estimates.est_mttf_projections set mttf_hours = 'nan' where gpu_count = 8"],
-        ("estimates", "est_mttf_projections"), "numbers_possible", ["gpu_count 8", "mttf_hours nan"],
     ),
     (
         ["update estimates.est_ettr_by_size set ettr_measured_high = 'inf'"],
@@ -181,20 +153,8 @@ ANOMALIES = [
         ("estimates", "est_ettr_by_size"), "values_inside_limits", ["ettr_measured 0.75", "low 0.9"],
     ),
     (
-        ["update estimates.est_ettr_by_qos set ettr_measured = 0.95, ettr_measured_high = 0.96"],
-        ("estimates", "est_ettr_by_qos"), "values_inside_limits", ["high", "ettr_measured 0.95"],
-    ),
-    (
         ["update estimates.est_ettr_by_qos set progress_ratio = 0.84"],
         ("estimates", "est_ettr_by_qos"), "values_inside_limits", ["high", "progress_ratio 0.84"],
-    ),
-    (
-        ["update estimates.est_ettr_grid set ettr_expected = 1.2 where checkpoint_minutes = 10"],
-        ("estimates", "est_ettr_grid"), "shares_in_0_1", ["ettr_expected 1.2"],
-    ),
-    (
-        ["update estimates.est_checkpoint_plans set expected_interruptions_low = 1e6 where gpu_count = 8"],
-        ("estimates", "est_checkpoint_plans"), "values_inside_limits", ["low 1000000.0"],
     ),
     (
         ["update estimates.est_checkpoint_plans set probability_ettr_ge_target = 1.5 where gpu_count = 8"],
@@ -211,14 +171,6 @@ ANOMALIES = [
     (
         ["update marts.agg_failure_rates_daily set failure_count = 0"],
         ("marts", "agg_failure_rates_daily"), "failures_reconcile", ["alpha: 0 here, 1 expected"],
-    ),
-    (
-        ["update marts.agg_unmapped_signals set ratio_low = 6"],
-        ("marts", "agg_unmapped_signals"), "values_inside_limits", ["my_probe", "ratio 5.0", "ratio_low 6.0"],
-    ),
-    (
-        ["update marts.agg_availability_monthly set availability = 0.5"],
-        ("marts", "agg_availability_monthly"), "values_inside_limits", ["availability 0.5"],
     ),
     (
         ["delete from estimates.est_scale_tests where cluster_id = 'beta'"],

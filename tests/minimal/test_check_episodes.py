@@ -81,12 +81,6 @@ CLUSTERS = {
     .job(3, "n1", at(11, minutes=5), at(12), "FAILED")
     .job(4, "n1", at(13), at(14))
     .file("health/nvsentinel.jsonl", xid_event("10:58:00"), xid_event("10:58:02"), xid_event("11:58:00")),
-    # Every five minutes; 31 minutes of silence are more than six times as long, 30 are not.
-    "failures-every-five-minutes": failing(0, 5, 10, 15, 45, 50, 55, 86, 91, 96),
-    # The same, and a good result of the day before: this check would have said that the fault was gone.
-    "failures-and-good-results": failing(0, 5, 10, 15, 45, 50, 55, 86, 91, 96).check(
-        "n1", at(-14), "check pci", result=0
-    ),
 }
 
 
@@ -99,14 +93,6 @@ def onsets(minimal, cluster):
             {"cluster": cluster},
         ).fetchall()
     ]
-
-
-def test_six_repeats_of_silence_end_an_episode_where_only_failures_are_logged(minimal):
-    assert onsets(minimal, "failures-every-five-minutes") == [0, 86]
-
-
-def test_where_good_results_are_logged_they_end_it(minimal):
-    assert onsets(minimal, "failures-and-good-results") == [0]
 
 
 def test_entries_of_an_event_log_are_events_of_their_moments(minimal):

@@ -56,30 +56,3 @@ def test_failures_that_a_snapshot_explains_stay(minimal, cluster):
         {"cluster": cluster},
     ).fetchall()
     assert found == [("901", "gpu_unavailable"), ("902", "ib_link")]
-
-
-def outages(minimal, cluster):
-    """Node, request, start and end of a cluster's outages."""
-    return minimal.execute(
-        "select node_id, requested_at, started_at, ended_at from marts.fct_node_outages "
-        "where cluster_id = $cluster order by node_id",
-        {"cluster": cluster},
-    ).fetchall()
-
-
-ASKED = at(11, days=18, minutes=58)
-
-
-def test_what_the_last_snapshot_shows_is_open(minimal):
-    assert outages(minimal, "still-withdrawn") == [("n1", ASKED, ASKED, None)]
-
-
-def test_a_snapshot_that_shows_the_node_back_ends_the_outage(minimal):
-    assert outages(minimal, "shown-back-later") == [("n1", ASKED, ASKED, at(days=28))]
-
-
-def test_the_request_of_an_outage_that_ended_is_known(minimal):
-    assert outages(minimal, "drained-and-back") == [
-        ("n1", ASKED, ASKED, at(days=28)),
-        ("n2", ASKED, at(12, days=18), at(9, days=20)),
-    ]

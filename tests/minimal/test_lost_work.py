@@ -1,7 +1,4 @@
-"""Work lost at an interruption is half the configured time between checkpoints, and half an hour where none is said.
-
-Work that is preempted for the restart of a failed run is lost to the same failure.
-"""
+"""Work lost at an interruption is half the configured time between checkpoints, and half an hour where none is said."""
 
 from pytest import approx
 
@@ -16,12 +13,6 @@ CLUSTERS = {
     .job(1, "n1", at(0), at(seconds=1), "NODE_FAIL")
     .job(1, "n1", at(seconds=2), at(seconds=3), "NODE_FAIL")
     .job(1, "n1", at(seconds=4), at(seconds=5), "NODE_FAIL"),
-    # A restart and a new job take the victim's nodes in one second; the new one gets more of them.
-    "room-for-a-restart": Cluster()
-    .job(1, "n[1-3]", at(0), at(2), "PREEMPTED", QOS="low")
-    .job(2, "n4", at(0), at(1), "NODE_FAIL", QOS="high")
-    .job(2, "n1", at(2, seconds=1), at(3), submit=at(1), QOS="high")
-    .job(3, "n[2-3]", at(2, seconds=1), at(3), submit=at(1), QOS="high"),
 }
 
 
@@ -39,16 +30,3 @@ def test_an_incident_loses_what_its_failures_lose(minimal):
     """8 GPUs x 3 seconds."""
     incidents = "select lost_gpu_hours from marts.fct_incidents where cluster_id = 'three-failures-of-a-second-each'"
     assert minimal.execute(incidents).fetchall() == [(approx(8 * 3 / 3600, rel=1e-9),)]
-
-
-def test_the_restart_of_a_failed_run_is_the_instigator_before_a_job_on_more_nodes(minimal):
-    """24 GPUs x 30 minutes are lost in second order, beside 8 x 30 minutes in first."""
-    found = minimal.execute(
-        """
-        select instigators.job_id_raw, is_inferred, is_second_order, preemptions.lost_gpu_hours
-        from marts.fct_preemptions as preemptions
-        inner join marts.fct_attempts as instigators on instigators.attempt_id = preemptions.instigator_attempt_id
-        where preemptions.cluster_id = 'room-for-a-restart'
-        """
-    ).fetchall()
-    assert found == [(2, True, True, 12.0)]

@@ -176,18 +176,6 @@ def test_where_nothing_can_be_fitted_nothing_is(count, time):
     assert fit_two_groups(count, time) is None
 
 
-@pytest.mark.parametrize(
-    ("nodes", "days", "rate"),
-    [(64, 40, 0.013), (2000, 23, 0.0065), pytest.param(2000, 75, 0.0065, marks=pytest.mark.slow)],
-)
-def test_a_fleet_without_lemons_rarely_looks_like_one_with(nodes, days, rate):
-    rng, passed = np.random.default_rng(20241029), 0
-    for _ in range(30):
-        time = days * rng.uniform(0.8, 1.2, nodes)
-        passed += p_value_of(fit_two_groups(rng.poisson(rate * time), time).log_likelihood_gain) <= 0.05
-    assert passed <= 2
-
-
 def test_impossible_inputs_are_refused():
     for wrong in ([[-1], [1]], [[1], [np.inf]], [[1, 2], [1]]):
         with pytest.raises(ValueError, match="counts and exposures"):
