@@ -85,6 +85,9 @@ PLANNED = frozenset(("closed_at", "dated_by_file_at", "eligible_at", "reason_at"
 PLANNED_TABLES = frozenset(("dim_units_in_service",))
 """Tables of what a site says itself, which may begin or end in the future."""
 
+TIMED_BY_OTHERS = frozenset(("fct_attempt_exposures", "fct_job_runs"))
+"""Views whose times are those of fct_attempts, which are judged there: each rule would work them out once more."""
+
 WITHOUT_EXPOSURE = frozenset(("est_lost_gpu_hours",))
 """Estimates that are no rates: what they count may have been lost in no time at all."""
 
@@ -104,12 +107,17 @@ def rules_of_columns(schema: str, table: str, columns: Columns) -> list[Rule]:
     earliest = EARLIEST if is_raw and table != "unit_failures" else EARLIEST_RECORD
     times = f"times lie between {earliest} and tomorrow"
     key = [name for name in columns if name in KEYS][:MAX_KEY_COLUMNS]
+    is_timed = table not in TIMED_BY_OTHERS
     violations = (
         ("numbers_possible", NUMBERS, _impossible(columns, is_raw)),
         ("shares_in_0_1", "shares and probabilities lie between 0 and 1", _no_shares(columns)),
         ("values_inside_limits", "low <= value <= high", _outside_limits(columns)),
-        ("times_believable", times, [] if table in PLANNED_TABLES else _unbelievable(columns, earliest)),
-        ("times_in_order", "no time comes before what it follows", _out_of_order(columns, is_raw)),
+        (
+            "times_believable",
+            times,
+            _unbelievable(columns, earliest) if is_timed and table not in PLANNED_TABLES else [],
+        ),
+        ("times_in_order", "no time comes before what it follows", _out_of_order(columns, is_raw) if is_timed else []),
         ("evidence_stated", EVIDENCE, [] if table in WITHOUT_EXPOSURE else _unstated(columns)),
     )
     return [
