@@ -99,8 +99,6 @@ DEFAULTS: dict[str, Columns] = {
 FEW_ROWS_ARE_ENOUGH = (
     "select cluster_id, is_simulated, true as has_enough_data, cast(null as varchar) as note from marts.dim_clusters"
 )
-OF_INPUTS = ("exact_sum", "incident_counts", "is_in_population", "measured_runs")
-"""Files of the macros that inputs are written with."""
 
 
 @cache
@@ -178,14 +176,14 @@ def inputs() -> dict[str, str]:
             make(name)
         return f"{places.get(name, 'seeds')}.{name}"
 
-    environment = Environment()
+    environment = Environment(extensions=["jinja2.ext.do"])
     environment.globals |= {"ref": ref, "source": lambda schema, table: f"{schema}.{table}"}
-    macros = "".join((MACROS / f"{name}.sql").read_text(encoding="utf-8") for name in OF_INPUTS)
+    macros = environment.from_string("".join(path.read_text(encoding="utf-8") for path in MACROS.glob("*.sql")))
+    environment.globals |= vars(macros.module)
 
     def make(name: str) -> None:
         model = (MODELS / "inputs" / f"{name}.sql").read_text(encoding="utf-8")
-        query = environment.from_string(macros + model).render()
-        queries[name] = query
+        queries[name] = environment.from_string(model).render()
 
     for path in sorted((MODELS / "inputs").glob("*.sql")):
         ref(path.stem)

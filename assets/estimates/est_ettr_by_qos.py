@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.mean_ettr import METHODS, measured_columns, measured_values
+from assets.estimates.mean_ettr import METHODS, measured_columns, measured_values, spread_note
+from assets.estimates.reference_rate import joined
 from assets.estimates.table import Column, TableSpec, estimate, read, write
 from assets.warehouse import Warehouse
 
@@ -40,7 +41,7 @@ TABLE = TableSpec(
             RUNS,
         ),
     ),
-    inputs=("inp_runs_by_qos_summed",),
+    inputs=("inp_runs_summed",),
 )
 
 
@@ -53,6 +54,7 @@ def headline(ettr: pd.DataFrame) -> str:
 def est_ettr_by_qos(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Average the ETTR of long runs by QOS and size."""
     with warehouse.writing() as con:
-        groups = read(con, "inp_runs_by_qos_summed")
-        ettr = groups.assign(**measured_values(groups))
+        runs = read(con, "inp_runs_summed")
+        groups = runs[runs["is_by_qos"]]
+        ettr = groups.assign(**measured_values(groups), note=joined(spread_note(groups)))
         return write(con, TABLE, ettr, headline(ettr))

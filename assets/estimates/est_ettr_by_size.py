@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 import numpy as np
+from numpy.typing import NDArray
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.mean_ettr import METHODS, RATIO, measured_columns, measured_values
+from assets.estimates.mean_ettr import METHODS, RATIO, measured_columns, measured_values, spread_note
 from assets.estimates.reference_rate import REFERENCE_RATE, joined, no_rate, with_reference_rate
 from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read, write
 from assets.model.checkpoint import expected_ettr_v2
@@ -84,7 +85,7 @@ TABLE = TableSpec(
             RUNS,
         ),
     ),
-    inputs=("inp_runs_by_size_summed",),
+    inputs=("inp_runs_summed",),
     estimates=("est_failure_rates",),
 )
 
@@ -105,8 +106,25 @@ def with_ettr(sizes: pd.DataFrame) -> pd.DataFrame:
         for limit, per_node_day in rates.items()
     }
     expected |= {f"ettr_expected_v2{limit}": expected_ettr_v2(nodes * of) for limit, of in rates.items()}
-    note = joined(sizes["note"], _not_expected(sizes), sizes["note_on_restarts"])
-    return sizes.assign(**expected, population="runs_ge_24h", **measured_values(sizes), note=note)
+    return sizes.assign(**expected, population="runs_ge_24h", **measured_values(sizes), note=_notes(sizes))
+
+
+def _notes(sizes: pd.DataFrame) -> NDArray[np.object_]:
+    """Say what the means of a size leave out, why they have no limits, and why no ETTR is expected."""
+    left_out = sizes["run_count"] - sizes["ettr_count"]
+    restarts = zip(sizes["restart_count"], sizes["failure_count"], strict=True)
+    return joined(
+        ["runs whose GPU count is unknown" if is_unknown else None for is_unknown in sizes["gpu_size_bin"].isna()],
+        spread_note(sizes),
+        [f"runs left out of ETTR, time queued unknown: {count}" if count else None for count in left_out],
+        _not_expected(sizes),
+        [
+            f"expected knows infrastructure failures only: {failures:.0f} of {count:.0f} restarts"
+            if count > 2 * failures
+            else None
+            for count, failures in restarts
+        ],
+    )
 
 
 def _not_expected(sizes: pd.DataFrame) -> list[str | None]:
@@ -130,5 +148,6 @@ def headline(ettr: pd.DataFrame) -> str:
 def est_ettr_by_size(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Average the ETTR of long runs by size, and compute the ETTR to expect at the reference rate."""
     with warehouse.writing() as con:
-        ettr = with_ettr(with_reference_rate(con, read(con, "inp_runs_by_size_summed")))
+        runs = read(con, "inp_runs_summed")
+        ettr = with_ettr(with_reference_rate(con, runs[~runs["is_by_qos"]]))
         return write(con, TABLE, ettr, headline(ettr))

@@ -6,11 +6,10 @@ No rate is corrected by it: it says how much may be missing, or why that cannot 
 from __future__ import annotations
 
 import math
-from itertools import chain
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-import numpy as np
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, numbers, read, with_limits, write
@@ -31,11 +30,12 @@ from assets.warehouse import Warehouse
 if TYPE_CHECKING:
     import pandas as pd
 
-ENDS = ("end_node_counts", "end_counts")
-LATE = ("late_seen_count", "control_hits", "control_onsets", "control_windows", *ENDS)
-CATEGORIES = ("categories",)
-CELLS = ("users", "runtime_classes", "node_counts", "failed", "days")
-UNEXPLAINED = tuple(f"cell_{name}" for name in CELLS)
+ENDS = tuple(f"inp_ends_by_size_counted.{name}" for name in ("node_count", "end_count", "control_windows"))
+LATE = ("late_seen_count", "control_hits", "control_onsets", *ENDS)
+SEEN = ("category", "common", "kernel_only", "checks_only", "uncompared", "is_shown_by_both")
+CATEGORIES = tuple(f"inp_failures_by_source_counted.{name}" for name in SEEN)
+CELLS = ("user_number", "runtime_class", "node_count", "failed", "days")
+UNEXPLAINED = tuple(f"inp_ends_by_user_counted.{name}" for name in CELLS)
 LOGS = ("has_kernel_messages", "has_health_checks")
 REACH = (*LATE, *CATEGORIES)
 RATIO = "ratio 0 to 1"
@@ -168,50 +168,79 @@ TABLE = TableSpec(
             ENDS,
         ),
     ),
-    inputs=("inp_ends_without_evidence_counted",),
+    inputs=(
+        "inp_late_evidence_counted",
+        "inp_ends_by_size_counted",
+        "inp_ends_by_user_counted",
+        "inp_failures_by_source_counted",
+    ),
 )
 NEARLY_ALL = 0.9
 """Where less was counted, the note says that the true rate is likely above."""
 TELLING = 14.0
 """Where fewer failures were counted, that the two sources have few in common says nothing of either."""
 METHODS = {True: "late_evidence", False: "two_sources"}
-CONTROL = ("control_hits", "control_onsets", "control_windows")
 
 
-def with_reach(months: pd.DataFrame) -> pd.DataFrame:
+@dataclass(frozen=True)
+class _Months:
+    """What is known of some months of a cluster, as rows of the four inputs."""
+
+    late: pd.DataFrame
+    sizes: pd.DataFrame
+    cells: pd.DataFrame
+    seen: pd.DataFrame
+
+    def where(self, column: str, value: object) -> _Months:
+        """Keep the rows with a value."""
+        return _Months(*(rows[rows[column] == value] for rows in vars(self).values()))
+
+
+def with_reach(known: _Months) -> pd.DataFrame:
     """Judge each month, and all months of a cluster together."""
     import pandas as pd
 
     rows = []
-    for _, own in months.groupby("cluster_id"):
-        rows.append(_judged(own) | {"month_date": None})
-        rows += [_judged(own.loc[[row]]) for row in own.index[own["month_date"].notna()]]
+    for _, cluster in known.late.drop_duplicates("cluster_id").iterrows():
+        own = known.where("cluster_id", cluster["cluster_id"])
+        rows.append(_judged(cluster, own) | {"month_date": None})
+        months = sorted({*own.sizes["month_date"], *own.seen["month_date"]})
+        rows += [_judged(cluster, own.where("month_date", month)) | {"month_date": month} for month in months]
     return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name not in WRITTEN])
 
 
-def _judged(months: pd.DataFrame) -> dict[str, Any]:
-    """Judge what the months hold together."""
-    joined = {name: np.concatenate(list(months[name])) for name in (*ENDS, *UNEXPLAINED)}
-    totals = {name: float(months[name].sum()) for name in CONTROL}
+def _judged(cluster: pd.Series[Any], months: _Months) -> dict[str, Any]:
+    """Judge what the months of a cluster hold together."""
+    late_seen = float(months.late["late_seen_count"].sum())
     late = late_excess(
-        joined["end_node_counts"], joined["end_counts"], float(months["late_seen_count"].sum()), **totals
+        months.sizes["node_count"].to_numpy(),
+        months.sizes["end_count"].to_numpy(),
+        late_seen,
+        control_hits=float(months.late["control_hits"].sum()),
+        control_onsets=float(months.late["control_onsets"].sum()),
+        control_windows=float(months.sizes["control_windows"].sum()),
     )
-    categories = _by_category(months)
+    categories = _by_category(months.seen)
     sources = two_sources(categories)
-    unexplained = unexplained_bound(**{name: joined[f"cell_{name}"] for name in CELLS})
+    unexplained = unexplained_bound(
+        users=months.cells["user_number"],
+        runtime_classes=months.cells["runtime_class"],
+        node_counts=months.cells["node_count"],
+        failed=months.cells["failed"],
+        days=months.cells["days"],
+    )
     counted = sum(category.compared + category.uncompared for category in categories)
     reach = evidence_reach(counted, late, sources, unexplained)
     unseen = sources.unseen or Count(math.nan, math.nan, math.nan)
-    ended = float(joined["end_counts"].sum()) + counted
+    ended = float(months.sizes["end_count"].sum()) + counted
     return {
-        "cluster_id": months["cluster_id"].iloc[0],
-        "month_date": months["month_date"].iloc[0],
+        "cluster_id": cluster["cluster_id"],
         "reach": reach.value,
         "low": reach.low,
         "high": reach.high,
         "is_at_most": reach.is_at_most,
         "counted_count": counted,
-        "late_seen_count": months["late_seen_count"].sum(),
+        "late_seen_count": late_seen,
         "late_count": late.value,
         "late_count_low": late.low,
         "late_count_high": late.high,
@@ -227,15 +256,15 @@ def _judged(months: pd.DataFrame) -> dict[str, Any]:
         "event_count": counted,
         "exposure": ended,
         "exposure_unit": ATTEMPTS,
-        **_in_words(months.iloc[0], reach, sources, counted, ended, unexplained=unexplained),
+        **_in_words(cluster, reach, sources, counted, ended, unexplained=unexplained),
     }
 
 
-def _by_category(months: pd.DataFrame) -> list[Sources]:
+def _by_category(seen: pd.DataFrame) -> list[Sources]:
     """Add up what the months hold of each category."""
     found: dict[str, Sources] = {}
-    for row in chain.from_iterable(months["categories"]):
-        new = Sources(**row)
+    for row in seen[[*SEEN]].to_dict("records"):
+        new = Sources(**{str(name): value for name, value in row.items()})
         found[new.category] = found[new.category] + new if new.category in found else new
     return list(found.values())
 
@@ -302,5 +331,5 @@ def headline(reaches: pd.DataFrame) -> str:
 def est_evidence_reach(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compare what the sources saw of each other's failures, and count what they saw too late."""
     with warehouse.writing() as con:
-        reaches = with_reach(read(con, "inp_ends_without_evidence_counted"))
+        reaches = with_reach(_Months(*(read(con, name) for name in TABLE.inputs)))
         return write(con, TABLE, reaches, headline(reaches))

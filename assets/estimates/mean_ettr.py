@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assets.estimates.table import Column, numbers
-from assets.model.mean_ratio import MeanInterval, mean_or_bounds
+from assets.model.mean_ratio import MIN_RUNS, MeanInterval, mean_or_bounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +98,23 @@ def measured_values(groups: pd.DataFrame) -> dict[str, Any]:
         "exposure": groups["scheduled_hours"],
         "exposure_unit": "scheduled hours",
     }
+
+
+def spread_note(groups: pd.DataFrame) -> list[str | None]:
+    """Say of each group why its means have no limits, or bounds in their place."""
+    names = ["run_count", "ettr_deviation", "progress_deviation"]
+    return [
+        "a single run: no limits"
+        if count == 1
+        else f"{count} runs: the lowest and the highest in place of limits"
+        if count < MIN_RUNS
+        else "the runs do not differ: no limits"
+        if ettr == 0
+        else "the runs progress alike: no limits of the progress ratio"
+        if progress == 0
+        else None
+        for count, ettr, progress in groups[names].itertuples(index=False)
+    ]
 
 
 def _mean_of(groups: pd.DataFrame, ratio: str) -> MeanInterval:

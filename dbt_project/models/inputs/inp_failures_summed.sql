@@ -3,7 +3,11 @@ with periods as (
 ),
 
 populations as (
-    select unnest(['gpus_gt_128', 'whole_nodes', 'all']) as population
+    select
+        population,
+        -- Failures of nodes are those of all attempts.
+        if(population = 'nodes', 'all', population) as attempts_of
+    from (select unnest(['gpus_gt_128', 'whole_nodes', 'all', 'nodes']) as population) as named
 ),
 
 days as (
@@ -28,7 +32,7 @@ exposures as (
         sum(days.node_days) as node_days,
         sum(days.node_days) filter (where not days.is_whole_node) as shared_node_days
     from days
-    inner join populations on {{ is_in_population('populations.population', 'days') }}
+    inner join populations on {{ is_in_population('populations.attempts_of', 'days') }}
     group by days.cluster_id, days.period, populations.population
 ),
 
@@ -59,7 +63,7 @@ unseen as (
             ends.cluster_id = periods.cluster_id
             and ends.day_date >= periods.first_date
             and ends.day_date < periods.next_date
-    inner join populations on {{ is_in_population('populations.population', 'ends') }}
+    inner join populations on {{ is_in_population('populations.attempts_of', 'ends') }}
     group by periods.cluster_id, periods.period, populations.population
 ),
 
@@ -111,7 +115,7 @@ failures as (
             days.cluster_id = periods.cluster_id
             and days.day_date >= periods.first_date
             and days.day_date < periods.next_date
-    inner join populations on {{ is_in_population('populations.population', 'days') }}
+    inner join populations on {{ is_in_population('populations.attempts_of', 'days') }}
 ),
 
 -- A failure whose node-days are unknown would raise the rate without its exposure.
@@ -170,7 +174,7 @@ unmeasured as (
         population,
         count(*) as failure_count
     from failures
-    where node_days is null
+    where node_days is null and population != 'nodes'
     group by cluster_id, period, population
     union all
     select
@@ -188,20 +192,11 @@ cells as (
         periods.cluster_id,
         periods.period,
         populations.population,
-        populations.population as attempts_of,
         ways.counted_as
     from periods
     cross join populations
     cross join (values ('attempts'), ('incidents'), ('attempts_paper'), ('incidents_paper')) as ways (counted_as)
-    union all
-    -- Failures of nodes are those of all attempts.
-    select
-        cluster_id,
-        period,
-        'nodes' as population,
-        'all' as attempts_of,
-        'incidents' as counted_as
-    from periods
+    where populations.population != 'nodes' or ways.counted_as = 'incidents'
 )
 
 select
@@ -244,29 +239,9 @@ from cells
 left join unknown using (cluster_id, period)
 left join physical using (cluster_id, period)
 left join node_counts using (cluster_id, period)
-left join exposures
-    on
-        cells.cluster_id = exposures.cluster_id
-        and cells.period = exposures.period
-        and cells.attempts_of = exposures.population
-left join unseen
-    on
-        cells.cluster_id = unseen.cluster_id and cells.period = unseen.period and cells.attempts_of = unseen.population
-left join variances
-    on
-        cells.cluster_id = variances.cluster_id
-        and cells.period = variances.period
-        and cells.attempts_of = variances.population
-left join counts
-    on
-        cells.cluster_id = counts.cluster_id and cells.period = counts.period and cells.population = counts.population
-left join paper_counts
-    on
-        cells.cluster_id = paper_counts.cluster_id
-        and cells.period = paper_counts.period
-        and cells.population = paper_counts.population
-left join unmeasured
-    on
-        cells.cluster_id = unmeasured.cluster_id
-        and cells.period = unmeasured.period
-        and cells.population = unmeasured.population
+left join exposures using (cluster_id, period, population)
+left join unseen using (cluster_id, period, population)
+left join variances using (cluster_id, period, population)
+left join counts using (cluster_id, period, population)
+left join paper_counts using (cluster_id, period, population)
+left join unmeasured using (cluster_id, period, population)
