@@ -1,5 +1,5 @@
 -- Accounting identity: attempts, GPU time and scheduled time of the runs are those of the attempts, cluster by cluster.
-{{ config(meta={'dagster': {'ref': {'name': 'fct_job_runs'}}}) }}
+{{ config(tags=['judged_with_the_code'], meta={'dagster': {'ref': {'name': 'fct_job_runs'}}}) }}
 
 with
 
