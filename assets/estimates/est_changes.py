@@ -6,31 +6,37 @@ of any.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from assets.estimates.est_rate_changes import ANNOTATION_DAYS
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, read, write
 from assets.model.change_effects import (
     CANNOT_TELL,
     HELPED,
     HURT,
+    MIN_SEEN_DAYS,
     POWER,
     WORTH_SEEING,
-    block_dispersion,
     judge,
+    months_of,
+    p_over_months,
     ratio_of_ratios,
+    with_months,
 )
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES
 from assets.model.incident_counts import Floats
+from assets.model.month_variation import MonthVariation, month_variation, variation_of_ratio
 from assets.model.rate_ratio import NO_EVENTS, NO_EXPOSURE, RatioInterval, rate_ratio
-from assets.model.rollouts import compared_cells
+from assets.model.rollouts import Comparison, compared_cells
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -40,19 +46,20 @@ CHANGE_DAYS = 90
 """Longest time before and after a change that is compared: after longer times other things have changed, too."""
 APART_DAYS = 7
 """Changes of a kind that lie this far apart end each other's time."""
-IN_TIME = "cluster_id, changed_at, change_kind, changed_day, day"
-"""The order in which a note names what else changed."""
+SEPARATING_INCIDENTS = 3.0
+"""Two changes are told apart by as many incidents to expect while exactly one of them has taken effect."""
+ALL = "all"
 # the day on which nodes change that never did
 NEVER = 1_000_000
 METHODS = {False: "before_after", True: "ratio_of_ratios"}
 WITHOUT_RATIO = {NO_EVENTS: "no incident", NO_EXPOSURE: "no day of one side counts"}
 SEEN_NOT_FAILED = "a new check changes what is seen, not what fails"
 
-VERSIONS = ("changed_day", "node_count")
-INCIDENTS = ("causes", "probabilities")
-NODE_DAYS = ("node_days",)
+VERSIONS = ("changes", "node_count")
+INCIDENTS = ("failed_days", "causes", "probabilities")
+NODE_DAYS = ("days", "node_days")
 RATE = (*VERSIONS, *INCIDENTS, *NODE_DAYS)
-KNOWN = ("change", "changed_at")
+KNOWN = ("changes",)
 
 TABLE = TableSpec(
     table="est_changes",
@@ -61,8 +68,9 @@ TABLE = TableSpec(
         "kernels and Slurm that a tenth of the nodes took on, checks that were added, and annotations. Compared are up "
         f"to {CHANGE_DAYS} days before and after, within those between the changes of one kind; days on which a node "
         "lacks a log that its cluster usually has do not count. Of all causes together and of each cause with "
-        "an incident then; of a new check, its own causes. One row per cluster, change_kind, changed_at and "
-        "failure_category."
+        "an incident then; of a new check, its own causes. Changes that cannot be told apart are one group: their rows "
+        "have the numbers of one test, from before the first to after the last. One row per cluster, change_kind, "
+        "changed_at and failure_category."
     ),
     key=("cluster_id", "change_kind", "changed_at", "failure_category"),
     columns=(
@@ -73,18 +81,37 @@ TABLE = TableSpec(
             "",
             "driver, nic_firmware, bios, kernel, slurmd, slurmctld: a version; check: its first report; annotation: a "
             "note of the site.",
+            KNOWN,
             is_required=True,
         ),
-        Column("changed_at", "timestamp", "UTC", "When the first node changed.", is_required=True),
+        Column("changed_at", "timestamp", "UTC", "When the first node changed.", KNOWN, is_required=True),
         Column("failure_category", "varchar", "", "Cause; all: every incident.", ("causes",), is_required=True),
-        Column("last_changed_at", "timestamp", "UTC", "When the last node changed.", is_required=True),
-        Column("change", "varchar", "", "What changed, in words.", is_required=True),
+        Column("last_changed_at", "timestamp", "UTC", "When the last node changed.", KNOWN, is_required=True),
+        Column("change", "varchar", "", "What changed, in words.", KNOWN, is_required=True),
+        Column(
+            "change_group",
+            "bigint",
+            "",
+            "Number of the test of the cause: changes with one number cannot be told apart, and have one result.",
+            RATE,
+            is_required=True,
+        ),
+        Column(
+            "inseparable_from",
+            "varchar",
+            "",
+            "The other changes of the group: of each and its first, fewer than "
+            f"{SEPARATING_INCIDENTS:g} incidents are expected, at the rate before, while exactly one has taken effect. "
+            "NULL: none.",
+            RATE,
+        ),
         Column("changed_node_count", "bigint", "nodes", "Nodes that changed. NULL: a change of all.", VERSIONS),
         Column(
             "node_count",
             "bigint",
             "nodes",
             "Nodes whose version before is known, which changed or did not. NULL: a change of all.",
+            VERSIONS,
         ),
         *(
             Column(f"{what}_{side}", "double", unit, f"{said} of nodes that changed, {side} they did.", RATE)
@@ -116,24 +143,25 @@ TABLE = TableSpec(
             "q_value",
             "double",
             "ratio 0 to 1",
-            "Share of wrong verdicts to expect among the cluster's rows with this p-value or a smaller one (Benjamini "
-            "and Hochberg). NULL: too few incidents for any outcome to tell.",
+            "Share of wrong verdicts to expect among the cluster's tests with this p-value or a smaller one (Benjamini "
+            "and Hochberg). NULL: too few incidents for any outcome to tell, or too few days.",
             RATE,
         ),
         Column(
             "smallest_ratio",
             "double",
             "none",
-            f"The effect nearest to none that {100 * POWER:.0f}% of such changes would show with as many incidents: a "
-            "fall of the rate to this share. NULL: not even a fall to 0.",
+            f"The effect nearest to none that {100 * POWER:.0f}% of such changes would show with as many incidents, "
+            "where months differ as they do: a fall of the rate to this share. NULL: not even a fall to 0.",
             RATE,
         ),
         Column(
             "verdict",
             "varchar",
             "",
-            f"helped, hurt: q_value is at most {FALSE_DISCOVERIES:g}; no change shown: a fall to {WORTH_SEEING:g} "
-            "would have been; cannot tell: it might not have been, or a new check saw more.",
+            f"helped, hurt: fewer, more incidents after it, and q_value is at most {FALSE_DISCOVERIES:g}; no change "
+            f"shown: a fall to {WORTH_SEEING:g} would have been; cannot tell: it might not have been, a new check saw "
+            f"more, or without unchanged nodes fewer than {MIN_SEEN_DAYS} days were seen on a side.",
             RATE,
             is_required=True,
         ),
@@ -145,7 +173,14 @@ TABLE = TableSpec(
             f"most {ANNOTATION_DAYS} days from its limits. NULL: none.",
             ("est_rate_changes.changed_at", "est_rate_changes.changed_at_low", "est_rate_changes.changed_at_high"),
         ),
-        Column("dispersion", "double", "none", "Scatter between fortnights or by doubt, 1 or more.", RATE),
+        Column(
+            "dispersion",
+            "double",
+            "none",
+            "Variance of the ratio's logarithm over that of certain incidents at a constant rate: what doubt and "
+            "differences between months add.",
+            RATE,
+        ),
         *evidence(
             "before_after: nodes that changed, after to before, with conditional binomial limits; all else that came "
             "at the same time is part of it. ratio_of_ratios: a staged roll-out, the same over that of nodes that had "
@@ -163,78 +198,191 @@ TABLE = TableSpec(
 )
 SIDES = ("after", "before", "unchanged_after", "unchanged_before")
 OF_CHANGE = ["cluster_id", "change_kind", "changed_at"]
-TO_JUDGE = ("p_value", "ratio", "judged_count", "judged_share", "judged_control")
+TO_JUDGE = ("judged_p_value", "ratio", "judged_count", "judged_share", "judged_control")
 
 
-class _Cells:
-    """The days of one change, by cohort of nodes: node-days, and incidents by cause as sums of w and of w (2 - w)."""
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """A known change: its row of the input, the day on which each cohort changed, and the days that may be compared.
 
-    def __init__(self, days: pd.DataFrame, from_day: int, to_day: int) -> None:
-        cohorts = days.drop_duplicates("changed_day")
-        on = np.where(cohorts["changed_day"] < NEVER, cohorts["changed_day"], np.inf)
-        shape = (len(cohorts), int(cohorts["day_count"].iloc[0]))
-        found = compared_cells(on, cohorts["node_count"], from_day, to_day, shape[1])
-        self.is_staged, self.sides = found.is_staged, [getattr(found, side) for side in SIDES]
-        self.node_days = np.zeros(shape)
-        self.incidents = {"all": np.zeros((2, *shape))}
-        places = np.searchsorted(cohorts["changed_day"], days["changed_day"])
-        self.node_days[places, days["day"]] = days["node_days"]
-        for place, day, causes, ws in zip(places, days["day"], days["causes"], days["probabilities"], strict=True):
-            for cause, w in zip(causes, ws, strict=True) if isinstance(causes, np.ndarray) else ():
-                for name in ("all", cause):
-                    self.incidents.setdefault(name, np.zeros((2, *shape)))[:, place, day] += (w, w * (2.0 - w))
+    `changed_on` has shape (cohorts,): `inf` for a cohort that never changed, `nan` for one that is not compared.
+    """
 
-    def sums(self, cells: Floats) -> Floats:
-        """Add up the cells of each side, shape (4,)."""
-        return np.array([cells[side].sum() for side in self.sides])
+    known: dict[str, Any]
+    changed_on: Floats
+    from_day: int = 0
+    to_day: int = 0
+
+    def concerns(self, cause: str) -> bool:
+        """Whether it may change what is seen of a cause."""
+        return cause == ALL or self.known["failure_categories"] is None or cause in self.known["failure_categories"]
+
+    def holds(self, other: _Change) -> bool:
+        """Whether another takes effect within the days that are compared for this one."""
+        return self.from_day <= other.known["first_day"] and other.known["last_day"] < self.to_day
 
 
-def with_verdicts(days: pd.DataFrame, rate_changes: pd.DataFrame) -> pd.DataFrame:
+class _Cluster:
+    """Node-days and incidents of a cluster by cohort and day, and its known changes in the order of time."""
+
+    def __init__(self, cohorts: pd.DataFrame) -> None:
+        self.node_count, self.day_count = numbers(cohorts, "node_count"), int(cohorts["day_count"].iloc[0])
+        self.node_days = np.zeros((len(cohorts), self.day_count))
+        for row, days, node_days in zip(self.node_days, cohorts["days"], cohorts["node_days"], strict=True):
+            row[_listed(days, int)] = _listed(node_days, float)
+        lists = [cohorts[name] for name in ("failed_days", "causes", "probabilities")]
+        self.day, self.cause, self.w = (
+            np.concatenate([_listed(values, kind) for values in column])
+            for column, kind in zip(lists, (int, object, float), strict=True)
+        )
+        self.cohort = np.repeat(np.arange(len(cohorts)), [len(_listed(days, int)) for days in lists[0]])
+        known: dict[tuple[Any, str], _Change] = {}
+        for place, changes in enumerate(cohorts["changes"]):
+            for change in changes:
+                key = (change["changed_at"], change["change_kind"])
+                found = known.setdefault(key, _Change(change, np.full(len(cohorts), np.nan)))
+                found.changed_on[place] = change["changed_day"] if change["changed_day"] < NEVER else np.inf
+        self.changes = [self._bounded(known[key], list(known.values())) for key in sorted(known)]
+        self.alone = {change: self.cells([change]) for change in self.changes}
+        self.apart: dict[tuple[_Change, _Change], float] = {}
+
+    def _bounded(self, change: _Change, changes: list[_Change]) -> _Change:
+        """Find the first day that is compared, and the first one after those that are."""
+        own = change.known
+        alike = [one.known for one in changes if one.known["change_kind"] == own["change_kind"]]
+        before = [one["last_day"] + 1 for one in alike if one["last_day"] <= own["first_day"] - APART_DAYS]
+        after = [one["first_day"] for one in alike if one["first_day"] >= own["last_day"] + APART_DAYS]
+        return replace(
+            change,
+            from_day=max(0, own["first_day"] - CHANGE_DAYS, *before),
+            to_day=min(self.day_count, own["last_day"] + CHANGE_DAYS + 1, *after),
+        )
+
+    def cells(self, changes: list[_Change]) -> Comparison:
+        """Choose what is compared for one or more changes: days between the first and the last count on no side."""
+        is_compared = ~np.isnan(changes[0].changed_on)
+        first, last = (pick.reduce([change.changed_on for change in changes]) for pick in (np.fmin, np.fmax))
+        found = compared_cells(
+            np.where(is_compared, first, np.inf),
+            np.where(is_compared, self.node_count, 0.0),
+            max(change.from_day for change in changes),
+            min(change.to_day for change in changes),
+            self.day_count,
+            np.where(is_compared, last, np.inf),
+        )
+        return replace(found, **{side: getattr(found, side) & is_compared[:, np.newaxis] for side in SIDES})
+
+    def probabilities(self, side: NDArray[np.bool_], cause: str) -> Floats:
+        """Return those of the incidents of a cause in the cells of a side."""
+        return self.w[self._is_of(side, cause)]
+
+    def daily(self, side: NDArray[np.bool_], cause: str) -> tuple[Floats, Floats]:
+        """Return incidents and node-days of a side by day."""
+        is_own = self._is_of(side, cause)
+        count = np.bincount(self.day[is_own], self.w[is_own], self.day_count)
+        return count, np.where(side, self.node_days, 0.0).sum(axis=0)
+
+    def _is_of(self, side: NDArray[np.bool_], cause: str) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = side[self.cohort, self.day] & ((self.cause == cause) | (cause == ALL))
+        return found
+
+    def are_inseparable(self, first: _Change, other: _Change, cause: str) -> bool:
+        """Whether too few incidents are expected while exactly one of two changes has taken effect."""
+        if not (first.holds(other) and other.holds(first)):
+            return False
+        if (first, other) not in self.apart:
+            day = np.arange(self.day_count)
+            ons = [np.nan_to_num(change.changed_on, nan=np.inf)[:, np.newaxis] for change in (first, other)]
+            is_one = (day > np.minimum(*ons)) & (day <= np.maximum(*ons))
+            is_one &= (day >= min(first.from_day, other.from_day)) & (day < max(first.to_day, other.to_day))
+            self.apart[first, other] = self.node_days[is_one].sum()
+        count, node_days = self.daily(self.alone[first].before, cause)
+        expected = count.sum() * self.apart[first, other] / max(node_days.sum(), 1e-9)
+        return bool(expected < SEPARATING_INCIDENTS)
+
+    def groups(self, cause: str) -> list[list[_Change]]:
+        """Group the changes that may concern a cause; those that cannot be told from the first of a group join it."""
+        groups: list[list[_Change]] = []
+        for change in self.changes:
+            if change.concerns(cause):
+                group = next((group for group in groups if self.are_inseparable(group[0], change, cause)), None)
+                if group is None:
+                    groups.append(group := [])
+                group.append(change)
+        return groups
+
+
+def _listed(values: Any, kind: type) -> NDArray[Any]:
+    """Return a list of the input as an array; NULL has no entries."""
+    return np.asarray(values if isinstance(values, np.ndarray) else [], dtype=kind)
+
+
+def with_verdicts(cohorts: pd.DataFrame, rate_changes: pd.DataFrame) -> pd.DataFrame:
     """Compare what was before and after each change, and judge all changes of a cluster together."""
     rows: list[dict[str, Any]] = []
     found = rate_changes[rate_changes["changed_at"].notna()]
-    for cluster_id, own in days.groupby("cluster_id", sort=False):
+    for cluster_id, own in cohorts.groupby("cluster_id", sort=False):
         others = found[found["cluster_id"] == cluster_id].to_dict("records")
-        changes = own.drop_duplicates(OF_CHANGE)
-        of_cluster = [row for _, of_change in own.groupby(OF_CHANGE, sort=False) for row in _rows(of_change, changes)]
-        judged = judge(*([row[name] for row in of_cluster] for name in TO_JUDGE))
-        for row, q, smallest, verdict in zip(
-            of_cluster, judged.q_value, judged.smallest_ratio, judged.verdict, strict=True
+        cluster = _Cluster(own)
+        tests = [test for cause in (ALL, *sorted(set(cluster.cause))) for test in _tests(cluster, cause)]
+        judged = judge(*([test[name] for test, _ in tests] for name in TO_JUDGE))
+        for (test, of_group), q, smallest, verdict in zip(
+            tests, judged.q_value, judged.smallest_ratio, judged.verdict, strict=True
         ):
-            is_seen_better = row["change_kind"] == "check" and verdict == HURT
-            row |= {"q_value": q, "smallest_ratio": smallest, "rate_change_at": _nearest(row, others)}
-            rows.append(row | {"verdict": CANNOT_TELL if is_seen_better else str(verdict)})
+            is_seen_better = verdict == HURT and any(row["change_kind"] == "check" for row in of_group)
+            result = test | {"q_value": q, "smallest_ratio": smallest}
+            result["verdict"] = CANNOT_TELL if is_seen_better else str(verdict)
+            rows += [
+                {**result, **row, "cluster_id": cluster_id, "rate_change_at": _nearest(row, others)} for row in of_group
+            ]
     return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name not in WRITTEN])
 
 
-def _rows(days: pd.DataFrame, changes: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Make the rows of a change: of all causes, and of each that had an incident on a side and that it may concern."""
-    change = days.iloc[0]
-    others = changes[(changes[OF_CHANGE] != change[OF_CHANGE]).any(axis=1)]
-    cells = _Cells(days, *_bounds(change, others))
-    cohorts = days.drop_duplicates("changed_day")
-    nodes = cohorts["node_count"]
-    common = {name: change[name] for name in (*OF_CHANGE, "last_changed_at", "change")} | {
-        "changed_node_count": None if change["is_of_all"] else nodes[cohorts["changed_day"] < NEVER].sum(),
-        "node_count": None if change["is_of_all"] else nodes.sum(),
-        "confidence_level": CONFIDENCE_LEVEL,
-        "exposure_unit": "node-days",
-        "note": _notes(change, others),
+def _tests(cluster: _Cluster, cause: str) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Make the test of each group of changes for a cause, with what each row of the group has of its own."""
+    for number, group in enumerate(cluster.groups(cause), start=1):
+        has_incident = [
+            any(cluster.probabilities(getattr(cluster.alone[change], side), cause).size for side in SIDES)
+            for change in group
+        ]
+        if cause == ALL or any(has_incident):
+            test = _compared(cluster, group, cause)
+            yield (
+                test,
+                [
+                    _known(cluster, change, group, test["note"]) | {"failure_category": cause, "change_group": number}
+                    for change, is_seen in zip(group, has_incident, strict=True)
+                    if cause == ALL or is_seen
+                ],
+            )
+
+
+def _known(cluster: _Cluster, change: _Change, group: list[_Change], said: str) -> dict[str, Any]:
+    """Return what a row says of its change alone, and of those that cannot be told apart from it."""
+    known = change.known
+    nodes = cluster.node_count[~np.isnan(change.changed_on)].sum()
+    others = [one.known["change"] for one in group if one is not change]
+    note = "; ".join(filter(None, (said, _notes(change, [one for one in cluster.changes if one not in group]))))
+    return {name: known[name] for name in ("change_kind", "changed_at", "last_changed_at", "change")} | {
+        "changed_node_count": None if known["is_of_all"] else cluster.node_count[np.isfinite(change.changed_on)].sum(),
+        "node_count": None if known["is_of_all"] else nodes,
+        "inseparable_from": "; ".join(others) or None,
+        "note": note or None,
     }
-    wanted = change["failure_categories"] if isinstance(change["failure_categories"], np.ndarray) else cells.incidents
-    for cause in sorted(cells.incidents, key=lambda cause: (cause != "all", cause)):
-        if cause == "all" or (cause in wanted and cells.sums(cells.incidents[cause][0]).any()):
-            found = _compared(cells, *cells.incidents[cause])
-            note = "; ".join(filter(None, (found["note"], common["note"]))) or None
-            yield common | found | {"failure_category": cause, "note": note}
 
 
-def _compared(cells: _Cells, counts: Floats, variances: Floats) -> dict[str, Any]:
-    """Compare the sides of a change for one cause."""
-    count, time = cells.sums(counts), cells.sums(cells.node_days)
-    daily = [((counts * side).sum(axis=0), (cells.node_days * side).sum(axis=0)) for side in cells.sides]
-    total = count.sum()
-    dispersion = max(block_dispersion(daily), cells.sums(variances).sum() / total if total > 0 else 1.0)
+def _compared(cluster: _Cluster, group: list[_Change], cause: str) -> dict[str, Any]:
+    """Compare the sides of the changes of a group for one cause."""
+    cells = cluster.cells(group)
+    sides = [getattr(cells, side) for side in SIDES[: 4 if cells.is_staged else 2]]
+    days = [cluster.daily(side, cause) for side in sides]
+    count, time = (np.array([values.sum() for values in kind]) for kind in zip(*days, strict=True))
+    seen_days = [np.count_nonzero(exposure) for _, exposure in days[:2]]
+    w = np.concatenate([cluster.probabilities(side, cause) for side in sides])
+    phi = float((w * (2.0 - w)).sum() / w.sum()) if w.size else 1.0
+    variation = _between_months(days, phi)
+    variance = variation.relative_variance
+    dispersion = float(with_months(phi, count, variance, seen_days))
     control, unchanged = np.inf, np.nan
     found: RatioInterval = (
         ratio_of_ratios(count, time, dispersion=dispersion)
@@ -244,12 +392,18 @@ def _compared(cells: _Cells, counts: Floats, variances: Floats) -> dict[str, Any
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = time[0] / time[1]
         if cells.is_staged:
-            control, unchanged = count[2:].sum() / dispersion, count[2] / time[2] / (count[3] / time[3])
+            unchanged = count[2] / time[2] / (count[3] / time[3])
             # half an incident more on each side, so that the share to expect after is neither 0 nor 1
             odds *= (count[2] + 0.5) / time[2] / ((count[3] + 0.5) / time[3])
         share = 1.0 - 1.0 / (1.0 + odds)
+    expected = np.append(count[:2].sum() * np.array([share, 1.0 - share]), count[2:])
+    spread = float(with_months(phi, expected, variance, seen_days))
+    p_value = p_over_months(count, time, phi, variation, seen_days)
+    if cells.is_staged:
+        control = count[2:].sum() / spread
     method = str(found.method)
     value, low, high, unchanged = bounded(np.array([found.value, found.low, found.high, unchanged], dtype=float))
+    is_long = cells.is_staged or min(seen_days) >= MIN_SEEN_DAYS
     return {
         "incident_count_before": count[1],
         "node_days_before": time[1],
@@ -259,36 +413,54 @@ def _compared(cells: _Cells, counts: Floats, variances: Floats) -> dict[str, Any
         "ratio": value,
         "low": low,
         "high": high,
-        "p_value": float(found.p_value),
+        "p_value": p_value,
         "dispersion": dispersion,
         "method": method if method in {NO_EVENTS, NO_EXPOSURE} else METHODS[cells.is_staged],
-        "event_count": total,
+        "confidence_level": CONFIDENCE_LEVEL,
+        "event_count": count.sum(),
         "exposure": time.sum(),
-        "note": WITHOUT_RATIO.get(method, "" if np.isfinite(value) else "no incident before to divide by"),
-        "judged_count": count[:2].sum() / dispersion,
+        "exposure_unit": "node-days",
+        "note": _why_not(method, value, seen_days, is_long=is_long),
+        "judged_p_value": p_value if is_long else np.nan,
+        "judged_count": count[:2].sum() / spread,
         "judged_share": share,
         "judged_control": control,
     }
 
 
-def _bounds(change: pd.Series[Any], others: pd.DataFrame) -> tuple[int, int]:
-    """Return the first day that is compared, and the first one after those that are."""
-    alike = others[others["change_kind"] == change["change_kind"]]
-    before = alike["last_day"][alike["last_day"] <= change["first_day"] - APART_DAYS] + 1
-    after = alike["first_day"][alike["first_day"] >= change["last_day"] + APART_DAYS]
-    return (
-        int(max(0, change["first_day"] - CHANGE_DAYS, *before)),
-        int(min(change["day_count"], change["last_day"] + CHANGE_DAYS + 1, *after)),
-    )
+def _between_months(days: list[tuple[Floats, Floats]], dispersion: float) -> MonthVariation:
+    """Return how the rates of two sides differ between months, or the ratio of changed to unchanged nodes."""
+    if len(days) == len(SIDES):
+        return variation_of_ratio([months_of(days[side::2]) for side in (0, 1)], dispersion)
+    sides = [months_of([side]) for side in days]
+    (count, time), number = np.concatenate(sides, axis=2)[:, 0], np.repeat([0, 1], [side.shape[2] for side in sides])
+    return month_variation(count, time, dispersion, number)
 
 
-def _notes(change: pd.Series[Any], others: pd.DataFrame) -> str:
+def _why_not(method: str, ratio: float | None, seen_days: list[int], *, is_long: bool) -> str:
+    """Say why there is no ratio, or no verdict."""
+    if method in WITHOUT_RATIO:
+        return WITHOUT_RATIO[method]
+    said = [] if ratio is not None and np.isfinite(ratio) else ["no incident before to divide by"]
+    if not is_long:
+        after, before = seen_days
+        said.append(
+            f"seen: {before} days before, {after} after; without unchanged nodes {MIN_SEEN_DAYS} each are needed"
+        )
+    return "; ".join(said)
+
+
+def _notes(change: _Change, others: list[_Change]) -> str:
     """Say what else changed then, and what a check cannot tell."""
-    near = (others["last_day"] > change["first_day"] - APART_DAYS) & (
-        others["first_day"] < change["last_day"] + APART_DAYS
-    )
-    said = [SEEN_NOT_FAILED] if change["change_kind"] == "check" else []
-    said += [f"within {APART_DAYS} days of it: {', '.join(others['change'][near])}"] if near.any() else []
+    own = change.known
+    near = [
+        other.known["change"]
+        for other in others
+        if other.known["last_day"] > own["first_day"] - APART_DAYS
+        and other.known["first_day"] < own["last_day"] + APART_DAYS
+    ]
+    said = [SEEN_NOT_FAILED] if own["change_kind"] == "check" else []
+    said += [f"within {APART_DAYS} days of it: {', '.join(near)}"] if near else []
     return "; ".join(said)
 
 
@@ -318,6 +490,6 @@ def headline(changes: pd.DataFrame) -> str:
 def est_changes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compare incidents before and after each known change."""
     with warehouse.writing() as con:
-        days = read(con, "inp_changes_followed", IN_TIME)
-        changes = with_verdicts(days, read(con, "est_rate_changes"))
+        cohorts = read(con, "inp_changes_followed", "cluster_id, cohort")
+        changes = with_verdicts(cohorts, read(con, "est_rate_changes"))
         return write(con, TABLE, changes, headline(changes))

@@ -145,6 +145,15 @@ TABLE = TableSpec(
             is_required=True,
         ),
         Column(
+            "same_nodes_as",
+            "varchar",
+            "",
+            "Places of other kinds that have the same nodes in use: one finding. Of a place that fails more or "
+            "together, others that do as well, where one has all nodes of the other and at most as many again. NULL: "
+            "none.",
+            (*IN_USE, *KINDS, "est_lemon_nodes.verdict"),
+        ),
+        Column(
             "large_gpu_count",
             "bigint",
             "GPUs",
@@ -306,6 +315,26 @@ def with_rates(kind: Kind) -> pd.DataFrame:
     return rows.join(pd.DataFrame(_times(kind), index=rows.index[-1:]))
 
 
+def with_same_nodes(rows: pd.DataFrame, kinds: list[Kind]) -> pd.DataFrame:
+    """Name the places of other kinds that are one finding with each place."""
+    nodes = {
+        (kind.cluster_id, kind.name, place): frozenset(kind.nodes["node_id"][kind.code == code])
+        for kind in kinds
+        for code, place in enumerate(kind.names)
+    }
+    keys = list(zip(rows["cluster_id"], rows["place_kind"], rows["place"], strict=True))
+    is_found = dict(zip(keys, rows["verdict"].isin([MORE, TOGETHER, BOTH]), strict=True))
+
+    def are_one(key: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
+        if key[0] != other[0] or key[1] == other[1]:
+            return False
+        few, many = sorted((nodes[key], nodes[other]), key=len)
+        return few == many or (is_found[key] and is_found[other] and few < many and len(many) <= 2 * len(few))
+
+    same = ["; ".join(f"{one[1]} {one[2]}" for one in nodes if key in nodes and are_one(key, one)) for key in keys]
+    return rows.assign(same_nodes_as=[names or None for names in same])
+
+
 def _times(kind: Kind) -> dict[str, Any]:
     """Work out the MTTF of a large job, with bursts in places and without."""
     failed = kind.failures.assign(place=kind.code[kind.node])
@@ -333,6 +362,7 @@ def headline(rates: pd.DataFrame) -> str:
 def est_location_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Compare the places of each kind with each other, and count the bursts in them against chance."""
     with warehouse.writing() as con:
-        found = [with_rates(kind) for kind in kinds_of(con)]
-        rates = pd.concat(found) if found else pd.DataFrame(columns=TABLE.column_names)
+        kinds = list(kinds_of(con))
+        found = [with_rates(kind) for kind in kinds]
+        rates = with_same_nodes(pd.concat(found), kinds) if found else pd.DataFrame(columns=TABLE.column_names)
         return write(con, TABLE, rates, headline(rates))

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 from scipy.stats.contingency import odds_ratio
 
-from assets.model.dispersion import pearson_dispersion
 from assets.model.failure_rate import CONFIDENCE_LEVEL, NO_EXPOSURE
 from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
-from assets.model.rate_ratio import NO_EVENTS, RatioInterval
+from assets.model.month_variation import CVS, DAYS_PER_MONTH, MonthVariation
+from assets.model.rate_ratio import NO_EVENTS, RatioInterval, rate_ratio
 
 Floats = NDArray[np.float64]
 
@@ -25,8 +25,8 @@ POWER = 0.8
 """Share of such changes that a change of the smallest ratio is shown in."""
 WORTH_SEEING = 0.5
 """Where a change to this ratio would have been shown, and none was, no change is said to be shown."""
-BLOCK_DAYS, BLOCK_EVENTS = 14, 4
-"""Fewest days and events of the blocks between which counts are seen to scatter."""
+MIN_SEEN_DAYS = 75
+"""Fewest days of each side for a verdict where no unchanged nodes show how months differ."""
 CONDITIONAL_HYPERGEOMETRIC = "conditional_hypergeometric"
 HELPED, HURT, NO_CHANGE, CANNOT_TELL = "helped", "hurt", "no change shown", "cannot tell"
 
@@ -50,8 +50,8 @@ class Verdicts:
     verdict: NDArray[np.str_]
 
 
-def block_dispersion(series: Sequence[tuple[Floats, Floats]]) -> float:
-    """Measure how counts scatter within series that should each have one rate, from fortnight to fortnight.
+def months_of(series: Sequence[tuple[Floats, Floats]]) -> Floats:
+    """Add up days by month, the same days for all series.
 
     Parameters
     ----------
@@ -60,25 +60,54 @@ def block_dispersion(series: Sequence[tuple[Floats, Floats]]) -> float:
 
     Returns
     -------
-    float
-        `pearson_dispersion` of blocks of at least `BLOCK_DAYS` with `BLOCK_EVENTS` to expect; 1 where too few.
+    ndarray
+        Events and exposures, shape (2, series, months): months of about 30 of the days on which a series has exposure,
+        at least one.
 
     Examples
     --------
-    >>> block_dispersion([(np.repeat([0.0, 1.0, 0.0, 1.0], 14), np.ones(56))])
-    9.333333333333334
+    >>> months_of([(np.ones(70), np.full(70, 2.0))]).tolist()
+    [[[35.0, 35.0]], [[70.0, 70.0]]]
     """
-    counts, means, fitted = [], [], 0
-    for count, exposure in series:
-        total, days = count.sum(), np.flatnonzero(exposure > 0)
-        blocks = int(min(days.size // BLOCK_DAYS, total // BLOCK_EVENTS))
-        if blocks < 2:
-            continue
-        fitted += 1
-        for block in np.array_split(days, blocks):
-            counts.append(count[block].sum())
-            means.append(total * exposure[block].sum() / exposure.sum())
-    return max(1.0, pearson_dispersion(counts, means, fitted)) if fitted else 1.0
+    seen = np.flatnonzero(sum(exposure for _, exposure in series))
+    months = np.array_split(seen, max(1, round(seen.size / DAYS_PER_MONTH)))
+    return np.array(
+        [[[values[month].sum() for month in months] for values in kind] for kind in zip(*series, strict=True)]
+    )
+
+
+def with_months(
+    dispersion: float, event_count: ArrayLike, relative_variance: ArrayLike, seen_days: ArrayLike
+) -> Floats:
+    """Add to the dispersion of the counts of a ratio what months differ by.
+
+    Parameters
+    ----------
+    dispersion
+        Variance over mean of the counts, phi, 1 or more.
+    event_count
+        Counts k of the ratio, shape (n,).
+    relative_variance
+        CV^2 of the rates of months, or of their ratios; any shape.
+    seen_days
+        Days of each side of the change, shape (2,).
+
+    Returns
+    -------
+    ndarray
+        The dispersion, for each CV^2, that gives ``phi sum 1 / k + CV^2 (1 / m_1 + 1 / m_0)``, the variance of the
+        ratio's logarithm; m are the months of each side, at least 1. A count of 0 enters as half an event.
+
+    Examples
+    --------
+    Three months on each side, a hundred events each, and months that differ by 30%:
+
+    >>> with_months(1.0, [100, 100], 0.09, [90, 90]).round(6).item()
+    4.0
+    """
+    months = np.maximum(np.asarray(seen_days, dtype=float) / DAYS_PER_MONTH, 1.0)
+    inverse = np.sum(1.0 / np.maximum(np.asarray(event_count, dtype=float), 0.5))
+    return dispersion + np.asarray(relative_variance, dtype=float) * np.sum(1.0 / months) / inverse
 
 
 def ratio_of_ratios(
@@ -123,14 +152,13 @@ def ratio_of_ratios(
     if count.shape != (4,) or time.shape != (4,):
         raise ValueError(f"four counts and four exposures, not {count.shape} and {time.shape}")
     cells = np.rint(count / dispersion).astype(int)
-    row, column, total = cells[:2].sum(), cells[[0, 2]].sum(), cells.sum()
+    row, total = cells[:2].sum(), cells.sum()
     value, low, high, p_value, method = np.nan, 0.0, np.inf, 1.0, NO_EVENTS
     if not np.all(time > 0):
         low, high, p_value, method = np.nan, np.nan, np.nan, NO_EXPOSURE
     elif 0 < row < total:
         offset = time[0] * time[3] / (time[1] * time[2])
-        null = stats.nchypergeom_fisher(total, row, column, offset)
-        p_value = min(1.0, 2.0 * min(null.cdf(cells[0]), null.sf(cells[0] - 1)))
+        p_value = _p_of_no_effect(cells, offset)
         limits = odds_ratio(cells.reshape(2, 2)).confidence_interval(confidence_level)
         below = count[1] * count[2]
         value = count[0] * count[3] / below / offset if below > 0 else np.nan
@@ -146,6 +174,58 @@ def ratio_of_ratios(
         confidence_level=confidence_level,
         method=np.asarray(method),
     )
+
+
+def _p_of_no_effect(cells: NDArray[np.int_], offset: float) -> float:
+    null = stats.nchypergeom_fisher(cells.sum(), cells[:2].sum(), cells[[0, 2]].sum(), offset)
+    return float(min(1.0, 2.0 * min(null.cdf(cells[0]), null.sf(cells[0] - 1))))
+
+
+def p_over_months(
+    event_count: ArrayLike, exposure: ArrayLike, dispersion: float, variation: MonthVariation, seen_days: ArrayLike
+) -> float:
+    """Return the p-value of no effect, averaged over how much months may differ.
+
+    Parameters
+    ----------
+    event_count, exposure
+        As for `ratio_of_ratios`, shape (4,), or without unchanged nodes, shape (2,).
+    dispersion
+        Variance over mean of the counts within a month, 1 or more.
+    variation
+        Posterior of the CV of months.
+    seen_days
+        Days of each side of the change, shape (2,).
+
+    Returns
+    -------
+    float
+        `nan` where a side has no exposure.
+
+    Notes
+    -----
+    The sum over `CVS` of the posterior probability times the p-value with the dispersion of `with_months`: few months
+    leave large variations possible, whose p-values are what the mean consists of (X.-L. Meng, "Posterior predictive
+    p-values", Annals of Statistics 22 (1994) 1142-1160).
+
+    Examples
+    --------
+    A rate that falls to half, over 90 days of each side in which nothing is known of the months:
+
+    >>> from assets.model.month_variation import month_variation
+    >>> round(p_over_months([100, 200], [1.0, 1.0], 1.0, month_variation([], []), [90, 90]), 2)
+    0.06
+    """
+    count, time = np.asarray(event_count, dtype=float), np.asarray(exposure, dtype=float)
+    phis = with_months(dispersion, count, CVS**2, seen_days)
+    if not np.all(time > 0):
+        return np.nan
+    if count.size == 2:
+        p_values = rate_ratio(count[0], time[0], count[1], time[1], dispersion=phis).p_value
+    else:
+        offset = time[0] * time[3] / (time[1] * time[2])
+        p_values = np.array([_p_of_no_effect(np.rint(count / phi).astype(int), offset) for phi in phis])
+    return float(min(variation.weights @ p_values, 1.0))
 
 
 def smallest_shown(event_count: float, share: float, level: float, control_count: float = np.inf) -> float:

@@ -7,6 +7,7 @@ the rate. The variation is the coefficient of variation (CV) of the months' true
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -41,12 +42,15 @@ class MonthVariation:
         Limits of the CV.
     concentration
         Sum of the squared shares of the exposure in each month: 1 / months where all are alike.
+    weights
+        Posterior probability of each of `CVS`.
     """
 
     relative_variance: float
     cv_low: float
     cv_high: float
     concentration: float
+    weights: NDArray[np.float64]
 
     @property
     def cv(self) -> float:
@@ -71,7 +75,9 @@ class MonthVariation:
         return np.asarray(self.relative_variance * (self.concentration + 1.0 / months))
 
 
-def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: float = 1.0) -> MonthVariation:
+def month_variation(
+    event_count: ArrayLike, exposure: ArrayLike, dispersion: float = 1.0, side: ArrayLike = 0
+) -> MonthVariation:
     """Estimate how much the rate differs between months: the posterior of the CV on a grid from 0 to 1.
 
     Parameters
@@ -82,11 +88,13 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
         Exposure T_j of each month, shape (n,), 0 or more, such as node-days. Months without exposure do not count.
     dispersion
         Variance over mean of a count within a month, 1 or more, as `weighted_interval` finds it.
+    side
+        Which months have one long-run rate, as a number of each month or of all.
 
     Returns
     -------
     MonthVariation
-        With fewer than two months, or without events, that of the prior.
+        With fewer than two months of a side, or without events, that of the prior.
 
     Raises
     ------
@@ -123,15 +131,77 @@ def month_variation(event_count: ArrayLike, exposure: ArrayLike, dispersion: flo
         raise ValueError(f"counts of shape {count.shape} and exposures of shape {time.shape}")
     if not (np.all(np.isfinite(count) & (count >= 0)) and np.all(np.isfinite(time) & (time >= 0))):
         raise ValueError("counts and exposures of months are finite and 0 or more")
+    of_side = np.broadcast_to(np.asarray(side), time.shape)[time > 0]
     count, time = count[time > 0], time[time > 0]
-    weight = np.exp(-CVS / USUAL_CV)
-    if count.size > 1 and count.sum() > 0:
-        likelihood = _log_likelihood(count / dispersion, time / dispersion)
-        weight = weight * np.exp(likelihood - likelihood.max())
-    weight = weight / weight.sum()
+    months = [(count[of_side == one] / dispersion, time[of_side == one] / dispersion) for one in np.unique(of_side)]
+    weight = _posterior(_log_likelihood(k, t) for k, t in months if k.size > 1 and k.sum() > 0)
+    return _variation(weight, float(np.sum((time / time.sum()) ** 2)) if time.size else 1.0)
+
+
+def _variation(weight: Floats, concentration: float) -> MonthVariation:
     low, high = np.interp([(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2], np.cumsum(weight), CVS)
-    concentration = float(np.sum((time / time.sum()) ** 2)) if time.size else 1.0
-    return MonthVariation(_as_one_gamma(weight), float(low), float(high), concentration)
+    return MonthVariation(_as_one_gamma(weight), float(low), float(high), concentration, weight)
+
+
+def variation_of_ratio(sides: Iterable[NDArray[np.float64]], dispersion: float = 1.0) -> MonthVariation:
+    """Estimate how much the ratio of two groups' rates differs between months.
+
+    Parameters
+    ----------
+    sides
+        Events and exposures of both groups in the months of each side, shape (2, 2, months), 0 or more. Months in which
+        a group has no exposure do not count.
+    dispersion
+        Variance over mean of a count within a month, 1 or more.
+
+    Returns
+    -------
+    MonthVariation
+        Of the ratio. Its concentration is that of alike months.
+
+    Notes
+    -----
+    Given the events of both groups in a month, those of the first are binomial with the odds ``rho_j T_1 / T_2``. The
+    ratios ``rho_j`` are log-normal with the CV around one ratio for each side, which is summed over a grid. What
+    strikes both groups alike leaves them as they are.
+
+    Examples
+    --------
+    Both groups double in the third month, and their ratio stays as it was:
+
+    >>> counts = np.array([[30, 32, 61, 29, 33, 30], [60, 59, 122, 61, 62, 63]])
+    >>> bool(variation_of_ratio([np.stack([counts, np.full((2, 6), 1000)])]).relative_variance < 0.02)
+    True
+    """
+    likelihoods, months = [], 0
+    for k, t in sides:
+        months += t.shape[1]
+        is_seen = (t > 0).all(axis=0) & (k.sum(axis=0) > 0)
+        own, other = k[:, is_seen] / dispersion
+        if is_seen.sum() > 1 and own.sum() > 0 and other.sum() > 0:
+            likelihoods.append(_log_likelihood_of_ratio(own, other, np.log(t[0, is_seen] / t[1, is_seen])))
+    return _variation(_posterior(likelihoods), 1.0 / max(months, 1))
+
+
+def _log_likelihood_of_ratio(own: Floats, other: Floats, log_odds: Floats) -> Floats:
+    """Return the log-likelihood of each of `CVS`, the ratio of a side summed out."""
+    ratio = np.log(own.sum() / other.sum()) - np.log(np.average(np.exp(log_odds), weights=own + other))
+    spread = np.sqrt(1.0 / own.sum() + 1.0 / other.sum() + CVS**2 / own.size)[:, np.newaxis, np.newaxis, np.newaxis]
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    # axes: variation, ratio, month, deviation of the month
+    deviation = np.sqrt(np.log1p(CVS**2))[:, np.newaxis, np.newaxis, np.newaxis] * nodes
+    logit = ratio + _RATES[:, np.newaxis, np.newaxis] * spread + log_odds[:, np.newaxis] + deviation
+    density = own[:, np.newaxis] * special.log_expit(logit) + other[:, np.newaxis] * special.log_expit(-logit)
+    months = special.logsumexp(density, axis=3, b=weights)
+    likelihood: Floats = special.logsumexp(months.sum(axis=2), axis=1) + np.log(spread[:, 0, 0, 0])
+    return likelihood
+
+
+def _posterior(log_likelihoods: Iterable[Floats]) -> Floats:
+    """Weigh `CVS` by their prior and by what each series of months says."""
+    found = sum(log_likelihoods, -CVS / USUAL_CV)
+    weight: Floats = np.exp(found - found.max())
+    return weight / weight.sum()
 
 
 def _log_likelihood(count: Floats, time: Floats) -> Floats:

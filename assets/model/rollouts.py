@@ -40,7 +40,14 @@ class Comparison:
     is_staged: bool
 
 
-def compared_cells(changed_on: ArrayLike, node_count: ArrayLike, from_day: int, to_day: int, days: int) -> Comparison:
+def compared_cells(  # noqa: PLR0917
+    changed_on: ArrayLike,
+    node_count: ArrayLike,
+    from_day: int,
+    to_day: int,
+    days: int,
+    settled_on: ArrayLike | None = None,
+) -> Comparison:
     """Choose what is compared.
 
     Parameters
@@ -54,16 +61,18 @@ def compared_cells(changed_on: ArrayLike, node_count: ArrayLike, from_day: int, 
         First day that may count, and the first one after these that may not.
     days
         Number of days of the cells.
+    settled_on
+        Day of the last of several changes of each cohort, shape (c,); by default there is one.
 
     Returns
     -------
     Comparison
-        The day of a change counts on neither side.
+        The days from the first change of a cohort to its last count on neither side.
 
     Notes
     -----
     Between two days of a roll-out, ``n`` nodes have changed and ``m`` have not. The span whose days times
-    ``n m / (n + m)`` are most is that in which the two groups tell most of each other. If it has `MIN_DAYS`, as the
+    ``n m`` are most is that in which the two groups tell most of each other. If it has `MIN_DAYS`, as the
     days before the roll-out do, and each group `MIN_SHARE` of the nodes, the roll-out was staged: both groups are
     compared with themselves before the first change. Otherwise each node that changed is compared with itself.
 
@@ -78,22 +87,24 @@ def compared_cells(changed_on: ArrayLike, node_count: ArrayLike, from_day: int, 
     (True, [21, 29], [False, True])
     """
     on, nodes = np.asarray(changed_on, dtype=float)[:, np.newaxis], np.asarray(node_count, dtype=float)
+    settled = on if settled_on is None else np.asarray(settled_on, dtype=float)[:, np.newaxis]
     day = np.arange(days)[np.newaxis, :]
     counts = (day >= from_day) & (day < to_day)
-    ends = np.unique(np.append(on[on < to_day], to_day))
+    events = np.append(on, settled)
+    ends = np.unique(np.append(events[events < to_day], to_day))
     first = ends[0]
     best, span = 0.0, None
     for start, end in pairwise(ends):
-        changed = nodes[on[:, 0] <= start].sum()
-        others = nodes.sum() - changed
-        weight = (end - start - 1) * changed * others / nodes.sum()
-        if min(end - start - 1, first - from_day) >= MIN_DAYS and min(changed, others) >= MIN_SHARE * nodes.sum():
-            best, span = max((best, span), (weight, (start, end)), key=lambda found: found[0])
+        changed, others = nodes[settled[:, 0] <= start].sum(), nodes[on[:, 0] >= end].sum()
+        weight = (end - start - 1) * changed * others
+        is_told = min(changed, others) >= MIN_SHARE * nodes.sum() and min(end - start - 1, first - from_day) >= MIN_DAYS
+        if is_told and weight > best:
+            best, span = weight, (start, end)
     if span is None:
         none = np.zeros((nodes.size, days), dtype=bool)
-        return Comparison(counts & (day < on) & np.isfinite(on), counts & (day > on), none, none, is_staged=False)
-    is_changed = on <= span[0]
+        return Comparison(counts & (day < on) & np.isfinite(on), counts & (day > settled), none, none, is_staged=False)
+    is_changed, is_unchanged = settled <= span[0], on >= span[1]
     before, after = counts & (day < first), counts & (day > span[0]) & (day < span[1])
     return Comparison(
-        before & is_changed, after & is_changed, before & ~is_changed, after & ~is_changed, is_staged=True
+        before & is_changed, after & is_changed, before & is_unchanged, after & is_unchanged, is_staged=True
     )

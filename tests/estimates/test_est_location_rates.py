@@ -157,3 +157,23 @@ def test_days_without_an_understood_log_do_not_count(tmp_path):
     assert {row["place_kind"] for row in rows} == {"switch"}
     assert sum(row["exposure"] for row in rows if row["place"]) == 8 * 50
     assert sum(row["event_count"] for row in rows if row["place"]) == sum(hour < 50 * 24 for hour in hours)
+
+
+def test_a_rack_and_the_switches_in_it_are_one_finding(places):
+    """Rack r1 has the nodes of s2 and s3, all of which fail more; s4 is half of r2 and fails as others do."""
+    of_rack = places["hall", "rack", "r1"]["same_nodes_as"]
+    assert of_rack == "switch s2; switch s3"
+    assert [places["hall", "switch", name]["same_nodes_as"] for name in ("s2", "s3", "s4")] == [
+        "rack r1",
+        "rack r1",
+        None,
+    ]
+
+
+def test_places_with_the_same_nodes_say_so(tmp_path):
+    same = MARTS + "update marts.dim_nodes set switch = replace(rack, 'r', 'leaf');"
+    warehouse = filled(tmp_path, same)
+    est_location_rates(warehouse=warehouse)
+    rows = read(warehouse, "est_location_rates")
+    assert {row["same_nodes_as"] for row in rows if row["place"] in {"r1", "leaf1"}} == {"rack r1", "switch leaf1"}
+    assert [row["same_nodes_as"] for row in rows if row["place"] == "r2"] == ["switch leaf2"]

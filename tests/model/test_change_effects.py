@@ -6,7 +6,6 @@ from scipy.stats import nchypergeom_fisher
 
 from assets.model.change_effects import (
     POWER,
-    block_dispersion,
     judge,
     ratio_of_ratios,
     smallest_shown,
@@ -93,13 +92,6 @@ def test_the_smallest_ratio_of_a_staged_roll_out_is_shown_as_often_as_is_said():
     assert POWER - 0.08 <= np.mean(shown) <= POWER + 0.06
 
 
-def test_a_count_that_scatters_between_fortnights_is_dispersed():
-    waves = np.repeat([1.0, 3.0, 1.0, 3.0, 1.0, 3.0], 14)
-    assert block_dispersion([(waves, np.ones(84))]) > 5
-    assert block_dispersion([(np.full(84, 2.0), np.ones(84))]) == 1
-    assert block_dispersion([(waves[:14], np.ones(14)), (np.zeros(0), np.zeros(0))]) == 1
-
-
 def test_what_is_compared_of_a_roll_out_depends_on_who_had_changed():
     at_once = compared_cells([40], [80], 0, 100, 100)
     assert (at_once.is_staged, at_once.before.sum(), at_once.after.sum()) == (False, 40, 59)
@@ -115,3 +107,10 @@ def test_what_is_compared_of_a_roll_out_depends_on_who_had_changed():
     assert waves.is_staged
     assert np.flatnonzero(waves.after.any(axis=0))[[0, -1]].tolist() == [21, 59]
     assert np.flatnonzero(waves.before.any(axis=0))[[0, -1]].tolist() == [10, 19]
+
+
+def test_days_between_the_first_change_of_a_cohort_and_its_last_are_not_compared():
+    two = compared_cells([40], [80], 0, 100, 100, settled_on=[43])
+    assert [np.flatnonzero(side[0])[[0, -1]].tolist() for side in (two.before, two.after)] == [[0, 39], [44, 99]]
+    staged = compared_cells([20, 60], [40, 40], 0, 100, 100, settled_on=[25, 60])
+    assert [np.flatnonzero(staged.after[0])[[0, -1]].tolist(), staged.is_staged] == [[26, 59], True]

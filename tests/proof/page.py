@@ -108,11 +108,16 @@ checks, annotations.
   never by what failed (`compared_cells`).
 * Otherwise each node is compared with itself (`rate_ratio`). All that came at the same time is then part of the ratio;
   the note names what is known of it.
-* Counts are divided by their dispersion, which is seen between fortnights or follows from doubtful incidents. A rate
-  that differs from month to month by itself is seen in part only: with a coefficient of variation of 0.3 and 200
-  incidents, a fifth of the changes that did nothing have p below 0.05, and 3% of those of a constant rate.
-* A verdict is *helped* or *hurt* where the false discovery rate is at most 5% (Benjamini and Hochberg 1995), among rows
-  that have enough incidents for any outcome to tell (Tarone 1990). It is *no change shown* where 80% of falls to one
+* Two changes are inseparable if fewer than 3 incidents of the cause are expected, at the rate before them, in the
+  node-days in which exactly one of them has taken effect. One that is inseparable from the first of a group joins it.
+  A group has one test, of the days before its first change and after its last.
+* Counts are divided by their dispersion: ``var(log ratio) = phi (1/k1 + 1/k0) + CV^2 (1/m1 + 1/m0)``, phi from
+  doubtful incidents, m the months seen of a side, at least 1. The CV of months has a posterior from the months within
+  both sides, each with its own mean (`month_variation`); with unchanged nodes it is that of the groups' ratio
+  (`variation_of_ratio`). The p-value is its mean over that posterior (`p_over_months`). Without unchanged nodes a
+  verdict needs 75 seen days on each side.
+* A verdict is *helped* or *hurt* where the false discovery rate is at most 5% (Benjamini and Hochberg 1995), among
+  tests with enough incidents for any outcome to tell (Tarone 1990). It is *no change shown* where 80% of falls to one
   half would have been shown (`smallest_shown`, Cohen 1988), else *cannot tell*.
 * A new check changes what is seen, not what fails: where more is seen after it, the verdict is *cannot tell*.
 * A node-day counts where it has all kinds of logs that at least half of the cluster's node-days have.

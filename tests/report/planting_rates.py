@@ -92,7 +92,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
              "changed_node_count": nodes, "node_count": nodes and 80, "incident_count_before": 60.0,
              "node_days_before": 400.0, "unchanged_ratio": 1.25, "incident_count_after": 30.0, "node_days_after": 410.0,
              "ratio": ratio, "low": low, "high": 0.71, "q_value": 0.01, "smallest_ratio": smallest,
-             "confidence_level": 0.9, "note": note}
+             "change_group": 1 + (kind == "driver"), "inseparable_from": None, "confidence_level": 0.9, "note": note}
             for kind, change, cause, verdict, nodes, ratio, low, smallest, note in (
                 ("annotation", HOSTILE, "all", "cannot tell", None, None, None, None, "within 7 days of it: x"),
                 ("driver", "driver 550.54.15", "all", "no change shown", 40, 0.9, 0.6, 0.6, None),

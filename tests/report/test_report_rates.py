@@ -103,7 +103,7 @@ def test_a_single_day_gives_sentences_and_no_chart(sections, specs):
 
 def test_what_each_known_change_did_is_said_with_what_would_have_been_seen(sections):
     found = sections("demo", "over-time")
-    assert "Of 2 known changes: driver 550.54.15 helped PCIe error." in found.text
+    assert "Of 2 known changes: fewer failures of PCIe error after driver 550.54.15." in found.text
     rows = {tuple(row[0:3:2]): row for row in table(found, "What each change did to the rate of incidents").rows()}
     driver = rows["driver 550.54.15", "PCIe error"]
     assert driver[1] == "2026-09-13 40 of 80 nodes, until 2026-09-15"

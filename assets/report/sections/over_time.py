@@ -29,7 +29,7 @@ CHARACTER_SHARE = 1 / 150
 LANES = 6
 CHANGE_DAYS = 90
 SHOWN = {"helped", "hurt"}
-TOGETHER = {"all": "all incidents together"}
+TOGETHER = {"all": "incidents of all causes"}
 MARKS: dict[str, tuple[str, Spec]] = {
     "check": ("Check first reported", {"color": SOFT, "strokeDash": [5, 3], "strokeWidth": 1.4}),
     "annotation": ("Noted by the site", {"color": SOFT, "strokeDash": [1, 3], "strokeWidth": 1.6}),
@@ -52,6 +52,7 @@ def drawn(own: Own) -> Section:
 def over_time(own: Own) -> Section:
     """Build the section on what came when, and on changes of the rate."""
     marks, changes, known = _marks(own), own.rows("rate_changes"), own.rows("known_changes")
+    tests = _first_of_groups(known)
     return section(
         "over-time",
         "Failure rate over time",
@@ -62,15 +63,16 @@ def over_time(own: Own) -> Section:
             "A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
         ),
         _words_on_checks(own),
-        _words_on_known(known),
+        _words_on_known(known, tests),
         table(
             "What each change did to the rate of incidents",
-            [row for row in known if row["failure_category"] == "all" or row["verdict"] in SHOWN],
+            [row for row in tests if row["failure_category"] == "all" or row["verdict"] in SHOWN],
             KNOWN,
             f"After to before, up to {CHANGE_DAYS} days each. Where some nodes had not changed, over the same ratio of "
-            "theirs; else all that came at the same time is part of it. Helped, hurt: at most 1 in 20 such verdicts is "
-            "wrong. No change shown: a fall to half of the rate would show. Detectable fall: the smallest that 4 of 5 "
-            "such changes would show. Causes have rows where something is shown.",
+            "theirs; else all that came at the same time is part of it. Changes that cannot be told apart are one row. "
+            "Helped, hurt: fewer, more incidents came after it, and at most 1 in 20 such verdicts is wrong, also where "
+            "months differ by themselves. No change shown: a fall to half of the rate would show. Detectable fall: the "
+            "smallest that 4 of 5 such changes would show. Causes have rows where something is shown.",
         ),
         f"{_words_on_changes(own.rows('rate_changes', failure_category='all'))} The last month: {change_of(own).said}"
         if changes
@@ -327,8 +329,19 @@ def _until(row: Row) -> str:
     return nodes if last == row["changed_at"].date() else f"{nodes}, until {last}"
 
 
+def _names(row: Row, length: int) -> str:
+    """Name a change with all that cannot be told apart from it."""
+    others = f"; {row['inseparable_from']}" if row["inseparable_from"] else ""
+    return printable(f"{row['change']}{others}", length)
+
+
+def _first_of_groups(known: list[Row]) -> list[Row]:
+    """Keep one row of each test."""
+    return [rows[0] for rows in grouped(known, "failure_category", "change_group").values()]
+
+
 KNOWN = (
-    Col("What changed", lambda row: printable(row["change"], 200), detail="note"),
+    Col("What changed", lambda row: _names(row, 200), detail="note"),
     Col("On", lambda row: str(row["changed_at"].date()), detail=_until),
     Col("Incidents", "label", str, has_swatch=True),
     Col("#Ratio ({level})", "ratio", short, unknown="no incident before",
@@ -339,22 +352,32 @@ KNOWN = (
     Col("#Detectable fall", "smallest_ratio", lambda ratio: f"to {share(ratio)}", unknown="none"),
     Col("Verdict", "verdict"),
 )  # fmt: skip
+RATES = {"helped": "fewer", "hurt": "more"}
 
 
-def _words_on_known(known: list[Row]) -> Text | str:
-    """Say what each change helped or hurt, or what would tell of changes."""
+def _words_on_known(known: list[Row], tests: list[Row]) -> Text | str:
+    """Say after which changes there were fewer or more incidents, or how large a change would have been seen."""
     if not known:
         return note(
             "No change is known to ask about. Boot lines of kernel logs, inventories and the controller's log tell of "
             "versions, and [[annotations]] in cluster.toml of anything else."
         )
     shown = [
-        f"{printable(row['change'], 60)} {row['verdict']} {TOGETHER.get(row['label'], row['label'])}"
-        for row in known
+        f"{RATES[row['verdict']]} {TOGETHER.get(row['label'], 'failures of ' + row['label'])} after {_names(row, 120)}"
+        + (", which cannot be told apart" if row["inseparable_from"] else "")
+        for row in tests
         if row["verdict"] in SHOWN
     ]
     count = plural(len({(row["change_kind"], row["changed_at"]) for row in known}), "known change")
-    return f"Of {count}: {'; '.join(shown) or 'none is shown to have helped or hurt'}."
+    if shown:
+        return f"Of {count}: {'; '.join(shown)}."
+    falls = [row["smallest_ratio"] for row in tests if row["failure_category"] == "all" and row["smallest_ratio"]]
+    seen = (
+        f"a fall of all incidents to {share(max(falls))} would have been"
+        if falls
+        else "not even a fall to 0 would have been"
+    )
+    return f"Of {count} none is shown to have changed a rate; {seen} seen."
 
 
 def _words_on_changes(series: list[Row]) -> str:

@@ -37,7 +37,7 @@ def _ratio_span(row: Row) -> str:
 
 PLACES = (
     Col("Kind", lambda row: KINDS[row["place_kind"]], filter="kind"),
-    Col("Place", "place"),
+    Col("Place", "place", detail=lambda row: f"same nodes: {row['same_nodes_as']}" if row["same_nodes_as"] else ""),
     Col("Verdict", "verdict"),
     Col("#Nodes", "node_count", whole),
     Col("#Failures of nodes", "event_count", number),
@@ -60,7 +60,10 @@ def places(own: Own) -> Section:
         return section("places", title, note(_explain_missing(own.cluster)))
     rows.sort(key=lambda row: (FOUND.get(row["verdict"], 2), -(row["ratio"] or row["low"] or 0)))
     found = [row for row in rows if row["verdict"] in FOUND]
-    said = " ".join(map(_said, found[:6])) or f"No {_or([KINDS[name] for name in KINDS if name in kinds])} stands out."
+    said = (
+        " ".join(map(_said, findings(found)[:6]))
+        or f"No {_or([KINDS[name] for name in KINDS if name in kinds])} stands out."
+    )
     unsure = sum(row["verdict"] == "cannot tell" for row in rows)
     said += f" The data cannot tell of {plural(unsure, 'place')} whether nodes fail more there." if unsure else ""
     shown = {row["place_kind"] for row in found} or {next(name for name in KINDS if name in kinds)}
@@ -106,8 +109,20 @@ def _or(names: list[str]) -> str:
     return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
+def findings(found: list[Row]) -> list[Row]:
+    """Keep one row of places that are one finding."""
+    kept: list[Row] = []
+    for row in found:
+        named = (row["same_nodes_as"] or "").split("; ")
+        if not any(f"{one['place_kind']} {one['place']}" in named for one in kept):
+            kept.append(row)
+    return kept
+
+
 def _said(row: Row) -> str:
     name = f"{KINDS[row['place_kind']]} {printable(row['place'], 40)}"
+    if row["same_nodes_as"]:
+        name += f" (not to be told from {printable(row['same_nodes_as'], 80)}, which has the same nodes)"
     parts = []
     if row["verdict"] != "fails together":
         often = f"{times} times as often as" if (times := _times(row)) else "more often than"

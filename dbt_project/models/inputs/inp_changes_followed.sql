@@ -44,23 +44,12 @@ changes as (
 changes_of_nodes as (
     select
         changes.*,
-        clusters.first_date,
-        clusters.day_count,
         cast(changes.changed_at as date) - clusters.first_date as first_day,
         cast(changes.last_changed_at as date) - clusters.first_date as last_day,
         coalesce(cast(changes.node_changed_at as date) - clusters.first_date, 1000000) as changed_day
     from changes
     inner join clusters using (cluster_id)
     where first_day between 0 and clusters.day_count - 1
-),
-
-cohorts as (
-    select
-        * exclude (node_id, node_changed_at),
-        count(*) as node_count,
-        max(node_id) = '' as is_of_all
-    from changes_of_nodes
-    group by all
 ),
 
 -- A node-day counts where the logs that a cluster usually has of its nodes were all understood: where one of them ends,
@@ -83,17 +72,17 @@ usual as (
     group by cluster_id
 ),
 
--- Of each node, and of all, within the study period.
+-- Of each node, within the study period.
 node_days as (
     select
         sight.cluster_id,
-        coalesce(sight.node_id, '') as node_id,
+        sight.node_id,
         sight.day_date,
         sum(sight.study_hours) as study_hours
     from {{ ref('inp_node_days_seen') }} as sight
     inner join usual using (cluster_id)
     where sight.kinds & usual.kinds = usual.kinds and sight.study_hours > 0
-    group by grouping sets ((sight.cluster_id, sight.node_id, sight.day_date), (sight.cluster_id, sight.day_date))
+    group by sight.cluster_id, sight.node_id, sight.day_date
 ),
 
 -- An incident lies on the node that is most likely its culprit. What failed at midnight ran on the day before.
@@ -109,52 +98,139 @@ incidents as (
     group by cluster_id, coalesce(incident_id, attempt_id)
 ),
 
--- Where the day of its node does not count, an incident does not either.
-seen_incidents as (
+-- Nodes with the same history of changes are one cohort. A node without a name stands for those that are not known.
+histories as (
     select
-        incidents.* exclude (culprit_node_id),
-        unnest(list_distinct([incidents.culprit_node_id, ''])) as node_id
-    from incidents
-    inner join node_days
+        nodes.cluster_id,
+        nodes.node_id,
+        list(
+            (changes.change_kind, changes.changed_at, changes.changed_day)
+            order by changes.changed_at, changes.change_kind
+        ) filter (where changes.change_kind is not null) as history
+    from (
+        select
+            cluster_id,
+            node_id
+        from node_days
+        union
+        select
+            cluster_id,
+            node_id
+        from changes_of_nodes
+        union
+        select
+            cluster_id,
+            '' as node_id
+        from changes_of_nodes
+    ) as nodes
+    left join changes_of_nodes as changes
         on
-            incidents.cluster_id = node_days.cluster_id
-            and incidents.culprit_node_id = node_days.node_id
-            and incidents.day_date = node_days.day_date
+            nodes.cluster_id = changes.cluster_id
+            and nodes.node_id = changes.node_id
+            and changes.node_id != ''
+    group by nodes.cluster_id, nodes.node_id
+),
+
+cohorts as (
+    select
+        cluster_id,
+        node_id,
+        dense_rank() over (partition by cluster_id order by history) as cohort
+    from histories
+),
+
+changes_of_cohorts as (
+    select
+        cluster_id,
+        cohort,
+        list(
+            {
+                'change_kind': change_kind,
+                'changed_at': changed_at,
+                'last_changed_at': last_changed_at,
+                'change': change,
+                'failure_categories': failure_categories,
+                'is_of_all': is_of_all,
+                'first_day': first_day,
+                'last_day': last_day,
+                'changed_day': changed_day
+            }
+            order by changed_at, change_kind
+        ) as changes
+    from (
+        select distinct
+            cohorts.cluster_id,
+            cohorts.cohort,
+            changes.node_id = '' as is_of_all,
+            changes.* exclude (cluster_id, node_id, node_changed_at)
+        from cohorts
+        inner join changes_of_nodes as changes
+            on
+                cohorts.cluster_id = changes.cluster_id
+                and changes.node_id in ('', cohorts.node_id)
+    )
+    group by cluster_id, cohort
 ),
 
 hours as (
     select
-        changes.cluster_id,
-        changes.change_kind,
-        changes.changed_at,
-        changes.changed_day,
-        node_days.day_date - changes.first_date as day,
-        sum(node_days.study_hours) as study_hours
-    from changes_of_nodes as changes
-    inner join node_days using (cluster_id, node_id)
-    group by all
+        cluster_id,
+        cohort,
+        list(day order by day) as days,
+        list(cast(study_hours as double) / 24 order by day) as node_days
+    from (
+        select
+            cohorts.cluster_id,
+            cohorts.cohort,
+            node_days.day_date - clusters.first_date as day,
+            sum(node_days.study_hours) as study_hours
+        from cohorts
+        inner join clusters using (cluster_id)
+        inner join node_days using (cluster_id, node_id)
+        group by all
+    )
+    group by cluster_id, cohort
 ),
 
+-- Where the day of its node does not count, an incident does not either.
 failures as (
     select
-        changes.cluster_id,
-        changes.change_kind,
-        changes.changed_at,
-        changes.changed_day,
-        incidents.day_date - changes.first_date as day,
-        list(incidents.failure_category order by incidents.failure_category, incidents.probability) as causes,
-        list(incidents.probability order by incidents.failure_category, incidents.probability) as probabilities
-    from changes_of_nodes as changes
-    inner join seen_incidents as incidents using (cluster_id, node_id)
-    group by all
+        cohorts.cluster_id,
+        cohorts.cohort,
+        list(incidents.day_date - clusters.first_date order by incidents.day_date, incidents.failure_category,
+            incidents.probability) as failed_days,
+        list(incidents.failure_category order by incidents.day_date, incidents.failure_category,
+            incidents.probability) as causes,
+        list(incidents.probability order by incidents.day_date, incidents.failure_category,
+            incidents.probability) as probabilities
+    from cohorts
+    inner join clusters using (cluster_id)
+    inner join incidents
+        on
+            cohorts.cluster_id = incidents.cluster_id
+            and cohorts.node_id = incidents.culprit_node_id
+    semi join node_days
+        on
+            incidents.cluster_id = node_days.cluster_id
+            and incidents.culprit_node_id in ('', node_days.node_id)
+            and incidents.day_date = node_days.day_date
+    group by cohorts.cluster_id, cohorts.cohort
 )
 
 select
-    cohorts.* exclude (first_date),
-    coalesce(hours.day, 0) as day,
-    coalesce(cast(hours.study_hours as double) / 24, 0) as node_days,
-    failures.causes,
-    failures.probabilities
+    cohorts.cluster_id,
+    cohorts.cohort,
+    count(*) filter (where cohorts.node_id != '') as node_count,
+    any_value(clusters.day_count) as day_count,
+    any_value(changes_of_cohorts.changes) as changes,
+    any_value(hours.days) as days,
+    any_value(hours.node_days) as node_days,
+    any_value(failures.failed_days) as failed_days,
+    any_value(failures.causes) as causes,
+    any_value(failures.probabilities) as probabilities
 from cohorts
-left join hours using (cluster_id, change_kind, changed_at, changed_day)
-left join failures using (cluster_id, change_kind, changed_at, changed_day, day)
+inner join clusters using (cluster_id)
+inner join changes_of_cohorts using (cluster_id, cohort)
+left join hours using (cluster_id, cohort)
+left join failures using (cluster_id, cohort)
+group by cohorts.cluster_id, cohorts.cohort
