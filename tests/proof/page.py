@@ -13,6 +13,7 @@ from tests.proof import counts, fits, reach, repairs
 from tests.proof.agreement import SETTINGS, Agreement, Setting, compare
 from tests.proof.lemon_lists import FLEETS, MAX_WRONG_SHARE, ListsFound, try_lists
 from tests.proof.lemon_lists import SETTINGS as LEMON_SETTINGS
+from tests.proof.promises import promises_part
 from tests.proof.published import SECTIONS, Figure
 from tests.proof.trial import Measured, Trial
 
@@ -307,6 +308,7 @@ def page() -> str:
                 ("shown", "simulated"),
             ),
             VERDICT_NOTES,
+            promises_part(),
             CHECKS,
             CHANGES,
             HIDDEN,

@@ -168,7 +168,7 @@ changes_of_cohorts as (
             on
                 cohorts.cluster_id = changes.cluster_id
                 and changes.node_id in ('', cohorts.node_id)
-    )
+    ) as each_once
     group by cluster_id, cohort
 ),
 
@@ -188,33 +188,38 @@ hours as (
         inner join clusters using (cluster_id)
         inner join node_days using (cluster_id, node_id)
         group by all
-    )
+    ) as of_days
     group by cluster_id, cohort
 ),
 
 -- Where the day of its node does not count, an incident does not either.
 failures as (
     select
-        cohorts.cluster_id,
-        cohorts.cohort,
-        list(incidents.day_date - clusters.first_date order by incidents.day_date, incidents.failure_category,
-            incidents.probability) as failed_days,
-        list(incidents.failure_category order by incidents.day_date, incidents.failure_category,
-            incidents.probability) as causes,
-        list(incidents.probability order by incidents.day_date, incidents.failure_category,
-            incidents.probability) as probabilities
-    from cohorts
-    inner join clusters using (cluster_id)
-    inner join incidents
-        on
-            cohorts.cluster_id = incidents.cluster_id
-            and cohorts.node_id = incidents.culprit_node_id
-    semi join node_days
-        on
-            incidents.cluster_id = node_days.cluster_id
-            and incidents.culprit_node_id in ('', node_days.node_id)
-            and incidents.day_date = node_days.day_date
-    group by cohorts.cluster_id, cohorts.cohort
+        cluster_id,
+        cohort,
+        list(day order by day, cause, probability) as failed_days,
+        list(cause order by day, cause, probability) as causes,
+        list(probability order by day, cause, probability) as probabilities
+    from (
+        select
+            cohorts.cluster_id,
+            cohorts.cohort,
+            incidents.day_date - clusters.first_date as day,
+            incidents.failure_category as cause,
+            incidents.probability
+        from incidents
+        inner join clusters using (cluster_id)
+        inner join cohorts
+            on
+                incidents.cluster_id = cohorts.cluster_id
+                and incidents.culprit_node_id = cohorts.node_id
+        semi join node_days
+            on
+                incidents.cluster_id = node_days.cluster_id
+                and incidents.culprit_node_id in ('', node_days.node_id)
+                and incidents.day_date = node_days.day_date
+    ) as of_cohorts
+    group by cluster_id, cohort
 )
 
 select

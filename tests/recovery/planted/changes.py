@@ -12,8 +12,8 @@ from assets.simulation.profiles import Burst, DriverRollout
 from tests.recovery.planted import FOUND_BY_CHANCE, Line, Planted
 
 TITLE = "Did the change help?"
-DAYS = 90
-CHANGED_ON = 45.3
+DAYS = 180
+CHANGED_ON = 90.3
 CAUSE = "ib_link"
 QUIET = replace(read_profile("demo")[0], annotations=(), checks_introduced=(), shared_faults=())
 
