@@ -1,0 +1,58 @@
+"""How often a verdict is wrong where nothing is planted: 200 drawn clusters for each estimate that promises 5%."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from orchestration.pages import table
+from tests.proof import change_verdicts
+
+CLUSTERS = 200
+MOST_WRONG = 17
+"""Of 200 clusters in which each verdict is wrong by a chance of 5%, 18 or more are wrong 1.2% of the time."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """An estimate, the function that counts its wrong verdicts in a number of clusters, and what is drawn."""
+
+    table: str
+    wrong_verdicts: Callable[[int], int]
+    drawn: str
+
+    @cached_property
+    def wrong(self) -> int:
+        """Clusters with a wrong verdict."""
+        return self.wrong_verdicts(CLUSTERS)
+
+    @property
+    def holds(self) -> bool:
+        """Whether few enough of them have one."""
+        return self.wrong <= MOST_WRONG
+
+
+PROMISES = (
+    Promise(
+        "est_changes",
+        change_verdicts.wrong_verdicts,
+        "A driver that does nothing, on all nodes or half of them, three days after a note; months differ by a CV of "
+        "0.2 to 0.5",
+    ),
+)
+
+
+HEAD = """## Verdicts where nothing is planted
+
+Inputs of the estimates are drawn, without logs. Counted are the clusters with at least one wrong verdict.
+"""
+
+
+def promises_part() -> str:
+    """Return the part of the page."""
+    rows = [
+        (f"`{promise.table}`", promise.drawn, f"{promise.wrong} of {CLUSTERS}", f"at most {MOST_WRONG}")
+        for promise in PROMISES
+    ]
+    return f"{HEAD}\n{table(('estimate', 'drawn', 'wrong', 'asked'), rows, ('estimate', 'drawn'))}"
