@@ -23,7 +23,6 @@ from assets.model.change_effects import (
     HELPED,
     HURT,
     MIN_SEEN_DAYS,
-    POWER,
     WORTH_SEEING,
     judge,
     months_of,
@@ -35,6 +34,7 @@ from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES
 from assets.model.incident_counts import Floats
 from assets.model.month_variation import MonthVariation, month_variation, variation_of_ratio
+from assets.model.power import POWER
 from assets.model.rate_ratio import NO_EVENTS, NO_EXPOSURE, RatioInterval, rate_ratio
 from assets.model.rollouts import Comparison, compared_cells
 from assets.warehouse import Warehouse

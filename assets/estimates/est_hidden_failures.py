@@ -16,6 +16,7 @@ from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, read, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
+from assets.model.power import POWER, detectable_effect
 from assets.model.stratified_odds import NOT_COMPARED, Floats, StratifiedOdds, stratified_odds
 from assets.warehouse import Warehouse
 
@@ -92,6 +93,13 @@ TABLE = TableSpec(
             is_required=True,
         ),
         Column(
+            "detectable_effect",
+            "double",
+            "none",
+            f"Odds ratio that {POWER:.0%} of such comparisons would find, among as many rows. NULL: {IDLE}, or none.",
+            COMPARED,
+        ),
+        Column(
             "expected_count",
             "double",
             "jobs",
@@ -142,6 +150,8 @@ def with_suspects(strata: pd.DataFrame, idle: pd.DataFrame) -> pd.DataFrame:
         compared = pd.concat(_comparisons(own), ignore_index=True)
         p_value = numbers(compared, "p_value")
         compared["q_value"] = q_value = false_discovery(np.where(compared["method"] == NOT_COMPARED, np.nan, p_value))
+        tested = int((compared["method"] != NOT_COMPARED).sum())
+        compared["detectable_effect"] = bounded(detectable_effect(compared["information"], tested))
         compared["is_suspect"] = (q_value <= FALSE_DISCOVERIES) & (compared["p_of_others"] <= OTHERS_BY_CHANCE)
         found.append(compared.assign(cluster_id=cluster_id))
     columns = [name for name in TABLE.column_names if name not in WRITTEN]
@@ -196,6 +206,7 @@ def _compared(strata: pd.DataFrame, name: str, others: Floats, others_bad: Float
             "high": bounded(odds.high),
             "p_value": odds.p_value,
             "p_of_others": p_of_others,
+            "information": odds.information,
             "expected_count": odds.expected_count,
             "attempt_count": attempts.astype(int),
             "user_count": np.bincount(of_users, minlength=len(nodes)),

@@ -26,7 +26,8 @@ from assets.estimates.table import (
 )
 from assets.model.common_causes import CommonCauses, bursts_of, common_causes, mttf_of_job
 from assets.model.false_discovery import FALSE_DISCOVERIES
-from assets.model.place_rates import place_rates
+from assets.model.place_rates import PlaceRates, place_rates
+from assets.model.power import LARGEST_RATIO, POWER, detectable_effect
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -103,6 +104,13 @@ TABLE = TableSpec(
             COMPARED,
         ),
         Column(
+            "detectable_effect",
+            "double",
+            "none",
+            f"Ratio that {POWER:.0%} of such comparisons would find, among as many places. NULL: not compared.",
+            COMPARED,
+        ),
+        Column(
             "burst_count",
             "bigint",
             "bursts",
@@ -139,8 +147,8 @@ TABLE = TableSpec(
             "varchar",
             "",
             f"{MORE}: q_value is at most {FALSE_DISCOVERIES}; {TOGETHER}: common_cause_q_value is; {BOTH}; {NO_MORE}: "
-            f"neither, and high is at most {SAME:.0f}; {CANNOT_TELL}: it may fail that much more often. All places "
-            f"together {TOGETHER}, or it cannot be told.",
+            f"neither, high is at most {SAME:.0f}, and detectable_effect at most {LARGEST_RATIO:g}; {CANNOT_TELL}: it "
+            f"may fail that much more often. All places together {TOGETHER}, or it cannot be told.",
             COMPARED,
             is_required=True,
         ),
@@ -296,6 +304,7 @@ def with_rates(kind: Kind) -> pd.DataFrame:
         "low": each("low", "ratio"),
         "high": bounded(each("high", "ratio")),
         "q_value": np.append(own.q_value, np.nan),
+        "detectable_effect": np.append(_detectable(own), np.nan),
         "burst_count": kind.together.burst_count,
         "expected_burst_count": kind.together.expected_count,
         "common_cause_share": kind.together.share,
@@ -310,9 +319,15 @@ def with_rates(kind: Kind) -> pd.DataFrame:
         "note": None,
     })  # fmt: skip
     is_more, is_together = (rows[name] <= FALSE_DISCOVERIES for name in ("q_value", "common_cause_q_value"))
-    verdicts = [is_more & is_together, is_more, is_together, rows["high"] <= SAME]
+    is_alike = (rows["high"] <= SAME) & (rows["detectable_effect"] <= LARGEST_RATIO)
+    verdicts = [is_more & is_together, is_more, is_together, is_alike]
     rows["verdict"] = np.select(verdicts, [BOTH, MORE, TOGETHER, NO_MORE], CANNOT_TELL)
     return rows.join(pd.DataFrame(_times(kind), index=rows.index[-1:]))
+
+
+def _detectable(rates: PlaceRates) -> NDArray[np.float64]:
+    tested = np.isfinite(rates.q_value)
+    return np.where(tested, bounded(detectable_effect(rates.information, int(tested.sum()))), np.nan)
 
 
 def with_same_nodes(rows: pd.DataFrame, kinds: list[Kind]) -> pd.DataFrame:

@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, read, with_limits, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, with_limits, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES
+from assets.model.power import POWER, detectable_effect
 from assets.model.repairs import (
+    CANNOT_TELL,
     HOLDS_LONGER,
     MINIMUM_RELAPSES,
     MINIMUM_REPAIRS,
+    NOTHING_COMPARED,
     Comparison,
     Spells,
     compare_with_rest,
@@ -102,9 +105,17 @@ TABLE = TableSpec(
             "p_value",
             "double",
             RATIO,
-            "How likely so large a difference to the other actions is if none holds longer: a log-rank test among "
-            "repairs of one cause, of nodes that came back from as many faults in the 30 days before. NULL: not "
-            f"compared, see note. It takes {MINIMUM_REPAIRS} repairs on either side and {MINIMUM_RELAPSES} relapses.",
+            "How likely so large a difference to the other actions is if none holds longer: the larger one of two "
+            "log-rank tests among repairs of one cause, of nodes that came back from as many faults in the 30 days "
+            "before, and of one node; 1 where they contradict each other. NULL: not compared, see note. Each takes "
+            f"{MINIMUM_REPAIRS} repairs on either side and {MINIMUM_RELAPSES} relapses.",
+            RELAPSES,
+        ),
+        Column(
+            "detectable_effect",
+            "double",
+            "none",
+            f"Ratio of relapse rates, or its inverse, that {POWER:.0%} of such comparisons would find. NULL: none.",
             RELAPSES,
         ),
         Column(
@@ -112,7 +123,8 @@ TABLE = TableSpec(
             "varchar",
             "",
             "holds longer or relapses sooner than the other actions; try first: the quickest of those that hold "
-            f"longer. {FALSE_DISCOVERIES:.0%} of a cluster's verdicts are expected to be wrong. cannot tell: else.",
+            f"longer. Both tests agree; {FALSE_DISCOVERIES:.0%} of a cluster's verdicts are expected to be wrong. "
+            "cannot tell: else.",
             RELAPSES,
             is_required=True,
         ),
@@ -170,15 +182,20 @@ def _rows(repairs: pd.DataFrame, category: str) -> list[dict[str, Any]]:
     action = repairs["repair_action"].to_numpy(dtype=str)
     spells = Spells.of(repairs["days"], repairs["is_relapse"], repairs["node_id"].astype(str))
     earlier = repairs["earlier_count"].clip(upper=EARLIER_FAILURES).astype(str)
-    stratum = (repairs["failure_category"] + " " + earlier).to_numpy(dtype=str)
+    history, of_node = (
+        (repairs["failure_category"] + " " + of).to_numpy(dtype=str) for of in (earlier, repairs["node_id"].astype(str))
+    )
     hours, is_known = repairs["hours"].to_numpy(dtype=float), action != UNKNOWN
     rows = []
     for one in np.unique(action):
         is_own = action == one
         own = spells[is_own]
-        compared = Comparison(np.nan, np.nan)
+        by_history, by_node = NOTHING_COMPARED, NOTHING_COMPARED
         if one != UNKNOWN:
-            compared = compare_with_rest(spells[is_known], is_own[is_known], stratum[is_known])
+            by_history, by_node = (
+                compare_with_rest(spells[is_known], is_own[is_known], strata[is_known]) for strata in (history, of_node)
+            )
+        compared = Comparison.agreed(by_history, by_node)
         exposure = float(own.days.sum())
         rows.append(
             {
@@ -197,7 +214,7 @@ def _rows(repairs: pd.DataFrame, category: str) -> list[dict[str, Any]]:
                 "event_count": int(own.is_relapse.sum()),
                 "exposure": exposure,
                 "exposure_unit": "node-days in service",
-                "note": _why_not(compared, str(one), is_own, is_known),
+                "note": _why_not(by_history, by_node, str(one), is_own, is_known),
             }
         )
     return rows
@@ -208,21 +225,34 @@ def _limited(name: str, share: Share) -> dict[str, float | None]:
     return {column: value if np.isfinite(value) else None for column, value in values.items()}
 
 
-def _why_not(compared: Comparison, action: str, is_own: NDArray[np.bool_], is_known: NDArray[np.bool_]) -> str | None:
-    """Say why an action was compared with no other."""
-    if np.isfinite(compared.p_value):
-        return None
+def _why_not(
+    by_history: Comparison, by_node: Comparison, action: str, is_own: NDArray[np.bool_], is_known: NDArray[np.bool_]
+) -> str | None:
+    """Say why an action was compared with no other, or which of the two comparisons shows no difference."""
     if action == UNKNOWN:
         return "not compared: what was done is not known"
     if not np.any(is_known & ~is_own):
         return "not compared: nothing else was done"
-    return "not compared: too few repairs or relapses of nodes with as many faults before"
+    compared = {"of nodes with as many faults before": by_history, "of one node": by_node}
+    few = [name for name, found in compared.items() if np.isnan(found.p_value)]
+    if few:
+        return f"not compared: too few repairs or relapses {' or '.join(few)} after both"
+    if by_history.score * by_node.score < 0:
+        return "repairs of nodes with as many faults before and repairs of one node contradict each other"
+    weak = [name for name, found in compared.items() if found.p_value > FALSE_DISCOVERIES]
+    return f"no difference is shown among repairs {' or '.join(weak)}" if weak else None
 
 
 def _judge(rows: list[dict[str, Any]]) -> None:
-    """Add the verdicts of a cluster, and name the action to try first for each cause."""
-    for row, verdict in zip(rows, verdicts([row.pop("comparison") for row in rows]), strict=True):
-        row["verdict"] = verdict
+    """Add the verdicts of a cluster, what would have been found, and the action to try first for each cause."""
+    comparisons = [row.pop("comparison") for row in rows]
+    information = [comparison.information for comparison in comparisons]
+    effects = bounded(detectable_effect(information, np.count_nonzero(information)))
+    for row, verdict, effect in zip(rows, verdicts(comparisons), effects, strict=True):
+        row |= {"verdict": verdict, "detectable_effect": effect}
+        if verdict == CANNOT_TELL and effect is not None:
+            seen = f"{effect:.3g} times the relapses of the others would have been found"
+            row["note"] = "; ".join(filter(None, (row["note"], seen)))
     for category in {row["failure_category"] for row in rows}:
         good = [
             row

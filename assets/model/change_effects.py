@@ -17,12 +17,11 @@ from scipy.stats.contingency import odds_ratio
 from assets.model.failure_rate import CONFIDENCE_LEVEL, NO_EXPOSURE
 from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
 from assets.model.month_variation import CVS, DAYS_PER_MONTH, MonthVariation
+from assets.model.power import POWER
 from assets.model.rate_ratio import NO_EVENTS, RatioInterval, rate_ratio
 
 Floats = NDArray[np.float64]
 
-POWER = 0.8
-"""Share of such changes that a change of the smallest ratio is shown in."""
 WORTH_SEEING = 0.5
 """Where a change to this ratio would have been shown, and none was, no change is said to be shown."""
 MIN_SEEN_DAYS = 75

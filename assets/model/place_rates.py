@@ -35,6 +35,8 @@ class PlaceRates:
         Failures of nodes per node-day.
     ratio
         The rate over that of the rest: all other places together, without odd nodes; `nan` where it cannot be compared.
+    information
+        Variance of the failures if the place fails as the rest does, over the dispersion; 0 where nothing is compared.
     q_value
         Smallest share of wrong names in a list of places that fail more often than the rest, if it has this place.
     """
@@ -42,6 +44,7 @@ class PlaceRates:
     node_count: NDArray[np.int64]
     rate: RateInterval
     ratio: RatioInterval
+    information: Floats
     q_value: Floats
 
 
@@ -124,10 +127,12 @@ def place_rates(  # noqa: PLR0917
     without_worst = np.where(_is_worst(of_node, time, failures[0], failures[2]), 0.0, time)
     is_compared = whole.nodes >= MIN_NODES
     ratio = _compared(whole, usual, is_compared)
-    others = _compared(_count(of_node, without_worst, *failures), usual, is_compared)
+    tested = _count(of_node, without_worst, *failures)
+    others = _compared(tested, usual, is_compared)
     p_value = np.where(np.nan_to_num(others.value, nan=np.inf) > 1, others.p_value / 2, 1 - others.p_value / 2)
     rate = weighted_interval(whole.count, whole.variance, whole.node_days)
-    return PlaceRates(whole.nodes.astype(np.int64), rate, ratio, false_discovery(p_value))
+    information = np.where(is_compared, _information(tested, usual), 0.0)
+    return PlaceRates(whole.nodes.astype(np.int64), rate, ratio, information, false_discovery(p_value))
 
 
 def _is_worst(place: Indices, time: Floats, node: Indices, probability: Floats) -> NDArray[np.bool_]:
@@ -162,11 +167,26 @@ def _count(place: Indices, time: Floats, node: Indices, burst: Indices, probabil
     return _Counts(count, np.maximum(of_bursts, of_bursts + of_nodes - one_by_one), node_days, nodes)
 
 
-def _compared(own: _Counts, usual: _Counts, is_compared: NDArray[np.bool_]) -> RatioInterval:
-    """Divide the rate of each place by that of the usual nodes of all others."""
+def _rest(usual: _Counts) -> tuple[Floats, Floats, Floats]:
+    """Add up the usual nodes of all other places: count, variance and node-days."""
     count, variance, node_days = (
         np.maximum(values.sum() - values, 0.0) for values in (usual.count, usual.variance, usual.node_days)
     )
+    return count, variance, node_days
+
+
+def _information(own: _Counts, usual: _Counts) -> Floats:
+    """Return ``n s (1 - s) / phi``: n failures of a place and the rest, of which a share s is expected in the place."""
+    count, variance, node_days = _rest(usual)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = own.node_days / (own.node_days + node_days)
+    phi = common_dispersion(own.count, own.variance, count, variance)
+    return np.nan_to_num((own.count + count) * share * (1.0 - share) / phi)
+
+
+def _compared(own: _Counts, usual: _Counts, is_compared: NDArray[np.bool_]) -> RatioInterval:
+    """Divide the rate of each place by that of the usual nodes of all others."""
+    count, variance, node_days = _rest(usual)
     return rate_ratio(
         np.where(is_compared, own.count, np.nan),
         own.node_days,

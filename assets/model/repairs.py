@@ -197,10 +197,33 @@ class Comparison:
         longer.
     p_value
         Two-sided; `nan` where there is nothing to compare.
+    information
+        Null variance of the relapses beyond those to expect, over its clustering by node; 0 where nothing is compared.
     """
 
     score: float
     p_value: float
+    information: float
+
+    @classmethod
+    def agreed(cls, by_history: Comparison, by_node: Comparison) -> Comparison:
+        """Combine two comparisons into one that says something only where both do, on the same side.
+
+        The p-value is the larger one, and 1 where they contradict each other: where sick nodes get one action first,
+        nodes of one history differ, and where they get another action after a relapse, the times of one node do.
+
+        >>> Comparison.agreed(Comparison(3.0, 0.01, 9.0), Comparison(2.0, 0.06, 4.0)).p_value
+        0.06
+        >>> Comparison.agreed(Comparison(3.0, 0.01, 9.0), Comparison(-2.0, 0.06, 4.0)).p_value
+        1.0
+        """
+        p_value = max(by_history.p_value, by_node.p_value) if by_history.score * by_node.score > 0 else 1.0
+        if np.isnan(by_history.score * by_node.score):
+            return NOTHING_COMPARED
+        return cls(by_history.score, p_value, min(by_history.information, by_node.information))
+
+
+NOTHING_COMPARED = Comparison(np.nan, np.nan, 0.0)
 
 
 def compare_with_rest(spells: Spells, is_action: ArrayLike, stratum: ArrayLike) -> Comparison:
@@ -229,8 +252,8 @@ def compare_with_rest(spells: Spells, is_action: ArrayLike, stratum: ArrayLike) 
     again and again, whatever is done to it. The p-value is of Student's t with one degree less than nodes that
     relapsed.
 
-    Assumptions: who got which action does not depend on how bad the fault was, beyond its kind. Where a part is
-    exchanged only after a reboot did not help, exchanges meet worse faults, and look worse than they are.
+    Assumptions: who got which action does not depend on how bad the fault was, beyond its stratum. A verdict takes two
+    comparisons, by the history of nodes and by node (`Comparison.agreed`).
 
     References
     ----------
@@ -249,7 +272,7 @@ def compare_with_rest(spells: Spells, is_action: ArrayLike, stratum: ArrayLike) 
     compared = np.isin(strata, both)
     spells, own, strata = spells[compared], own[compared], strata[compared]
     if min(own.sum(), (~own).sum()) < MINIMUM_REPAIRS or spells.is_relapse.sum() < MINIMUM_RELAPSES:
-        return Comparison(np.nan, np.nan)
+        return NOTHING_COMPARED
     influence, variance = np.zeros(own.size), 0.0
     for one in both:
         chosen = strata == one
@@ -263,9 +286,10 @@ def compare_with_rest(spells: Spells, is_action: ArrayLike, stratum: ArrayLike) 
         variance += float(np.sum(relapsed * share * (1.0 - share) * left))
     nodes = np.unique(spells.node[spells.is_relapse]).size
     if not variance > 0.0 or nodes < 2:
-        return Comparison(np.nan, np.nan)
-    score = float(influence.sum() / np.sqrt(variance * _clustering(influence, spells.node)))
-    return Comparison(score, float(2.0 * stats.t.sf(abs(score), nodes - 1)))
+        return NOTHING_COMPARED
+    clustering = _clustering(influence, spells.node)
+    score = float(influence.sum() / np.sqrt(variance * clustering))
+    return Comparison(score, float(2.0 * stats.t.sf(abs(score), nodes - 1)), variance / clustering)
 
 
 def verdicts(comparisons: list[Comparison]) -> list[str]:
@@ -287,7 +311,7 @@ def verdicts(comparisons: list[Comparison]) -> list[str]:
 
     Examples
     --------
-    >>> verdicts([Comparison(-3.5, 0.001), Comparison(1.0, 0.3), Comparison(np.nan, np.nan)])
+    >>> verdicts([Comparison(-3.5, 0.001, 9.0), Comparison(1.0, 0.3, 9.0), NOTHING_COMPARED])
     ['holds longer', 'cannot tell', 'cannot tell']
     """
     q_values = false_discovery([comparison.p_value for comparison in comparisons])

@@ -44,6 +44,8 @@ class StratifiedOdds:
         Limits; 0 and `inf` where there is none, `nan` where nothing can be compared.
     p_value
         One-sided: of so many events or more, if the odds are those elsewhere; 1 where nothing can be compared.
+    information
+        Variance of the count if the odds are those elsewhere, over the dispersion; 0 where nothing can be compared.
     dispersion
         Variance of the counts over the one that independent ends would have, 1 or more; one for all groups.
     confidence_level
@@ -58,6 +60,7 @@ class StratifiedOdds:
     low: Floats
     high: Floats
     p_value: Floats
+    information: Floats
     dispersion: float
     confidence_level: float
     method: NDArray[np.str_]
@@ -147,7 +150,7 @@ def stratified_odds(  # noqa: PLR0917
     is_far = p_value < _FAR
     p_value[is_far] = strata.of(is_far).upper_tail(events[is_far], phi)
     method = np.select([~is_known, is_open | is_empty], [NOT_COMPARED, ONE_SIDED], default=MANTEL_HAENSZEL)
-    return StratifiedOdds(events, expected, value, low, high, p_value, phi, confidence_level, method)
+    return StratifiedOdds(events, expected, value, low, high, p_value, variance / phi, phi, confidence_level, method)
 
 
 @dataclass(frozen=True)

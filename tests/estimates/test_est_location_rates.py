@@ -177,3 +177,12 @@ def test_places_with_the_same_nodes_say_so(tmp_path):
     rows = read(warehouse, "est_location_rates")
     assert {row["same_nodes_as"] for row in rows if row["place"] in {"r1", "leaf1"}} == {"rack r1", "switch leaf1"}
     assert [row["same_nodes_as"] for row in rows if row["place"] == "r2"] == ["switch leaf2"]
+
+
+def test_no_difference_is_said_only_where_twice_the_rate_would_be_found(places):
+    verdicts = {(row["verdict"], row["detectable_effect"] <= 2) for row in places.values() if row["ratio"] is not None}
+    assert ("no difference", False) not in verdicts
+    # r3 without its worst node has 7 nodes: of n failures of both a share of 700 days in those and the rest's
+    row = places["hall", "rack", "r3"]
+    assert row["detectable_effect"] > 2
+    assert row["verdict"] in {"cannot tell", "fails together"}

@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import nchypergeom_fisher
 
 from assets.model.change_effects import (
-    POWER,
     judge,
     ratio_of_ratios,
     smallest_shown,
 )
+from assets.model.power import POWER
 from assets.model.rate_ratio import rate_ratio
 from assets.model.rollouts import compared_cells
 

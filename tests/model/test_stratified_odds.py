@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assets.model.power import detectable_effect
 from assets.model.stratified_odds import stratified_odds
 
 # Men and women, admitted and rejected, in the six largest departments of Berkeley in 1973 (R's UCBAdmissions).
@@ -102,3 +103,14 @@ def test_limits_hold_the_truth_and_a_bad_node_is_found():
     assert np.mean([odds.low[0] <= 8 <= odds.high[0] for odds in fleets]) == pytest.approx(0.9, abs=0.05)
     assert np.mean([found(odds)[0] for odds in fleets]) >= 0.95
     assert np.mean([found(odds)[1:].any() for odds in fleets]) <= 0.1
+
+
+def test_what_would_have_been_found_follows_from_the_margins_alone():
+    """A node with 8 jobs of 80, 8 of which ended badly: V is 8 x 8 x 72 x 72 / (80^2 x 79), whatever its own ends."""
+    variance = 8 * 8 * 72 * 72 / (80**2 * 79)
+    for own in (0, 3):
+        odds = stratified_odds([0], [own], [8], [8 - own], [72], 1)
+        assert odds.information == pytest.approx([variance])
+    # z(1 - 0.05 / 120 / 2) + z(0.8) = 3.529 + 0.842, for 60 nodes and two kinds of ends
+    assert detectable_effect(variance, 120) == pytest.approx(np.exp((3.529 + 0.842) / np.sqrt(variance)), rel=0.01)
+    assert detectable_effect(variance, 120) > 200

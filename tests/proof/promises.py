@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from orchestration.pages import table
-from tests.proof import change_verdicts
+from tests.proof import change_verdicts, hidden_verdicts, repair_verdicts
 
 CLUSTERS = 200
 MOST_WRONG = 17
@@ -39,6 +39,17 @@ PROMISES = (
         change_verdicts.wrong_verdicts,
         "A driver that does nothing, on all nodes or half of them, three days after a note; months differ by a CV of "
         "0.2 to 0.5",
+    ),
+    Promise(
+        "est_repairs",
+        repair_verdicts.wrong_verdicts,
+        "Two actions that do the same, where 6 of 80, 20 of 80 or 20 of 400 nodes fail 8 to 30 times as often and get "
+        "the cheap one first or most of the time",
+    ),
+    Promise(
+        "est_hidden_failures",
+        hidden_verdicts.wrong_verdicts,
+        "60 nodes with 6, 40 or 200 jobs of 12 users whose odds of bad ends differ; no node is bad",
     ),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.proof import change_verdicts, hidden_verdicts, repair_verdicts
 from tests.proof.promises import CLUSTERS, MOST_WRONG, PROMISES, Promise
 
 
@@ -16,3 +17,11 @@ def test_a_verdict_that_is_wrong_in_a_tenth_of_the_clusters_would_be_seen():
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.table)
 def test_the_promise_holds(promise):
     assert promise.wrong <= MOST_WRONG, f"{promise.wrong} of {CLUSTERS}"
+
+
+@pytest.mark.slow
+def test_effects_are_found_as_often_as_is_said():
+    assert change_verdicts.found(40) >= 20, "a driver that cuts a cause to a fifth, where months differ"
+    assert repair_verdicts.found(50) >= 14, "an exchange after which a node fails 0.3 times as often"
+    missed, of = hidden_verdicts.missed()
+    assert missed <= 0.2 * of > 0, "a node with four times the odds, where these would be found"

@@ -102,7 +102,7 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
         ],
         "estimates.est_hidden_failures": [
             {"cluster_id": cluster_id, "kind": kind, "node_id": node_id, "odds_ratio": None, "low": low,
-             "is_suspect": sure, "q_value": None if low is None else 0.001 / low,
+             "is_suspect": sure, "q_value": None if low is None else 0.001 / low, "detectable_effect": 3.5,
              "event_count": 30.0, "expected_count": 1.5, "note": note,
              "attempt_count": 40, "user_count": 7, "method": "measured" if low is None else "one_sided_limit",
              "confidence_level": 0.9, "held_gpu_hours": 250.0 if low is None else None, "exposure": 1000.0}
@@ -211,10 +211,11 @@ def _onsets() -> pd.DataFrame:
 def _repairs() -> pd.DataFrame:
     """Reboots after which PCIe faults are back, parts that hold, and nodes returned untouched."""
     kinds = (("pcie", "reboot", 20, 3, 0.9), ("pcie", "exchange", 20, 30, 17.0), ("ib_link", "none", 6, 2, 0.4))
+    nodes = {"reboot": "both", "exchange": "both", "none": "none"}
     return pd.DataFrame(
         {
             "cluster_id": "demo",
-            "node_id": f"{action}{number}",
+            "node_id": f"{nodes[action]}{number}",
             "failure_category": category,
             "repair_action": action,
             "is_relapse": days < 30,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 
 import pytest
 
@@ -197,6 +198,21 @@ def test_repairs_say_what_is_missing_and_no_share_that_is_unknown(frames):
     assert "What was done in 6 of 46 repairs is not known: tickets" in said
 
 
+@pytest.mark.parametrize(
+    ("effect", "said"), [(6.25, "6.25 times the odds elsewhere"), (inf, "no excess, however large,")]
+)
+def test_where_little_would_have_been_found_no_node_is_cleared(frames, effect, said):
+    rows = [
+        row
+        | {"cluster_id": "demo", "is_suspect": False, "median_effect": effect, "told_share": 0.1, "compared_count": 60}
+        for row in frames["hidden_failures"]
+        if row["cluster_id"] == "hall-b"
+    ]
+    text = str(hidden(own_of(frames, hidden_failures=rows)).blocks[0])
+    assert "of 60 nodes cannot be told" in text
+    assert f"{said} would have been found on the median node, and 4.00 times on 10.0% of the nodes" in text
+
+
 def test_suspects_of_hidden_failures_come_first_and_who_held_gpus_idle_is_told(sections):
     part = sections("demo", "hidden")
     assert "far more often than the same users' other jobs on 2 nodes of 2." in part.text
@@ -209,6 +225,7 @@ def test_suspects_of_hidden_failures_come_first_and_who_held_gpus_idle_is_told(s
     assert table(part, "Who held GPUs without using them").rows()
     quiet = sections("hall-b", "hidden").text
     assert "On none of 1 node do jobs fail at once or time out more often" in quiet
+    assert "3.50 times the odds elsewhere would have been found on the median node, and 4.00 times on 100%" in quiet
     assert "Accounting with jobstats' summaries (AdminComment) would tell" in quiet
 
 

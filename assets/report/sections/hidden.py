@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
+from assets.model.power import LARGEST_ODDS
 from assets.report.blocks import Section, Text, note, section
 from assets.report.numbers import printable, share, short, whole
 from assets.report.queries import Own, Row
@@ -67,9 +70,20 @@ def _found(rows: list[Row], suspects: list[Row]) -> Text:
         where = f"{plural(len({row['node_id'] for row in suspects}), 'node')} of {whole(compared)}"
         return Text(f"Jobs end badly far more often than the same users' other jobs on {where}.", "warning")
     if compared:
+        effect = rows[0]["median_effect"]
+        would_be = f"{short(effect)} times the odds elsewhere" if isfinite(effect) else "no excess, however large,"
+        seen = (
+            f"{would_be} would have been found on the median node, and {short(LARGEST_ODDS)} times on "
+            f"{share(rows[0]['told_share'])} of the nodes"
+        )
+        if effect > LARGEST_ODDS:
+            return note(
+                f"Whether jobs fail at once or time out more often on some of {plural(compared, 'node')} cannot be "
+                f"told: {seen}."
+            )
         return note(
             f"On none of {plural(compared, 'node')} do jobs fail at once or time out more often than the "
-            "same users' jobs elsewhere, beyond chance."
+            f"same users' jobs elsewhere, beyond chance: {seen}."
         )
     return note("Accounting with users, of jobs that end differently, would tell nodes on which jobs fail unnoticed.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from statistics import median
 
 from assets.report import palette
 from assets.report.blocks import Figure, Section, Text, note, section
@@ -65,7 +66,11 @@ def places(own: Own) -> Section:
         or f"No {_or([KINDS[name] for name in KINDS if name in kinds])} stands out."
     )
     unsure = sum(row["verdict"] == "cannot tell" for row in rows)
-    said += f" The data cannot tell of {plural(unsure, 'place')} whether nodes fail more there." if unsure else ""
+    effects = [row["detectable_effect"] for row in rows if row["detectable_effect"] is not None]
+    seen = (
+        f" At the median place {short(median(effects))} times the rate of the rest would be found." if effects else ""
+    )
+    said += f" The data cannot tell of {plural(unsure, 'place')} whether nodes fail more there.{seen}" if unsure else ""
     shown = {row["place_kind"] for row in found} or {next(name for name in KINDS if name in kinds)}
     return section(
         "places",
@@ -80,7 +85,7 @@ def places(own: Own) -> Section:
             "A place fails more if its nodes do, the worst of them left out, against all other places without their "
             "lemons; it fails together if bursts, likely failures within ten minutes of each other, take several of "
             "its nodes more often than by chance. Either is said where at most 5% of such findings are expected to be "
-            "false. No difference: surely less than three times the rest.",
+            "false. No difference: surely less than three times the rest, and twice the rest would have been found.",
             is_collapsed=not found,
         ),
     )

@@ -22,10 +22,17 @@ def _action(row: Row) -> str:
     return ACTIONS.get(row["repair_action"]) or printable(row["repair_action"])
 
 
+def _seen(row: Row) -> str:
+    """Say what a comparison that found nothing would have found."""
+    if row["verdict"] != "cannot tell" or row["detectable_effect"] is None:
+        return ""
+    return f"{short(row['detectable_effect'])} times the relapses would be found"
+
+
 REPAIRS = (
     Col("Cause", _cause),
     Col("Done", _action),
-    Col("Verdict", "verdict"),
+    Col("Verdict", "verdict", detail=_seen),
     Col("#Repairs", "repair_count", whole, detail=lambda row: plural(row["event_count"], "relapse")),
     Col("#Back within 7 days ({level})", "relapse_7d_ratio", share, limits="relapse_7d_ratio"),
     Col("#Back within 30 days ({level})", "relapse_30d_ratio", share, limits="relapse_30d_ratio"),
@@ -53,8 +60,9 @@ def repairs(own: Own) -> Section:
             "A repair is an outage for a fault. The fault is back when the node is next out of service, or fails a "
             "job, for the same cause; days count while the node is in service. Done: the most thorough thing that "
             "tickets, administrators' reasons and boots tell. A verdict compares actions after one cause, on nodes "
-            "with as many faults in the 30 days before; the shares do not, and bad nodes raise them. Try first: the "
-            f"quickest of what holds longer. Causes with fewer than {MIN_REPAIRS} repairs are not listed.",
+            "with as many faults in the 30 days before and on one node, and takes both; the shares do not, and bad "
+            "nodes raise them. Try first: the quickest of what holds longer. "
+            f"Causes with fewer than {MIN_REPAIRS} repairs are not listed.",
         ),
     )
 
