@@ -1,4 +1,7 @@
 -- Long, because one text meets six kinds of rules in one order, one level above the logs.
+
+{%- set named_problem = '\\b(?:hardware|software|user)_problem\\b' %}
+
 with
 
 node_events as (
@@ -157,7 +160,15 @@ first_rule as (
         rules.evidence_class
     from texts
     inner join rules on {{ regex_matches('texts.reason_key', 'rules.pattern') }}
-    qualify row_number() over (partition by texts.reason_key order by rules.rule_order) = 1
+    qualify
+        row_number() over (
+            partition by texts.reason_key
+            order by
+                -- A named problem is why a node was rebooted or is repaired: it beats the word of the action.
+                rules.failure_category in ('planned', 'repair')
+                and {{ regex_matches('texts.reason_key', regex_literal(named_problem)) }},
+                rules.rule_order
+        ) = 1
 
 ),
 
@@ -190,7 +201,7 @@ quoted_check as (
             known_checks.check_key = message_rules.check_key
             and {{ regex_matches("'CRITICAL: ' || texts.reason_key", 'message_rules.pattern') }}
     left join first_rule on texts.reason_key = first_rule.reason_key
-    where coalesce(first_rule.failure_category, 'unmapped') not in ('planned', 'by_xid')
+    where not coalesce({{ is_no_fault('first_rule.failure_category') }} or first_rule.failure_category = 'by_xid', false)
     qualify
         row_number() over (
             partition by texts.reason_key
@@ -222,7 +233,7 @@ site_check as (
             site_checks.cluster_id = site_check_rules.cluster_id
             and {{ site_rule_fits_check('site_check_rules', 'site_checks.check_key') }}
     left join first_rule on reasons.reason_key = first_rule.reason_key
-    where coalesce(first_rule.failure_category, 'unmapped') not in ('planned', 'by_xid')
+    where not coalesce({{ is_no_fault('first_rule.failure_category') }} or first_rule.failure_category = 'by_xid', false)
     qualify
         row_number() over (
             partition by reasons.cluster_id, reasons.reason_key
