@@ -14,16 +14,9 @@ messages as (
         {{ exclude_columns('is_fatal') }},
         coalesce(is_fatal, false) or {{ named_cause }} is not null as is_fatal,
         {{ named_cause }} as named_code,
-        coalesce({{ regex_matches('lower(recovery_action)', "'reset|reboot'") }}, false) as is_drastic,
         coalesce({{ regex_matches('lower(recovery_action)', "'(reset|reboot) required'") }}, false) as is_required
     from {{ ref('stg_kernel__messages') }}
     where node_id is not null
-
-),
-
-categories as (
-
-    select * from {{ ref('failure_categories') }}
 
 ),
 
@@ -158,7 +151,7 @@ drastic_recoveries as (
         pci_address,
         occurred_at
     from messages
-    where is_drastic
+    where {{ regex_matches('lower(recovery_action)', "'reset|reboot'") }}
 
 ),
 
@@ -190,8 +183,7 @@ followed as (
         followers.occurred_at,
         followers.code,
         bool_or(faults.evidence_class = 'A') as has_proof,
-        {{ first_by('faults.failure_category', '(' ~ severity_rank('faults.severity') ~ ', categories.priority)') }}
-            as failure_category
+        {{ first_by('faults.failure_category', severity_rank('faults.severity')) }} as failure_category
     from classified as followers
     inner join classified as faults
         on
@@ -199,17 +191,11 @@ followed as (
             and followers.node_id = faults.node_id
             and followers.pci_address = faults.pci_address
             and abs({{ seconds_between('faults.occurred_at', 'followers.occurred_at') }}) <= 60
-            and (
-                followers.named_code is null
-                or (faults.named_code is null and followers.named_code = faults.code)
-            )
-    inner join categories
-        on
-            faults.failure_category = categories.failure_category
-            and categories.is_infrastructure
+            and (followers.named_code is null or (faults.named_code is null and followers.named_code = faults.code))
+    inner join {{ ref('failure_categories') }} as categories on faults.failure_category = categories.failure_category
     where
-        followers.named_code is not null
-        or {{ needs_recovery | replace('classified', 'followers') }}
+        categories.is_infrastructure
+        and (followers.named_code is not null or {{ needs_recovery | replace('classified', 'followers') }})
     group by
         followers.cluster_id, followers.node_id, followers.pci_address, followers.occurred_at, followers.code
 

@@ -167,17 +167,12 @@ nodes_of_ends as (
 possible_ends as (
 
     select
-        nodes_of_ends.*,
-        reasons.end_reason
+        *,
+        {{ unnest_list(
+            "case when state = 'BOOT_FAIL' then " ~ list_literal(["'capacity'"]) ~ " else "
+            ~ list_literal(["'planned'", "'capacity'"]) ~ " end"
+        ) }} as end_reason
     from nodes_of_ends
-    cross join (
-        select 'planned' as end_reason
-        union all
-        select 'capacity' as end_reason
-    ) as reasons
-    where
-        nodes_of_ends.state != 'BOOT_FAIL'
-        or reasons.end_reason = 'capacity'
 
 ),
 

@@ -18,19 +18,15 @@ inventory_withdrawals as (
 
 ),
 
-snapshots as (
+cloud_flags as (
 
-    select * from {{ ref('stg_inventory__snapshots') }}
+    select
+        cluster_id,
+        node_id,
+        bool_or({{ regex_matches('state', "'CLOUD'") }}) as has_flag
+    from {{ ref('stg_inventory__snapshots') }}
     where state is not null
-
-),
-
-slurmctld_events as (
-
-    select * from {{ ref('stg_slurmctld__events') }}
-    where
-        node_id is not null
-        and kind in ('node_not_resumed', 'node_powered_down', 'node_rebooted', 'node_returned')
+    group by cluster_id, node_id
 
 ),
 
@@ -133,33 +129,8 @@ intervals as (
 
 ),
 
--- Where no inventory tells it, a node that Slurm switches on and off by itself is one of a cloud.
-cloud_nodes as (
-
-    select
-        cluster_id,
-        node_id
-    from (
-        select
-            cluster_id,
-            node_id,
-            {{ regex_matches('state', "'CLOUD'") }} as has_flag
-        from snapshots
-        union all
-        select
-            cluster_id,
-            node_id,
-            cast(null as boolean) as has_flag
-        from slurmctld_events
-        where kind in ('node_not_resumed', 'node_powered_down')
-    ) as shown
-    group by cluster_id, node_id
-    having coalesce(bool_or(has_flag), true)
-
-),
-
--- A machine that a cloud gives boots and answers. Where nothing answered since the last one was switched off, there was
--- none.
+-- Where no inventory tells it, a node that Slurm switches on and off by itself is one of a cloud. A machine that a cloud
+-- gives boots and answers: where nothing answered since the last one was switched off, there was none.
 never_registered as (
 
     select
@@ -167,22 +138,25 @@ never_registered as (
         intervals.node_id,
         intervals.started_at
     from intervals
-    inner join cloud_nodes
+    left join cloud_flags
         on
-            intervals.cluster_id = cloud_nodes.cluster_id
-            and intervals.node_id = cloud_nodes.node_id
-    left join slurmctld_events as events
+            intervals.cluster_id = cloud_flags.cluster_id
+            and intervals.node_id = cloud_flags.node_id
+    left join {{ ref('stg_slurmctld__events') }} as events
         on
             intervals.cluster_id = events.cluster_id
             and intervals.node_id = events.node_id
-            and intervals.started_at >= events.logged_at
+            and events.logged_at < intervals.started_at + interval 1 second
     where lower(intervals.reason) = 'resumetimeout reached'
     group by intervals.cluster_id, intervals.node_id, intervals.started_at
     having
         coalesce(
+            bool_or(cloud_flags.has_flag), bool_or(events.kind in ('node_not_resumed', 'node_powered_down')), false
+        )
+        and coalesce(
             max(case when events.kind in ('node_rebooted', 'node_returned') then events.logged_at end)
             < max(case when events.kind = 'node_powered_down' then events.logged_at end),
-            not bool_or(coalesce(events.kind in ('node_rebooted', 'node_returned'), false))
+            count(case when events.kind in ('node_rebooted', 'node_returned') then 1 end) = 0
         )
 
 ),

@@ -1,7 +1,4 @@
 -- Long, because one text meets six kinds of rules in one order, one level above the logs.
-
-{%- set named_problem = '\\b(?:hardware|software|user)_problem\\b' %}
-
 with
 
 node_events as (
@@ -105,7 +102,7 @@ categories as (
 slurm_texts as (
 
     select {{ unnest_list(list_literal([
-        "'prolog error'", "'epilog error'", "'not responding'", "'node unexpectedly rebooted'"
+        "'prolog error'", "'epilog error'", "'not responding'", "'node unexpectedly rebooted'", "'resumetimeout reached'"
     ])) }} as reason_key
 
 ),
@@ -164,9 +161,9 @@ first_rule as (
         row_number() over (
             partition by texts.reason_key
             order by
-                -- A named problem is why a node was rebooted or is repaired: it beats the word of the action.
+                -- A named problem beats the word of an action, as it is why a node is rebooted or repaired.
                 rules.failure_category in ('planned', 'repair')
-                and {{ regex_matches('texts.reason_key', regex_literal(named_problem)) }},
+                and {{ regex_matches('texts.reason_key', "'(hardware|software|user)_problem'") }},
                 rules.rule_order
         ) = 1
 
@@ -201,7 +198,9 @@ quoted_check as (
             known_checks.check_key = message_rules.check_key
             and {{ regex_matches("'CRITICAL: ' || texts.reason_key", 'message_rules.pattern') }}
     left join first_rule on texts.reason_key = first_rule.reason_key
-    where not coalesce({{ is_no_fault('first_rule.failure_category') }} or first_rule.failure_category = 'by_xid', false)
+    where
+        first_rule.failure_category is distinct from 'by_xid'
+        and not coalesce({{ is_no_fault('first_rule.failure_category') }}, false)
     qualify
         row_number() over (
             partition by texts.reason_key
@@ -233,7 +232,9 @@ site_check as (
             site_checks.cluster_id = site_check_rules.cluster_id
             and {{ site_rule_fits_check('site_check_rules', 'site_checks.check_key') }}
     left join first_rule on reasons.reason_key = first_rule.reason_key
-    where not coalesce({{ is_no_fault('first_rule.failure_category') }} or first_rule.failure_category = 'by_xid', false)
+    where
+        first_rule.failure_category is distinct from 'by_xid'
+        and not coalesce({{ is_no_fault('first_rule.failure_category') }}, false)
     qualify
         row_number() over (
             partition by reasons.cluster_id, reasons.reason_key
