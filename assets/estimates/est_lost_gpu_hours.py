@@ -32,8 +32,9 @@ TABLE = TableSpec(
     description=(
         "Work that infrastructure is expected to have cost: what failures lost, and what restarts after them took from "
         "jobs that were preempted for it, each times the probability that infrastructure was the cause. In the study, "
-        "its last 30 days and the 30 days before; in all and by cause. At least, where est_evidence_reach is in doubt; "
-        "see note. One row per cluster, period and loss; causes only where there is a loss."
+        "its last 30 days and the 30 days before; in all and by cause. What ended for want of a cloud's machines has a "
+        "row of its own and is no part of all. At least, where est_evidence_reach is in doubt; see note. One "
+        "row per cluster, period and loss; causes only where there is a loss."
     ),
     key=("cluster_id", "period", "loss"),
     columns=(
@@ -53,7 +54,8 @@ TABLE = TableSpec(
             "varchar",
             "",
             "all; a cause, as failure_category: what its failures lost; preemption: what restarts after failures took "
-            "from others.",
+            "from others; capacity: what was lost where a cloud could not give a machine or took it back, by the same "
+            "rule and as certain. That is no failure, and no part of all.",
             is_required=True,
         ),
         Column(

@@ -23,7 +23,7 @@ CAUSES = {
     "system_services": "#0F808B", "config": "#4ECCD3",
     "oom": "#6C4BCC", "user_code": "#9A88E1",
     "node_fail_unattributed": "#43597A", "unattributed": "#5E7791", "unmapped": "#8EA0B8", "consequence": "#9CC4DD",
-    "repair": "#9B785C", "planned": "#C8AB90",
+    "repair": "#9B785C", "planned": "#C8AB90", "capacity": "#E2D3C3",
 }  # fmt: skip
 """GPU, network, storage, host, services, user programs, no cause found, and what is no failure: the order of stacks."""
 

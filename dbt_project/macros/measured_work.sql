@@ -28,6 +28,7 @@ from (
         ) as working_seconds,
         attempts.is_infrastructure_failure
         or attempts.state in ('NODE_FAIL', 'PREEMPTED', 'REQUEUED')
+        or coalesce(attempts.end_reason = 'capacity', false)
         or (attempts.state = 'TIMEOUT' and not attempts.is_last_of_run) as is_interrupted
     from {{ attempts }} as attempts
     inner join {{ clusters }} as clusters on attempts.cluster_id = clusters.cluster_id

@@ -82,7 +82,11 @@ RATES = """
         sizes.failure_count as failure_count_measured,
         clusters.restart_minutes,
         nullif(clusters.write_minutes, 0) as write_minutes,
-        repairs.repair_hours
+        repairs.repair_hours,
+        exists (
+            from estimates.est_lost_gpu_hours as losses
+            where losses.cluster_id = rates.cluster_id and losses.loss = 'capacity'
+        ) as has_reclaims
     from estimates.est_failure_rates as rates
     inner join marts.dim_clusters as clusters using (cluster_id)
     left join estimates.est_failure_rates as incidents
@@ -302,6 +306,8 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
             f"{high:.3g}, k={source['failure_count_measured']:.3g}); --rate "
             f"{24_000 / source['mttf_hours_measured'] / found['node_count']:.3g} plans with that"
         )
+    if source.get("has_reclaims"):
+        caveats.append("machines that the cloud could not give or took back ended jobs too, and are not in this rate")
     if source["scale_verdict"] in (GROWS, FALLS):
         caveats.append(VERDICT_IN_WORDS[source["scale_verdict"]])
     incidents, attempts = source["failures_per_1000_node_days_incidents"], found["failures_per_1000_node_days"]

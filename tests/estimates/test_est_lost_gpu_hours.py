@@ -39,6 +39,12 @@ insert into marts.fct_preemptions (
 values
     ('c', 'v1', '2026-02-11', 'b2', true, 0.5, 4), ('c', 'v2', '2026-02-11', 'b2', true, 0.5, 4),
     ('c', 'v3', '2026-02-11', 'other', false, 0, 100);
+insert into marts.fct_attempts (cluster_id, attempt_id, state, ended_at, end_reason, runtime_seconds, gpu_count)
+values
+    ('c', 's1', 'NODE_FAIL', '2026-03-25', 'capacity', 7200, 16),
+    ('c', 's2', 'NODE_FAIL', '2026-01-25', 'capacity', 900, 8),
+    ('c', 'p', 'NODE_FAIL', '2026-03-25', 'planned', 7200, 16);
+update marts.dim_clusters set checkpoint_minutes = 60;
 """
 
 
@@ -92,9 +98,19 @@ def test_causes_and_preemptions_add_up_to_all_in_every_period(losses):
     expected = {"study": 74, "last_30_days": 20, "30_days_before": 14}
     for period, whole in expected.items():
         parts = {row["loss"]: row["expected_lost_gpu_hours"] for row in losses(cluster_id="c", period=period)}
+        assert parts.pop("capacity") is not None
         assert parts.pop("all") == pytest.approx(whole)
         assert sum(value or 0 for value in parts.values()) == pytest.approx(whole)
         assert set(parts) == {"pcie", "ib_link", "preemption"}
+
+
+def test_what_a_cloud_took_back_is_a_loss_of_its_own(losses):
+    """Half an hour of 16 GPUs in March, and in January a run of a quarter of an hour on 8."""
+    rows = {row["period"]: row for row in losses(cluster_id="c", loss="capacity")}
+    hours = {period: row["expected_lost_gpu_hours"] for period, row in rows.items()}
+    assert hours == {"study": 8 + 2, "last_30_days": 8, "30_days_before": 0}
+    assert (rows["study"]["failure_count"], rows["study"]["expected_lost_cost"]) == (0, 2 * 10)
+    assert not losses(cluster_id="quiet", loss="capacity")
 
 
 def test_no_loss_has_no_upper_limit_and_what_nobody_could_see_is_unknown(losses):

@@ -15,6 +15,11 @@ NODES = {
 }
 """A node for each rule of the kernel that one line fits."""
 
+XID = "NVRM: Xid (PCI:0000:19:00): "
+CLEAN_UP = f"{XID}45, pid=4711, name=python3, Ch 00000001 caused by previous Xid "
+RECOVERY = f"{XID}154, GPU recovery action changed from 0x0 (None) to "
+LINK = f"{XID}146, NETIR_LINK_EVT {{}} XC0 i0 Link 04 (0x00004822 0x00000000 0x00000000 0x00000000)"
+
 FAULTS = {
     "f01": ("gpu_memory", ["amdgpu 0000:c3:00.0: amdgpu: 1 new uncorrectable hardware errors detected in umc block"]),
     "f02": (
@@ -51,6 +56,19 @@ FAULTS = {
         "block_device",
         ['XFS (nvme1n1): metadata I/O error in "xfs_da_read_buf+0xd9/0x130" at daddr 0x3a00'],
     ),
+    # Non-fatal by the driver's own word, but a program lost its GPU to it; or to what no line tells but the clean-up's.
+    "x01": ("gpu_nvlink", [LINK.format("Fatal")]),
+    "x02": (None, [LINK.format("Nonfatal")]),
+    "x03": ("gpu_nvlink", [LINK.format("Nonfatal"), f"{CLEAN_UP}146"]),
+    "x04": ("gpu_memory", [f"{CLEAN_UP}94"]),
+    "x05": ("gpu_memory", [f"{XID}94, Contained: SM (0x1)", f"{CLEAN_UP}94"]),
+    "x06": (None, [f"{XID}13, Graphics Exception: Shader Program Header 11 Error", f"{CLEAN_UP}13"]),
+    # A reset or reboot is required by the fault beside it.
+    "x07": ("gpu_unavailable", [f"{RECOVERY}0x2 (Node Reboot Required)"]),
+    "x08": ("gpu_driver_firmware", [f"{XID}109, CTX SWITCH TIMEOUT", f"{RECOVERY}0x1 (GPU Reset Required)"]),
+    "x09": ("gpu_memory", [f"{XID}95, Uncontained: LTC TAG", f"{RECOVERY}0x1 (GPU Reset Required)"]),
+    "x10": (None, [f"{RECOVERY}0x3 (Drain P2P)"]),
+    "x11": (None, [f"{RECOVERY}0x4 (Drain and Reset)"]),
 }
 """What is the cause of a job that fails, and the lines just before, by node."""
 
@@ -110,6 +128,16 @@ def test_a_job_that_fails_beside_such_a_line_has_its_cause(minimal):
     )
     expected = [*(category for category, _ in FAULTS.values()), *("system_services" for _ in LOST)]
     assert found == dict(enumerate(expected))
+
+
+def test_a_line_that_follows_a_fault_proves_it_once(minimal):
+    proofs = dict(
+        minimal.execute(
+            "select node_id, count(*) from marts.fct_health_events "
+            "where cluster_id = 'kernel-faults' and node_id like 'x%' and is_evidence group by node_id"
+        ).fetchall()
+    )
+    assert proofs == dict.fromkeys([node for node, (category, _) in FAULTS.items() if category and node > "x"], 1)
 
 
 def test_the_driver_tells_the_vendor_and_any_accelerator_is_a_gpu(minimal):

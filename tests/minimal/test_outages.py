@@ -14,6 +14,37 @@ def used_for_a_month() -> Cluster:
     return cluster
 
 
+TIMED_OUT = {
+    "flagged": ("capacity", "IDLE+CLOUD+POWERED_DOWN", ()),
+    "never": ("capacity", None, ()),
+    "gone": ("capacity", None, ((7, "Node gone now responding"), (9, "powering down node gone"))),
+    "answered": (
+        "node_fail_unattributed",
+        None,
+        ((9, "powering down node answered"), (10.2, "Node answered rebooted 9 secs ago")),
+    ),
+    "own": ("node_fail_unattributed", "IDLE", ()),
+}
+"""Nodes that did not boot in time: what it means, the state in the inventory and what the controller logged before."""
+
+
+def of_a_cloud() -> Cluster:
+    """Jobs that wait for nodes to boot, one whose machine is taken back with a notice, and one that loses its node."""
+    cluster = Cluster()
+    for number, (node, (_, state, lines)) in enumerate(TIMED_OUT.items()):
+        cluster.job(number, node, at(10), at(10.5), "BOOT_FAIL" if number % 2 else "NODE_FAIL")
+        for hours, line in lines:
+            cluster.slurmctld(at(hours), line)
+        cluster.slurmctld(at(10.5), f"node {node} not resumed by ResumeTimeout(1800), setting DOWN and POWERED_DOWN")
+        cluster.slurmctld(at(10.6), f"powering down node {node}")
+        if state:
+            cluster.inventory(node, State=state)
+    cluster.job(10, "spot", at(10), at(12), "REQUEUED").job(11, "lost", at(10), at(12), "NODE_FAIL")
+    notice = ("reason set to: Spot instance interruption notice", "state set to DOWN")
+    cluster.slurmctld(at(12), *(f"update_node: node spot {words}" for words in notice))
+    return cluster.slurmctld(at(12), "error: Nodes lost not responding, setting DOWN")
+
+
 CLUSTERS = {
     # Three rows of the first day are one outage: Slurm notices, a check explains, and a flag of the state changes.
     "one-outage-of-three-rows": used_for_a_month()
@@ -41,6 +72,7 @@ CLUSTERS = {
     .event("n1", at(8), at(12, days=19), "DRAIN", "rma gpu")
     .event("n1", at(10, days=4), at(11, days=4), "DOWN", "Not responding")
     .event("n1", at(10, days=9), at(11, days=9), "DOWN", "Not responding"),
+    "of-a-cloud": of_a_cloud(),
 }
 
 
@@ -121,6 +153,25 @@ def test_a_node_switched_off_in_a_reservation_for_maintenance_did_not_fail(minim
         {"cluster": cluster},
     ).fetchall()
     assert ended == [("planned",)]
+
+
+def test_a_cloud_without_a_machine_is_no_failure_of_a_node(minimal):
+    expected = {node: category for node, (category, *_) in TIMED_OUT.items()}
+    expected |= {"spot": "capacity", "lost": "node_fail_unattributed"}
+    found = dict(
+        minimal.execute(
+            "select node_id, failure_category from marts.fct_node_outages where cluster_id = 'of-a-cloud'"
+        ).fetchall()
+    )
+    assert found == expected
+    ends = minimal.execute(
+        "select node_id, end_reason, is_infrastructure_failure from marts.fct_attempts "
+        "inner join marts.fct_attempt_nodes using (cluster_id, attempt_id) where cluster_id = 'of-a-cloud'"
+    ).fetchall()
+    assert {node: reason == "capacity" for node, reason, _ in ends} == {
+        node: category == "capacity" for node, category in expected.items()
+    }
+    assert all((reason is None) == is_failure for _, reason, is_failure in ends)
 
 
 def test_a_drain_that_the_end_of_a_job_lets_take_effect_has_not_ended_it(minimal):

@@ -65,6 +65,15 @@ class TestText:
         assert "larger than any job seen (1,024 GPUs)" in notes
         assert "larger than the cluster" in notes
 
+    def test_reclaimed_machines_are_said_not_to_be_in_the_rate(self, answer, own_home):
+        asked, words = ("--gpus", 64, "--cluster", "large"), "machines that the cloud could not give or took back"
+        assert words not in " ".join(answer(*asked)["notes"])
+        change(
+            own_home,
+            "create or replace table estimates.est_lost_gpu_hours as select 'large' as cluster_id, 'capacity' as loss",
+        )
+        assert words in " ".join(answer(*asked, root=own_home.root)["notes"])
+
     def test_a_stale_cluster_is_marked_with_the_time_and_the_reason(self, run, answer, own_home):
         asked = ("--gpus", 64, "--cluster", "small")
         assert answer(*asked)["is_stale"] is False and "stale" not in run(*asked).stdout

@@ -17,7 +17,11 @@ entries as (
     union all
     select
         asked.*, outages.started_at, outages.ended_at,
-        case when outages.is_planned then 'planned outage' else 'outage' end,
+        case
+            when outages.failure_category = 'capacity' then 'no machine'
+            when outages.is_planned then 'planned outage'
+            else 'outage'
+        end,
         concat_ws(': ', outages.state, outages.reason),
         outages.failure_category, outages.source_path, outages.source_line_number
     from asked

@@ -38,7 +38,7 @@ def limits(row: Row, stem: str) -> str:
 def counted(row: Row) -> str:
     """Say whether an outage counts against the objective, and whether a rule knows its reason."""
     if row["is_planned"]:
-        return "planned"
+        return "planned" if row["failure_category"] == "planned" else "no machine: counts as planned"
     return "failed: no rule knows the reason" if row["failure_category"] == "unmapped" else "failed"
 
 
@@ -83,6 +83,7 @@ def delivered(own: Own) -> Section:
             months[::-1],
             MONTHS if months[-1]["objective"] is None else (*MONTHS, BUDGET),
             "Failed is what was out of service for anything but planned work; it alone counts against the objective. "
+            "A machine that a cloud could not give or took back counts as planned. "
             "Availability is a share of hours without planned work; in its limits all unknown hours failed, or none.",
         ),
         table(

@@ -240,7 +240,7 @@ def _sentence(own: Own, actions: Sequence[Action]) -> str:
 
 def _main_cause(own: Own, total: float) -> str:
     """Name the cause that cost most, and its share of all that was lost."""
-    causes = [row for row in own.rows("losses", period="study") if row["loss"] not in {"all", "preemption"}]
+    causes = [row for row in own.rows("losses", period="study") if row["loss"] not in {"all", "capacity", "preemption"}]
     worst = max(causes, key=lambda row: row["expected_lost_gpu_hours"] or 0.0, default={"expected_lost_gpu_hours": 0.0})
     cost = worst["expected_lost_gpu_hours"]
     another = ", and the leading cause may be another" if is_doubtful(own) else ""

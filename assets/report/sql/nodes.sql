@@ -29,6 +29,8 @@ outages_of_nodes as (
             as seconds
     from marts.fct_node_outages as outages
     inner join marts.dim_clusters as clusters using (cluster_id)
+    -- a machine that a cloud did not give is no node that was out of service
+    where outages.failure_category is distinct from 'capacity'
 ),
 
 followed as (

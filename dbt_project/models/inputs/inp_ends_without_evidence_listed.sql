@@ -39,4 +39,4 @@ where
     and attempts.ended_at <= clusters.study_to_at
     and attempts.node_count > 0
     and attempts.runtime_seconds > 0
-    and attempts.end_reason is distinct from 'planned'
+    and attempts.end_reason is null

@@ -6,7 +6,7 @@ with clusters as (
     from {{ ref('dim_clusters') }}
 ),
 
--- A failure that is attributed already is not hidden, and planned work is no failure.
+-- A failure that is attributed already is not hidden, and planned work or a lack of machines is no failure.
 ends as (
     select
         attempts.cluster_id,
@@ -29,7 +29,7 @@ ends as (
         attempts.is_terminal
         and attempts.state in ('COMPLETED', 'FAILED', 'TIMEOUT', 'CANCELLED', 'OUT_OF_MEMORY')
         and not attempts.is_infrastructure_failure
-        and attempts.end_reason is distinct from 'planned'
+        and attempts.end_reason is null
         and attempts.user_name is not null
         and attempts.node_count > 0
         and attempts.ended_at > clusters.study_from_at

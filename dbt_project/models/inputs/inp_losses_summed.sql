@@ -4,7 +4,8 @@ with clusters as (
         study_from_at,
         study_to_at,
         price_per_gpu_hour,
-        currency
+        currency,
+        checkpoint_minutes
     from {{ ref('dim_clusters') }}
 ),
 
@@ -43,6 +44,19 @@ losses as (
         lost_gpu_hours
     from {{ ref('fct_preemptions') }}
     where is_second_order
+    union all
+    select
+        attempts.cluster_id,
+        attempts.ended_at as lost_at,
+        attempts.end_reason as loss,
+        attempts.attempt_id as event_id,
+        false as is_failure,
+        1 as probability,
+        {{ lost_gpu_hours('attempts.runtime_seconds', 'attempts.gpu_count', 'clusters.checkpoint_minutes') }}
+            as lost_gpu_hours
+    from {{ ref('fct_attempts') }} as attempts
+    inner join clusters using (cluster_id)
+    where attempts.end_reason = 'capacity'
 ),
 
 -- The study has all that its accounting holds, as the credit statement does.
@@ -61,6 +75,7 @@ members as (
     select * from losses_of_periods
     union all
     select * replace ('all' as loss) from losses_of_periods
+    where loss != 'capacity'
 ),
 
 events as (

@@ -8,7 +8,7 @@ with ends as (
     from {{ ref('fct_attempt_exposures') }}
     anti join (
         from {{ ref('fct_attempts') }}
-        where end_reason = 'planned'
+        where end_reason is not null
     ) as planned
         using (cluster_id, attempt_id)
     where state in ('FAILED', 'REQUEUED') and not is_paper_failure

@@ -74,7 +74,7 @@ select
     failures.attempt_id is not null as is_infrastructure_failure,
     failures.failure_category,
     failures.incident_id,
-    case when planned_ends.attempt_id is not null then 'planned' end as end_reason,
+    planned_ends.end_reason,
     attempts.warnings,
     attempts.source_path,
     attempts.source_line_number

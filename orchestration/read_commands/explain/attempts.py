@@ -83,6 +83,10 @@ ENDS = {
     "RUNNING": "It still runs in the latest data.",
     "PENDING": "It waits in the latest data.",
 }
+NO_FAULT = {
+    "planned": "Planned work took a node of it out of service",
+    "capacity": "The cloud could not give the machine of a node of it, or took it back",
+}
 MAY_HIDE_FAULTS = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY"}
 """States of which nobody knows whether a fault of a node was behind them."""
 EARLY_SECONDS = 300
@@ -191,8 +195,8 @@ def _seen(around: list[Row], note: str = "") -> list[Part]:
 
 
 def _why(reader: Reader, attempt: Row) -> str:
-    if attempt["end_reason"] == "planned":
-        return "Planned work took a node of it out of service, and no fault left evidence: it counts as no failure."
+    if attempt["end_reason"]:
+        return f"{NO_FAULT[attempt['end_reason']]}, and no fault left evidence: it counts as no failure."
     explain = {"CANCELLED": _cancelled, "FAILED": _failed}.get(attempt["state"], _by_state)
     # A preempted attempt may be called REQUEUED.
     return " ".join((_preempted if attempt["instigator_rule"] else explain)(reader, attempt))

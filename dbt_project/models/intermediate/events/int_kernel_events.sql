@@ -1,8 +1,21 @@
+{%- set named_cause -%}
+    cast(nullif(regexp_extract(
+        lower(message), {{ regex_literal('\\): *45,.*caused by previous xid (\\d{1,4})\\b') }}, 1
+    ), '') as integer)
+{%- endset %}
+{%- set needs_recovery = "(classified.is_required and classified.failure_category = 'consequence')" %}
+
 with
 
+-- A clean-up names the error that cost a program its GPU. That error was fatal to it, whatever the driver called it.
 messages as (
 
-    select * from {{ ref('stg_kernel__messages') }}
+    select
+        {{ exclude_columns('is_fatal') }},
+        coalesce(is_fatal, false) or {{ named_cause }} is not null as is_fatal,
+        {{ named_cause }} as named_code,
+        coalesce({{ regex_matches('lower(recovery_action)', "'(reset|reboot) required'") }}, false) as is_required
+    from {{ ref('stg_kernel__messages') }}
     where node_id is not null
 
 ),
@@ -48,11 +61,11 @@ gpu_errors as (
             'B'
         ) as evidence_class
     from messages
-    left join xids on messages.code = xids.code
+    left join xids on coalesce(messages.named_code, messages.code) = xids.code
     left join site_xids
         on
             messages.cluster_id = site_xids.cluster_id
-            and messages.code = site_xids.code
+            and coalesce(messages.named_code, messages.code) = site_xids.code
     where messages.kind = 'xid'
 
 ),
@@ -157,6 +170,35 @@ recovered as (
             and classified.pci_address = drastic_recoveries.pci_address
             and abs({{ seconds_between('drastic_recoveries.occurred_at', 'classified.occurred_at') }}) <= 60
 
+),
+
+-- A clean-up, or the need of a reset or reboot, follows a fault. Where the log has proof of that fault, it says nothing
+-- new; else it is the proof.
+followed as (
+
+    select
+        followers.cluster_id,
+        followers.node_id,
+        followers.pci_address,
+        followers.occurred_at,
+        followers.code,
+        bool_or(faults.evidence_class = 'A') as has_proof,
+        {{ first_by('faults.failure_category', severity_rank('faults.severity')) }} as failure_category
+    from classified as followers
+    inner join classified as faults
+        on
+            followers.cluster_id = faults.cluster_id
+            and followers.node_id = faults.node_id
+            and followers.pci_address = faults.pci_address
+            and abs({{ seconds_between('faults.occurred_at', 'followers.occurred_at') }}) <= 60
+            and (followers.named_code is null or (faults.named_code is null and followers.named_code = faults.code))
+    inner join {{ ref('failure_categories') }} as categories on faults.failure_category = categories.failure_category
+    where
+        categories.is_infrastructure
+        and (followers.named_code is not null or {{ needs_recovery | replace('classified', 'followers') }})
+    group by
+        followers.cluster_id, followers.node_id, followers.pci_address, followers.occurred_at, followers.code
+
 )
 
 select
@@ -170,13 +212,21 @@ select
     classified.code,
     classified.pci_address,
     classified.occurred_at,
-    classified.failure_category,
-    classified.co_category,
     case
-        when classified.failure_category != 'consequence' and recovered.node_id is not null then 'high'
+        when followed.has_proof then 'consequence'
+        when {{ needs_recovery }} then coalesce(followed.failure_category, 'gpu_unavailable')
+        else classified.failure_category
+    end as failure_category,
+    case when not coalesce(followed.has_proof, false) then classified.co_category end as co_category,
+    case
+        when followed.has_proof then 'info'
+        when recovered.node_id is not null and ({{ needs_recovery }} or classified.failure_category != 'consequence')
+            then 'high'
         else classified.severity
     end as severity,
     case
+        when followed.has_proof then 'none'
+        when {{ needs_recovery }} then 'A'
         when ended.node_id is not null then {{ cap_at_supporting('classified.evidence_class') }}
         else classified.evidence_class
     end as evidence_class,
@@ -184,6 +234,13 @@ select
     {{ file_key('classified.source_path') }} as file_key,
     classified.source_line_number
 from classified
+left join followed
+    on
+        classified.cluster_id = followed.cluster_id
+        and classified.node_id = followed.node_id
+        and classified.pci_address = followed.pci_address
+        and classified.occurred_at = followed.occurred_at
+        and classified.code = followed.code
 left join recovered
     on
         classified.cluster_id = recovered.cluster_id

@@ -36,7 +36,13 @@ evidence as (
 outages as (
 
     -- A drain takes effect when the last job on the node has ended: it ended none.
-    select * from {{ ref('int_node_outages') }}
+    select
+        *,
+        case
+            when is_planned and failure_category = 'capacity' then 'capacity'
+            when is_planned then 'planned'
+        end as end_reason
+    from {{ ref('int_node_outages') }}
     where
         is_planned
         or not coalesce({{ regex_matches('state', "'^(DRAIN|DRNG)'") }}, false)
@@ -129,6 +135,7 @@ nodes_of_ends as (
     select
         explained.cluster_id,
         explained.attempt_id,
+        explained.state,
         explained.ended_at,
         culprits.node_id
     from explained
@@ -137,7 +144,7 @@ nodes_of_ends as (
             explained.cluster_id = culprits.cluster_id
             and explained.attempt_id = culprits.attempt_id
     where
-        explained.state = 'NODE_FAIL'
+        explained.state in ('NODE_FAIL', 'BOOT_FAIL')
         and explained.evidence_count = 0
 
     union all
@@ -145,13 +152,27 @@ nodes_of_ends as (
     select
         cluster_id,
         attempt_id,
+        state,
         ended_at,
         {{ unnest_list('node_ids') }} as node_id
     from explained
     where
-        state in ('NODE_FAIL', 'REQUEUED', 'CANCELLED')
+        state in ('NODE_FAIL', 'BOOT_FAIL', 'REQUEUED', 'CANCELLED')
         and evidence_count = 0
         and not is_culprit_named
+
+),
+
+-- A machine that a cloud could not give never booted; one that does not boot after planned work has a fault.
+possible_ends as (
+
+    select
+        *,
+        {{ unnest_list(
+            "case when state = 'BOOT_FAIL' then " ~ list_literal(["'capacity'"]) ~ " else "
+            ~ list_literal(["'planned'", "'capacity'"]) ~ " end"
+        ) }} as end_reason
+    from nodes_of_ends
 
 ),
 
@@ -161,19 +182,20 @@ begun_with_ends as (
     select
         ends.cluster_id,
         ends.attempt_id,
-        outages.is_planned
+        outages.end_reason
     from (
         select
-            nodes_of_ends.*,
+            possible_ends.*,
             {{ unnest_integer_range(
-                time_slot('nodes_of_ends.ended_at', 5) ~ ' - 1', time_slot('nodes_of_ends.ended_at', 5) ~ ' + 1'
+                time_slot('possible_ends.ended_at', 5) ~ ' - 1', time_slot('possible_ends.ended_at', 5) ~ ' + 1'
             ) }} as slot
-        from nodes_of_ends
+        from possible_ends
     ) as ends
     inner join outages
         on
             ends.cluster_id = outages.cluster_id
             and ends.node_id = outages.node_id
+            and ends.end_reason = coalesce(outages.end_reason, ends.end_reason)
             and ends.slot = {{ time_slot('outages.started_at', 5) }}
             and ends.ended_at + interval 5 second >= outages.started_at
             and ends.ended_at - interval 5 second <= outages.started_at
@@ -186,9 +208,10 @@ planned_outages as (
     select
         cluster_id,
         node_id,
+        end_reason,
         started_at,
         max(coalesce(ended_at, timestamp '9999-01-01')) over (
-            partition by cluster_id, node_id
+            partition by cluster_id, node_id, end_reason
             order by started_at
         ) as planned_until
     from outages
@@ -199,8 +222,8 @@ planned_outages as (
 ends_with_plans as (
 
     {{ asof_left_join(
-        'nodes_of_ends', 'planned_outages', ['cluster_id', 'node_id'],
-        'nodes_of_ends.ended_at + interval 5 second', 'started_at', 'planned_until'
+        'possible_ends', 'planned_outages', ['cluster_id', 'node_id', 'end_reason'],
+        'possible_ends.ended_at + interval 5 second', 'started_at', 'planned_until'
     ) | indent(4) }}
 
 ),
@@ -210,24 +233,26 @@ planned_ends as (
 
     select
         cluster_id,
-        attempt_id
+        attempt_id,
+        min(end_reason) as end_reason
     from (
         select * from begun_with_ends
         union all
         select
             ends_with_plans.cluster_id,
             ends_with_plans.attempt_id,
-            true as is_planned
+            ends_with_plans.end_reason
         from ends_with_plans
         where ends_with_plans.ended_at <= ends_with_plans.planned_until
     ) as ends_of_outages
     group by cluster_id, attempt_id
-    having bool_and(is_planned)
+    having bool_and(end_reason is not null)
 
 )
 
 select
     explained.*,
+    planned_ends.end_reason,
     planned_ends.attempt_id is not null as is_planned
 from explained
 left join planned_ends

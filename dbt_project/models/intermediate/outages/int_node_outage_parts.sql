@@ -18,6 +18,18 @@ inventory_withdrawals as (
 
 ),
 
+cloud_flags as (
+
+    select
+        cluster_id,
+        node_id,
+        bool_or({{ regex_matches('state', "'CLOUD'") }}) as has_flag
+    from {{ ref('stg_inventory__snapshots') }}
+    where state is not null
+    group by cluster_id, node_id
+
+),
+
 failure_records as (
 
     select * from {{ ref('stg_failures__records') }}
@@ -117,6 +129,38 @@ intervals as (
 
 ),
 
+-- Where no inventory tells it, a node that Slurm switches on and off by itself is one of a cloud. A machine that it got
+-- boots and answers: where nothing answered since the last one was switched off, there was none.
+never_registered as (
+
+    select
+        intervals.cluster_id,
+        intervals.node_id,
+        intervals.started_at
+    from intervals
+    left join cloud_flags
+        on
+            intervals.cluster_id = cloud_flags.cluster_id
+            and intervals.node_id = cloud_flags.node_id
+    left join {{ ref('stg_slurmctld__events') }} as events
+        on
+            intervals.cluster_id = events.cluster_id
+            and intervals.node_id = events.node_id
+            and events.logged_at < intervals.started_at + interval 1 second
+    where lower(intervals.reason) = 'resumetimeout reached'
+    group by intervals.cluster_id, intervals.node_id, intervals.started_at
+    having
+        coalesce(
+            bool_or(cloud_flags.has_flag), bool_or(events.kind in ('node_not_resumed', 'node_powered_down')), false
+        )
+        and coalesce(
+            max(case when events.kind in ('node_rebooted', 'node_returned') then events.logged_at end)
+            < max(case when events.kind = 'node_powered_down' then events.logged_at end),
+            count(case when events.kind in ('node_rebooted', 'node_returned') then 1 end) = 0
+        )
+
+),
+
 classified as (
 
     select
@@ -126,6 +170,7 @@ classified as (
         coalesce(reasons.severity, 'info') as severity,
         coalesce(reasons.evidence_class, 'none') as evidence_class,
         case
+            when never_registered.node_id is not null then 'capacity'
             -- In a reservation for maintenance a node that stops answering was switched off.
             when
                 reasons.failure_category = 'node_fail_unattributed'
@@ -146,6 +191,11 @@ classified as (
         on
             intervals.cluster_id = reasons.cluster_id
             and lower(intervals.reason) = reasons.reason_key
+    left join never_registered
+        on
+            intervals.cluster_id = never_registered.cluster_id
+            and intervals.node_id = never_registered.node_id
+            and intervals.started_at = never_registered.started_at
 
 ),
 
@@ -232,7 +282,7 @@ select
     parts.reason,
     parts.reason_user,
     parts.failure_category,
-    parts.failure_category = 'planned' as is_planned,
+    {{ is_no_fault('parts.failure_category') }} as is_planned,
     parts.code,
     parts.co_category,
     parts.severity,
@@ -278,7 +328,7 @@ select
     asked.reason,
     asked.reason_user,
     coalesce(reasons.failure_category, 'unmapped') as failure_category,
-    coalesce(reasons.failure_category = 'planned', false) as is_planned,
+    coalesce({{ is_no_fault('reasons.failure_category') }}, false) as is_planned,
     reasons.code,
     reasons.co_category,
     coalesce(reasons.severity, 'info') as severity,

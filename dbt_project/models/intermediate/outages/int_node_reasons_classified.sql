@@ -102,7 +102,7 @@ categories as (
 slurm_texts as (
 
     select {{ unnest_list(list_literal([
-        "'prolog error'", "'epilog error'", "'not responding'", "'node unexpectedly rebooted'"
+        "'prolog error'", "'epilog error'", "'not responding'", "'node unexpectedly rebooted'", "'resumetimeout reached'"
     ])) }} as reason_key
 
 ),
@@ -157,7 +157,15 @@ first_rule as (
         rules.evidence_class
     from texts
     inner join rules on {{ regex_matches('texts.reason_key', 'rules.pattern') }}
-    qualify row_number() over (partition by texts.reason_key order by rules.rule_order) = 1
+    qualify
+        row_number() over (
+            partition by texts.reason_key
+            order by
+                -- A named problem beats the word of an action, as it is why a node is rebooted or repaired.
+                rules.failure_category in ('planned', 'repair')
+                and {{ regex_matches('texts.reason_key', "'(hardware|software|user)_problem'") }},
+                rules.rule_order
+        ) = 1
 
 ),
 
@@ -190,7 +198,9 @@ quoted_check as (
             known_checks.check_key = message_rules.check_key
             and {{ regex_matches("'CRITICAL: ' || texts.reason_key", 'message_rules.pattern') }}
     left join first_rule on texts.reason_key = first_rule.reason_key
-    where coalesce(first_rule.failure_category, 'unmapped') not in ('planned', 'by_xid')
+    where
+        first_rule.failure_category is distinct from 'by_xid'
+        and not coalesce({{ is_no_fault('first_rule.failure_category') }}, false)
     qualify
         row_number() over (
             partition by texts.reason_key
@@ -222,7 +232,9 @@ site_check as (
             site_checks.cluster_id = site_check_rules.cluster_id
             and {{ site_rule_fits_check('site_check_rules', 'site_checks.check_key') }}
     left join first_rule on reasons.reason_key = first_rule.reason_key
-    where coalesce(first_rule.failure_category, 'unmapped') not in ('planned', 'by_xid')
+    where
+        first_rule.failure_category is distinct from 'by_xid'
+        and not coalesce({{ is_no_fault('first_rule.failure_category') }}, false)
     qualify
         row_number() over (
             partition by reasons.cluster_id, reasons.reason_key
