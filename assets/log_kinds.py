@@ -129,7 +129,7 @@ LOG_KINDS = {
             "truncated_window": Gap(
                 "Accounting cut at its start (sacct -T)",
                 "Attempts that ran across the start of the export begin with it: runtime, and so exposure, is too "
-                "short.",
+                "short, unless an export whose window ends there shows the rest.",
                 _SACCT,
             ),
             "other_cluster": Gap(

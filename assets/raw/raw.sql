@@ -2,7 +2,8 @@
 -- Every timestamp is UTC without a zone. `disposition` says how the row's line is accounted for:
 --   loaded     the row counts
 --   duplicate  another row states the same fact (same file twice, overlapping exports, RUNNING replaced by its end)
---   coalesced  a repeat of the same symptom within seconds; its line is counted in the first row's line_count
+--   coalesced  part of another row: a repeat of the same symptom within seconds, counted in the first row's line_count,
+--              or an earlier slice of an attempt that sacct -T cut, added to the last one in staging
 --   unknown_node  the host is not a node of this cluster; listed in ops.quarantine, as what follows
 --   began_before_study         a run began years before anything else in accounting ended
 --   more_nodes_than_inventory  a record names far more nodes than the inventory knows

@@ -4,8 +4,9 @@
 
     failures: CTE of the model's failures. likely_failures: those that may have something in common with others.
     shared_events: CTE of (cluster_id, attempt_id, failed_at, shared_event_id). het_failures: pairs of components.
+    chained_jobs: CTE of the runs of jobs.
 -#}
-{% macro incidents_of_failures(failures, likely_failures, shared_events, het_failures) -%}
+{% macro incidents_of_failures(failures, likely_failures, shared_events, het_failures, chained_jobs) -%}
     with
 
     failed_nodes as (
@@ -21,8 +22,8 @@
 
     ),
 
-    -- What failures can have in common: the node that failed them, any of their nodes if that is unknown, the event, or
-    -- the heterogeneous job of which they are components.
+    -- What failures can have in common: the node that failed them, any of their nodes if that is unknown, the event, the
+    -- heterogeneous job of which they are components, or the run whose prolog fails wherever it is started.
     shared_things as (
 
         select
@@ -63,6 +64,20 @@
             on
                 failures.cluster_id = het_failures.cluster_id
                 and failures.attempt_id = het_failures.attempt_id
+
+        union all
+
+        select
+            failures.cluster_id,
+            failures.attempt_id,
+            failures.failed_at,
+            'prolog of ' || coalesce(chained_jobs.run_id, failures.job_key) as thing
+        from {{ likely_failures }} as failures
+        left join {{ chained_jobs }} as chained_jobs
+            on
+                failures.cluster_id = chained_jobs.cluster_id
+                and failures.job_key = chained_jobs.job_key
+        where failures.attribution_rule = 'prolog_failure'
 
     ),
 

@@ -1,7 +1,7 @@
 {#-
-    Counts beside every onset the nodes with an onset of the same category that it reaches back to, itself included.
+    Counts beside every onset the nodes with an onset of the same symptom that it reaches back to, itself included.
 
-    onsets: CTE of (cluster_id, failure_category, onset_id, node_id, observed_at, reach, reaches_back_to).
+    onsets: CTE of (cluster_id, symptom, onset_id, node_id, observed_at, reach, reaches_back_to).
 -#}
 {% macro nodes_within_reach(onsets) -%}
     {{ adapter.dispatch('nodes_within_reach', 'faultline')(onsets) }}
@@ -11,7 +11,7 @@
     select
         *,
         count(distinct node_id) over (
-            partition by cluster_id, failure_category
+            partition by cluster_id, symptom
             order by observed_at
             range between reach preceding and current row
         ) as node_count
@@ -22,7 +22,7 @@
 {% macro spark__nodes_within_reach(onsets) -%}
     select
         later.cluster_id,
-        later.failure_category,
+        later.symptom,
         later.onset_id,
         later.node_id,
         later.observed_at,
@@ -32,7 +32,7 @@
     inner join (
         select
             cluster_id,
-            failure_category,
+            symptom,
             node_id,
             observed_at,
             {{ unnest_integer_range(time_slot('observed_at', 600), time_slot('observed_at', 600) ~ ' + 1') }} as slot
@@ -40,13 +40,13 @@
     ) as earlier
         on
             later.cluster_id = earlier.cluster_id
-            and later.failure_category = earlier.failure_category
+            and later.symptom = earlier.symptom
             and {{ time_slot('later.observed_at', 600) }} = earlier.slot
             and later.observed_at >= earlier.observed_at
             and later.reaches_back_to <= earlier.observed_at
     group by
         later.cluster_id,
-        later.failure_category,
+        later.symptom,
         later.onset_id,
         later.node_id,
         later.observed_at,

@@ -1,6 +1,9 @@
 """What records say and what they do not: GPUs, jobs that never started, Xids, excluded nodes, attempts not exported."""
 
+import itertools
 import json
+from collections.abc import Iterable
+from datetime import timedelta
 
 import pytest
 
@@ -21,7 +24,61 @@ def requeued(state: str = "COMPLETED", **fields: str) -> Cluster:
     )
 
 
+WINDOWS = {
+    "none": [()],
+    "days": [(24, 48)],
+    "hours": [range(1, 49)],
+    "at 23:59:59": [(24 - 1 / 3600, 24, 48 - 1 / 3600, 48)],
+    "days and weeks": [(24, 48), ()],
+    "days and half days": [(24, 48), range(12, 49, 12)],
+}
+"""Edges, in hours, of the windows of exports of the same jobs; the second between two windows is in none."""
+
+
+def truncated(cluster: Cluster, first_job: int, edges: Iterable[float], is_rolling: bool) -> None:
+    """Add jobs as `sacct -T` shows them in windows between edges; a rolling export sees those running that go on.
+
+    The first runs from 2:00 to 30:00 and fails, two of its hours suspended from 5:00; the second still runs at 49:00;
+    the third is resized at 20:00 and runs from 10:00 to 27:00; the fourth is requeued in the second of its submission.
+    """
+    jobs = [
+        (0, "n1", 1, 2, 30, "FAILED", (5, 7)),
+        (1, "n2", 3, 4, None, "RUNNING", (0, 0)),
+        (2, "n[3-4]", 10, 10, 20, "RESIZING", (0, 0)),
+        (2, "n3", 20, 10, 27, "COMPLETED", (0, 0)),
+        (3, "n5", 23, 23, 23, "REQUEUED", (0, 0)),
+        (3, "n5", 23, 23.5, 26, "NODE_FAIL", (0, 0)),
+    ]
+    for since, until in itertools.pairwise((0, *edges, 49)):
+        for number, nodes, submit, start, end, state, (paused, resumed) in jobs:
+            if until - since < 0.001 or max(submit, start) > until or (end is not None and end < since):
+                continue
+            from_hour, to_hour = max(start, since), min(end or until, until)
+            idle = max(0, min(to_hour, resumed) - max(from_hour, paused))
+            cluster.job(
+                first_job + number,
+                nodes,
+                at(from_hour),
+                at(to_hour),
+                "RUNNING" if is_rolling and (end is None or end > until) else state,
+                submit=at(submit),
+                ElapsedRaw=str(round((to_hour - from_hour - idle) * 3600)),
+                Suspended=str(timedelta(hours=idle)),
+            )
+
+
+def slices() -> Cluster:
+    """Give the same jobs in all windows, those of each from a hundred on, and last one of which a window is missing."""
+    cluster = Cluster()
+    for number, (sets, is_rolling) in enumerate(itertools.product(WINDOWS.values(), (False, True))):
+        for edges in sets[:: -1 if is_rolling else 1]:
+            truncated(cluster, 100 * number + 1, edges, is_rolling)
+    last = 100 * len(WINDOWS) * 2 + 1
+    return cluster.job(last, "n1", at(2), at(24), submit=at(1)).job(last, "n1", at(48), at(50), submit=at(1))
+
+
 CLUSTERS = {
+    "slices": slices(),
     # GPU accounting began on the third day; on its morning a job without GPUs ran.
     "gpus-named-since-day-3": Cluster()
     .job(1, "n1", at(1), at(2), AllocTRES="cpu=4,node=1", ReqTRES="cpu=4,node=1")
@@ -181,6 +238,29 @@ def test_an_attempt_that_was_requeued_in_its_second_is_one_of_its_own(minimal):
         "select sum(lines_in), sum(loaded), sum(skipped) from ops.files "
         "where cluster_id = 'requeued-in-its-second' and kind = 'sacct'"
     ).fetchall() == [(4, 3, 1)]
+
+
+def test_slices_of_an_attempt_are_the_attempt_of_one_whole_export(minimal):
+    """By hand, the first job: from 2:00 to 30:00 less 2 hours, on 8 GPUs: 26 hours and 208 GPU-hours."""
+    shown = minimal.execute(
+        """
+        select
+            job_id_raw // 100, job_id_raw % 100, state, submitted_at, started_at, ended_at, suspended_seconds,
+            runtime_seconds, exposure_seconds, gpu_hours, node_days, is_last_of_run
+        from marts.fct_attempts where cluster_id = 'slices' order by all
+        """
+    ).fetchall()
+    by_windows = [[row[1:] for row in rows] for _, rows in itertools.groupby(shown, key=lambda row: row[0])]
+    *same, with_hole = by_windows
+    whole = same[0]
+    assert [row[1] for row in whole] == ["FAILED", "RUNNING", "COMPLETED", "RESIZING", "NODE_FAIL", "REQUEUED"]
+    assert whole[0][3:10] == (at(2), at(30), 2 * 3600, 26 * 3600, 26 * 3600, 208, 26 / 24)
+    assert same == [whole] * (2 * len(WINDOWS))
+    # Nobody knows that the job ran in the window that is missing.
+    assert [row[3:5] for row in with_hole] == [(at(48), at(50))]
+    assert minimal.execute(
+        "select sum(lines_in - loaded - skipped), sum(quarantined) from ops.files where cluster_id = 'slices'"
+    ).fetchall() == [(0, 0)]
 
 
 def test_a_waiting_array_is_not_its_task_of_the_same_number(minimal):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -238,6 +239,21 @@ def test_of_versions_of_a_file_the_newer_record_counts_and_what_ended_beats_what
     site.night({"sacct/sacct.txt": export(jobs(range(4, 5)))})
     assert site.con.execute(states).fetchall() == states_after
     assert site.count("sacct") == 33
+
+
+def test_slices_of_an_attempt_stay_where_each_night_writes_its_window_over_the_last(tmp_path):
+    """As `sacct -T` shows a job of ten hours from 20:00 and one that goes on, which both start anew at 0:00."""
+    site, edges = Site(tmp_path, ("sacct",)), [DAY + timedelta(hours=20), *(DAY + timedelta(days=n) for n in (1, 2, 3))]
+    for night, (start, end) in enumerate(itertools.pairwise(edges)):
+        known = {"Submit": f"{edges[0]:%FT%T}", "Start": f"{start:%FT%T}"}
+        running = {"End": f"{end:%FT%T}", "State": "RUNNING", "ElapsedRaw": str(int((end - start).total_seconds()))}
+        ended = {"End": f"{start + timedelta(hours=6):%FT%T}", "ElapsedRaw": "21600"}
+        seen = [(201, ended if night == 1 else running)] if night < 2 else []
+        sliced = [job(number, start, **known, **fields) for number, fields in [*seen, (202, running)]]
+        site.night({"sacct/sacct.txt": export([*sliced, *jobs(range(night + 1, night + 2))])})
+    slices = "select disposition, elapsed_seconds // 3600 from raw.sacct where job_id_raw = $1 order by started_at"
+    assert site.con.execute(slices, [201]).fetchall() == [("coalesced", 4), ("loaded", 6)]
+    assert site.con.execute(slices, [202]).fetchall() == [("coalesced", 4), ("coalesced", 24), ("loaded", 24)]
 
 
 def test_the_newest_version_of_a_ticket_counts(tmp_path):

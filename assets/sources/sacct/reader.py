@@ -42,7 +42,8 @@ ROWS = Rows(
     free_texts=(),
     export=Export(
         ("job_id_raw", "submitted_at"),
-        "coalesce(older.db_index = newer.db_index, (older.state = 'REQUEUED') = (newer.state = 'REQUEUED'))",
+        "coalesce(older.db_index = newer.db_index, (older.state = 'REQUEUED') = (newer.state = 'REQUEUED')) "
+        "and coalesce(older.started_at = newer.started_at, true)",  # Others are slices: see `dispositions`.
         "ended_at is null",
         "'gcm_sacct', 'jobcomp_text', 'jobcomp_json'",
     ),
@@ -161,6 +162,9 @@ def dispositions() -> Sequence[Step]:
     where a prolog fails at once. A finished record beats an unfinished one, then the later end, the longer run, the
     fuller row. Then a requeue beats the record that ended with it, as jobcomp writes both if a prolog fails. The place
     in the files decides between records that are equal in all this.
+
+    `sacct -T` cuts an attempt into a slice for each window. The last one counts; those that it follows on from are
+    coalesced, and staging adds their time to it.
     """
     return [
         fill("sources/sacct/ruled_out.sql", years=MAX_YEARS_BEFORE),

@@ -85,30 +85,42 @@ covered as (
 -- A switch or storage event over several nodes: the failure's own cause began in it, on the node that failed it.
 shared_events as (
 
-    select
+    select distinct
         failures.cluster_id,
         failures.attempt_id,
         failures.failed_at,
-        min(multi_node_onsets.shared_event_id) as shared_event_id
+        multi_node_onsets.shared_event_id
     from likely_failures as failures
     inner join judged as causes
         on
             failures.cluster_id = causes.cluster_id
             and failures.attempt_id = causes.attempt_id
             and failures.failure_category = causes.failure_category
-            and failures.culprit_node_id = causes.culprit_node_id
+            and failures.culprit_node_id is not distinct from causes.culprit_node_id
     inner join multi_node_onsets
         on
             failures.cluster_id = multi_node_onsets.cluster_id
             and failures.failure_category = multi_node_onsets.failure_category
             and coalesce(causes.event_id, failures.attempt_id) = multi_node_onsets.onset_id
-    group by failures.cluster_id, failures.attempt_id, failures.failed_at
+
+),
+
+first_shared_events as (
+
+    select
+        cluster_id,
+        attempt_id,
+        min(shared_event_id) as shared_event_id
+    from shared_events
+    group by cluster_id, attempt_id
 
 ),
 
 incidents as (
 
-    {{ incidents_of_failures('failures', 'likely_failures', 'shared_events', 'het_failures') | indent(4) }}
+    {{ incidents_of_failures(
+        'failures', 'likely_failures', 'shared_events', 'het_failures', 'chained_jobs'
+    ) | indent(4) }}
 
 )
 
@@ -135,7 +147,7 @@ select
     cast(failures.evidence_count as integer) as evidence_count,
     failures.event_id as primary_event_id,
     incidents.incident_id,
-    shared_events.shared_event_id,
+    first_shared_events.shared_event_id,
     failures.runtime_seconds,
     cast(failures.node_count as integer) as node_count,
     failures.gpu_count,
@@ -157,10 +169,10 @@ left join checked_days
         failures.cluster_id = checked_days.cluster_id
         and cast(failures.failed_at - {{ seconds_interval('clusters.attribution_before_seconds') }} as date)
         = checked_days.day_date
-left join shared_events
+left join first_shared_events
     on
-        failures.cluster_id = shared_events.cluster_id
-        and failures.attempt_id = shared_events.attempt_id
+        failures.cluster_id = first_shared_events.cluster_id
+        and failures.attempt_id = first_shared_events.attempt_id
 left join chained_jobs
     on
         failures.cluster_id = chained_jobs.cluster_id

@@ -24,6 +24,16 @@ failures as (
 
 ),
 
+slurmctld_events as (
+
+    select * from {{ ref('stg_slurmctld__events') }}
+    where
+        kind = 'node_rebooted'
+        and node_id is not null
+        and {{ regex_matches("lower(message)", "'unexpectedly'") }}
+
+),
+
 periods as (
 
     select
@@ -39,6 +49,7 @@ onsets_of_symptoms as (
     select
         events.cluster_id,
         events.failure_category,
+        events.failure_category as symptom,
         events.event_id as onset_id,
         events.node_id,
         events.observed_at,
@@ -58,6 +69,7 @@ lost_nodes as (
     select
         failures.cluster_id,
         categories.failure_category,
+        categories.failure_category as symptom,
         failures.attempt_id as onset_id,
         failures.culprit_node_id as node_id,
         failures.ended_at as observed_at,
@@ -68,11 +80,73 @@ lost_nodes as (
 
 ),
 
+-- The controller notices a reboot when the node registers again, which takes each node another time.
+reboots as (
+
+    select
+        cluster_id,
+        node_id,
+        observed_at,
+        {{ content_id(['cluster_id', 'node_id', 'observed_at']) }} as onset_id,
+        max(logged_at) as noticed_at
+    from (
+        select
+            *,
+            coalesce({{ told_boot_time() }}, logged_at) as observed_at
+        from slurmctld_events
+    ) as lines
+    group by cluster_id, node_id, observed_at
+
+),
+
+rebooted_nodes as (
+
+    select
+        reboots.cluster_id,
+        categories.failure_category,
+        'unexpectedly rebooted' as symptom,
+        reboots.onset_id,
+        reboots.node_id,
+        reboots.observed_at,
+        300 as reach_seconds
+    from reboots
+    inner join categories on categories.failure_category = 'node_fail_unattributed'
+
+),
+
+-- The jobs of a node end when its reboot is noticed, or before, when it is given up for its silence.
+failures_of_reboots as (
+
+    select
+        reboots.cluster_id,
+        reboots.onset_id,
+        failed_nodes.attempt_id
+    from (
+        select
+            cluster_id,
+            attempt_id,
+            ended_at,
+            {{ unnest_list(
+                'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
+            ) }} as node_id
+        from failures
+    ) as failed_nodes
+    inner join reboots
+        on
+            failed_nodes.cluster_id = reboots.cluster_id
+            and failed_nodes.node_id = reboots.node_id
+            and failed_nodes.ended_at >= reboots.observed_at - interval 300 second
+            and failed_nodes.ended_at <= reboots.noticed_at + interval 5 second
+
+),
+
 onsets as (
 
     select * from onsets_of_symptoms
     union all
     select * from lost_nodes
+    union all
+    select * from rebooted_nodes
 
 ),
 
@@ -82,7 +156,7 @@ reaching_onsets as (
         *,
         {{ seconds_interval('reach_seconds') }} as reach,
         observed_at - {{ seconds_interval('reach_seconds') }} as reaches_back_to,
-        count(*) over (partition by cluster_id, failure_category) as onset_count
+        count(*) over (partition by cluster_id, symptom) as onset_count
     from onsets
 
 ),
@@ -99,7 +173,7 @@ crowded as (
 
     select
         counted.cluster_id,
-        counted.failure_category,
+        counted.symptom,
         counted.onset_id,
         counted.observed_at,
         counted.reaches_back_to,
@@ -110,7 +184,7 @@ crowded as (
     inner join reaching_onsets
         on
             counted.cluster_id = reaching_onsets.cluster_id
-            and counted.failure_category = reaching_onsets.failure_category
+            and counted.symptom = reaching_onsets.symptom
             and counted.onset_id = reaching_onsets.onset_id
     left join periods on counted.cluster_id = periods.cluster_id
     where counted.node_count >= 3
@@ -122,7 +196,7 @@ crowds as (
     select
         *,
         max(observed_at) over (
-            partition by cluster_id, failure_category
+            partition by cluster_id, symptom
             order by reaches_back_to, observed_at, onset_id
             rows between unbounded preceding and 1 preceding
         ) as latest_before_at
@@ -141,7 +215,7 @@ numbered as (
     select
         *,
         sum(case when reaches_back_to <= latest_before_at then 0 else 1 end) over (
-            partition by cluster_id, failure_category
+            partition by cluster_id, symptom
             order by reaches_back_to, observed_at, onset_id
             rows between unbounded preceding and current row
         ) as crowd_number
@@ -153,27 +227,29 @@ shared_events as (
 
     select
         cluster_id,
-        failure_category,
+        symptom,
         min(reaches_back_to) as started_at,
         max(observed_at) as ended_at
     from numbered
-    group by cluster_id, failure_category, crowd_number
+    group by cluster_id, symptom, crowd_number
 
 )
 
-select
+select distinct
     onsets.cluster_id,
-    onsets.onset_id,
+    coalesce(failures_of_reboots.attempt_id, onsets.onset_id) as onset_id,
     onsets.failure_category,
-    onsets.node_id,
-    onsets.observed_at,
     {{ content_id([
-        'shared_events.cluster_id', 'shared_events.failure_category', 'shared_events.started_at'
+        'shared_events.cluster_id', 'shared_events.symptom', 'shared_events.started_at'
     ]) }} as shared_event_id
 from onsets
 inner join shared_events
     on
         onsets.cluster_id = shared_events.cluster_id
-        and onsets.failure_category = shared_events.failure_category
+        and onsets.symptom = shared_events.symptom
         and onsets.observed_at >= shared_events.started_at
         and onsets.observed_at <= shared_events.ended_at
+left join failures_of_reboots
+    on
+        onsets.cluster_id = failures_of_reboots.cluster_id
+        and onsets.onset_id = failures_of_reboots.onset_id

@@ -5,55 +5,88 @@ records as (
     select * from {{ source_table('raw', 'sacct') }}
     where disposition = 'loaded'
 
+),
+
+-- What a truncated export shows of an attempt before the window in which it was last seen.
+slices as (
+
+    select
+        cluster_id,
+        job_id_raw,
+        submitted_at,
+        min(started_at) as started_at,
+        sum(suspended_seconds) as suspended_seconds,
+        sum(case
+            when ended_at is null then coalesce(suspended_seconds, 0)
+            else {{ seconds_between('started_at', 'ended_at') }} - elapsed_seconds
+        end) as idle_seconds
+    from {{ source_table('raw', 'sacct') }}
+    where disposition = 'coalesced'
+    group by cluster_id, job_id_raw, submitted_at
+
 )
 
 select
-    cluster_id,
-    path as source_path,
-    line_number as source_line_number,
-    job_id,
-    job_id_raw,
-    array_job_id,
-    array_task_id,
-    het_job_id,
-    het_offset,
-    db_index,
-    sluid,
-    user_name,
-    uid as user_uid,
-    account,
-    partition,
-    qos,
-    job_name,
-    submitted_at,
-    eligible_at,
-    started_at,
-    ended_at,
-    time_quality,
-    elapsed_seconds,
-    suspended_seconds,
-    state,
-    state_raw,
-    cancelled_by_uid,
-    exit_code,
-    exit_signal,
-    derived_exit_code,
-    derived_exit_signal,
-    node_ids,
-    requested_node_count,
-    gpu_count,
-    gpu_count_source,
-    gpu_type,
-    requested_gpu_count,
-    cpu_count,
-    requested_memory_mib,
-    time_limit_seconds,
-    restart_count,
-    failed_node_id,
-    pending_reason,
-    flags,
-    submit_line,
-    excluded_node_ids,
-    warnings,
-    gpu_utilisation
+    records.cluster_id,
+    records.path as source_path,
+    records.line_number as source_line_number,
+    records.job_id,
+    records.job_id_raw,
+    records.array_job_id,
+    records.array_task_id,
+    records.het_job_id,
+    records.het_offset,
+    records.db_index,
+    records.sluid,
+    records.user_name,
+    records.uid as user_uid,
+    records.account,
+    records.partition,
+    records.qos,
+    records.job_name,
+    records.submitted_at,
+    records.eligible_at,
+    coalesce(slices.started_at, records.started_at) as started_at,
+    records.ended_at,
+    records.time_quality,
+    case
+        when slices.started_at is null then records.elapsed_seconds
+        else records.elapsed_seconds + {{ round_to_integer(
+            seconds_between('slices.started_at', 'records.started_at') ~ ' - slices.idle_seconds'
+        ) }}
+    end as elapsed_seconds,
+    cast(
+        coalesce(records.suspended_seconds + slices.suspended_seconds, records.suspended_seconds) as bigint
+    ) as suspended_seconds,
+    records.state,
+    records.state_raw,
+    records.cancelled_by_uid,
+    records.exit_code,
+    records.exit_signal,
+    records.derived_exit_code,
+    records.derived_exit_signal,
+    records.node_ids,
+    records.requested_node_count,
+    records.gpu_count,
+    records.gpu_count_source,
+    records.gpu_type,
+    records.requested_gpu_count,
+    records.cpu_count,
+    records.requested_memory_mib,
+    records.time_limit_seconds,
+    records.restart_count,
+    records.failed_node_id,
+    records.pending_reason,
+    records.flags,
+    records.submit_line,
+    records.excluded_node_ids,
+    records.warnings,
+    records.gpu_utilisation
 from records
+left join slices
+    on
+        records.cluster_id = slices.cluster_id
+        and records.job_id_raw = slices.job_id_raw
+        and records.submitted_at = slices.submitted_at
+        -- Not the attempt that was requeued in the second of that submission.
+        and records.started_at > slices.started_at
