@@ -24,9 +24,15 @@ failures as (
 
 ),
 
-slurmctld_events as (
+-- The controller notices a reboot when the node registers again, which takes each node another time.
+reboots as (
 
-    select * from {{ ref('stg_slurmctld__events') }}
+    select
+        cluster_id,
+        node_id,
+        logged_at,
+        coalesce({{ told_boot_time() }}, logged_at) as booted_at
+    from {{ ref('stg_slurmctld__events') }}
     where
         kind = 'node_rebooted'
         and node_id is not null
@@ -80,34 +86,15 @@ lost_nodes as (
 
 ),
 
--- The controller notices a reboot when the node registers again, which takes each node another time.
-reboots as (
-
-    select
-        cluster_id,
-        node_id,
-        observed_at,
-        {{ content_id(['cluster_id', 'node_id', 'observed_at']) }} as onset_id,
-        max(logged_at) as noticed_at
-    from (
-        select
-            *,
-            coalesce({{ told_boot_time() }}, logged_at) as observed_at
-        from slurmctld_events
-    ) as lines
-    group by cluster_id, node_id, observed_at
-
-),
-
 rebooted_nodes as (
 
-    select
+    select distinct
         reboots.cluster_id,
         categories.failure_category,
         'unexpectedly rebooted' as symptom,
-        reboots.onset_id,
+        reboots.node_id || ' ' || cast(reboots.booted_at as string) as onset_id,
         reboots.node_id,
-        reboots.observed_at,
+        reboots.booted_at as observed_at,
         300 as reach_seconds
     from reboots
     inner join categories on categories.failure_category = 'node_fail_unattributed'
@@ -118,14 +105,13 @@ rebooted_nodes as (
 failures_of_reboots as (
 
     select
-        reboots.cluster_id,
-        reboots.onset_id,
-        failed_nodes.attempt_id
+        failed_nodes.cluster_id,
+        failed_nodes.attempt_id,
+        reboots.node_id,
+        reboots.booted_at
     from (
         select
-            cluster_id,
-            attempt_id,
-            ended_at,
+            *,
             {{ unnest_list(
                 'case when culprit_node_id is null then node_ids else ' ~ list_literal(['culprit_node_id']) ~ ' end'
             ) }} as node_id
@@ -135,8 +121,8 @@ failures_of_reboots as (
         on
             failed_nodes.cluster_id = reboots.cluster_id
             and failed_nodes.node_id = reboots.node_id
-            and failed_nodes.ended_at >= reboots.observed_at - interval 300 second
-            and failed_nodes.ended_at <= reboots.noticed_at + interval 5 second
+            and failed_nodes.ended_at >= reboots.booted_at - interval 300 second
+            and failed_nodes.ended_at <= reboots.logged_at + interval 5 second
 
 ),
 
@@ -252,4 +238,6 @@ inner join shared_events
 left join failures_of_reboots
     on
         onsets.cluster_id = failures_of_reboots.cluster_id
-        and onsets.onset_id = failures_of_reboots.onset_id
+        and onsets.node_id = failures_of_reboots.node_id
+        and onsets.observed_at = failures_of_reboots.booted_at
+        and onsets.symptom = 'unexpectedly rebooted'

@@ -49,15 +49,10 @@ select
     coalesce(slices.started_at, records.started_at) as started_at,
     records.ended_at,
     records.time_quality,
-    case
-        when slices.started_at is null then records.elapsed_seconds
-        else records.elapsed_seconds + {{ round_to_integer(
-            seconds_between('slices.started_at', 'records.started_at') ~ ' - slices.idle_seconds'
-        ) }}
-    end as elapsed_seconds,
-    cast(
-        coalesce(records.suspended_seconds + slices.suspended_seconds, records.suspended_seconds) as bigint
-    ) as suspended_seconds,
+    records.elapsed_seconds + coalesce({{ round_to_integer(
+        seconds_between('slices.started_at', 'records.started_at') ~ ' - slices.idle_seconds'
+    ) }}, 0) as elapsed_seconds,
+    cast(records.suspended_seconds + coalesce(slices.suspended_seconds, 0) as bigint) as suspended_seconds,
     records.state,
     records.state_raw,
     records.cancelled_by_uid,
