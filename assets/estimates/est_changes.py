@@ -279,7 +279,7 @@ class _Cluster:
     def daily(self, side: NDArray[np.bool_], cause: str) -> tuple[Floats, Floats]:
         """Return incidents and node-days of a side by day."""
         is_own = self._is_of(side, cause)
-        count = np.bincount(self.day[is_own], self.w[is_own], self.day_count)
+        count = np.bincount(self.day[is_own], self.w[is_own], self.day_count).astype(float)
         return count, np.where(side, self.node_days, 0.0).sum(axis=0)
 
     def _is_of(self, side: NDArray[np.bool_], cause: str) -> NDArray[np.bool_]:
@@ -377,7 +377,7 @@ def _compared(cluster: _Cluster, group: list[_Change], cause: str) -> dict[str, 
     sides = [getattr(cells, side) for side in SIDES[: 4 if cells.is_staged else 2]]
     days = [cluster.daily(side, cause) for side in sides]
     count, time = (np.array([values.sum() for values in kind]) for kind in zip(*days, strict=True))
-    seen_days = [np.count_nonzero(exposure) for _, exposure in days[:2]]
+    seen_days = [int(np.count_nonzero(exposure)) for _, exposure in days[:2]]
     w = np.concatenate([cluster.probabilities(side, cause) for side in sides])
     phi = float((w * (2.0 - w)).sum() / w.sum()) if w.size else 1.0
     variation = _between_months(days, phi)

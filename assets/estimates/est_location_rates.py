@@ -347,7 +347,7 @@ def with_same_nodes(rows: pd.DataFrame, kinds: list[Kind]) -> pd.DataFrame:
         return few == many or (is_found[key] and is_found[other] and few < many and len(many) <= 2 * len(few))
 
     same = ["; ".join(f"{one[1]} {one[2]}" for one in nodes if key in nodes and are_one(key, one)) for key in keys]
-    return rows.assign(same_nodes_as=[names or None for names in same])
+    return rows.assign(same_nodes_as=pd.Series(same, rows.index).where(lambda names: names != "", None))
 
 
 def _times(kind: Kind) -> dict[str, Any]:

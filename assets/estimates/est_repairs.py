@@ -247,7 +247,7 @@ def _judge(rows: list[dict[str, Any]]) -> None:
     """Add the verdicts of a cluster, what would have been found, and the action to try first for each cause."""
     comparisons = [row.pop("comparison") for row in rows]
     information = [comparison.information for comparison in comparisons]
-    effects = bounded(detectable_effect(information, np.count_nonzero(information)))
+    effects = bounded(detectable_effect(information, int(np.count_nonzero(information))))
     for row, verdict, effect in zip(rows, verdicts(comparisons), effects, strict=True):
         row |= {"verdict": verdict, "detectable_effect": effect}
         if verdict == CANNOT_TELL and effect is not None:

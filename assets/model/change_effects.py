@@ -177,7 +177,8 @@ def ratio_of_ratios(
 
 def _p_of_no_effect(cells: NDArray[np.int_], offset: float) -> float:
     null = stats.nchypergeom_fisher(cells.sum(), cells[:2].sum(), cells[[0, 2]].sum(), offset)
-    return float(min(1.0, 2.0 * min(null.cdf(cells[0]), null.sf(cells[0] - 1))))
+    tails = np.array([null.cdf(cells[0]), null.sf(cells[0] - 1)], dtype=float)
+    return min(1.0, 2.0 * float(tails.min()))
 
 
 def p_over_months(
@@ -224,7 +225,7 @@ def p_over_months(
     else:
         offset = time[0] * time[3] / (time[1] * time[2])
         p_values = np.array([_p_of_no_effect(np.rint(count / phi).astype(int), offset) for phi in phis])
-    return float(min(variation.weights @ p_values, 1.0))
+    return min(float(np.dot(variation.weights, p_values)), 1.0)
 
 
 def smallest_shown(event_count: float, share: float, level: float, control_count: float = np.inf) -> float:

@@ -10,7 +10,7 @@ from orchestration.pages import table
 from tests.proof import change_verdicts, hidden_verdicts, repair_verdicts
 
 CLUSTERS = 200
-MOST_WRONG = 17
+MAX_WRONG_COUNT = 17
 """Of 200 clusters in which each verdict is wrong by a chance of 5%, 18 or more are wrong 1.2% of the time."""
 
 
@@ -30,7 +30,7 @@ class Promise:
     @property
     def holds(self) -> bool:
         """Whether few enough of them have one."""
-        return self.wrong <= MOST_WRONG
+        return self.wrong <= MAX_WRONG_COUNT
 
 
 PROMISES = (
@@ -63,7 +63,7 @@ Inputs of the estimates are drawn, without logs. Counted are the clusters with a
 def promises_part() -> str:
     """Return the part of the page."""
     rows = [
-        (f"`{promise.table}`", promise.drawn, f"{promise.wrong} of {CLUSTERS}", f"at most {MOST_WRONG}")
+        (f"`{promise.table}`", promise.drawn, f"{promise.wrong} of {CLUSTERS}", f"at most {MAX_WRONG_COUNT}")
         for promise in PROMISES
     ]
     return f"{HEAD}\n{table(('estimate', 'drawn', 'wrong', 'asked'), rows, ('estimate', 'drawn'))}"

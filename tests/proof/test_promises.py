@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.proof import change_verdicts, hidden_verdicts, repair_verdicts
-from tests.proof.promises import CLUSTERS, MOST_WRONG, PROMISES, Promise
+from tests.proof.promises import CLUSTERS, MAX_WRONG_COUNT, PROMISES, Promise
 
 
 def test_a_verdict_that_is_wrong_in_a_tenth_of_the_clusters_would_be_seen():
     assert not Promise("", lambda clusters: clusters // 10 - 2, "").holds
-    assert Promise("", lambda clusters: MOST_WRONG, "").holds
+    assert Promise("", lambda clusters: MAX_WRONG_COUNT, "").holds
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.table)
 def test_the_promise_holds(promise):
-    assert promise.wrong <= MOST_WRONG, f"{promise.wrong} of {CLUSTERS}"
+    assert promise.wrong <= MAX_WRONG_COUNT, f"{promise.wrong} of {CLUSTERS}"
 
 
 @pytest.mark.slow
