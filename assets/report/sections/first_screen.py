@@ -36,6 +36,7 @@ VERDICTS: dict[str, tuple[Direction, str]] = {
     "no change shown": ("", "No change shown since last month"),
 }
 PER_1000 = "failures per 1,000 node-days"
+INCIDENTS = "incidents per 1,000 node-days"
 LOST = Measure("GPU-hours", "all")
 NO_LIMITS = "so far, no interval"
 
@@ -104,7 +105,7 @@ def change_of(own: Own) -> Change:
         if failed := own.not_computed("rate_ratios"):
             why = f"{failed[0]['table_name']} could not be computed"
         return Change(f"Cannot tell whether it is worse than last month: {why}.", CANNOT_TELL, why)
-    measure = Measure(PER_1000, row["population"])
+    measure = Measure(INCIDENTS, row["population"])
     last, before = number(row["failure_count"]), number(row["other_failure_count"])
     if row["verdict"] not in VERDICTS:
         why = f"{last} and {before} incidents in the last {WINDOW} days and the {WINDOW} before are too few"
@@ -114,7 +115,7 @@ def change_of(own: Own) -> Change:
     counted = f"({last} against {before} incidents of all jobs)"
     seen, seen_before = (f" ({part})" if (part := part_of_month(of_month)) else "" for of_month in days)
     said = (
-        f"{verdict}: {short(row['rate'])} {PER_1000} in the last {WINDOW} days{seen} against "
+        f"{verdict}: {short(row['rate'])} {INCIDENTS} in the last {WINDOW} days{seen} against "
         f"{short(row['other_rate'])} in the {WINDOW} before{seen_before} {counted}, {times}."
     )
     detail = f"{limits}; {counted[1:-1]}"
