@@ -143,9 +143,8 @@ def with_losses(sums: pd.DataFrame) -> pd.DataFrame:
         **known,
         **{f"expected_lost_gpu_hours{end}": np.where(seen, values, np.nan) for end, values in limits.items()},
         **{f"expected_lost_cost{end}": np.where(seen, values * price, np.nan) for end, values in limits.items()},
-        expected_lost_per_1000_gpu_hours=1000 * np.divide(
-            lost, allocated, out=np.full(len(sums), np.nan), where=compares
-        ),
+        expected_lost_per_1000_gpu_hours=1000
+        * np.divide(lost, allocated, out=np.full(len(sums), np.nan), where=compares),
         confidence_level=loss.confidence_level,
         method=np.where(seen, loss.method, "not_observable"),
         event_count=known["expected_failure_count"],

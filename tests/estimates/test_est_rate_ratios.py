@@ -9,7 +9,6 @@ from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_rate_ratios import est_rate_ratios
 from assets.model.rate_ratio import rate_ratio
 from tests.estimates.five_clusters import read
-from tests.homes import change
 from tests.warehouses import filled
 
 

@@ -298,8 +298,8 @@ def _sides() -> pd.DataFrame:
              "no node-days on one side"),
         ]  # fmt: skip
     rows += [
-        ("months", "demo", "demo", later, population, "incidents", population == "all", True, True, 31, 600.0, 13, 600.0,
-         none)
+        ("months", "demo", "demo", later, population, "incidents", population == "all", True, True, 31, 600.0, 13,
+         600.0, none)
         for population in ("all", "gpus_gt_128")
     ]  # fmt: skip
     sides = pd.DataFrame(rows, columns=list(names))
