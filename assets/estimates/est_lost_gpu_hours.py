@@ -14,6 +14,7 @@ from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.reference_rate import joined, of_study
 from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
 from assets.model.loss_limits import loss_interval
+from assets.seen_days import MIN_SEEN_DAYS, days_left_out, part_of_month, too_few
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ TABLE = TableSpec(
     description=(
         "Work that infrastructure is expected to have cost: what failures lost, and what restarts after them took from "
         "jobs that were preempted for it, each times the probability that infrastructure was the cause. In the study, "
-        "its last 30 days and the 30 days before; in all and by cause. What ended for want of a cloud's machines has a "
-        "row of its own and is no part of all. At least, where est_evidence_reach is in doubt; see note. One "
-        "row per cluster, period and loss; causes only where there is a loss."
+        "its last 30 days and the 30 days before, both cut to what was seen; in all and by cause. What ended for want "
+        "of a cloud's machines has a row of its own and is no part of all. At least, where est_evidence_reach is in "
+        "doubt; see note. One row per cluster, period and loss; causes only where there is a loss."
     ),
     key=("cluster_id", "period", "loss"),
     columns=(
@@ -44,7 +45,8 @@ TABLE = TableSpec(
             "varchar",
             "",
             "study: all that accounting holds; last_30_days: the 30 days that end with the study period; "
-            "30_days_before: those before them.",
+            "30_days_before: those before them. Both as far as they lie in the study period; what was lost in a gap of "
+            "accounting, or on a day on which most nodes in use had no log that was understood, is in the study alone.",
             is_required=True,
         ),
         Column("from_at", "timestamp", "UTC", "Begin of the period. NULL: no study period."),
@@ -94,12 +96,21 @@ TABLE = TableSpec(
             "Upper limit. NULL: there is none.",
         ),
         Column("currency", "varchar", "", "Currency. NULL: no price."),
+        Column(
+            "expected_lost_per_1000_gpu_hours",
+            "double",
+            "GPU-hours per 1,000 GPU-hours",
+            "Expected loss of the seen time over the GPU-hours that were allocated in it: what compares between "
+            f"periods. NULL: fewer than {MIN_SEEN_DAYS} days were seen, nothing was allocated, or it cannot be known.",
+            ("seen_lost_gpu_hours", "allocated_gpu_hours", "exposure", *SEEN),
+        ),
         *evidence(
             "weighted_poisson: limits of a weighted sum of Poisson counts of incidents (Fay and Feuer 1997); "
             "no_loss: nothing was lost, so no upper limit is known; not_observable: losses could not have been seen.",
             "Failures to expect, as expected_failure_count.",
             ("expected_failure_count", *SEEN),
-            "Days of the period.",
+            "Days of the period that were seen: without gaps of accounting and days on which most nodes in use had no "
+            "log that was understood.",
             STUDY,
             note_inputs=("estimates.est_evidence_reach.statement", "estimates.est_evidence_reach.is_doubtful"),
         ),
@@ -125,23 +136,37 @@ def with_losses(sums: pd.DataFrame) -> pd.DataFrame:
     loss = loss_interval(expected, variance, numbers(sums, "largest_loss"))
     limits = {"": loss.value, "_low": loss.low, "_high": loss.high}
     price = numbers(sums, "price_per_gpu_hour")
+    lost, allocated = numbers(sums, "seen_lost_gpu_hours"), numbers(sums, "allocated_gpu_hours")
+    compares = seen & (numbers(sums, "exposure") >= MIN_SEEN_DAYS) & (allocated > 0)
     counts = ("failure_count", "expected_failure_count", "lost_gpu_hours")
     known = {name: sums[name].where(seen, None) for name in counts}
     return sums.assign(
         **known,
         **{f"expected_lost_gpu_hours{end}": np.where(seen, values, np.nan) for end, values in limits.items()},
         **{f"expected_lost_cost{end}": np.where(seen, values * price, np.nan) for end, values in limits.items()},
+        expected_lost_per_1000_gpu_hours=1000
+        * np.divide(lost, allocated, out=np.full(len(sums), np.nan), where=compares),
         confidence_level=loss.confidence_level,
         method=np.where(seen, loss.method, "not_observable"),
         event_count=known["expected_failure_count"],
         exposure_unit="days",
-        note=joined(_unseen(sums), sums["note"], _doubts(sums)),
+        note=joined(_unseen(sums), _cut(sums), sums["note"], _doubts(sums)),
     )
 
 
 def _unseen(sums: pd.DataFrame) -> pd.Series[Any]:
     """Say why losses could not have been seen."""
     return sums["unseen_note"].fillna("no accounting").where(sums["is_unseen"])
+
+
+def _cut(sums: pd.DataFrame) -> list[str | None]:
+    """Say how much of 30 days was seen, where it was not all, and which days were left out."""
+    columns = (sums[name] for name in ("period", "exposure", "blind_day_count"))
+    said = [
+        ("" if period == "study" else too_few(days) or part_of_month(days), days_left_out(blind))
+        for period, days, blind in zip(*columns, strict=True)
+    ]
+    return ["; ".join(filter(None, parts)) or None for parts in said]
 
 
 def _doubts(sums: pd.DataFrame) -> pd.Series[Any]:

@@ -5,7 +5,7 @@ The paper's figure 7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import numpy as np
@@ -13,11 +13,13 @@ import numpy as np
 from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
 from assets.estimates.reference_rate import REFERENCE_RATE, joined, with_reference_rate
 from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, read, write
-from assets.model.mttf import mttf_at_scale, mttf_from_runtime, nodes_of
+from assets.model.mttf import MttfInterval, mttf_at_scale, mttf_from_runtime, nodes_of
+from assets.model.rate_ratio import common_dispersion, rate_ratio
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 FAILURES = ("failure_count",)
 RUNTIME = ("runtime_hours",)
@@ -26,13 +28,16 @@ THEORY = (*REFERENCE_RATE, "gpu_size_bin", "gpus_per_node", "mean_node_count")
 
 WITHOUT_RATE = "no failure rate for the theory line"
 WITHOUT_NODES = "GPUs per node unknown: no theory line"
+MAX_LOOPS_NAMED = 3
 
 TABLE = TableSpec(
     table="est_mttf_by_size",
     description=(
         "Mean time to infrastructure failure of attempts by size inside the study period, from "
         "marts.fct_attempt_exposures, with limits, and the time that the cluster's reference rate predicts for that "
-        "size. Attempts that still run add what they ran so far. One row per cluster and gpu_size_bin."
+        "size. Attempts that still run add what they ran so far. Where the limits leave the prediction out, the note "
+        "has the p-value after the number of sizes, and the crash loops among the failures. One row per cluster and "
+        "gpu_size_bin."
     ),
     key=("cluster_id", "gpu_size_bin"),
     columns=(
@@ -83,6 +88,7 @@ TABLE = TableSpec(
             FAILURES,
             "Hours run, as runtime_hours.",
             RUNTIME,
+            note_inputs=(*MTTF, *THEORY, "repeat_count", "loops"),
         ),
     ),
     inputs=("inp_sizes_counted",),
@@ -117,8 +123,52 @@ def with_mttf(sizes: pd.DataFrame) -> pd.DataFrame:
         event_count=sizes["failure_count"],
         exposure=sizes["runtime_hours"],
         exposure_unit="hours",
-        note=joined(sizes["note"], _without_theory(sizes)),
+        note=joined(sizes["note"], _without_theory(sizes), _deviations(sizes, measured, theory)),
     )
+
+
+def _deviations(sizes: pd.DataFrame, measured: MttfInterval, theory: MttfInterval) -> list[str | None]:
+    """Say of each size whose limits leave the theory out how likely that is by chance, and which loops explain it.
+
+    Failures are compared with those to expect at the reference rate, which rests on failures too. The p-value is
+    Bonferroni's: times the number of the cluster's sizes.
+    """
+    count, variance, repeats, hours, rate_count, rate_variance = (
+        numbers(sizes, name)
+        for name in ("failure_count", "failure_variance", "repeat_count", "runtime_hours", "rate_failure_count",
+                     "rate_failure_variance")
+    )  # fmt: skip
+    expected, once = hours / theory.hours, count - repeats
+    is_compared = np.isfinite(expected) & np.isfinite(measured.low)
+    tried = sizes.assign(is_compared=is_compared).groupby("cluster_id")["is_compared"].transform("sum").to_numpy()
+
+    def p_value(of: NDArray[np.float64], of_variance: NDArray[np.float64]) -> NDArray[np.float64]:
+        phi = common_dispersion(of, of_variance, rate_count, rate_variance)
+        return np.minimum(1.0, tried * rate_ratio(of, expected, rate_count, rate_count, dispersion=phi).p_value)
+
+    scatter = np.divide(variance, count, out=np.ones_like(count), where=count > 0)
+    p_all, p_once, alpha = p_value(count, variance), p_value(once, scatter * once), 1 - measured.confidence_level
+    is_off = is_compared & (count > 0) & ((theory.hours < measured.low) | (theory.hours > measured.high))
+    said: list[str | None] = [None] * len(sizes)
+    for row in np.flatnonzero(is_off):
+        by_chance = ", no more than chance" if p_all[row] > alpha else ""
+        text = (
+            f"{count[row]:.3g} failures where {expected[row]:.3g} are expected: p = {p_all[row]:.2g} after "
+            f"{tried[row]} sizes{by_chance}"
+        )
+        if repeats[row] > 0 and count[row] > expected[row]:
+            explains = "explain it" if p_once[row] > alpha >= p_all[row] else "are among them"
+            text += f"; crash loops {explains}: {_named(sizes['loops'].iloc[row])}"
+            text += f"; each counted once, p = {p_once[row]:.2g}"
+        said[row] = text
+    return said
+
+
+def _named(loops: list[dict[str, Any]]) -> str:
+    """Name the jobs of crash loops, those with most failures first."""
+    named = [f"job {loop['job_id']} ({loop['failure_count']:.3g} failures)" for loop in loops[:MAX_LOOPS_NAMED]]
+    further = len(loops) - MAX_LOOPS_NAMED
+    return ", ".join(named) + (f" and {further} more" if further > 0 else "")
 
 
 def _without_theory(sizes: pd.DataFrame) -> list[str | None]:

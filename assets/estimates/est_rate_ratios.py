@@ -16,6 +16,7 @@ from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.reference_rate import joined
 from assets.estimates.table import ENOUGH_DATA, Column, TableSpec, bounded, estimate, numbers, read, with_limits, write
 from assets.model.rate_ratio import common_dispersion, rate_ratio
+from assets.seen_days import MIN_SEEN_DAYS, days_left_out, too_few
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ VARIANCES = _of("failure_variance")
 NODE_DAYS = _of("node_days")
 RATE = (*EVENTS, *NODE_DAYS)
 RATIO = (*RATE, *VARIANCES)
+DAYS = ("inp_last_months_counted.seen_days", "inp_last_months_counted.other_seen_days")
 UNIT = "failures per 1,000 node-days"
 MIN_FAILURES = 3
 """Two periods with fewer failures each than this tell nothing of a change."""
@@ -45,9 +47,9 @@ TABLE = TableSpec(
     description=(
         "Failures per node-day of one side over those of another, with conditional binomial limits, wider where "
         "failures come in incidents or may be none: every pair of clusters; within a cluster's study period the later "
-        "half of the days over the earlier, and the last 30 days over the 30 days before them in incidents of the "
-        "population that is quoted. One row per comparison, cluster, other cluster, boundary_date, population and way "
-        "of counting."
+        "half of the days over the earlier, and the last 30 days over the 30 days before them in incidents, both cut "
+        "to what was seen. One row per comparison, cluster, other cluster, boundary_date, population and way of "
+        "counting."
     ),
     key=("comparison", "cluster_id", "other_cluster_id", "boundary_date", "population", "counted_as"),
     inputs=("inp_halves_counted", "inp_last_months_counted", ENOUGH_DATA),
@@ -83,7 +85,8 @@ TABLE = TableSpec(
             "population",
             "varchar",
             "",
-            "As in est_failure_rates: gpus_gt_128 or all; months: that of the rate that is quoted; other periods: all.",
+            "As in est_failure_rates: clusters: gpus_gt_128 or all; halves: all; months: each, and all has every "
+            "incident once over the days that nodes were in use.",
             ("est_failure_rates.population", "inp_last_months_counted.population"),
             is_required=True,
         ),
@@ -101,7 +104,7 @@ TABLE = TableSpec(
             "boolean",
             "",
             "The ratio of the rates that are quoted: counted as attempts; of gpus_gt_128 where that is the reference "
-            "of both clusters. The only row of months.",
+            "of both clusters. Months: of all incidents.",
             ("est_failure_rates.is_reference",),
             is_required=True,
         ),
@@ -126,9 +129,13 @@ TABLE = TableSpec(
         Column("other_node_days", "double", "node-days", "Node-days of the second side. NULL: unknown.", NODE_DAYS),
         Column("other_rate", "double", UNIT, "Rate of the second side.", RATE),
         *with_limits(
-            "ratio", "none", "rate over other_rate. NULL: see note.", RATIO, "Upper limit. NULL: there is none."
+            "ratio",
+            "none",
+            f"rate over other_rate. NULL: see note; fewer than {MIN_SEEN_DAYS} days were seen of one of two months.",
+            (*RATIO, *DAYS),
+            "Upper limit. NULL: there is none.",
         ),
-        Column("p_value", "double", "ratio 0 to 1", "P-value of equal rates, two-sided.", RATIO),
+        Column("p_value", "double", "ratio 0 to 1", "P-value of equal rates, two-sided.", (*RATIO, *DAYS)),
         Column(
             "verdict",
             "varchar",
@@ -136,13 +143,13 @@ TABLE = TableSpec(
             f"{WORSE}: the limits of the ratio lie above 1; {BETTER}: below 1; {NO_CHANGE}: they hold 1; "
             f"{CANNOT_TELL}: both sides have fewer than {MIN_FAILURES} failures, a side is unknown, or too little was "
             "seen.",
-            RATIO,
+            (*RATIO, *DAYS),
             is_required=True,
         ),
         *evidence(
             "conditional_binomial: Clopper and Pearson's limits of the split; conditional_beta: the same limits for "
             "counts that are not whole or scatter more than Poisson counts, at their dispersion in common; no_events: "
-            "neither side has one; no_exposure: a side has no node-days, or is unknown.",
+            "neither side has one; no_exposure: a side has no node-days, is unknown or too short.",
             "Failures of both sides.",
             EVENTS,
             "Node-days of both sides.",
@@ -163,8 +170,8 @@ def compared(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     rates = read(con, "est_failure_rates")
     halves = read(con, "inp_halves_counted").assign(comparison="halves", population="all")
     halves["is_reference"] = halves["counted_as"] == "attempts"
-    months = read(con, "inp_last_months_counted").assign(comparison="months", counted_as="incidents", is_reference=True)
-    months = months.merge(rates.loc[rates["is_reference"], ["cluster_id", "population"]])
+    months = read(con, "inp_last_months_counted").assign(comparison="months", counted_as="incidents")
+    months["is_reference"] = months["population"] == "all"
     periods = [part.assign(other_cluster_id=part["cluster_id"]) for part in (halves, months)]
     sides = pd.concat([pairs_of(rates), *periods], ignore_index=True)
     clusters = read(con, ENOUGH_DATA).set_index("cluster_id")
@@ -209,12 +216,18 @@ def _notes(sides: pd.DataFrame) -> NDArray[np.object_]:
         "",
     )
     is_mixed = sides["is_simulated"] != sides["other_is_simulated"]
-    left_out = sides["left_out_day_count"].fillna(0).astype(int)
+    left_out = (days_left_out(count) for count in sides["left_out_day_count"])
     return joined(
         ["a simulated cluster against a real one" if mixed else None for mixed in is_mixed],
         [text or None for text in said],
-        [f"days left out, most nodes had no log that was understood: {days}" if days else None for days in left_out],
+        [text or None for text in too_short(sides)],
+        [text or None for text in left_out],
     )
+
+
+def too_short(sides: pd.DataFrame) -> list[str]:
+    """Say of each comparison of two months whether too little was seen of one of them; empty of all others."""
+    return [too_few(*days) for days in zip(sides["seen_days"], sides["other_seen_days"], strict=True)]
 
 
 def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
@@ -223,7 +236,8 @@ def with_ratios(sides: pd.DataFrame) -> pd.DataFrame:
         [numbers(sides, f"{side}{name}") for name in ("failure_count", "failure_variance", "node_days")]
         for side in ("", "other_")
     )
-    ratio = rate_ratio(k1, t1, k2, t2, dispersion=common_dispersion(k1, v1, k2, v2))
+    is_short = np.array([bool(text) for text in too_short(sides)], dtype=bool)
+    ratio = rate_ratio(k1, np.where(is_short, np.nan, t1), k2, t2, dispersion=common_dispersion(k1, v1, k2, v2))
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = [bounded(1000 * k / t) for k, t in ((k1, t1), (k2, t2))]
     is_known = np.isfinite(ratio.p_value) & (ratio.method != "no_events")

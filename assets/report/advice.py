@@ -56,7 +56,8 @@ def advise(node: Row) -> str:
         times = "once" if node["fault_outage_count"] == 1 else f"{node['fault_outage_count']} times"
         # Without accounting there is no job to blame.
         blamed = " without a job blamed on it" if node.get("has_accounting", True) else ""
-        said = [f"Taken out {times}{blamed}{last}."]
+        tickets = f", {named}" if (named := _tickets(node)) else ""
+        said = [f"Taken out {times}{blamed}{last}{tickets}."]
     if not said and node.get("recorded_count") and not node["planned_outage_count"]:
         recorded = plural(node["recorded_count"], "recorded failure")
         said = [f"{recorded}, which tell{'s' if node['recorded_count'] == 1 else ''} of no outage of the node."]
@@ -92,9 +93,33 @@ def _about_incidents(node: Row) -> list[str]:
             + ("No more than chance explains: it stays in service; at its next outage" if is_ok else "When it is free")
             + f": {relapsed_step}."
         ]
+    return [_about_few_incidents(node, total, step, is_recent=is_recent)]
+
+
+def _about_few_incidents(node: Row, total: int, step: str, *, is_recent: bool) -> str:
+    """Say what to do about a node whose incidents alone are no more than chance: its outages may be a pattern."""
+    signs, days, days_up = _other_signs(node), node.get("days_since_last_incident"), node.get("days_since_last_fault")
+    is_sick = is_recent or (days_up is not None and days_up <= RECENT_DAYS)
+    counted = "One incident" if total == 1 else f"{plural(total, 'incident')}, no more than chance explains"
+    if is_sick and node["fault_outage_count"] >= 2 * total:
+        return f"{counted}, but {signs}: when it is free, {step}."
     if not is_recent:
         ago = f"{plural(int(days), 'day')} ago" if days is not None else "at an unknown time"
-        return [f"The last incident was {ago}: nothing to do."]
-    if total == 1:
-        return [f"One incident is no pattern yet: if it comes back, {step}."]
-    return [f"{plural(total, 'incident')}, no more than chance explains: watch it."]
+        return f"The last incident was {ago}: nothing to do."
+    if signs:
+        return f"{counted}, and {signs}: {f'if it comes back, {step}' if total == 1 else 'watch it'}."
+    return f"One incident is no pattern yet: if it comes back, {step}." if total == 1 else f"{counted}: watch it."
+
+
+def _other_signs(node: Row) -> str:
+    """Count the outages and tickets of a node with incidents; a single outage is most often that of the incident."""
+    last = f" (last {given})" if (given := reason_given(node, "last_fault", 60)) else ""
+    count = node["fault_outage_count"]
+    return " and ".join(filter(None, (f"{count} unplanned outages{last}" if count > 1 else "", _tickets(node))))
+
+
+def _tickets(node: Row) -> str:
+    """Name the last tickets of a node by what they were about."""
+    tickets: Sequence[Row] = node.get("last_tickets") or []
+    about = ", ".join(printable(ticket["component"] or "unknown", 20) for ticket in tickets)
+    return f"{plural(len(tickets), 'ticket')} ({about})" if tickets else ""

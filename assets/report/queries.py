@@ -108,9 +108,9 @@ PUBLISHED = {
     "places": "estimates.est_location_rates order by place_kind, place nulls last",
     "projections": "estimates.est_mttf_projections order by gpu_count",
     "rate_changes": "estimates.est_rate_changes order by failure_category != 'all', failure_category, changed_at",
-    "rate_ratios": "estimates.est_rate_ratios qualify bool_or(is_reference) over (partition by comparison, "
-    "cluster_id, other_cluster_id, boundary_date, population) and (comparison != 'months' or counted_as = 'incidents') "
-    "order by comparison = 'clusters', comparison, cluster_id, other_cluster_id, boundary_date, counted_as",
+    "rate_ratios": "estimates.est_rate_ratios qualify comparison = 'months' or bool_or(is_reference) over (partition "
+    "by comparison, cluster_id, other_cluster_id, boundary_date, population) order by comparison = 'clusters', "
+    "comparison, cluster_id, other_cluster_id, boundary_date, not is_reference, population, counted_as",
     "rates": "estimates.est_failure_rates order by population, counted_as",
     "repair_actions": "(select *, sum(repair_count) over (partition by cluster_id, failure_category) as "
     "repairs_of_cause from estimates.est_repairs) order by failure_category != 'all', repairs_of_cause desc, "

@@ -5,6 +5,7 @@ The page computes with `templates/whatif_model.js`, whose formulas are those of 
 
 from __future__ import annotations
 
+import math
 from shlex import quote
 from typing import Any
 
@@ -15,7 +16,7 @@ from assets.model.spares import USUAL_REPAIR_HOURS
 from assets.report.filling import TEMPLATES, environment
 from assets.report.numbers import DEFAULT_CONFIDENCE, short
 from assets.report.queries import Own, Row
-from assets.report.wording import POPULATIONS
+from assets.report.wording import POPULATIONS, extrapolation
 
 GRID_MINUTES = (5, 15, 30, 60, 120, 240)
 DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 5.0, "planned_days": 30.0, "ettr_target": 0.9}
@@ -44,6 +45,7 @@ def start_of(own: Own) -> Row:
         **own.row("rates", is_reference=True),
         "month_failure_counts": [month["month_failure_count"] for month in months],
         "month_node_days": [month["month_node_days"] for month in months],
+        "largest_job_gpu_count": own.row("projections", is_largest_job=True).get("gpu_count"),
         **{name: plan.get(name) for name in DEFAULTS},
         **{name: own.row("repairs").get(name) for name in ("repair_count", "repair_hours")},
     }
@@ -95,6 +97,8 @@ def what_if_data(row: Row) -> dict[str, Any] | None:
         "gpus_per_node": int(row["gpus_per_node"]),
         "gpu_count": int(row["gpu_count"]),
         "gpu_node_count": int(row["gpu_node_count"]),
+        "largest_job_gpu_count": row["largest_job_gpu_count"],
+        "extrapolation": extrapolation(math.inf, row["largest_job_gpu_count"]),
         "run_count": RUN_COUNT,
         "days_per_month": DAYS_PER_MONTH,
         "grid_minutes": list(GRID_MINUTES),

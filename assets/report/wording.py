@@ -108,6 +108,19 @@ def number(count: float) -> str:
     return f"{before}.{after}" if after.strip("0") else before
 
 
+def extrapolation(gpu_count: float, largest_job_gpu_count: int | None) -> str:
+    """Warn of a size beyond the largest job that ran; empty for any other, and where nobody knows the largest.
+
+    >>> extrapolation(1024, 512)
+    'larger than any job seen (512 GPUs): an extrapolation beyond what the limits know'
+    >>> extrapolation(512, 512), extrapolation(512, None)
+    ('', '')
+    """
+    if largest_job_gpu_count is None or gpu_count <= largest_job_gpu_count:
+        return ""
+    return f"larger than any job seen ({largest_job_gpu_count:,} GPUs): an extrapolation beyond what the limits know"
+
+
 def sentence(text: str) -> str:
     """Make a note a sentence, without touching any other letter.
 

@@ -27,7 +27,7 @@ from assets.model.run_plan import (
 )
 from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
 from assets.report.numbers import short
-from assets.report.wording import stale
+from assets.report.wording import extrapolation, stale
 from assets.rows import rows_of
 from orchestration.environment import HomeSettings
 from orchestration.read_commands.age import as_of, with_age
@@ -316,9 +316,9 @@ def notes(source: dict[str, Any], run: RunToPlan, found: dict[str, Any]) -> list
             f"some failures hit several runs at once: {incidents:.3g} incidents per 1,000 node-days, which is nearer "
             "to what a run feels that fills the cluster"
         )
-    largest, whole = source["largest_job_gpu_count"], source["cluster_gpu_count"]
-    if largest is not None and run.gpu_count > largest:
-        caveats.append(f"larger than any job seen ({largest:,} GPUs): an extrapolation beyond what the limits know")
+    if beyond := extrapolation(run.gpu_count, source["largest_job_gpu_count"]):
+        caveats.append(beyond)
+    whole = source["cluster_gpu_count"]
     if whole is not None and run.gpu_count > whole:
         caveats.append(f"larger than the cluster ({whole:,} GPUs)")
     return caveats

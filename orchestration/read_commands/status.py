@@ -19,6 +19,7 @@ from assets.report.numbers import short
 from assets.report.queries import SQL
 from assets.report.wording import plural
 from assets.rows import rows_of
+from assets.seen_days import part_of_month
 from assets.site_rules import counted_by_kind
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
@@ -95,7 +96,8 @@ NUMBERS = """
         if(rates.has_enough_data, rates.failures_per_1000_node_days_high, null) as failures_per_1000_node_days_high,
         if(losses.has_enough_data, losses.expected_lost_gpu_hours, null) as expected_lost_gpu_hours,
         if(losses.has_enough_data, losses.expected_lost_gpu_hours_low, null) as expected_lost_gpu_hours_low,
-        if(losses.has_enough_data, losses.expected_lost_gpu_hours_high, null) as expected_lost_gpu_hours_high
+        if(losses.has_enough_data, losses.expected_lost_gpu_hours_high, null) as expected_lost_gpu_hours_high,
+        losses.exposure as seen_days
     from estimates.est_failure_rates as rates
     left join estimates.est_lost_gpu_hours as losses
         on rates.cluster_id = losses.cluster_id and losses.period = 'last_30_days' and losses.loss = 'all'
@@ -371,8 +373,9 @@ def _numbers_line(cluster: dict[str, Any]) -> str:
     if not numbers["has_enough_data"] or numbers["failures_per_1000_node_days_high"] is None:
         return str(numbers["note"])
     rate, lost = (_limited(numbers, name) for name in ("failures_per_1000_node_days", "expected_lost_gpu_hours"))
+    seen = part_of_month(numbers["seen_days"]) or "its last 30 days"
     at_least, doubt = ("at least ", f"; {numbers['doubt']}") if numbers["doubt"] else ("", "")
-    return f"{rate} failures per 1,000 node-days; {at_least}{lost} GPU-hours lost in its last 30 days{doubt}"
+    return f"{rate} failures per 1,000 node-days; {at_least}{lost} GPU-hours lost in {seen}{doubt}"
 
 
 def _limited(row: dict[str, Any], name: str) -> str:

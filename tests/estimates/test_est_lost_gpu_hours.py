@@ -121,3 +121,59 @@ def test_no_loss_has_no_upper_limit_and_what_nobody_could_see_is_unknown(losses)
     assert [blind[name] for name in names] == [None] * 4
     assert blind["method"] == "not_observable"
     assert "not observable" in blind["note"]
+
+
+STEADY = """
+insert into marts.dim_clusters (cluster_id, study_from_at, study_to_at, has_health_checks, is_simulated)
+values ('steady', '2026-01-01', '2026-02-10', true, false);
+insert into marts.fct_attempt_exposures (
+    cluster_id, attempt_id, state, seen_from_at, seen_to_at, node_days, gpu_hours, failed_at, failure_probability,
+    is_paper_failure
+)
+values
+    ('steady', 'whole', 'RUNNING', '2026-01-01', '2026-02-10', 40, 40 * 500, null, 0, false),
+    ('steady', 'f', 'NODE_FAIL', '2026-01-02', '2026-01-02', 0, 0, '2026-01-02', 1, true);
+insert into marts.fct_failures (
+    cluster_id, attempt_id, failed_at, failure_category, posterior_probability, incident_id, lost_gpu_hours
+)
+select 'steady', 'a' || n, timestamp '2026-01-01 12:00' + n * interval 1 day, 'pcie', 1, 'i' || n, 10
+from range(-2, 40) as days (n);
+insert into marts.fct_node_days (cluster_id, node_id, day_date, study_hours, in_use_hours)
+select 'steady', 'n', cast(unnest(range(date '2026-01-01', date '2026-02-10', interval 1 day)) as date), 24, 24;
+"""
+"""Forty days of a job of 500 GPU-hours a day, each of which loses ten, and two losses before accounting is complete."""
+UNLOGGED = """
+insert into ops.sight (cluster_id, node_id, kind, day_date)
+select 'steady', 'n', 'kernel', cast(unnest(range(date '2026-01-0{}', date '2026-02-10', interval 1 day)) as date)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "seen_before", "note"),
+    [
+        ("select 1", 10, "10 days seen"),
+        ("insert into marts.dim_study_gaps values ('steady', '2026-01-02 12:00', '2026-01-04 12:00');"
+         "update marts.fct_attempt_exposures set entry_seconds = 0, exit_seconds = 40 * 86400,"
+         "exposure_seconds = 38 * 86400, gap_seconds = 2 * 86400, gpu_hours = 38 * 500 where gpu_hours > 0",
+         8, "8 days seen"),
+        (UNLOGGED.format(3), 8,
+         "8 days seen; days left out, most nodes had no log that was understood: 2"),
+        (UNLOGGED.format(5), 6,
+         "days seen: 6, and 7 are needed; days left out, most nodes had no log that was understood: 4"),
+        ("update marts.dim_clusters set study_from_at = '2026-01-11'", 0, "days seen: 0, and 7 are needed"),
+    ],
+    ids=["cut to the study", "without a gap", "without blind days", "too few", "none"],
+)  # fmt: skip
+def test_a_period_is_cut_to_what_was_seen(tmp_path, more, seen_before, note):
+    """Ten GPU-hours of 500 are lost on each day: 20 of 1,000 in each period, however much of it was seen."""
+    house = filled(tmp_path, STEADY, more)
+    for asset in (est_failure_rates, est_lost_gpu_hours):
+        asset(warehouse=house)
+    rows = {row["period"]: row for row in read(house, "est_lost_gpu_hours", loss="all")}
+    last, before, study = (rows[name] for name in ("last_30_days", "30_days_before", "study"))
+    seen = [(row["expected_lost_gpu_hours"], row["exposure"]) for row in (last, before)]
+    assert seen == [(300, 30), (10 * seen_before, seen_before)]
+    assert study["expected_lost_gpu_hours"] == 420
+    assert [row["expected_lost_per_1000_gpu_hours"] for row in (study, last)] == pytest.approx([20, 20])
+    assert before["expected_lost_per_1000_gpu_hours"] == (pytest.approx(20) if seen_before >= 7 else None)
+    assert (last["note"], before["note"]) == (None, note)

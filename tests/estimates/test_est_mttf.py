@@ -14,6 +14,8 @@ from tests.estimates.five_clusters import read
 
 USUAL = month_variation([], []).relative_variance
 
+WITHOUT_LOOPS = {"cluster_id": "c", "repeat_count": 0.0, "loops": None}
+
 
 def size_of(rows, cluster_id, gpu_size_bin):
     (row,) = rows("est_mttf_by_size", cluster_id=cluster_id, gpu_size_bin=gpu_size_bin)
@@ -62,9 +64,35 @@ def test_the_theory_line_stands_at_the_mean_size_of_the_bin():
     """The bin of 512 GPUs holds jobs of 40 nodes on average, not the 64 of its upper edge."""
     bin_ = {"failure_count": 2.0, "failure_variance": 2.0, "runtime_hours": 100.0, "gpu_size_bin": 512.0}
     rate = {"rate_failure_count": 4.0, "rate_failure_variance": 4.0, "rate_node_days": 1000.0}
-    cluster = {"gpus_per_node": 8.0, "mean_node_count": 40.0, "rate_population": "all", "note": None}
+    cluster = {"gpus_per_node": 8.0, "mean_node_count": 40.0, "rate_population": "all", "note": None} | WITHOUT_LOOPS
     line = with_mttf(pd.DataFrame([bin_ | rate | cluster]))
     assert line["mttf_theory_hours"][0] == pytest.approx(24 / (40 * 0.004))
+
+
+@pytest.mark.parametrize(
+    ("loops", "words"),
+    [
+        ([], "p = 0.034 after 9 sizes"),
+        ([9], "p = 0.034 after 9 sizes; crash loops explain it: job j0 (9 failures); each counted once, p = 1"),
+        ([2], "p = 0.034 after 9 sizes; crash loops are among them: job j0 (2 failures); each counted once, p = 0.058"),
+        ([3, 3, 2, 2], "explain it: job j0 (3 failures), job j1 (3 failures), job j2 (2 failures) and 1 more"),
+    ],
+)
+def test_a_size_off_the_line_is_judged_after_the_number_of_sizes(loops, words):
+    """25 failures where 11 are expected, of a rate of 34: 2 x P(at least 25 of 59 at 11 / 45), for nine sizes."""
+    share = 11 / (11 + 34)
+    assert min(1, 9 * 2 * stats.binom.sf(24, 59, share)) == pytest.approx(0.034, abs=0.0005)
+    line = {"gpus_per_node": 8.0, "mean_node_count": 1.0, "rate_population": "all", "note": None, "gpu_size_bin": 8.0}
+    rate = {"rate_failure_count": 34.0, "rate_failure_variance": 34.0, "rate_node_days": 34.0, "cluster_id": "c"}
+    named = [{"job_id": f"j{n}", "failure_count": float(count)} for n, count in enumerate(loops)]
+    of_loops = {"repeat_count": float(sum(loops) - len(loops)), "loops": named}
+    off = {"failure_count": 25.0, "failure_variance": 25.0, "runtime_hours": 24.0 * 11} | of_loops
+    as_expected = {"failure_count": 11.0, "failure_variance": 11.0, "runtime_hours": 24.0 * 11} | WITHOUT_LOOPS
+    other = as_expected | line | rate | {"cluster_id": "d"}
+    notes = with_mttf(pd.DataFrame([off | line | rate, *[as_expected | line | rate] * 8, other]))["note"]
+    assert notes[0].startswith("25 failures where 11 are expected: ")
+    assert words in notes[0]
+    assert notes[1:].isna().all()
 
 
 def test_theory_of_a_cluster_with_few_node_days_rests_on_its_nodes(rows):

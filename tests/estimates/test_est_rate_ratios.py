@@ -9,7 +9,6 @@ from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_rate_ratios import est_rate_ratios
 from assets.model.rate_ratio import rate_ratio
 from tests.estimates.five_clusters import read
-from tests.homes import change
 from tests.warehouses import filled
 
 
@@ -157,11 +156,11 @@ def test_both_halves_are_what_the_failure_rate_rests_on(periods):
 
 def test_the_last_30_days_over_the_30_before(periods):
     """Of 60 days these are the two halves, in incidents. Of ten days, all are the last."""
-    (month,), (_, half) = periods("months", "busy"), periods("halves", "busy")
+    (month,), (_, half) = periods("months", "busy", population="all"), periods("halves", "busy")
     assert month["boundary_date"] == half["boundary_date"]
     assert sides(month) == sides(half)
     assert (month["population"], month["counted_as"], month["is_reference"]) == ("all", "incidents", True)
-    (quiet,) = periods("months", "quiet")
+    (quiet,) = periods("months", "quiet", population="all")
     assert sides(quiet) == pytest.approx([0, 12, 0, 0])
     assert quiet["verdict"] == "cannot tell"
     assert month["verdict"] == "cannot tell"
@@ -196,22 +195,17 @@ select 'c', 'n', 'kernel', cast(unnest(range(date '2026-01-01', date '2026-02-21
 """
 
 
-def months(tmp_path, more="", then="select 1"):
+def months(tmp_path, more="", population="gpus_gt_128"):
     house = filled(tmp_path, MONTHS + more)
-    est_failure_rates(warehouse=house)
-    change(house, then)
-    est_rate_ratios(warehouse=house)
-    (row,) = read(house, "est_rate_ratios", comparison="months")
+    for asset in (est_failure_rates, est_rate_ratios):
+        asset(warehouse=house)
+    (row,) = read(house, "est_rate_ratios", comparison="months", population=population)
     return row
 
 
-def test_the_months_end_with_the_study_to_the_hour_and_are_of_the_population_that_is_quoted(tmp_path):
+def test_the_months_end_with_the_study_to_the_hour(tmp_path):
     row = months(tmp_path)
-    assert (row["population"], row["counted_as"], row["boundary_date"]) == (
-        "gpus_gt_128",
-        "incidents",
-        date(2026, 1, 31),
-    )
+    assert (row["counted_as"], row["boundary_date"], row["is_reference"]) == ("incidents", date(2026, 1, 31), False)
     assert sides(row) == pytest.approx([30, 300, 10, 300])
     expected = rate_ratio(30, 300, 10, 300)
     assert (row["ratio"], row["ratio_low"]) == pytest.approx((3, float(expected.low)))
@@ -224,9 +218,35 @@ def test_the_first_day_of_a_study_shorter_than_a_month_counts_as_far_as_it_is_st
         tmp_path,
         "update marts.dim_clusters set study_from_at = '2026-03-01 06:00';"
         "update marts.fct_node_days set study_hours = if(day_date = '2026-03-01', 18, 8);",
-        "update estimates.est_failure_rates set is_reference = population = 'nodes'",
+        "nodes",
     )
     assert sides(row)[1] == pytest.approx(26 / 24)
+    assert (row["ratio"], row["method"], row["verdict"]) == (None, "no_exposure", "cannot tell")
+    assert row["note"].endswith("days seen: 1.083 and 0, and 7 are needed")
+
+
+def test_all_incidents_count_once_each_over_the_days_of_the_nodes_in_use(tmp_path):
+    """The job has ten node-days a day, of one node that jobs share. Two attempts of one incident are one."""
+    shared = "update marts.fct_attempt_exposures set incident_id = 'i' where attempt_id in ('f0', 'f1')"
+    row = months(tmp_path, shared, "all")
+    assert sides(row) == pytest.approx([40, 30 + 2 / 3, 9, 30])
+    assert (row["is_reference"], row["verdict"]) == (True, "worse")
+
+
+def test_months_of_which_a_week_was_not_seen_do_not_compare(tmp_path):
+    """Accounting of the earlier month begins 6.9 days before its end: the row stays, with what was seen."""
+    began = "update marts.dim_clusters set study_from_at = timestamp '2026-01-31 08:00' - interval {} minute"
+    short = months(tmp_path, began.format(int(6.9 * 1440)), "all")
+    assert [short[name] for name in ("ratio", "ratio_low", "ratio_high", "p_value")] == [None] * 4
+    assert short["failure_count"] == 40
+    assert short["note"] == "days seen: 30 and 6.9, and 7 are needed"
+    assert months(tmp_path, began.format(7 * 1440), "all")["ratio"] > 0
+
+
+def test_a_gap_of_accounting_is_no_seen_time(tmp_path):
+    """From 1 January 08:00 to 31 January 08:00 a gap of 24 days leaves six."""
+    gap = "insert into marts.dim_study_gaps values ('c', '2026-01-03', '2026-01-27')"
+    assert months(tmp_path, gap, "all")["note"] == "days seen: 30 and 6, and 7 are needed"
 
 
 def test_days_that_nobody_saw_are_not_quiet_days(tmp_path):
@@ -240,7 +260,7 @@ def test_nodes_are_counted_by_the_days_of_the_nodes(tmp_path):
     row = months(
         tmp_path,
         "insert into marts.fct_incidents (cluster_id, incident_id) select 'c', 'f' || n from range(0, 50) as t (n);",
-        "update estimates.est_failure_rates set is_reference = population = 'nodes'",
+        "nodes",
     )
     assert sides(row) == pytest.approx([40, 30 + 2 / 3, 10, 30 - 1 / 3], rel=0.02)
 
@@ -262,7 +282,7 @@ def test_nodes_are_counted_by_the_days_of_the_nodes(tmp_path):
     ids=["better", "same", "fewer than three on both sides", "too little was seen"],
 )  # fmt: skip
 def test_the_verdict_says_what_the_limits_say(tmp_path, change, verdict):
-    assert months(tmp_path, then=change)["verdict"] == verdict
+    assert months(tmp_path, change)["verdict"] == verdict
 
 
 def test_a_study_without_a_failure_has_its_node_days(periods):

@@ -97,6 +97,12 @@ class TestStatus:
         show_status(home)
         assert "at least" not in capsys.readouterr().out
 
+    def test_a_month_is_called_that_only_where_all_of_it_was_seen(self, home, capsys):
+        change(home, "update estimates.est_lost_gpu_hours set exposure = 12.5")
+        show_status(home)
+        assert "2.00 [1.00, 4.00] GPU-hours lost in 12.5 days seen\n" in (text := capsys.readouterr().out)
+        assert "last 30 days" not in text
+
     def test_while_a_refresh_runs_the_working_file_is_not_touched(self, home):
         build(home.working_file)
         with held_lock(home) as holder:

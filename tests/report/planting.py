@@ -79,6 +79,8 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
     insert_known(
         con, LOSSES.name, with_losses(of_study(con, with_sight(con, read(con, LOSSES.inputs[0])))).to_dict("records")
     )
+    # Its months are planted as if they had been seen in full.
+    con.execute("update estimates.est_lost_gpu_hours set exposure = 30 where cluster_id = 'demo' and period != 'study'")
     plant_ettr(con)
     plant_lemons_and_plans(con)
     plant_rates(con)

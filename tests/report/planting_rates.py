@@ -293,13 +293,19 @@ def _sides() -> pd.DataFrame:
         quoted = way == "attempts"
         rows += [
             ("halves", "demo", "demo", later, "all", way, quoted, True, True, 100, 400.0, 20, 400.0, none),
-            ("months", "demo", "demo", later, "all", way, quoted, True, True, 31, 600.0, 13, 600.0, none),
             ("clusters", "demo", "hall-b", none, "all", way, quoted, True, False, 120, 800.0, 2, 0.02, none),
             ("clusters", "demo", "hall-b", none, "gpus_gt_128", way, False, True, False, 9, 90.0, 0, 0.0, none),
             ("halves", "hall-b", "hall-b", START.date(), "all", way, quoted, False, False, 2, 0.02, 0, 0.0,
              "no node-days on one side"),
         ]  # fmt: skip
+    rows += [
+        ("months", "demo", "demo", later, population, "incidents", population == "all", True, True, 31, 600.0, 13,
+         600.0, none)
+        for population in ("all", "gpus_gt_128")
+    ]  # fmt: skip
     sides = pd.DataFrame(rows, columns=list(names))
+    is_month = sides["comparison"] == "months"
+    sides = sides.assign(**{name: is_month.map({True: 30.0}) for name in ("seen_days", "other_seen_days")})
     counts = ("failure_count", "other_failure_count")
     sides["has_enough_data"] = sides["cluster_id"] == "demo"
     return sides.assign(**{name.replace("count", "variance"): sides[name] for name in counts})

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from assets.report.blocks import Text
+from assets.report.blocks import Measure, Text
 from assets.report.numbers import short
 from assets.report.page import build, render
 from assets.report.queries import known_of
@@ -30,12 +30,12 @@ def demo_change(frames, **changed):
 
 def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(frames):
     assert demo_change(frames).said == (
-        "Worse than last month: 5.20 failures per 1,000 node-days in the last 30 days against 2.10 in the 30 before "
+        "Worse than last month: 5.20 incidents per 1,000 node-days in the last 30 days against 2.10 in the 30 before "
         "(31 against 13 incidents of all jobs), 2.40 times as often [1.40, 4.30]."
     )
-    assert demo_change(frames, verdict="better").said.startswith("Better than last month: 5.20 failures")
+    assert demo_change(frames, verdict="better").said.startswith("Better than last month: 5.20 incidents")
     assert demo_change(frames, verdict="no change shown").said.startswith(
-        "No change shown since last month: 5.20 failures"
+        "No change shown since last month: 5.20 incidents"
     )
     endless = demo_change(frames, other_failure_count=0.0, other_rate=0.0, ratio=None, ratio_low=1.2, ratio_high=None)
     assert endless.said.startswith("Worse than last month: ")
@@ -45,16 +45,37 @@ def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(frames):
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"failure_count": 2.0, "other_failure_count": 1.0, "verdict": "cannot tell"}, "2 and 1 incidents of all jobs"),
+        ({"failure_count": 2.0, "other_failure_count": 1.0, "verdict": "cannot tell"}, "2 and 1 incidents in the"),
         ({"other_node_days": 0.0}, "no two times 30 days"),
         ({"population": "gpus_gt_128"}, "no two times 30 days"),
     ],
 )
-def test_it_cannot_tell_from_too_little_or_from_other_jobs_than_those_of_the_rate(frames, changed, why):
+def test_it_cannot_tell_from_too_little_or_from_large_jobs_alone(frames, changed, why):
     change = demo_change(frames, **changed)
     assert change.said.startswith("Cannot tell whether it is worse than last month: ")
     assert why in change.said
     assert (change.ratio, change.tone) == ("cannot tell", "")
+
+
+def seen_for(frames, last, before):
+    """The losses of the planted cluster, of whose two months so many days were seen."""
+    days = {"last_30_days": last, "30_days_before": before}
+    per_1000 = {"expected_lost_per_1000_gpu_hours": 20.0}
+    return [row | per_1000 | {"exposure": days.get(row["period"], row["exposure"])} for row in frames["losses"]]
+
+
+def test_months_say_how_much_of_them_was_seen(frames):
+    """Losses of unlike days compare per allocated GPU-hour; less than a week of a month compares with nothing."""
+    months = [{"comparison": "months", "cluster_id": "demo", "population": "all", **MONTHS}]
+    cut = own_of(frames, rate_ratios=months, losses=seen_for(frames, 30, 9.5))
+    assert "node-days in the last 30 days against 2.10 in the 30 before (9.5 days seen) (31" in change_of(cut).said
+    (said,) = [text for text in screen_of(cut).tiles[3].details if "the 30 before" in text]
+    assert said.startswith("last 30 days: 3,440 (20.0 per 1,000 allocated); the 30 before: 0 (9.5 days seen, 20.0 per")
+    short_of_a_week = own_of(frames, rate_ratios=months, losses=seen_for(frames, 30, 6.5))
+    assert change_of(short_of_a_week).said == (
+        "Cannot tell whether it is worse than last month: days seen: 30 and 6.5, and 7 are needed."
+    )
+    assert not any("the 30 before" in text for text in screen_of(short_of_a_week).tiles[3].details)
 
 
 def test_the_rate_says_how_far_the_evidence_reaches(frames):
@@ -70,7 +91,8 @@ def test_numbers_of_one_unit_have_one_population_and_one_way_of_counting(page):
         assert len(known) == len({measure.unit for measure in known})
         assert {measure.counting for measure in known} <= {"expected"}
     _, demo = screens_of(page)[0]
-    assert demo.change.measure == demo.tiles[0].measure == demo.tiles[1].measure
+    assert demo.tiles[0].measure == demo.tiles[1].measure
+    assert demo.change.measure == Measure("incidents per 1,000 node-days", "all")
 
 
 def test_losses_are_expected_ones_and_the_leading_cause_is_the_dearest_of_them(frames, page):

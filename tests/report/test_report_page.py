@@ -128,7 +128,7 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     assert rests_on.startswith(f"{rate['failure_count']:.0f} failed attempts in ")
     assert "incident" in rows["all jobs", "incidents quoted"][2]
     sizes = {row[0]: row[3] for row in table(section(demo, "headline"), "MTTF of the largest jobs").rows()}
-    assert sizes == {"256 GPUs": "largest run", "512 GPUs": "whole cluster"}
+    assert sizes == {"256 GPUs": "largest run", "512 GPUs": "whole cluster, extrapolated"}
     text = section(demo, "headline").text
     assert re.search(
         r"[\d.]+ infrastructure failures, each counted with the probability that it is one: [\d.]+% of 4,000", text

@@ -271,7 +271,9 @@ def test_rates_are_compared_and_simulated_ones_kept_from_real_chapters(sections)
     verdicts = {row[0]: row[6] for row in rows if row[1] == "incidents"}
     assert verdicts["this cluster over hall-b (simulated)"] == "lower"
     assert verdicts["later half of the days (from 2026-09-11) over the earlier"] == "higher"
-    assert len(rows) == 5, "of the months, incidents alone"
+    months = [row[0] for row in rows if row[0].startswith("last 30 days over the 30 days before")]
+    assert [row.rpartition(", ")[2] for row in months] == ["all incidents", "jobs above 128 GPUs"]
+    assert len(rows) == 6, "of the months, incidents alone"
     hall = table(sections("hall-b", "constant"), "Failure rates compared").rows()
     assert [row[4:7] for row in hall] == [["unknown", "not estimated", "cannot tell no node-days on one side"]] * 2
 

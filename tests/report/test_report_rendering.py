@@ -222,6 +222,8 @@ def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():
 
 
 PCIE = {"category": "pcie", "label": "PCIe error", "count": 1}
+SIX_OUTAGES = {"fault_outage_count": 6, "last_fault_reason": "gpu lost", "last_fault_source": "slurmctld"}
+REPLACED = {"last_tickets": [{"ticket_id": "T1", "component": "gpu"}]}
 
 
 @pytest.mark.parametrize(
@@ -231,8 +233,30 @@ PCIE = {"category": "pcie", "label": "PCIe error", "count": 1}
         ({"causes": [PCIE], "days_since_last_incident": 90}, "The last incident was 90 days ago: nothing to do."),
         (
             {"causes": [{**PCIE, "count": 3}], "days_since_last_incident": 3},
-            "3 incidents, no more than chance explains",
+            "3 incidents, no more than chance explains: watch it.",
         ),
+        (
+            {"causes": [PCIE], "days_since_last_incident": 3, **SIX_OUTAGES, **REPLACED},
+            'One incident, but 6 unplanned outages (last reason given in Slurm: "gpu lost") and 1 ticket (gpu): '
+            "when it is free, reseat",
+        ),
+        (
+            {"causes": [PCIE], "days_since_last_incident": 90, "days_since_last_fault": 0, **SIX_OUTAGES},
+            "One incident, but 6 unplanned outages",
+        ),
+        (
+            {"causes": [PCIE], "days_since_last_incident": 90, "days_since_last_fault": 80, **SIX_OUTAGES},
+            "The last incident was 90 days ago: nothing to do.",
+        ),
+        (
+            {"causes": [PCIE], "days_since_last_incident": 3, "fault_outage_count": 1, **REPLACED},
+            "One incident, and 1 ticket (gpu): if it comes back, reseat",
+        ),
+        (
+            {"causes": [{**PCIE, "count": 5}], "days_since_last_incident": 3, **SIX_OUTAGES},
+            "5 incidents, no more than chance explains, and 6 unplanned outages",
+        ),
+        ({"causes": [], **SIX_OUTAGES, **REPLACED}, "Taken out 6 times without a job blamed on it; last reason given"),
         (
             {"causes": [{**PCIE, "count": 3}], "days_since_last_incident": 3, "verdict": "lemon"},
             "A lemon: 3 incidents, PCIe error (3). Drain; reseat the card",
@@ -255,7 +279,7 @@ PCIE = {"category": "pcie", "label": "PCIe error", "count": 1}
         ),
     ],
 )
-def test_advice_follows_the_lemon_list_and_repairs(node, said):
+def test_advice_follows_the_lemon_list_repairs_outages_and_tickets(node, said):
     text = advise({"open_since": None, "fault_outage_count": 0, **node})
     assert text.startswith(said)
     assert ("Drain" in text) == (node.get("verdict") == "lemon"), "what the lemon list calls well is not drained"

@@ -40,7 +40,7 @@ def test_a_few_lines_tell_the_change_the_loss_the_rates_and_what_to_do(page):
     text = write_summary(page, [], MADE_AT)
     assert text.startswith("# Cluster reliability, 2026-09-22 02:00 UTC\n")
     assert (
-        "* **demo** (simulated): Worse than last month: 51.7 failures per 1,000 node-days in the last 30 days" in text
+        "* **demo** (simulated): Worse than last month: 51.7 incidents per 1,000 node-days in the last 30 days" in text
     )
     assert re.search(r"[\d,.]+ GPU-hours .*were lost to failures in [\w. ]+; [\w ]+ cost \d+% of it\.", text)
     assert re.search(r"Failures per 1,000 node-days, all jobs: [\d.]+ \[[\d.]+, [\d.]+\]", text)

@@ -40,6 +40,7 @@ ROW = {
     "checkpoint_minutes": 60.0, "restart_minutes": 5.0,
     "write_minutes": 0.0, "planned_days": 30.0, "ettr_target": 0.9, "repair_count": 161, "repair_hours": 5.0,
     "month_failure_counts": [], "month_node_days": [], "recorded_rate": None,
+    "largest_job_gpu_count": 256,
 }  # fmt: skip
 MEASURED = {
     "plain": ROW,
@@ -245,6 +246,8 @@ def test_the_block_shows_its_answers_and_no_script_failed(root, starts):
     assert shown.startswith(f"{24 / (64 * float(rate.value)):.3g} h")
     best = float(optimal_minutes(64 * rate.value, row["write_minutes"]))
     assert demo.all("dd", data_result="best")[0].text.startswith(f"{best / 60:.3g}" if best >= 60 else f"{best:.3g}")
+    warning = "512 GPUs: larger than any job seen (256 GPUs): an extrapolation beyond what the limits know."
+    assert demo.all("p", class_="note")[-1].text == warning
     cells = {(cell.attributes["data-gpus"], cell.attributes["data-minutes"]): cell.text for cell in demo.all("td")}
     ettr = expected_ettr_exact(64 * rate.value, 60, restart_minutes=row["restart_minutes"],
                                write_minutes=row["write_minutes"])  # fmt: skip

@@ -15,6 +15,7 @@ from assets.report.wording import POPULATIONS, exposure, number, plural, sentenc
 
 OPEN_MONTHS = 12
 MIN_NODE_DAYS = 30
+MONTHS_OF = POPULATIONS | {"all": "all incidents"}
 AGE_VERDICTS = {
     "constant": "constant",
     "rises": "rises: attempts fail more the longer they run",
@@ -128,13 +129,17 @@ def _shape_figure(rows: list[Row]) -> Figure | None:
 
 
 def _compared(own: Own) -> list[Row]:
-    """Select the comparisons of a cluster with enough seen on both sides, and of a real one with real ones alone."""
+    """Select the comparisons of a cluster with enough seen on both sides, and of a real one with real ones alone.
+
+    Of the months, all incidents are compared, and those of the other populations that have any.
+    """
     here = own.cluster["cluster_id"]
     return [
         row | {"here": here}
         for row in own.rows_of_all("rate_ratios")
         if here in (row["cluster_id"], row["other_cluster_id"])
         and row["has_enough_data"]
+        and (row["comparison"] != "months" or row["is_reference"] or row["event_count"])
         and (own.cluster["is_simulated"] or not (row["is_simulated"] or row["other_is_simulated"]))
     ]
 
@@ -150,7 +155,8 @@ def _name(row: Row) -> str:
         return " over ".join("this cluster" if side == row["here"] else printable(side, 40) for side in sides)
     day = row["boundary_date"]
     halves = f"later half of the days{f' (from {day})' if day else ''} over the earlier"
-    return halves if row["comparison"] == "halves" else "last 30 days over the 30 days before"
+    months = f"last 30 days over the 30 days before, {MONTHS_OF[row['population']]}"
+    return halves if row["comparison"] == "halves" else months
 
 
 def _short_name(row: Row) -> str:

@@ -24,8 +24,9 @@ from assets.report.sections.headline import (
 from assets.report.sections.recorded import by_month, change_of_records, tiles_of_records
 from assets.report.tables import ends
 from assets.report.wording import LITTLE, POPULATIONS, RATE, event_of, mttf, number, plural, rate, sentence
+from assets.seen_days import MONTH as WINDOW
+from assets.seen_days import part_of_month, too_few
 
-WINDOW = 30
 CANNOT_TELL = "cannot tell"
 MIN_RUNS = 10
 """The mean of fewer runs has no limits."""
@@ -35,6 +36,7 @@ VERDICTS: dict[str, tuple[Direction, str]] = {
     "no change shown": ("", "No change shown since last month"),
 }
 PER_1000 = "failures per 1,000 node-days"
+INCIDENTS = "incidents per 1,000 node-days"
 LOST = Measure("GPU-hours", "all")
 NO_LIMITS = "so far, no interval"
 
@@ -87,7 +89,7 @@ def _missing(own: Own) -> str:
 
 
 def change_of(own: Own) -> Change:
-    """Answer the first question: is it worse than last month? Both months count the incidents of one population."""
+    """Answer the first question: is it worse than last month? Both months count all incidents on the nodes in use."""
     reference = reference_of(own)
     if reference.get("node_days") and reference["failure_count"] is None:
         return Change(f"How often machines fail is unknown: {reference['note']}.", UNKNOWN)
@@ -97,24 +99,24 @@ def change_of(own: Own) -> Change:
             f"{sentence(f'{LITTLE}: {why}')} The pages show what happened; of the machine they say next to nothing yet."
         )
         return Change(said, LITTLE)
-    population = reference.get("population")
-    row = own.row("rate_ratios", comparison="months", counted_as="incidents", population=population)
-    if not row.get("node_days") or not row["other_node_days"]:
-        why = f"the study period has no two times {WINDOW} days to compare"
+    row, days = own.row("rate_ratios", comparison="months", population="all"), _seen_days(own)
+    if (why := too_few(*days)) or not row.get("node_days") or not row["other_node_days"]:
+        why = why or f"the study period has no two times {WINDOW} days to compare"
         if failed := own.not_computed("rate_ratios"):
             why = f"{failed[0]['table_name']} could not be computed"
         return Change(f"Cannot tell whether it is worse than last month: {why}.", CANNOT_TELL, why)
-    whose, measure = POPULATIONS[row["population"]], Measure(PER_1000, row["population"])
+    measure = Measure(INCIDENTS, row["population"])
     last, before = number(row["failure_count"]), number(row["other_failure_count"])
     if row["verdict"] not in VERDICTS:
-        why = f"{last} and {before} incidents of {whose} in the last {WINDOW} days and the {WINDOW} before are too few"
+        why = f"{last} and {before} incidents in the last {WINDOW} days and the {WINDOW} before are too few"
         return Change(f"Cannot tell whether it is worse than last month: {why}.", CANNOT_TELL, why, measure=measure)
     (tone, verdict), limits = VERDICTS[row["verdict"]], brackets(ends(row, "ratio"))
     times = f"{short(row['ratio'])} times as often {limits}" if row["ratio"] else f"times as often: {limits}"
-    counted = f"({last} against {before} incidents of {whose})"
+    counted = f"({last} against {before} incidents of all jobs)"
+    seen, seen_before = (f" ({part})" if (part := part_of_month(of_month)) else "" for of_month in days)
     said = (
-        f"{verdict}: {short(row['rate'])} {PER_1000} in the last {WINDOW} days against "
-        f"{short(row['other_rate'])} in the {WINDOW} before {counted}, {times}."
+        f"{verdict}: {short(row['rate'])} {INCIDENTS} in the last {WINDOW} days{seen} against "
+        f"{short(row['other_rate'])} in the {WINDOW} before{seen_before} {counted}, {times}."
     )
     detail = f"{limits}; {counted[1:-1]}"
     ratio = f"\N{MULTIPLICATION SIGN} {short(row['ratio'])}, {row['verdict']}" if row["ratio"] else row["verdict"]
@@ -177,10 +179,24 @@ def _loss_tile(own: Own) -> Tile:
     detail += [f"{plural(unknown, 'loss', 'losses')} of unknown GPU count left out"] if unknown else []
     if not lost:
         return Tile(label, "none seen", details=("no attempt lost work to an infrastructure failure",))
-    last, before = (losses_of(own, months)["expected_lost_gpu_hours"] for months in ("last_30_days", "30_days_before"))
-    if own.row("rate_ratios", comparison="months").get("other_node_days"):
-        detail.append(f"last 30 days: {short(last)}; the 30 before: {short(before)}")
+    last, before = (losses_of(own, months) for months in ("last_30_days", "30_days_before"))
+    if not too_few(*_seen_days(own)):
+        detail.append(f"last {WINDOW} days: {_loss_of(last)}; the {WINDOW} before: {_loss_of(before)}")
     return Tile(label, short(lost), _limits_of_loss(study) or NO_LIMITS, tuple(detail), LOST)
+
+
+def _loss_of(month: Row) -> str:
+    """Write what was lost in a month, in how much of it, and the rate that compares with another month."""
+    seen, rate = part_of_month(month["exposure"]), month["expected_lost_per_1000_gpu_hours"]
+    per_1000 = f"{short(rate)} per 1,000 allocated" if rate is not None else ""
+    rests_on = ", ".join(filter(None, (seen, per_1000)))
+    return short(month["expected_lost_gpu_hours"]) + (f" ({rests_on})" if rests_on else "")
+
+
+def _seen_days(own: Own) -> tuple[float, float]:
+    """Find how many of the last 30 days were seen, and of the 30 before."""
+    last, before = (losses_of(own, months).get("exposure") or 0.0 for months in ("last_30_days", "30_days_before"))
+    return last, before
 
 
 def _limits_of_loss(study: Row) -> str:
@@ -228,7 +244,7 @@ def _sentence(own: Own, actions: Sequence[Action]) -> str:
         limits = _limits_of_loss(study) or f"({NO_LIMITS})"
         price = f" ({money(cost, study['currency'])})" if cost else ""
         cause = _main_cause(own, lost)
-        days = duration(24 * study["exposure"])
+        days = duration((study["to_at"] - study["from_at"]).total_seconds() / 3600)
         least, shown = ("At least ", " that left evidence") if is_doubtful(own) else ("", "")
         hours = f"{least}{short(lost)} GPU-hours {limits}{price}"
         said.append(f"{hours} were lost to failures{shown} in {days}{cause}.")

@@ -46,7 +46,7 @@ def headline(own: Own) -> Section:
             "that infrastructure ended it; attempts that share a node or an event are one incident. Of the nodes in "
             "use, every node that an incident took down counts.",
         ),
-        projected("MTTF of the largest jobs", quoted),
+        projected("MTTF of the largest jobs", quoted, own),
         f"{_infrastructure(own)} {utilisation_in_words(own)}",
     )
 

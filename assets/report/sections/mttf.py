@@ -5,10 +5,10 @@ from __future__ import annotations
 from assets.report import palette
 from assets.report.blocks import Cell, Figure, Pair, Section, Table, note, section
 from assets.report.charts import DURATION_TICKS, SOFT, Spec, at, figure, hover, labelled, layer, log_axis, name, zoom
-from assets.report.numbers import confidence, duration, gpus, short, whole
+from assets.report.numbers import confidence, duration, gpus, printable, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, interval, level_of, table
-from assets.report.wording import POPULATIONS, event_of, exposure, plural
+from assets.report.wording import POPULATIONS, event_of, exposure, extrapolation, plural
 from assets.report.wording import mttf as mttf_words
 
 
@@ -19,18 +19,29 @@ def _value(row: Row) -> Cell:
     return Cell(mttf_words(row))
 
 
+def _is_off_line(row: Row) -> bool:
+    """Return whether the line of one constant rate lies outside of the limits of a size that failed."""
+    low, high, line = row["mttf_hours_low"], row["mttf_hours_high"], row["mttf_theory_hours"]
+    return bool(row["failure_count"]) and None not in (low, high, line) and not low <= line <= high
+
+
+def _deviation(row: Row) -> str:
+    """Quote how likely the deviation of a size is by chance, and the crash loops behind it."""
+    return printable(row["note"] or "", 400) if _is_off_line(row) else ""
+
+
 MEASURED = (
     Col("Size", "gpu_size_bin", gpus),
     Col("#Failures", "failure_count", whole),
     Col("#Runtime", lambda row: f"{short(row['runtime_hours'])} h"),
     Col("#MTTF", _value),
     interval("mttf_hours", duration, unless="event_count"),
-    Col("#Theory", "mttf_theory_hours", duration),
+    Col("#Theory", "mttf_theory_hours", duration, detail=_deviation),
 )
 
 
 def _meaning(row: Row) -> str:
-    flags = {"is_cluster_size": "whole cluster", "is_largest_job": "largest run"}
+    flags = {"is_cluster_size": "whole cluster", "is_largest_job": "largest run", "is_extrapolated": "extrapolated"}
     return ", ".join(words for flag, words in flags.items() if row[flag])
 
 
@@ -38,7 +49,7 @@ PROJECTED = (
     Col("Size", "gpu_count", gpus),
     Col("#MTTF", _value),
     interval("mttf_hours", duration, unless="event_count"),
-    Col("Meaning", lambda row: _meaning(row) or ("extrapolated" if row.get("is_extrapolated") else "")),
+    Col("Meaning", _meaning),
 )
 
 
@@ -52,8 +63,7 @@ def mttf(own: Own) -> Section:
         "Runtime inside the study period over expected infrastructure failures; every other end, and an attempt that "
         "still runs, adds runtime and no failure.",
     )
-    largest = max((row["gpu_count"] for row in projections if row["is_largest_job"]), default=0)
-    larger = projected("MTTF projected", [row | {"is_extrapolated": row["gpu_count"] > largest} for row in projections])
+    larger = projected("MTTF projected", projections, own)
     return section(
         "mttf",
         "Mean time to failure by job size",
@@ -64,33 +74,33 @@ def mttf(own: Own) -> Section:
     )
 
 
-def projected(caption: str, rows: list[Row]) -> Table | None:
+def projected(caption: str, rows: list[Row], own: Own) -> Table | None:
     """Build a table of MTTF at sizes that the failure rate is projected to."""
+    largest = own.row("projections", is_largest_job=True).get("gpu_count")
+    beyond = {row["gpu_count"]: extrapolation(row["gpu_count"], largest) for row in rows}
+    warning = next((f" Extrapolated: {text}." for text in beyond.values() if text), "")
     first = rows[0] if rows else {"population": "", "event_count": None, "exposure": None}
     return table(
         caption,
-        rows,
+        [row | {"is_extrapolated": bool(beyond[row["gpu_count"]])} for row in rows],
         PROJECTED,
         f"1 / (nodes × failure rate of {POPULATIONS.get(first['population'], 'no population')}), "
         f"{exposure(first['event_count'], first['exposure'], 'node-days', *event_of(first))}. It takes a node to fail "
-        "as often in a large job as in a small one.",
+        f"as often in a large job as in a small one.{warning}",
     )
 
 
 def _outliers(rows: list[Row]) -> str | None:
-    """Say which sizes one constant rate does not explain; the line of that rate lies outside of their limits."""
-    said = []
-    for row in rows:
-        low, high, line = row["mttf_hours_low"], row["mttf_hours_high"], row["mttf_theory_hours"]
-        if row["failure_count"] and None not in (low, high, line) and not low <= line <= high:
-            said.append(
-                f"jobs of {gpus(row['gpu_size_bin'])} fail {'later' if line < low else 'sooner'}, "
-                f"after {duration(row['mttf_hours'])} ({ends(row, 'mttf_hours', duration)}, "
-                f"{plural(row['failure_count'], 'failure')}) in place of {duration(line)}"
-            )
-    if not said:
-        return None
-    return f"Off the line of one constant rate: {'; '.join(said)}. Of ten sizes, one is off by chance at 90%."
+    """Say which sizes one constant rate does not explain, and whether chance or crash loops do."""
+    said = [
+        f"jobs of {gpus(row['gpu_size_bin'])} fail "
+        f"{'later' if row['mttf_theory_hours'] < row['mttf_hours_low'] else 'sooner'}, after "
+        f"{duration(row['mttf_hours'])} ({ends(row, 'mttf_hours', duration)}) in place of "
+        f"{duration(row['mttf_theory_hours'])}: {_deviation(row)}."
+        for row in rows
+        if _is_off_line(row)
+    ]
+    return f"Off the line of one constant rate: {' '.join(said)}" if said else None
 
 
 def _figure(rows: list[Row], projections: list[Row], own_gpu_count: int | None) -> Figure | None:

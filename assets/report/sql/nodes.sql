@@ -102,6 +102,7 @@ outages as (
         count(*) filter (where is_planned) as planned_outage_count,
         sum(seconds) filter (where not is_planned) / 3600 as fault_outage_hours,
         sum(seconds) filter (where is_planned) / 3600 as planned_outage_hours,
+        max(started_at) filter (where not is_planned) as last_fault_at,
         arg_max(reason, started_at) filter (where not is_planned) as last_fault_reason,
         arg_max(source, started_at) filter (where not is_planned and reason is not null) as last_fault_source,
         max(started_at) filter (where is_open) as open_since,
@@ -140,6 +141,7 @@ select
     lemons.* exclude (cluster_id, node_id),
     date_diff('day', lemons.window_start_date, lemons.window_end_date) + 1 as window_days,
     date_diff('day', counted.last_failed_at, clusters.data_through_at) as days_since_last_incident,
+    date_diff('day', outages.last_fault_at, clusters.data_through_at) as days_since_last_fault,
     epoch(clusters.data_through_at - relapses.relapsed_at) / 86400 as days_since_relapse
 from marts.dim_nodes as nodes
 inner join marts.dim_clusters as clusters using (cluster_id)

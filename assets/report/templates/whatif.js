@@ -97,6 +97,11 @@
       if (wrong) return results.forEach((place) => show(place.dataset.result, "unknown", wrong.validationMessage));
       const input = read(), found = whatIfModel.evaluate(data, input), place = block.querySelector("[data-command]");
       place.textContent = command(place, input, found.nodes);
+      // As in `faultline plan`, a rate of one's own is not of the jobs that were seen.
+      const beyond = block.querySelector("[data-extrapolation]"), largest = data.largest_job_gpu_count;
+      const isBeyond = input.rate !== "own" && largest !== null && input.gpus > largest;
+      beyond.hidden = !isBeyond;
+      beyond.textContent = isBeyond ? whole(input.gpus) + " GPUs: " + data.extrapolation + "." : "";
       const minutes = (x) => duration(x / 60), isKnown = input.rate !== "measured";
       show("ettr", ratio(found.ettr), limits(found.ettr_low, found.ettr_high, ratio, isKnown));
       show("probability", chance(found.probability),

@@ -1,36 +1,31 @@
-with clusters as (
+with
+{{ seen_periods() }},
+
+clusters as (
     select
         cluster_id,
-        study_from_at,
-        study_to_at as to_at,
-        study_to_at - interval 30 day as boundary_at,
-        study_to_at - interval 60 day as from_at
-    from {{ ref('dim_clusters') }}
+        any_value(to_at) filter (where period = '30_days_before') as boundary_at,
+        any_value(seen_days) filter (where period = 'last_30_days') as seen_days,
+        any_value(seen_days) filter (where period = '30_days_before') as other_seen_days
+    from seen_periods
+    group by cluster_id
 ),
 
 populations as (
     select unnest(['gpus_gt_128', 'whole_nodes', 'all', 'nodes']) as population
 ),
 
--- A day on which less than half of the nodes in use had a log that was understood shows no failure of most of them: it
--- is left out, unless no day has such a log.
-sight as (
+used_days as (
     select
         cluster_id,
         day_date,
-        coalesce(sum(in_use_hours) filter (where kinds > 0), 0) >= 0.5 * sum(in_use_hours) as is_seen
-    from {{ ref('inp_node_days_seen') }}
-    group by cluster_id, day_date
+        cast(study_hours as decimal(38, 9)) / 24 as node_days
+    from {{ ref('fct_node_days') }}
+    where study_hours > 0
 ),
 
-blind_days as (
-    select
-        cluster_id,
-        day_date
-    from sight
-    qualify not is_seen and bool_or(is_seen) over (partition by cluster_id)
-),
-
+-- All incidents happen on the nodes in use, however many jobs share one; where no attempt names its nodes, on those of
+-- the attempts.
 days as (
     select
         days.cluster_id,
@@ -39,50 +34,32 @@ days as (
         days.node_days
     from {{ ref('inp_exposure_days_summed') }} as days
     inner join populations on {{ is_in_population('populations.population', 'days') }}
+    where populations.population != 'all' or days.cluster_id not in (select used_days.cluster_id from used_days)
     union all
     select
-        cluster_id,
-        'nodes' as population,
-        day_date,
-        cast(study_hours as decimal(38, 9)) / 24 as node_days
-    from {{ ref('fct_node_days') }}
-),
-
--- A day counts as far as it lies in the 30 days, of the hours that it has within the study period.
-shares as (
-    select
-        days.cluster_id,
-        days.population,
-        days.node_days,
-        epoch(
-            least(days.day_date + interval 1 day, clusters.to_at)
-            - greatest(cast(days.day_date as timestamp), clusters.study_from_at)
-        ) as day_seconds,
-        epoch(
-            least(days.day_date + interval 1 day, clusters.to_at)
-            - greatest(cast(days.day_date as timestamp), clusters.boundary_at, clusters.study_from_at)
-        ) as later_seconds,
-        epoch(
-            least(days.day_date + interval 1 day, clusters.boundary_at)
-            - greatest(cast(days.day_date as timestamp), clusters.from_at, clusters.study_from_at)
-        ) as earlier_seconds
-    from days
-    inner join clusters using (cluster_id)
-    anti join blind_days on days.cluster_id = blind_days.cluster_id and days.day_date = blind_days.day_date
+        used_days.cluster_id,
+        populations.population,
+        used_days.day_date,
+        used_days.node_days
+    from used_days
+    inner join populations on populations.population in ('all', 'nodes')
 ),
 
 exposures as (
     select
-        cluster_id,
-        population,
-        {{ exact_sum('node_days * greatest(later_seconds, 0) / day_seconds') }} as node_days,
-        {{ exact_sum('node_days * greatest(earlier_seconds, 0) / day_seconds') }} as other_node_days
-    from shares
-    where day_seconds > 0
-    group by cluster_id, population
+        days.cluster_id,
+        days.population,
+        {{ exact_sum("if(period_days.period = 'last_30_days', days.node_days * period_days.share, null)") }}
+            as node_days,
+        {{ exact_sum("if(period_days.period = '30_days_before', days.node_days * period_days.share, null)") }}
+            as other_node_days
+    from days
+    inner join period_days using (cluster_id, day_date)
+    where not period_days.is_blind
+    group by days.cluster_id, days.population
 ),
 
--- An incident falls on its first failure. What failed at midnight ran on the day before.
+-- An incident falls on its first failure.
 failures as (
     select
         failed.cluster_id,
@@ -117,20 +94,19 @@ incidents as (
     where has_nodes
 ),
 
+-- What failed at midnight ran on the day before.
 seen_incidents as (
     select
         incidents.*,
-        incidents.failed_at > clusters.boundary_at as is_later
+        period_days.period = 'last_30_days' as is_later
     from incidents
-    inner join clusters
+    inner join period_days
         on
-            incidents.cluster_id = clusters.cluster_id
-            and incidents.failed_at > clusters.from_at
-            and incidents.failed_at <= clusters.to_at
-    anti join blind_days
-        on
-            incidents.cluster_id = blind_days.cluster_id
-            and cast(incidents.failed_at - interval 1 microsecond as date) = blind_days.day_date
+            incidents.cluster_id = period_days.cluster_id
+            and cast(incidents.failed_at - interval 1 microsecond as date) = period_days.day_date
+            and incidents.failed_at > period_days.from_at
+            and incidents.failed_at <= period_days.to_at
+    where period_days.period != 'study' and not period_days.is_blind
 ),
 
 counts as (
@@ -147,21 +123,19 @@ counts as (
 
 left_out as (
     select
-        clusters.cluster_id,
-        count(*) as day_count
-    from clusters
-    inner join blind_days
-        on
-            clusters.cluster_id = blind_days.cluster_id
-            and clusters.to_at > blind_days.day_date
-            and blind_days.day_date + interval 1 day > clusters.from_at
-    group by clusters.cluster_id
+        cluster_id,
+        count(distinct day_date) as day_count
+    from period_days
+    where period != 'study' and is_blind
+    group by cluster_id
 )
 
 select
     clusters.cluster_id,
     populations.population,
     cast(clusters.boundary_at as date) as boundary_date,
+    clusters.seen_days,
+    clusters.other_seen_days,
     coalesce(counts.failure_count, 0) as failure_count,
     coalesce(counts.failure_variance, 0) as failure_variance,
     coalesce(exposures.node_days, 0) as node_days,

@@ -1,26 +1,13 @@
-with clusters as (
+with
+{{ seen_periods() }},
+
+clusters as (
     select
         cluster_id,
-        study_from_at,
-        study_to_at,
         price_per_gpu_hour,
         currency,
         checkpoint_minutes
     from {{ ref('dim_clusters') }}
-),
-
-periods as (
-    select
-        clusters.cluster_id,
-        names.period,
-        case names.period
-            when 'study' then clusters.study_from_at
-            when 'last_30_days' then clusters.study_to_at - interval 30 day
-            else clusters.study_to_at - interval 60 day
-        end as from_at,
-        if(names.period = '30_days_before', clusters.study_to_at - interval 30 day, clusters.study_to_at) as to_at
-    from clusters
-    cross join (values ('study'), ('last_30_days'), ('30_days_before')) as names (period)
 ),
 
 losses as (
@@ -59,22 +46,40 @@ losses as (
     where attempts.end_reason = 'capacity'
 ),
 
--- The study has all that its accounting holds, as the credit statement does.
+-- What was lost at midnight ran on the day before.
 losses_of_periods as (
     select
         losses.*,
-        periods.period
+        periods.period,
+        coalesce(
+            losses.lost_at > periods.from_at and losses.lost_at <= periods.to_at
+            and gaps.cluster_id is null and not days.is_blind,
+            false
+        ) as is_seen
     from losses
-    inner join periods
+    inner join periods using (cluster_id)
+    left join period_days as days
         on
-            losses.cluster_id = periods.cluster_id
-            and (periods.period = 'study' or (losses.lost_at > periods.from_at and losses.lost_at <= periods.to_at))
+            periods.cluster_id = days.cluster_id
+            and periods.period = days.period
+            and cast(losses.lost_at - interval 1 microsecond as date) = days.day_date
+    left join {{ ref('dim_study_gaps') }} as gaps
+        on
+            losses.cluster_id = gaps.cluster_id
+            and losses.lost_at > gaps.from_at
+            and losses.lost_at <= gaps.to_at
+),
+
+-- The study has all that its accounting holds, as the credit statement does; its rate has what was seen.
+counted_losses as (
+    select * from losses_of_periods
+    where is_seen or period = 'study'
 ),
 
 members as (
-    select * from losses_of_periods
+    select * from counted_losses
     union all
-    select * replace ('all' as loss) from losses_of_periods
+    select * replace ('all' as loss) from counted_losses
     where loss != 'capacity'
 ),
 
@@ -88,7 +93,8 @@ events as (
         {{ exact_sum('if(is_failure, probability, null)') }} as expected_failure_count,
         {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours,
         max(probability) as event_probability,
-        {{ exact_sum('probability * lost_gpu_hours') }} as expected_lost_gpu_hours
+        {{ exact_sum('probability * lost_gpu_hours') }} as expected_lost_gpu_hours,
+        {{ exact_sum('if(is_seen, probability * lost_gpu_hours, 0)') }} as seen_lost_gpu_hours
     from members
     group by cluster_id, period, loss, is_failure, event_id
 ),
@@ -103,10 +109,22 @@ sums as (
         {{ exact_sum('expected_failure_count') }} as expected_failure_count,
         {{ exact_sum('lost_gpu_hours') }} as lost_gpu_hours,
         {{ exact_sum('expected_lost_gpu_hours') }} as expected_lost_gpu_hours,
+        {{ exact_sum('seen_lost_gpu_hours') }} as seen_lost_gpu_hours,
         {{ exact_sum(incident_variance('expected_lost_gpu_hours', 'event_probability'), 9) }} as loss_variance,
         max(expected_lost_gpu_hours / nullif(event_probability, 0)) as largest_loss
     from events
     group by cluster_id, period, loss
+),
+
+allocations as (
+    select
+        days.cluster_id,
+        period_days.period,
+        {{ exact_sum('days.gpu_hours * period_days.share') }} as gpu_hours
+    from {{ ref('inp_exposure_days_summed') }} as days
+    inner join period_days using (cluster_id, day_date)
+    where not period_days.is_blind
+    group by days.cluster_id, period_days.period
 ),
 
 rows_to_fill as (
@@ -129,17 +147,21 @@ select
     wanted.loss,
     clusters.price_per_gpu_hour,
     if(clusters.price_per_gpu_hour is not null, clusters.currency, null) as currency,
-    epoch(periods.to_at - periods.from_at) / 86400 as exposure,
+    periods.seen_days as exposure,
+    periods.blind_day_count,
+    allocations.gpu_hours as allocated_gpu_hours,
     cast(coalesce(sums.failure_count, 0) as bigint) as failure_count,
     coalesce(sums.expected_failure_count, 0) as expected_failure_count,
     -- nothing was lost, or something of unknown size
     if(sums.loss is null, 0, sums.lost_gpu_hours) as lost_gpu_hours,
     if(sums.loss is null, 0, sums.expected_lost_gpu_hours) as expected_lost_gpu_hours,
+    if(sums.loss is null, 0, sums.seen_lost_gpu_hours) as seen_lost_gpu_hours,
     if(sums.loss is null, 0, sums.loss_variance) as loss_variance,
     if(sums.loss is null, 0, sums.largest_loss) as largest_loss,
     if(sums.gpu_unknown_count > 0, format('losses left out, GPUs unknown: {}', sums.gpu_unknown_count), null) as note
-from periods
+from seen_periods as periods
 inner join clusters using (cluster_id)
 inner join rows_to_fill as wanted using (cluster_id)
+left join allocations using (cluster_id, period)
 left join sums
     on periods.cluster_id = sums.cluster_id and periods.period = sums.period and wanted.loss = sums.loss

@@ -14,7 +14,9 @@ select *, date '2026-01-01' as month_date, 30 as seen_days from estimates.est_fa
 insert into estimates.est_lost_gpu_hours by name
 select
     cluster_id, period, 'all' as loss, 4.0::double as lost_gpu_hours, 2.0::double as expected_lost_gpu_hours,
-    1.0::double as expected_lost_gpu_hours_low, 4.0::double as expected_lost_gpu_hours_high
+    1.0::double as expected_lost_gpu_hours_low, 4.0::double as expected_lost_gpu_hours_high,
+    0.9::double as confidence_level, 'weighted_poisson' as method, '2' as method_version, 1.0::double as event_count,
+    30.0::double as exposure
 from marts.dim_clusters
 cross join (values ('study'), ('last_30_days'), ('30_days_before')) as periods (period);
 
