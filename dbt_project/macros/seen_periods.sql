@@ -28,16 +28,13 @@
 
     days_of_periods as (
         select
-            *,
-            greatest(from_at, cast(day_date as timestamp)) as day_from_at,
-            least(to_at, day_date + interval 1 day) as day_to_at
-        from (
-            select
-                *,
-                cast(unnest(generate_series(cast(from_at as date), cast(to_at as date), interval 1 day)) as date)
-                    as day_date
-            from periods
-        ) as days
+            periods.*,
+            cast(days.day_at as date) as day_date,
+            greatest(periods.from_at, days.day_at) as day_from_at,
+            least(periods.to_at, days.day_at + interval 1 day) as day_to_at
+        from periods
+        cross join unnest(generate_series(date_trunc('day', periods.from_at), periods.to_at, interval 1 day))
+            as days (day_at)
     ),
 
     seen_seconds as (

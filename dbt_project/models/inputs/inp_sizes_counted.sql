@@ -43,7 +43,7 @@ loops as (
         cluster_id,
         gpu_size_bin,
         {{ exact_sum('failure_count - 1', 15) }} as repeat_count,
-        list({ 'job_id': job_id, 'failure_count': failure_count } order by failure_count desc, job_id) as loops
+        list({ 'job_id': job_id, 'failure_count': failure_count } order by failure_count desc, job_id asc) as loops
     from (
         select
             failed.cluster_id,
@@ -52,7 +52,7 @@ loops as (
             {{ exact_sum('failed.failure_probability', 15) }} as failure_count
         from failed_attempts as failed
         inner join {{ ref('fct_attempts') }} as attempts using (cluster_id, attempt_id)
-        semi join {{ ref('agg_crash_loops') }} as looped using (cluster_id, run_id)
+        semi join {{ ref('agg_crash_loops') }} using (cluster_id, run_id)
         group by failed.cluster_id, failed.gpu_size_bin, attempts.run_id
     ) as runs
     where failure_count > 1
