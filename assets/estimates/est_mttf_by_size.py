@@ -146,8 +146,9 @@ def _deviations(sizes: pd.DataFrame, measured: MttfInterval, theory: MttfInterva
         phi = common_dispersion(of, of_variance, rate_count, rate_variance)
         return np.minimum(1.0, tried * rate_ratio(of, expected, rate_count, rate_count, dispersion=phi).p_value)
 
-    scatter = np.divide(variance, count, out=np.ones_like(count), where=count > 0)
-    p_all, p_once, alpha = p_value(count, variance), p_value(once, scatter * once), 1 - measured.confidence_level
+    # Failures that stay scatter as all did.
+    left = np.divide(once, count, out=np.ones_like(count), where=count > 0)
+    p_all, p_once, alpha = p_value(count, variance), p_value(once, left * variance), 1 - measured.confidence_level
     is_off = is_compared & (count > 0) & ((theory.hours < measured.low) | (theory.hours > measured.high))
     said: list[str | None] = [None] * len(sizes)
     for row in np.flatnonzero(is_off):

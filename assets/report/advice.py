@@ -113,8 +113,8 @@ def _about_few_incidents(node: Row, total: int, step: str, *, is_recent: bool) -
 
 def _other_signs(node: Row) -> str:
     """Count the outages and tickets of a node with incidents; a single outage is most often that of the incident."""
-    last = f" (last {given})" if (given := reason_given(node, "last_fault", 60)) else ""
-    count = node["fault_outage_count"]
+    given = "" if _about_outage(node) else reason_given(node, "last_fault", 60)
+    count, last = node["fault_outage_count"], f" (last {given})" if given else ""
     return " and ".join(filter(None, (f"{count} unplanned outages{last}" if count > 1 else "", _tickets(node))))
 
 

@@ -74,7 +74,7 @@ def test_the_theory_line_stands_at_the_mean_size_of_the_bin():
     [
         ([], "p = 0.034 after 9 sizes"),
         ([9], "p = 0.034 after 9 sizes; crash loops explain it: job j0 (9 failures); each counted once, p = 1"),
-        ([2], "p = 0.034 after 9 sizes; crash loops are among them: job j0 (2 failures); each counted once, p = 0.058"),
+        ([2], "p = 0.034 after 9 sizes; crash loops are among them: job j0 (2 failures); each counted once, p = 0.06"),
         ([3, 3, 2, 2], "explain it: job j0 (3 failures), job j1 (3 failures), job j2 (2 failures) and 1 more"),
     ],
 )

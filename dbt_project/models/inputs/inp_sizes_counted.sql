@@ -40,29 +40,22 @@ parameter_variances as (
 -- One job that fails again and again is one cause of many failures of its size.
 loops as (
     select
-        failed.cluster_id,
-        failed.gpu_size_bin,
-        attempts.run_id,
-        min_by(attempts.job_id, attempts.run_attempt_number) as job_id,
-        {{ exact_sum('failed.failure_probability', 15) }} as failure_count
-    from failed_attempts as failed
-    inner join {{ ref('fct_attempts') }} as attempts using (cluster_id, attempt_id)
-    semi join {{ ref('agg_crash_loops') }} as loops
-        on attempts.cluster_id = loops.cluster_id and attempts.run_id = loops.run_id
-    group by failed.cluster_id, failed.gpu_size_bin, attempts.run_id
-    having sum(failed.failure_probability) > 1
-),
-
-loops_of_sizes as (
-    select
         cluster_id,
         gpu_size_bin,
         {{ exact_sum('failure_count - 1', 15) }} as repeat_count,
-        list(
-            { 'job_id': cast(job_id as varchar), 'failure_count': failure_count }
-            order by failure_count desc, run_id
-        ) as loops
-    from loops
+        list({ 'job_id': job_id, 'failure_count': failure_count } order by failure_count desc, job_id asc) as loops
+    from (
+        select
+            failed.cluster_id,
+            failed.gpu_size_bin,
+            min_by(attempts.job_id, attempts.run_attempt_number) as job_id,
+            {{ exact_sum('failed.failure_probability', 15) }} as failure_count
+        from failed_attempts as failed
+        inner join {{ ref('fct_attempts') }} as attempts using (cluster_id, attempt_id)
+        semi join {{ ref('agg_crash_loops') }} using (cluster_id, run_id)
+        group by failed.cluster_id, failed.gpu_size_bin, attempts.run_id
+    ) as runs
+    where failure_count > 1
     group by cluster_id, gpu_size_bin
 ),
 
@@ -81,17 +74,17 @@ sizes as (
         coalesce(unseen.attempt_count, 0) > 0 and coalesce(failures.failure_count, 0) = 0 as is_unseen,
         if(is_unseen, null, coalesce(failures.failure_count, 0)) as failure_count,
         coalesce(failures.failure_variance, 0) + coalesce(parameter_variances.variance, 0) as failure_variance,
-        coalesce(loops_of_sizes.repeat_count, 0) as repeat_count,
-        loops_of_sizes.loops
+        coalesce(loops.repeat_count, 0) as repeat_count,
+        loops.loops
     from exposures
     left join failures
         on
             exposures.cluster_id = failures.cluster_id
             and exposures.gpu_size_bin is not distinct from failures.gpu_size_bin
-    left join loops_of_sizes
+    left join loops
         on
-            exposures.cluster_id = loops_of_sizes.cluster_id
-            and exposures.gpu_size_bin is not distinct from loops_of_sizes.gpu_size_bin
+            exposures.cluster_id = loops.cluster_id
+            and exposures.gpu_size_bin is not distinct from loops.gpu_size_bin
     left join unseen
         on
             exposures.cluster_id = unseen.cluster_id
