@@ -14,7 +14,6 @@ from assets.estimates.table import Column, TableSpec, estimate, read, with_limit
 from assets.model.check_scores import (
     DROP_BELOW,
     KEEP_ABOVE,
-    Followed,
     Onsets,
     early_count,
     lead_quantiles,
@@ -32,9 +31,10 @@ if TYPE_CHECKING:
 
 ONSETS = ("onset_count",)
 IN_FAILURES = ("lead_seconds", "lead_weights")
-COUNTS = ("onset_count", "judged_count", "true_count", "doubt_variance", "squared_count", "hours")
-BY_CHANCE = ("followed_count", "chance_count", "rate_variance", "interrupted_count", "interruption_chance_count")
-JUDGED = (*COUNTS, *BY_CHANCE)
+JUDGED = (
+    "onset_count", "judged_count", "true_count", "doubt_variance", "squared_count", "hours", "followed_count",
+    "chance_count", "rate_variance", "interrupted_count", "interruption_chance_count",
+)  # fmt: skip
 SIGHT = ("node_days",)
 NAMED = ("lead_seconds", "lead_weights", "lost_count", "failure_count")
 RATIO = "ratio 0 to 1"
@@ -143,8 +143,7 @@ def with_scores(checks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(check: dict[Hashable, Any]) -> dict[str, Any]:
-    *counts, followed, by_chance, rate_variance, cut, cut_by_chance = (float(check[name]) for name in JUDGED)
-    onsets = Onsets(*counts, Followed(followed, by_chance), rate_variance, Followed(cut, cut_by_chance))
+    onsets = Onsets(*(float(check[name]) for name in JUDGED))
     share, lost_count = true_share(onsets), float(check["lost_count"])
     false = max(onsets.judged_count - onsets.real_count, 0.0)
     node_months = check["node_days"] / NODE_MONTH_DAYS

@@ -27,27 +27,19 @@ EARLY_SECONDS = 60.0
 """An onset so long before the end of a job leaves time to act on it."""
 
 
-@dataclass(frozen=True)
-class Followed:
-    """Onsets that something followed, and how many it would have followed by chance."""
+def beyond_chance(count: float, chance_count: float) -> tuple[float, float]:
+    """Give how many of O are beyond mu by chance, each with ``max(0, 1 - mu / O)``, and the variance of that.
 
-    count: float = 0.0
-    chance_count: float = 0.0
-
-    @property
-    def caused_count(self) -> float:
-        """What is beyond chance: each counts as ``max(0, 1 - mu / O)``, the probability that it was no chance."""
-        return max(self.count - self.chance_count, 0.0)
-
-    @property
-    def variance(self) -> float:
-        """Variance of `caused_count`, as each is a coincidence or none."""
-        return self.caused_count * min(self.chance_count / self.count, 1.0) if self.count else 0.0
+    >>> beyond_chance(20.0, 2.0), beyond_chance(3.0, 4.0)
+    ((18.0, 1.8), (0.0, 0.0))
+    """
+    beyond = max(count - chance_count, 0.0)
+    return beyond, beyond * chance_count / count if beyond else 0.0
 
 
 @dataclass(frozen=True)
 class Onsets:
-    """The onsets of a check, what was told of them, and what would have been by chance.
+    """The onsets of a check, what became of them, and how much of that would have been by chance.
 
     Attributes
     ----------
@@ -57,11 +49,9 @@ class Onsets:
         Sum of the probabilities p of those judged, chance not taken off, and ``sum p (1 - p)``.
     squared_count, hours
         Sum over onsets of the number in their burst, and the hours in which the check ran.
-    failures
-        Onsets that a failure or a repair followed, O, each by its probability, and mu.
-    rate_variance
-        Variance of mu, as the rate of the fleet is an estimate.
-    interruptions
+    followed_count, chance_count, rate_variance
+        Those of true_count that a failure or a repair followed, O; mu; its variance, as the rate is an estimate.
+    interrupted_count, interruption_chance_count
         Onsets not judged as the node went out of service or booted, and how many would have been by chance.
     """
 
@@ -71,9 +61,11 @@ class Onsets:
     doubt_variance: float
     squared_count: float
     hours: float
-    failures: Followed = Followed()
+    followed_count: float = 0.0
+    chance_count: float = 0.0
     rate_variance: float = 0.0
-    interruptions: Followed = Followed()
+    interrupted_count: float = 0.0
+    interruption_chance_count: float = 0.0
 
     @property
     def unknown_count(self) -> float:
@@ -83,12 +75,13 @@ class Onsets:
     @property
     def real_count(self) -> float:
         """Onsets judged that were true: chance is taken off."""
-        return min(self.true_count, self.judged_count) - self.failures.count + self.failures.caused_count
+        beyond, _ = beyond_chance(self.followed_count, self.chance_count)
+        return min(self.true_count, self.judged_count) - self.followed_count + beyond
 
     @property
     def variance(self) -> float:
         """Variance of `real_count`."""
-        return self.doubt_variance + self.failures.variance
+        return self.doubt_variance + beyond_chance(self.followed_count, self.chance_count)[1]
 
     @property
     def dispersion(self) -> float:
@@ -127,13 +120,13 @@ def true_share(onsets: Onsets) -> Share:
     --------
     Thirty onsets, of which 20 are judged and 4 true; those of ten nodes that went out of service may be true:
 
-    >>> share = true_share(Onsets(30, 20, 4.0, 0.0, 30, 2000, interruptions=Followed(10)))
+    >>> share = true_share(Onsets(30, 20, 4.0, 0.0, 30, 2000, interrupted_count=10))
     >>> print(f"{share.value:.1f} [{share.low:.2f}, {share.high:.2f}]")
     0.2 [0.05, 0.63]
 
     Twenty onsets are followed by a failure, where two would be by chance:
 
-    >>> share = true_share(Onsets(20, 20, 20.0, 0.0, 20, 2000, Followed(20.0, 2.0)))
+    >>> share = true_share(Onsets(20, 20, 20.0, 0.0, 20, 2000, 20.0, 2.0))
     >>> print(f"{share.value:.1f} [{share.low:.2f}, {share.high:.2f}]")
     0.9 [0.59, 1.00]
     """
@@ -142,10 +135,9 @@ def true_share(onsets: Onsets) -> Share:
     z, phi = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2)), onsets.dispersion
     lowest = onsets.real_count - z * math.sqrt(onsets.variance + onsets.rate_variance)
     low = binomial_share(max(lowest, 0.0) / phi, onsets.count / phi)
-    # Some that an interruption ended may be true, and then count.
-    cut = onsets.interruptions
-    most = onsets.real_count + cut.caused_count + z * math.sqrt(onsets.variance + cut.variance)
-    compared = onsets.judged_count + cut.caused_count
+    cut, cut_variance = beyond_chance(onsets.interrupted_count, onsets.interruption_chance_count)
+    compared = onsets.judged_count + cut
+    most = onsets.real_count + cut + z * math.sqrt(onsets.variance + cut_variance)
     high = binomial_share(min(most, compared) / phi, compared / phi)
     return Share(onsets.real_count / onsets.judged_count, low.low, high.high)
 

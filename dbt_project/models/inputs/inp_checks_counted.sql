@@ -117,7 +117,7 @@ followed_days as (
         sum(cast(days as decimal(38, 9))) as days,
         sum(cast(greatest(epoch(until_at - greatest(observed_at, earlier_until_at)), 0) / 86400 as decimal(38, 9)))
             as node_days,
-        count(distinct (node_id, fault.at)) filter (fault.component = component and fault.is_new) as fault_count
+        count(distinct row(node_id, fault.at)) filter (fault.component = component and fault.is_new) as fault_count
     from onset_components
     group by cluster_id, check_key, component
 ),
@@ -150,7 +150,8 @@ fleet_rates as (
         check_key,
         component,
         greatest(coalesce(fault_counts.fault_count, 0) - followed_days.fault_count, 0) as outside_count,
-        greatest(cast(greatest(checks.node_days, fleet.node_days) - followed_days.node_days as double), 1) as outside_days,
+        greatest(cast(greatest(checks.node_days, fleet.node_days) - followed_days.node_days as double), 1)
+            as outside_days,
         outside_count / outside_days as rate,
         pow(cast(followed_days.days as double) / outside_days, 2) * (outside_count + 1) as rate_variance
     from followed_days
