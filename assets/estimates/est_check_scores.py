@@ -1,6 +1,6 @@
 """estimates.est_check_scores: which health check to trust, by what its onsets turned out to be.
 
-An onset is judged by what became of the node and its jobs, and by the probabilities of attribution.
+An onset is judged by what became of its node, and by the probabilities of attribution.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ import dagster as dg
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import Column, TableSpec, estimate, read, with_limits, write
-from assets.model.check_scores import DROP_BELOW, KEEP_ABOVE, Onsets, early_count, lead_quantiles, true_share, verdict
+from assets.model.check_scores import (
+    DROP_BELOW,
+    KEEP_ABOVE,
+    Onsets,
+    early_count,
+    lead_quantiles,
+    true_share,
+    verdict,
+)
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.incident_counts import weighted_interval
 from assets.warehouse import Warehouse
@@ -23,7 +31,10 @@ if TYPE_CHECKING:
 
 ONSETS = ("onset_count",)
 IN_FAILURES = ("lead_seconds", "lead_weights")
-JUDGED = ("judged_count", "true_count", "doubt_variance", "onset_count", "squared_count", "hours")
+JUDGED = (
+    "onset_count", "judged_count", "true_count", "doubt_variance", "squared_count", "hours", "followed_count",
+    "chance_count", "rate_variance", "interrupted_count", "interruption_chance_count",
+)  # fmt: skip
 SIGHT = ("node_days",)
 NAMED = ("lead_seconds", "lead_weights", "lost_count", "failure_count")
 RATIO = "ratio 0 to 1"
@@ -36,13 +47,13 @@ MIN_BURSTS = 2.0
 TABLE = TableSpec(
     table="est_check_scores",
     description=(
-        "Which health check to trust: what its onsets of high or low severity in the study period turned out to be. An "
-        "onset is true where a ticket or an administrator's outage of the same component follows within 6 hours; else "
-        "with its probability of having ended an attempt. Else one of high severity is false where a job on the node "
-        "went on for an hour or COMPLETED, the next job too if nothing interrupted the node; then a kernel message of "
-        "the component within 5 minutes makes an onset true; then one of low severity is false where it cleared, "
-        "or a week passed, without an outage or a boot. Every other onset is unknown, never false. One row per cluster "
-        "and check_name that reported."
+        "Which health check to trust: what its onsets of high or low severity in the study period turned out to be. "
+        "An onset is followed to the first failure, ticket or administrator's outage of its component on its node; a "
+        "boot, another outage, a gap, the end of the data or 7 days end that. It is true with the probability of the "
+        "failure, or of having ended an attempt, times max(0, 1 - mu / O): of the O onsets so followed mu would be by "
+        "chance, at the fleet's rate outside of such times. It is false where 7 days, half of the time in use, brought "
+        "nothing; else true with a kernel message of the component within 5 minutes. Every other onset is unknown, "
+        "never false. One row per cluster and check_name that reported."
     ),
     key=("cluster_id", "check_name"),
     columns=(
@@ -55,9 +66,23 @@ TABLE = TableSpec(
             "The part of event_count that something proves or refutes; the rest is unknown.",
             is_required=True,
         ),
+        Column(
+            "survived_count",
+            "bigint",
+            "onsets",
+            "Onsets at which a job ran on the node that went on for an hour, or COMPLETED after the window of "
+            "attribution. It refutes nothing.",
+            is_required=True,
+        ),
         Column("true_share", "double", RATIO, "True onsets of those judged, by probability. NULL: none was.", JUDGED),
         Column("low", "double", RATIO, "Lower limit of true_share, if every unknown onset is false.", JUDGED),
-        Column("high", "double", RATIO, "Upper limit, if all are true. In both, bursts count for less.", JUDGED),
+        Column(
+            "high",
+            "double",
+            RATIO,
+            "Upper limit, if all are true that outages and boots ended beyond chance. In both, bursts count for less.",
+            JUDGED,
+        ),
         Column(
             "lead_seconds",
             "double",
@@ -80,8 +105,9 @@ TABLE = TableSpec(
             "drained_node_hours",
             "double",
             "node-hours",
-            "Time out of service after onsets with a probability below 0.2: unplanned outages requested within half an "
-            "hour, or within a day with the check's name as the reason.",
+            "Time out of service after onsets with a probability below 0.2, or unknown of high severity that a job "
+            "survived: unplanned outages requested within half an hour, or within a day with the check's name as the "
+            "reason.",
             is_required=True,
         ),
         Column("alone_count", "double", "failures", ALONE, is_required=True),
@@ -117,13 +143,12 @@ def with_scores(checks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(check: dict[Hashable, Any]) -> dict[str, Any]:
-    names = ("onset_count", "judged_count", "true_count", "doubt_variance", "squared_count", "hours")
-    onsets = Onsets(*(float(check[name]) for name in names))
+    onsets = Onsets(*(float(check[name]) for name in JUDGED))
     share, lost_count = true_share(onsets), float(check["lost_count"])
-    false = max(onsets.judged_count - onsets.true_count, 0.0)
+    false = max(onsets.judged_count - onsets.real_count, 0.0)
     node_months = check["node_days"] / NODE_MONTH_DAYS
     known, most = (
-        weighted_interval(false + unknown, (false + onsets.doubt_variance + unknown) * onsets.dispersion, node_months)
+        weighted_interval(false + unknown, (false + onsets.variance + unknown) * onsets.dispersion, node_months)
         for unknown in (0.0, onsets.unknown_count)
     )
     early = early_count(check["lead_seconds"], check["lead_weights"])
@@ -132,6 +157,7 @@ def _row(check: dict[Hashable, Any]) -> dict[str, Any]:
     return {
         **{name: check[name] for name in ("cluster_id", "check_name", "drained_node_hours", "alone_count")},
         "judged_count": onsets.judged_count,
+        "survived_count": check["survived_count"],
         "true_share": share.value,
         "low": share.low,
         "high": share.high,
@@ -158,7 +184,7 @@ def _note(onsets: Onsets) -> str | None:
     said = []
     if onsets.unknown_count:
         unknown = f"{onsets.unknown_count:.0f} of {onsets.count:.0f} onsets are unknown"
-        said.append(f"{unknown}: no job, repair or other log tells")
+        said.append(f"{unknown}: followed for less than 7 days in use, without a failure")
     if onsets.dispersion > MIN_BURSTS:
         said.append(f"onsets came in bursts: they tell as much as {onsets.count / onsets.dispersion:.2g} single ones")
     return "; ".join(said) or None

@@ -1,6 +1,7 @@
 """Whether to trust a health check: the share of its onsets that were true, how early it is, what dropping it loses.
 
-An onset that nothing proves and nothing refutes is neither true nor false: the limits allow for either.
+An onset is followed to a failure of its component. One that could not be followed for long enough is neither true nor
+false: the limits allow for either.
 """
 
 from __future__ import annotations
@@ -26,11 +27,32 @@ EARLY_SECONDS = 60.0
 """An onset so long before the end of a job leaves time to act on it."""
 
 
+def beyond_chance(count: float, chance_count: float) -> tuple[float, float]:
+    """Give how many of O are beyond mu by chance, each with ``max(0, 1 - mu / O)``, and the variance of that.
+
+    >>> beyond_chance(20.0, 2.0), beyond_chance(3.0, 4.0)
+    ((18.0, 1.8), (0.0, 0.0))
+    """
+    beyond = max(count - chance_count, 0.0)
+    return beyond, beyond * chance_count / count if beyond else 0.0
+
+
 @dataclass(frozen=True)
 class Onsets:
-    """The onsets of a check: all, those judged, the sum of their probabilities, and the variance that these leave.
+    """The onsets of a check, what became of them, and how much of that would have been by chance.
 
-    `squared_count` is the sum over hours of the squared number of onsets in the hour, `hours` those in which it ran.
+    Attributes
+    ----------
+    count, judged_count
+        All onsets, and those that something proves or refutes.
+    true_count, doubt_variance
+        Sum of the probabilities p of those judged, chance not taken off, and ``sum p (1 - p)``.
+    squared_count, hours
+        Sum over onsets of the number in their burst, and the hours in which the check ran.
+    followed_count, chance_count, rate_variance
+        Those of true_count that a failure or a repair followed, O; mu; its variance, as the rate is an estimate.
+    interrupted_count, interruption_chance_count
+        Onsets not judged as the node went out of service or booted, and how many would have been by chance.
     """
 
     count: float
@@ -39,11 +61,27 @@ class Onsets:
     doubt_variance: float
     squared_count: float
     hours: float
+    followed_count: float = 0.0
+    chance_count: float = 0.0
+    rate_variance: float = 0.0
+    interrupted_count: float = 0.0
+    interruption_chance_count: float = 0.0
 
     @property
     def unknown_count(self) -> float:
         """Onsets that nothing proves or refutes."""
         return self.count - self.judged_count
+
+    @property
+    def real_count(self) -> float:
+        """Onsets judged that were true: chance is taken off."""
+        beyond, _ = beyond_chance(self.followed_count, self.chance_count)
+        return min(self.true_count, self.judged_count) - self.followed_count + beyond
+
+    @property
+    def variance(self) -> float:
+        """Variance of `real_count`."""
+        return self.doubt_variance + beyond_chance(self.followed_count, self.chance_count)[1]
 
     @property
     def dispersion(self) -> float:
@@ -58,13 +96,20 @@ def true_share(onsets: Onsets) -> Share:
     -------
     Share
         ``true / judged``; all `nan` where no onset could be judged. The lower limit is that with every unknown onset
-        false, the upper one that with every unknown onset true.
+        false, the upper one that with every onset true that an interruption ended beyond chance.
 
     Notes
     -----
-    Limits of Clopper and Pearson (`binomial_share`) with the counts over their dispersion, as if storms were single
-    onsets. Doubtful onsets move the counts by normal limits of their sum, whose variance is ``sum p (1 - p)``.
-    Assumption: the probabilities are right on average.
+    O onsets are followed by a failure of their component where mu would be by chance,
+    ``mu = sum(1 - exp(-rate * days followed))`` with the fleet's rate, so each of them is true with
+    ``max(0, 1 - mu / O)``. Limits of Clopper and Pearson (`binomial_share`) with the counts over their dispersion, as
+    if storms were single onsets. Doubtful onsets move the counts by normal limits of their sum, whose variance is
+    ``sum p (1 - p)``; the lower one also by the variance of mu.
+
+    Onsets that were not followed long enough are unknown. Of those that an outage or a boot cut short, as many as the
+    fleet's rate of interruptions explains, and all that the end of the data or an idle node did, are like those that
+    were followed; what is beyond that may have been the fault. Assumptions: the probabilities are right on average, and
+    when data end, or nodes idle, has nothing to do with faults.
 
     References
     ----------
@@ -73,18 +118,28 @@ def true_share(onsets: Onsets) -> Share:
 
     Examples
     --------
-    >>> share = true_share(Onsets(30, 20, 4.0, 0.0, 30, 2000))
+    Thirty onsets, of which 20 are judged and 4 true; those of ten nodes that went out of service may be true:
+
+    >>> share = true_share(Onsets(30, 20, 4.0, 0.0, 30, 2000, interrupted_count=10))
     >>> print(f"{share.value:.1f} [{share.low:.2f}, {share.high:.2f}]")
     0.2 [0.05, 0.63]
+
+    Twenty onsets are followed by a failure, where two would be by chance:
+
+    >>> share = true_share(Onsets(20, 20, 20.0, 0.0, 20, 2000, 20.0, 2.0))
+    >>> print(f"{share.value:.1f} [{share.low:.2f}, {share.high:.2f}]")
+    0.9 [0.59, 1.00]
     """
     if not onsets.judged_count:
         return UNKNOWN
-    true = min(onsets.true_count, onsets.judged_count)
-    doubt = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2)) * math.sqrt(onsets.doubt_variance)
-    counts = max(true - doubt, 0.0), min(true + doubt, onsets.judged_count) + onsets.unknown_count
-    phi = onsets.dispersion
-    low, high = (binomial_share(count / phi, onsets.count / phi) for count in counts)
-    return Share(true / onsets.judged_count, low.low, high.high)
+    z, phi = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2)), onsets.dispersion
+    lowest = onsets.real_count - z * math.sqrt(onsets.variance + onsets.rate_variance)
+    low = binomial_share(max(lowest, 0.0) / phi, onsets.count / phi)
+    cut, cut_variance = beyond_chance(onsets.interrupted_count, onsets.interruption_chance_count)
+    compared = onsets.judged_count + cut
+    most = onsets.real_count + cut + z * math.sqrt(onsets.variance + cut_variance)
+    high = binomial_share(min(most, compared) / phi, compared / phi)
+    return Share(onsets.real_count / onsets.judged_count, low.low, high.high)
 
 
 def verdict(share: Share, useful_count: float, failure_count: float) -> str:

@@ -1,5 +1,7 @@
 """Which check to trust, worked out by hand: how each onset is judged, and what a check is worth."""
 
+from math import exp
+
 import pytest
 
 from assets.estimates.est_check_scores import est_check_scores
@@ -7,7 +9,7 @@ from tests.estimates.five_clusters import read
 from tests.warehouses import filled
 
 # Onsets are hours apart, each on a node of its own. `jobs` says what ran there: one that failed 240 seconds later, one
-# that ran on for two hours, one that COMPLETED in time, one that followed at once, or none.
+# that ran on for eight days, one that COMPLETED in time, one that went on for two hours, or none.
 MARTS = """
 insert into marts.dim_clusters by name
 select 'c' as cluster_id, timestamp '2026-01-01' as study_from_at, timestamp '2026-01-31' as study_to_at;
@@ -22,7 +24,8 @@ select
     timestamp '2026-01-02' + to_hours(5 * number) as observed_at, 1.0 as probability
 from (values
     ('noise', 'high', 'went on', 20), ('good', 'high', 'failed', 10), ('idle', 'high', 'none', 20),
-    ('done', 'high', 'completed', 1), ('early', 'high', 'completed early', 1), ('next', 'high', 'next', 3),
+    ('done', 'high', 'completed', 1), ('early', 'high', 'completed early', 1), ('next', 'high', 'went on', 3),
+    ('hours', 'high', 'for hours', 20), ('late', 'high', 'went on', 1),
     ('mended', 'high', 'went on', 3),
     ('low', 'low', 'went on', 3), ('ignored', 'low', 'none', 2), ('xid errors', 'high', 'none', 2),
     ('ahead', 'high', 'failed later', 2), ('storm', 'high', 'went on', 20),
@@ -30,6 +33,7 @@ from (values
 ) as checks (check_name, severity, jobs, onset_count), range(20) as numbers (number)
 where number < onset_count;
 update onsets set observed_at = timestamp '2026-01-20' + to_seconds(number) where check_name = 'storm';
+update onsets set observed_at = timestamp '2026-01-26' where check_name = 'late';
 insert into marts.agg_check_introductions by name
 select distinct 'c' as cluster_id, check_name, timestamp '2026-01-01' as first_reported_at from onsets
 union all
@@ -65,12 +69,12 @@ insert into marts.fct_attempts by name
 select
     'c' as cluster_id, event_id as attempt_id,
     case when jobs like 'failed%' then 'FAILED' when jobs = 'went on' then 'CANCELLED' else 'COMPLETED' end as state,
-    observed_at + if(jobs = 'next', interval 10 minute, interval '-1 hour') as started_at,
+    observed_at - interval 1 hour as started_at,
     observed_at + case jobs
         when 'failed' then interval 240 second when 'failed later' then interval 20 minute
-        when 'went on' then interval 2 hour when 'completed' then interval 10 minute
+        when 'went on' then interval 8 day when 'for hours' then interval 2 hour
+        when 'completed' then interval 10 minute
         when 'completed early' then interval 9 minute
-        else interval 1 hour
     end as ended_at
 from onsets
 where jobs <> 'none';
@@ -109,10 +113,10 @@ select
     if(event_id = 'unmapped1', 'unmapped', 'gpu_memory') as failure_category,
     if(event_id in ('mended2', 'unmapped1'), 'administrator', 'health_check') as origin, 'HC: ' || check_name as reason,
     observed_at + interval 2 minute as requested_at,
-    observed_at + if(event_id = 'noise0', interval 2 hour, interval 5 minute) as started_at,
+    observed_at + if(event_id in ('noise0', 'hours0'), interval 2 hour, interval 5 minute) as started_at,
     observed_at + interval 6 hour as ended_at
 from onsets
-where event_id in ('mended2', 'unmapped1', 'noise0', 'next1', 'low1', 'ignored1', 'idle0');
+where event_id in ('mended2', 'unmapped1', 'noise0', 'next1', 'low1', 'ignored1', 'idle0', 'hours0');
 """
 
 
@@ -123,35 +127,43 @@ def checks(tmp_path_factory):
     return {row["check_name"]: row for row in read(house, "est_check_scores")}
 
 
+def nearly(share):
+    """What chance takes off."""
+    return pytest.approx(share, abs=0.08)
+
+
 @pytest.mark.parametrize(
-    ("check", "onsets", "judged", "true_share"),
+    ("check", "onsets", "judged", "survived", "true_share"),
     [
-        ("noise", 20, 20, 0.0),  # a job ran on, even beside a kernel message of another component
-        ("good", 10, 10, 1.0),
-        ("idle", 20, 0, None),  # no job, no repair: unknown
-        ("done", 1, 1, 0.0),  # COMPLETED ten minutes later
-        ("early", 1, 0, None),  # COMPLETED within the window of attribution: that proves nothing
-        ("next", 3, 1, 0.0),  # the next job went on, but after an outage or a boot that tells nothing
-        ("mended", 3, 3, pytest.approx(2 / 3)),  # a ticket of the component, an administrator's outage, neither
-        ("low", 3, 2, 0.0),  # cleared by itself; after an outage, who knows
-        ("ignored", 2, 1, 0.0),  # nothing was done for a week; after an outage, who knows
-        ("xid errors", 2, 1, 1.0),  # the kernel's own message
-        ("unsure", 1, 1, pytest.approx(0.1)),
-        ("ahead", 2, 1, 1.0),  # twenty minutes before a failure of the component on this node, and of another
-        ("unmapped", 3, 0, None),  # a ticket, an outage, a kernel message that no rule knows either: unknown
-        ("silent", 0, 0, None),  # severity info asks for nothing
-        ("never", 0, 0, None),
+        ("noise", 20, 19, 20, 0.0),  # in use for a week, even beside a kernel message; after an outage, who knows
+        ("good", 10, 10, 0, 1.0),
+        ("idle", 20, 0, 0, None),  # no job, no repair: unknown
+        ("hours", 20, 0, 20, None),  # a job went on for two hours, and then none ran
+        ("done", 1, 0, 1, None),  # COMPLETED ten minutes later
+        ("early", 1, 0, 0, None),  # COMPLETED within the window of attribution
+        ("late", 1, 0, 1, None),  # the data end five days later
+        ("next", 3, 1, 3, 0.0),  # a week in use, but an outage or a boot before tells nothing
+        ("mended", 3, 3, 3, nearly(2 / 3)),  # a ticket of the component, an administrator, neither
+        ("low", 3, 2, 3, 0.0),  # a week in use; after an outage, who knows
+        ("ignored", 2, 0, 0, None),  # cleared or not, nothing ran
+        ("xid errors", 2, 1, 0, nearly(1)),  # the kernel's own message
+        ("unsure", 1, 1, 0, pytest.approx(0.1)),
+        ("ahead", 2, 1, 0, nearly(1)),  # twenty minutes before a failure of the component, and of another
+        ("unmapped", 3, 0, 0, None),  # a ticket, an outage, a kernel message that no rule knows either: unknown
+        ("silent", 0, 0, 0, None),  # severity info asks for nothing
+        ("never", 0, 0, 0, None),
     ],
 )
-def test_each_onset_is_judged_by_what_became_of_it(checks, check, onsets, judged, true_share):
+def test_each_onset_is_judged_by_what_became_of_it(checks, check, onsets, judged, survived, true_share):
     row = checks[check]
-    assert (row["event_count"], row["judged_count"], row["true_share"]) == (onsets, judged, true_share)
+    found = (row["event_count"], row["judged_count"], row["survived_count"], row["true_share"])
+    assert found == (onsets, judged, survived, true_share)
 
 
 def test_verdicts_follow_limits_and_losses(checks):
     verdicts = {name: row["verdict"] for name, row in checks.items()}
     assert (verdicts["noise"], verdicts["good"]) == ("drop", "keep")
-    assert {verdicts[name] for name in ("idle", "done", "early", "next", "mended", "never")} == {"cannot tell"}
+    assert {verdicts[name] for name in ("idle", "hours", "done", "early", "next", "mended", "never")} == {"cannot tell"}
 
 
 def test_unknown_onsets_widen_the_limits_and_are_never_false(checks):
@@ -159,7 +171,7 @@ def test_unknown_onsets_widen_the_limits_and_are_never_false(checks):
     assert (idle["false_per_node_month"], idle["low"], idle["method"]) == (None, None, "cannot_be_judged")
     assert following["false_per_node_month"] == pytest.approx(1 / 10)
     assert following["high"] > 0.9
-    assert following["note"] == "2 of 3 onsets are unknown: no job, repair or other log tells"
+    assert following["note"] == "2 of 3 onsets are unknown: followed for less than 7 days in use, without a failure"
 
 
 def test_a_storm_counts_as_little_more_than_one_onset(checks):
@@ -175,10 +187,99 @@ def test_lead_drains_and_what_is_lost(checks):
     assert (good["lead_seconds"], good["lead_seconds_p10"], good["lead_seconds_p90"]) == (240, 240, 240)
     # Nine were shown by nothing else, of which Slurm names one.
     assert (good["alone_count"], good["lost_count"]) == (9, 8)
-    # From the start of the outage, hours after its request; the drain of an unknown onset is not for nothing.
+    # From the start of the outage, hours after its request, where a job survived the onset; of others nobody knows.
     assert (noise["drained_node_hours"], checks["idle"]["drained_node_hours"]) == (4, 0)
     assert checks["ahead"]["lead_seconds"] == 1200
     assert (noise["lead_seconds"], noise["exposure"], checks["never"]["exposure"]) == (None, 300, 150)
+
+
+# Twenty nodes fail the check, and their jobs fail with the same component so many minutes later; nothing else.
+AHEAD = """
+insert into marts.dim_clusters by name
+select 'c' as cluster_id, timestamp '2026-01-01' as study_from_at, timestamp '2026-01-31' as study_to_at;
+insert into staging.stg_config__clusters (cluster_id) values ('c');
+create temp table onsets as
+select
+    minutes || ' minutes' as check_name, minutes, 'n' || number as node_id, minutes || '-' || number as id,
+    timestamp '2026-01-02' + to_days(check_number * 3) + to_hours(number) as observed_at
+from (values (0, 5), (1, 30), (2, 55), (3, 65), (4, 90), (5, 240), (6, 600)) as checks (check_number, minutes),
+    range(20) as nodes (number);
+insert into ops.sight by name
+select 'c' as cluster_id, 'n' || node as node_id, 'health' as kind, date '2026-01-01' + cast(day as integer) as day_date
+from range(20) as nodes (node), range(30) as days (day);
+insert into marts.agg_check_introductions by name
+select distinct 'c' as cluster_id, check_name, timestamp '2026-01-01' as first_reported_at from onsets;
+insert into marts.fct_health_events by name
+select
+    'c' as cluster_id, id as event_id, node_id, observed_at, 'health_check' as source, check_name, 'high' as severity,
+    'gpu_memory' as failure_category, false as is_repeat
+from onsets;
+insert into marts.fct_attempts by name
+select
+    'c' as cluster_id, id as attempt_id, 'FAILED' as state, observed_at - interval 2 hour as started_at,
+    observed_at + to_minutes(minutes) as ended_at
+from onsets;
+insert into marts.fct_attempt_nodes by name select 'c' as cluster_id, id as attempt_id, node_id from onsets;
+insert into marts.fct_failures by name
+select
+    'c' as cluster_id, id as attempt_id, observed_at + to_minutes(minutes) as failed_at, 'FAILED' as state,
+    node_id as culprit_node_id, 'gpu_memory' as failure_category
+from onsets;
+"""
+
+
+def test_a_check_that_is_right_hours_ahead_is_kept(tmp_path):
+    house = filled(tmp_path, AHEAD)
+    est_check_scores(warehouse=house)
+    rows = read(house, "est_check_scores")
+    assert {row["check_name"]: (row["judged_count"], row["verdict"]) for row in rows} == {
+        f"{minutes} minutes": (20, "keep") for minutes in (5, 30, 55, 65, 90, 240, 600)
+    }
+
+
+# Ten nodes for 20 days. On n0 a failure follows after 12 hours; n1 runs a job for a week and nothing happens; n2 boots
+# after 84 hours. Nodes were followed for 0.5 + 7 + 3.5 days. The other 189 node-days have a failure and a ticket.
+BY_HAND = """
+insert into marts.dim_clusters by name
+select 'c' as cluster_id, timestamp '2026-01-01' as study_from_at, timestamp '2026-01-21' as study_to_at;
+insert into staging.stg_config__clusters (cluster_id) values ('c');
+insert into ops.sight by name
+select 'c' as cluster_id, 'n' || node as node_id, 'health' as kind, date '2026-01-01' + cast(day as integer) as day_date
+from range(10) as nodes (node), range(20) as days (day);
+insert into marts.agg_check_introductions by name
+select 'c' as cluster_id, 'ecc' as check_name, timestamp '2026-01-01' as first_reported_at;
+insert into marts.fct_health_events by name
+select
+    'c' as cluster_id, 'e' || number as event_id, 'n' || number as node_id,
+    timestamp '2026-01-02' + to_hours(2 * number) as observed_at, 'health_check' as source, 'ecc' as check_name,
+    'low' as severity, 'gpu_memory' as failure_category, false as is_repeat
+from range(3) as numbers (number)
+union all by name
+select
+    'c' as cluster_id, 'boot' as event_id, 'n2' as node_id, timestamp '2026-01-05 16:00' as observed_at,
+    'kernel' as source, 'boot' as check_name, 'info' as severity, 'system' as failure_category, false as is_repeat;
+insert into marts.fct_attempts by name
+select
+    'c' as cluster_id, 'week' as attempt_id, 'COMPLETED' as state, timestamp '2026-01-01' as started_at,
+    timestamp '2026-01-15' as ended_at;
+insert into marts.fct_attempt_nodes by name select 'c' as cluster_id, 'week' as attempt_id, 'n1' as node_id;
+insert into marts.fct_failures by name
+select 'c' as cluster_id, node_id as attempt_id, failed_at, node_id as culprit_node_id, 'gpu_memory' as failure_category
+from (values ('n0', timestamp '2026-01-02 12:00'), ('n5', timestamp '2026-01-10')) as failures (node_id, failed_at);
+insert into marts.fct_tickets by name
+select
+    'c' as cluster_id, node_id, opened_at, 'gpu_memory' as failure_category
+from (values ('n0', timestamp '2026-01-02 15:00'), ('n6', timestamp '2026-01-12')) as tickets (node_id, opened_at);
+"""
+
+
+def test_chance_is_taken_off_at_the_rate_of_other_times(tmp_path):
+    house = filled(tmp_path, BY_HAND)
+    est_check_scores(warehouse=house)
+    (row,) = read(house, "est_check_scores")
+    by_chance = sum(1 - exp(-2 / 189 * days) for days in (0.5, 7, 3.5))
+    assert (row["event_count"], row["judged_count"]) == (3, 2)
+    assert row["true_share"] == pytest.approx((1 - by_chance) / 2)
 
 
 def test_without_checks_there_is_no_row(tmp_path):

@@ -80,21 +80,26 @@ CHECKS = """## Which check to trust
 
 `est_check_scores` counts each onset of a check as true by its probability p (`true_share`):
 
-* p is 1 with a ticket, or an administrator's outage, of the component within six hours; else the posterior of
-  attribution where the onset lies by a failed attempt, and 1 where Slurm names the node. In the hour before, an onset
-  of the failure's component on its culprit has the posterior of the failure.
-* p is 0 where a job on the node went on for an hour, or COMPLETED after the attribution window (high severity), or the
-  finding cleared, or a week passed, without an outage or a boot (low severity). A node that nothing interrupted is
-  judged by its next job.
-* A kernel message of the component makes p 1 where no job stood against it. Any other onset is unknown.
+* An onset is followed to the first failure of its component on its node, or to a ticket or an administrator's outage
+  of it, from ten minutes before. A boot, another outage, a gap, the end of the data, or 7 days end that; what is told
+  while the node is out, or within 15 minutes of the boot, still counts. p is the posterior of that failure, 1 for a
+  repair; where the onset lies by a failed attempt, the posterior of the attribution if that is more.
+* Of the O onsets so followed, `mu = sum(1 - exp(-rate * days))` over the days that each was followed would be by
+  chance: each counts p times `max(0, 1 - mu / O)`. The rate is the fleet's, of faults of the component on node-days on
+  which no onset of the check was followed; faults within a day of another on the node are one.
+* p is 0 where the onset was followed for 7 days, half of the time in use, and nothing came. A job that went on, or a
+  finding that cleared, refutes nothing; `survived_count` counts the jobs.
+* Of the others, a kernel message of the component within 5 minutes makes p 1. Any other onset is unknown.
 
-The share is the sum of p over the onsets judged. Its limits are Clopper and Pearson's, the lower one with all unknown
-onsets false, the upper one with all true (Manski 2003), of counts over their dispersion, which is the variance over the
-mean of the onsets in an hour (Rao and Scott 1992). Doubtful onsets widen them by the variance of their sum. False
-alarms per node-month have dispersed Garwood limits. The lead is the weighted median over the failures that the check
-showed, an hour at most. Assumptions: posteriors are right on average, and a fault that asks to end jobs at once lets
-none go on for an hour. A check that takes nodes down proves itself. The verdict is *cannot tell* with few onsets, with
-onsets in few bursts, or where most of them met an idle node.
+The share is the sum of p over the onsets judged. Its limits are Clopper and Pearson's (Manski 2003), of counts over
+their dispersion, which is the variance over the mean of the onsets in a burst: of one hour, or of one node with one
+outcome (Rao and Scott 1992). In the lower one all unknown onsets are false. In the upper one as many are true as
+outages and boots ended beyond the fleet's rate of them; those that the end of the data or an idle node left open are
+as the ones judged. Doubtful onsets and chance widen both by the variance of their sum. False alarms per node-month
+have dispersed Garwood limits. The lead is the weighted median over the failures that the check showed, an hour at
+most. Assumptions: posteriors are right on average, a fault shows within 7 days of use, and when data end or nodes
+idle has nothing to do with faults. A check that takes nodes down has onsets of which nobody knows. The verdict is
+*cannot tell* with few onsets, with onsets in few bursts, or where most of them could not be followed.
 """
 
 CHANGES = """## Did the change help?

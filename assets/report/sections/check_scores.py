@@ -33,9 +33,10 @@ SCORES = (
     Col("#False alarms per node-month", "false_per_node_month", lambda rate: short(round(rate, 3)),
         limits="false_per_node_month"),
     Col("#Alarm to end of job", "lead_seconds", _lead, detail=_range_of_leads),
-    Col("#Drained for nothing, node-hours", "drained_node_hours", short),
+    Col("#Drained, unproven, node-hours", "drained_node_hours", short),
     Col("#Failures it alone showed", "alone_count", short),
     Col("#Failures missed without it", "lost_count", short),
+    Col("#A job went on", "survived_count", whole),
 )  # fmt: skip
 
 
@@ -66,11 +67,12 @@ def check_scores(own: Own) -> Section:
             "What the alarms of each check turned out to be",
             rows,
             SCORES,
-            "True: by the probability that the fault ended a job, or a repair of the component within six hours. "
-            "False: the job went on, or the finding cleared or stood for a week with nothing done. The rest is unknown "
-            "and makes the {level} limits wider. Drop: surely fewer than a fifth are true, and at most one failure, or "
-            "one in fifty, is seen by it alone or a minute early. Tune: surely fewer than half. Keep: surely more than "
-            "half. Drained for nothing: time out of service after alarms that were true with less than 20%. Failures "
-            "missed without it: those that would pass for users' errors.",
+            "True: by the probability that a failure or a repair of the component within 7 days is more than chance. "
+            "False: in use for 7 days, and nothing came. The rest is unknown and makes the {level} limits wider. "
+            "Drop: surely fewer than a fifth are true, and at most one failure, or one in fifty, is seen by it alone "
+            "or a minute early. Tune: surely fewer than half. Keep: surely more than half. Drained, unproven: time "
+            "out of service after alarms that were true with less than 20%, or unknown though a job went on. "
+            "Failures missed without it: those that would pass for users' errors. A job went on: for an hour, or it "
+            "COMPLETED; that refutes nothing.",
         ),
     )

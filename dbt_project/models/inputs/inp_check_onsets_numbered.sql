@@ -5,35 +5,42 @@ with clusters as (
         study_to_at
     from {{ ref('dim_clusters') }}
     where study_to_at > study_from_at
-),
-
-interruptions as (
-    select
-        cluster_id,
-        node_id,
-        started_at as interrupted_at
-    from {{ ref('fct_node_outages') }}
-    union all
-    select
-        cluster_id,
-        node_id,
-        observed_at as interrupted_at
-    from {{ ref('inp_fault_events_named') }}
-    where source = 'kernel' and check_name = 'boot'
 )
 
 select
     row_number() over () as onset,
     events.* exclude (source, check_name, is_repeat),
-    clusters.study_to_at,
-    coalesce(interruptions.interrupted_at, timestamp 'infinity') as interrupted_at
+    least(
+        events.observed_at + interval 7 day,
+        clusters.study_to_at,
+        greatest(events.observed_at, coalesce(gaps.from_at, timestamp 'infinity')),
+        greatest(events.observed_at, coalesce(nodes.last_seen_at, timestamp 'infinity'))
+    ) as seen_to_at,
+    greatest(events.observed_at, coalesce(interruptions.occurred_at, timestamp 'infinity')) as interrupted_at,
+    -- What took a node out is told while it is out, or a little after it booted.
+    greatest(
+        coalesce(interruptions.occurred_at + interval 15 minute, timestamp 'infinity'), interruptions.ended_at
+    ) as back_at
 from {{ ref('inp_fault_events_named') }} as events
 inner join clusters using (cluster_id)
-asof left join interruptions
+left join {{ ref('dim_nodes') }} as nodes
+    on events.cluster_id = nodes.cluster_id and events.node_id = nodes.node_id
+asof left join {{ ref('dim_study_gaps') }} as gaps
+    on events.cluster_id = gaps.cluster_id and events.observed_at < gaps.to_at
+asof left join (
+    select
+        cluster_id,
+        node_id,
+        ended_at,
+        min(occurred_at) as occurred_at
+    from {{ ref('inp_component_faults_listed') }}
+    where component = 'interruption'
+    group by cluster_id, node_id, ended_at
+) as interruptions
     on
         events.cluster_id = interruptions.cluster_id
         and events.node_id = interruptions.node_id
-        and events.observed_at <= interruptions.interrupted_at
+        and events.observed_at <= interruptions.ended_at
 where
     events.source = 'health_check'
     and events.severity != 'info'

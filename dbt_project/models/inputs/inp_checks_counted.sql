@@ -88,103 +88,129 @@ early_alarms as (
             and alarms.component = failures.component
 ),
 
-alarms_and_failures as (
-    select
-        cluster_id,
-        node_id,
-        component,
-        observed_at as seen_at,
-        fault_id,
-        before,
-        null as failure_probability
-    from early_alarms
-    union all
-    select
-        cluster_id,
-        culprit_node_id as node_id,
-        component,
-        failed_at as seen_at,
-        null as fault_id,
-        before,
-        posterior_probability as failure_probability
-    from failures
+onsets as (
+    from {{ ref('inp_check_onsets_followed') }}
 ),
 
-early_probabilities as (
+onset_components as (
     select
-        cluster_id,
-        fault_id,
-        max(failure_probability) over (
-            partition by cluster_id, node_id, component
-            order by seen_at range between before following and interval 1 hour following
-        ) as probability
-    from alarms_and_failures
-    qualify fault_id is not null and probability is not null
-),
-
-fault_probabilities as (
-    select
-        cluster_id,
-        fault_id,
-        max(probability) as probability
+        *,
+        epoch(until_at - observed_at) / 86400 as days,
+        max(until_at) over (
+            partition by cluster_id, check_key, node_id, component
+            order by observed_at, onset rows between unbounded preceding and 1 preceding
+        ) as earlier_until_at
     from (
         select
-            cluster_id,
-            fault_id,
-            probability
-        from attributed
-        union all
-        select * from early_probabilities
-    ) as found
-    group by cluster_id, fault_id
+            *,
+            unnest(list_append(components, 'interruption')) as component
+        from onsets
+    ) as listed
 ),
 
--- What asks to end jobs at once is refuted by one that goes on, what asks for a drain by going away without one, or by
--- a week in which nothing was done.
-judged as (
-    select
-        onsets.cluster_id,
-        onsets.node_id,
-        onsets.check_key,
-        onsets.observed_at,
-        case
-            when confirmed.is_repaired then 1
-            when faults.probability is not null then faults.probability
-            when onsets.severity = 'high' and refuted.onset is not null then 0
-            when confirmed.is_confirmed then 1
-            when
-                onsets.severity != 'high' and coalesce(onsets.cleared_at, onsets.observed_at + interval 7 day)
-                < least(onsets.interrupted_at, onsets.study_to_at)
-                then 0
-        end as probability
-    from {{ ref('inp_check_onsets_numbered') }} as onsets
-    left join {{ ref('inp_check_onsets_confirmed') }} as confirmed using (onset)
-    left join {{ ref('inp_check_onsets_refuted') }} as refuted using (onset)
-    left join fault_probabilities as faults using (cluster_id, fault_id)
-),
-
-hours as (
+-- Days that nodes were followed for a check: by each onset, and by any.
+followed_days as (
     select
         cluster_id,
         check_key,
-        count(*) as onset_count,
-        count(probability) as judged_count,
-        sum(cast(probability as decimal(38, 9))) as true_count,
-        sum(cast(probability * (1 - probability) as decimal(38, 9))) as doubt_variance
-    from judged
-    group by cluster_id, check_key, date_trunc('hour', observed_at)
+        component,
+        sum(cast(days as decimal(38, 9))) as days,
+        sum(cast(greatest(epoch(until_at - greatest(observed_at, earlier_until_at)), 0) / 86400 as decimal(38, 9)))
+            as node_days,
+        count(distinct row(node_id, fault.at)) filter (fault.component = component and fault.is_new) as fault_count
+    from onset_components
+    group by cluster_id, check_key, component
+),
+
+fleet as (
+    select
+        cluster_id,
+        count(*) as node_days
+    from {{ ref('fct_node_days') }}
+    inner join clusters using (cluster_id)
+    where day_date between cast(clusters.study_from_at as date) and cast(clusters.study_to_at as date)
+    group by cluster_id
+),
+
+fault_counts as (
+    select
+        cluster_id,
+        faults.component,
+        count(*) as fault_count
+    from {{ ref('inp_component_faults_listed') }} as faults
+    inner join clusters using (cluster_id)
+    where faults.is_new and faults.occurred_at between clusters.study_from_at and clusters.study_to_at
+    group by cluster_id, faults.component
+),
+
+-- What happens where no onset is followed: a rate of few faults, or of few days, is known badly.
+fleet_rates as (
+    select
+        cluster_id,
+        check_key,
+        component,
+        greatest(coalesce(fault_counts.fault_count, 0) - followed_days.fault_count, 0) as outside_count,
+        greatest(cast(greatest(checks.node_days, fleet.node_days) - followed_days.node_days as double), 1)
+            as outside_days,
+        outside_count / outside_days as rate,
+        pow(cast(followed_days.days as double) / outside_days, 2) * (outside_count + 1) as rate_variance
+    from followed_days
+    left join checks using (cluster_id, check_key)
+    left join fleet using (cluster_id)
+    left join fault_counts using (cluster_id, component)
+),
+
+chances as (
+    select
+        onsets.onset,
+        coalesce(1 - exp(-sum(rates.rate * onsets.days) filter (component != 'interruption')), 0) as fault_chance,
+        1 - exp(-sum(rates.rate * onsets.days) filter (component = 'interruption')) as interruption_chance
+    from onset_components as onsets
+    inner join fleet_rates as rates using (cluster_id, check_key, component)
+    group by onsets.onset
+),
+
+-- Onsets of one hour, or of one node with one outcome, are a burst.
+judged as (
+    select
+        *,
+        greatest(
+            count(*) over (partition by cluster_id, check_key, date_trunc('hour', observed_at)),
+            count(*) over (
+                partition by
+                    cluster_id, check_key, node_id, is_followed,
+                    if(is_followed, until_at, time_bucket(interval 7 day, observed_at))
+            )
+        ) as burst_count
+    from onsets
+    inner join chances using (onset)
 ),
 
 counts as (
     select
         cluster_id,
         check_key,
-        sum(onset_count) as onset_count,
-        sum(judged_count) as judged_count,
-        sum(true_count) as true_count,
-        sum(doubt_variance) as doubt_variance,
-        sum(onset_count * onset_count) as squared_count
-    from hours
+        count(*) as onset_count,
+        count(probability) as judged_count,
+        sum(cast(probability as decimal(38, 9))) as true_count,
+        sum(cast(probability * (1 - probability) as decimal(38, 9))) as doubt_variance,
+        sum(cast(probability as decimal(38, 9))) filter (is_followed) as followed_count,
+        sum(cast(fault_chance as decimal(38, 9))) as chance_count,
+        count_if(probability is null and fault.component = 'interruption') as interrupted_count,
+        sum(cast(interruption_chance as decimal(38, 9))) as interruption_chance_count,
+        sum(burst_count) as squared_count,
+        count_if(is_survived) as survived_count
+    from judged
+    group by cluster_id, check_key
+),
+
+rate_variances as (
+    select
+        cluster_id,
+        check_key,
+        sum(rate_variance) as rate_variance
+    from fleet_rates
+    where component != 'interruption'
     group by cluster_id, check_key
 ),
 
@@ -205,7 +231,7 @@ asked_outages as (
             cluster_id,
             node_id,
             check_key
-        from judged
+        from onsets
     ) as checks
         on outages.cluster_id = checks.cluster_id and outages.node_id = checks.node_id
     where not outages.is_planned and outages.origin != 'slurm' and outages.started_at <= clusters.study_to_at
@@ -218,8 +244,8 @@ drained as (
         sum(outages.seconds) / 3600 as node_hours
     from asked_outages as outages
     asof inner join (
-        from judged
-        where probability < 0.2
+        from onsets
+        where probability < 0.2 or (probability is null and severity = 'high' and is_survived)
     ) as false_onsets
         on
             outages.cluster_id = false_onsets.cluster_id
@@ -227,7 +253,7 @@ drained as (
             and outages.check_key = false_onsets.check_key
             and outages.asked_at + interval 1 minute >= false_onsets.observed_at
     asof left join (
-        from judged
+        from onsets
         where probability >= 0.2
     ) as true_onsets
         on
@@ -250,7 +276,17 @@ sightings as (
         source,
         min(observed_at) as first_observed_at
     from {{ ref('inp_fault_events_named') }}
-    semi join fault_probabilities using (cluster_id, fault_id)
+    semi join (
+        select
+            cluster_id,
+            fault_id
+        from attributed
+        union all
+        select
+            cluster_id,
+            fault_id
+        from early_alarms
+    ) as shown using (cluster_id, fault_id)
     where source in ('health_check', 'kernel') or not is_repeat
     group by cluster_id, fault_id, check_key, source
 ),
@@ -381,7 +417,13 @@ select
     coalesce(counts.judged_count, 0) as judged_count,
     coalesce(counts.true_count, 0) as true_count,
     coalesce(counts.doubt_variance, 0) as doubt_variance,
+    coalesce(counts.followed_count, 0) as followed_count,
+    coalesce(counts.chance_count, 0) as chance_count,
+    coalesce(rate_variances.rate_variance, 0) as rate_variance,
+    coalesce(counts.interrupted_count, 0) as interrupted_count,
+    coalesce(counts.interruption_chance_count, 0) as interruption_chance_count,
     coalesce(counts.squared_count, 0) as squared_count,
+    coalesce(counts.survived_count, 0) as survived_count,
     coalesce(drained.node_hours, 0) as drained_node_hours,
     coalesce(shown.lead_seconds, []) as lead_seconds,
     coalesce(shown.lead_weights, []) as lead_weights,
@@ -390,6 +432,7 @@ select
     coalesce(failure_counts.failure_count, 0) as failure_count
 from checks
 left join counts using (cluster_id, check_key)
+left join rate_variances using (cluster_id, check_key)
 left join drained using (cluster_id, check_key)
 left join shown using (cluster_id, check_key)
 left join failure_counts using (cluster_id)

@@ -111,7 +111,8 @@ from (values ('gpu_unavailable', 1.0::double), ('pcie', 0.0)) causes (category, 
 
 insert into estimates.est_check_scores by name
 select
-    'alpha' as cluster_id, check_name, onsets as event_count, onsets as judged_count, share as true_share, low, high,
+    'alpha' as cluster_id, check_name, onsets as event_count, onsets as judged_count, 4 as survived_count,
+    share as true_share, low, high,
     60.0::double as lead_seconds, 1.0::double as false_per_node_month, 0.5::double as false_per_node_month_low,
     2.0::double as false_per_node_month_high, 3.0::double as drained_node_hours, 2.0::double as alone_count,
     1.0::double as lost_count, verdict,

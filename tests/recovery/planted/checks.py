@@ -23,7 +23,7 @@ ORDINARY = replace(
 )
 WITH_CHECKS = replace(
     ORDINARY,
-    noisy_checks=(NoisyCheck(NOISE, 0.03),),
+    noisy_checks=(NoisyCheck(NOISE, 0.1),),
     leading_checks=tuple(LeadingCheck(*lead) for lead in LEADS.values()),
 )
 CLUSTERS = (
