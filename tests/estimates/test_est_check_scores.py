@@ -79,6 +79,11 @@ select
 from onsets
 where jobs <> 'none';
 insert into marts.fct_attempt_nodes by name select 'c' as cluster_id, event_id as attempt_id, node_id from onsets;
+insert into marts.fct_node_days by name
+select
+    'c' as cluster_id, node_id, cast(observed_at as date) + cast(day as integer) as day_date,
+    if(jobs = 'went on', 24, if(day = 0 and jobs <> 'none', 3, 0)) as in_use_hours
+from onsets, range(8) as days (day);
 
 -- One failure of `good` has a kernel message beside it, of one Slurm names the node, and two are one incident.
 insert into marts.fct_failures by name
@@ -263,6 +268,9 @@ select
     'c' as cluster_id, 'week' as attempt_id, 'COMPLETED' as state, timestamp '2026-01-01' as started_at,
     timestamp '2026-01-15' as ended_at;
 insert into marts.fct_attempt_nodes by name select 'c' as cluster_id, 'week' as attempt_id, 'n1' as node_id;
+insert into marts.fct_node_days by name
+select 'c' as cluster_id, 'n1' as node_id, date '2026-01-01' + cast(day as integer) as day_date, 12 as in_use_hours
+from range(14) as days (day);
 insert into marts.fct_failures by name
 select 'c' as cluster_id, node_id as attempt_id, failed_at, node_id as culprit_node_id, 'gpu_memory' as failure_category
 from (values ('n0', timestamp '2026-01-02 12:00'), ('n5', timestamp '2026-01-10')) as failures (node_id, failed_at);

@@ -23,7 +23,7 @@ found as (
     select
         onsets.onset,
         min(struct_pack(
-            at := faults.occurred_at,
+            occurred_at := faults.occurred_at,
             component := faults.component,
             probability := faults.probability,
             is_new := faults.is_new
@@ -64,13 +64,17 @@ followed as (
         onsets.*,
         coalesce(found.fault, if(
             attributed.probability is null and onsets.interrupted_at <= onsets.seen_to_at,
-            struct_pack(at := onsets.interrupted_at, component := 'interruption', probability := 1, is_new := true),
+            struct_pack(
+                occurred_at := onsets.interrupted_at, component := 'interruption', probability := 1, is_new := true
+            ),
             null
         )) as fault,
         coalesce(found.is_logged, false) as is_logged,
         greatest(attributed.probability, found.fault.probability) as probability,
         greatest(onsets.observed_at, least(
-            coalesce(found.fault.at, if(attributed.probability is null, onsets.seen_to_at, onsets.observed_at)),
+            coalesce(
+                found.fault.occurred_at, if(attributed.probability is null, onsets.seen_to_at, onsets.observed_at)
+            ),
             onsets.interrupted_at,
             onsets.seen_to_at
         )) as until_at
@@ -79,39 +83,69 @@ followed as (
     left join attributed using (cluster_id, fault_id)
 ),
 
-jobs as (
+-- A job survived what its node showed up to a moment.
+surviving_jobs as (
     select
-        attempt_nodes.cluster_id,
-        attempt_nodes.node_id,
+        hash(attempt_nodes.cluster_id, attempt_nodes.node_id) as node_key,
         attempts.started_at,
-        coalesce(attempts.ended_at, clusters.study_to_at) as ended_at,
-        -- A job survived what its node showed up to a moment.
+        date_trunc('day', attempts.started_at) as day_at,
         coalesce(attempts.ended_at, clusters.study_to_at)
         - if(attempts.state = 'COMPLETED', to_seconds(configured.attribution_before_seconds), interval 1 hour)
-            as survived_until_at,
-        max(coalesce(attempts.ended_at, clusters.study_to_at)) over (
-            partition by attempt_nodes.cluster_id, attempt_nodes.node_id
-            order by attempts.started_at, attempts.ended_at rows between unbounded preceding and 1 preceding
-        ) as earlier_ended_at
+            as survived_until_at
     from {{ ref('fct_attempts') }} as attempts
-    inner join {{ ref('fct_attempt_nodes') }} as attempt_nodes using (cluster_id, attempt_id)
     inner join {{ ref('dim_clusters') }} as clusters using (cluster_id)
     inner join {{ ref('stg_config__clusters') }} as configured using (cluster_id)
-    semi join onsets
-        on attempt_nodes.cluster_id = onsets.cluster_id and attempt_nodes.node_id = onsets.node_id
+    inner join {{ ref('fct_attempt_nodes') }} as attempt_nodes using (cluster_id, attempt_id)
+    where attempts.started_at <= survived_until_at
 ),
 
--- Jobs that share a node use it once.
-jobs_so_far as (
+-- Jobs of a day without onsets are put together: there are fewer days than jobs to put in order.
+jobs_and_onsets as (
+    select
+        node_key,
+        day_at + interval 1 day as tells_at,
+        max(survived_until_at) as survived_until_at,
+        null as onset
+    from surviving_jobs
+    group by node_key, day_at
+    union all
+    select
+        node_key,
+        started_at as tells_at,
+        survived_until_at,
+        null as onset
+    from surviving_jobs
+    semi join onsets
+        on
+            surviving_jobs.node_key = hash(onsets.cluster_id, onsets.node_id)
+            and surviving_jobs.day_at = date_trunc('day', onsets.observed_at)
+    union all
+    select
+        hash(cluster_id, node_id) as node_key,
+        observed_at as tells_at,
+        null as survived_until_at,
+        onset
+    from onsets
+),
+
+survived as (
+    select
+        onset,
+        tells_at <= max(survived_until_at) over (partition by node_key order by tells_at) as is_survived
+    from jobs_and_onsets
+    qualify onset is not null
+),
+
+weeks_in_use as (
     select
         cluster_id,
         node_id,
-        started_at,
-        max(ended_at) over so_far as ended_at,
-        max(survived_until_at) over so_far as survived_until_at,
-        sum(greatest(epoch(ended_at - greatest(started_at, earlier_ended_at)), 0)) over so_far as used_seconds
-    from jobs
-    window so_far as (partition by cluster_id, node_id order by started_at)
+        day_date,
+        sum(in_use_hours) over (
+            partition by cluster_id, node_id
+            order by day_date range between current row and interval 6 days following
+        ) as in_use_hours
+    from {{ ref('fct_node_days') }}
 )
 
 select
@@ -125,26 +159,17 @@ select
     followed.until_at,
     followed.fault,
     followed.probability is not null as is_followed,
-    coalesce(first_jobs.survived_until_at >= followed.observed_at, false) as is_survived,
+    coalesce(survived.is_survived, false) as is_survived,
     case
         when followed.probability is not null then followed.probability
-        -- In use for half of the 7 days at least.
-        when
-            followed.until_at = followed.observed_at + interval 7 day
-            and last_jobs.used_seconds - greatest(epoch(last_jobs.ended_at - followed.until_at), 0)
-            - coalesce(first_jobs.used_seconds - greatest(epoch(first_jobs.ended_at - followed.observed_at), 0), 0)
-            >= 3.5 * 86400
-            then 0
+        -- Half of 7 days, those of the calendar that begin with the onset's.
+        when followed.until_at = followed.observed_at + interval 7 day and weeks_in_use.in_use_hours >= 84 then 0
         when followed.is_logged then 1
     end as probability
 from followed
-asof left join jobs_so_far as first_jobs
+left join survived using (onset)
+left join weeks_in_use
     on
-        followed.cluster_id = first_jobs.cluster_id
-        and followed.node_id = first_jobs.node_id
-        and followed.observed_at >= first_jobs.started_at
-asof left join jobs_so_far as last_jobs
-    on
-        followed.cluster_id = last_jobs.cluster_id
-        and followed.node_id = last_jobs.node_id
-        and followed.until_at >= last_jobs.started_at
+        followed.cluster_id = weeks_in_use.cluster_id
+        and followed.node_id = weeks_in_use.node_id
+        and cast(followed.observed_at as date) = weeks_in_use.day_date

@@ -117,7 +117,8 @@ followed_days as (
         sum(cast(days as decimal(38, 9))) as days,
         sum(cast(greatest(epoch(until_at - greatest(observed_at, earlier_until_at)), 0) / 86400 as decimal(38, 9)))
             as node_days,
-        count(distinct row(node_id, fault.at)) filter (fault.component = component and fault.is_new) as fault_count
+        count(distinct row(node_id, fault.occurred_at)) filter (fault.component = component and fault.is_new)
+            as fault_count
     from onset_components
     group by cluster_id, check_key, component
 ),
