@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from orchestration.pages import table
-from tests.proof import change_verdicts, hidden_verdicts, repair_verdicts
+from tests.proof import change_verdicts, check_verdicts, hidden_verdicts, repair_verdicts
 
 CLUSTERS = 200
 MAX_WRONG_COUNT = 17
@@ -39,6 +39,16 @@ PROMISES = (
         change_verdicts.wrong_verdicts,
         "A driver that does nothing, on all nodes or half of them, three days after a note; months differ by a CV of "
         "0.2 to 0.5",
+    ),
+    Promise(
+        "est_check_scores",
+        check_verdicts.wrong_verdicts,
+        "Five checks whose onsets have nothing to do with faults, in clusters of 8 to 300 nodes",
+    ),
+    Promise(
+        "est_check_scores, right checks",
+        check_verdicts.wrongly_dropped,
+        "Five checks whose onsets come true after minutes to a day",
     ),
     Promise(
         "est_repairs",
