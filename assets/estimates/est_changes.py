@@ -91,7 +91,7 @@ TABLE = TableSpec(
         Column(
             "change_group",
             "bigint",
-            "groups",
+            "none",
             "Number of the test of the cause: changes with one number cannot be told apart, and have one result.",
             RATE,
             is_required=True,

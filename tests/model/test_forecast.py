@@ -7,7 +7,8 @@ from scipy import stats
 from assets.model.forecast import forecast_count, naive_log_score
 from assets.model.month_variation import MonthVariation, month_variation
 
-ALIKE = MonthVariation(0.0, 0.0, 0.0, 0.25)
+WEIGHTS = np.empty(0)
+ALIKE = MonthVariation(0.0, 0.0, 0.0, 0.25, WEIGHTS)
 
 
 def test_a_forecast_is_scipys_negative_binomial():
@@ -23,7 +24,7 @@ def test_incidents_months_and_an_unknown_exposure_each_widen_it():
     plain = forecast_count(40, 40, 400.0, 100.0, ALIKE)
     for wider in (
         forecast_count(40, 120, 400.0, 100.0, ALIKE),
-        forecast_count(40, 40, 400.0, 100.0, MonthVariation(0.09, 0.0, 0.6, 0.25)),
+        forecast_count(40, 40, 400.0, 100.0, MonthVariation(0.09, 0.0, 0.6, 0.25, WEIGHTS)),
         forecast_count(40, 40, 400.0, 100.0, ALIKE, exposure_variance=0.2),
     ):
         assert wider.low < plain.low and wider.high > plain.high
@@ -31,7 +32,7 @@ def test_incidents_months_and_an_unknown_exposure_each_widen_it():
 
 def test_the_variance_is_that_of_its_parts():
     """k = 40, phi = 3, a quarter of the exposure: mean 10.375; 1 / 13.833 + 0.1125 + 2 / 10.375 of it squared."""
-    found = forecast_count(40, 120, 400.0, 100.0, MonthVariation(0.09, 0.0, 0.6, 0.25))
+    found = forecast_count(40, 120, 400.0, 100.0, MonthVariation(0.09, 0.0, 0.6, 0.25, WEIGHTS))
     assert found.mean == pytest.approx((40 / 3 + 0.5) * 3 / 4)
     assert 1 / found.shape == pytest.approx(1 / (40 / 3 + 0.5) + 0.09 * 1.25 + 2 / 10.375)
 

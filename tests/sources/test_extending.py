@@ -62,6 +62,7 @@ READ_AGAIN = """
 import json, sys
 from pathlib import Path
 import duckdb
+from jinja2 import Template
 from assets.sources.text.pseudonyms import give_key
 from assets.warehouse import create_raw_and_ops
 from tests.sources.folders import load
@@ -73,7 +74,12 @@ with duckdb.connect(home, config={"threads": 1}) as con:
     give_key(con, sys.argv[4])
     load(folder, con)
     staged = (code / "dbt_project/models/staging/sacct/stg_sacct__records.sql").read_text()
-    staged = staged.replace("{{ source_table('raw', 'sacct') }}", "raw.sacct")
+    macros = {
+        "source_table": "{}.{}".format,
+        "seconds_between": "(epoch_us({1}) - epoch_us({0})) / 1000000".format,
+        "round_to_integer": "cast({} as bigint)".format,
+    }
+    staged = Template(staged).render(macros)
     query = f"select cluster_id, source_path, job_id, group_name from ({staged}) order by all"
     print(json.dumps(con.execute(query).fetchall()))
 """

@@ -42,43 +42,44 @@ def _words(text: str) -> tuple[str, ...]:
 
 WORDS = _words(
     """
-    accelerator access action address airstore alarm alloc allreduce appear asap asserted availability available
-    awaiting back bandwidth batch become becomes beegfs bios blacklist block blockdev blocks board bond boot bounc
-    broken buddyinfo busy cable cannot card carrier cause ceph certs change changed changes chassis check checkpoint
-    clean clear clock clocksource closed cluster code cold complete completed compute config connect connection
-    connector contact contents controller core correctable corrected corrupt corruption count counter counts cpuinfo
-    cpus create credential critical cuda cycl daemon data dcgmi dead deasserted debug decommission defect denylist
-    deployment detect detected device diag diagnostic dimm directory disabled disconnect disk doesn double doublebit
-    down downgrad drain drained draining drive driver dropped dstate duplicate edac enabled environment envs epilog
-    error errors ethernet ethernetdegradationcheck ethernetstatecheck ethlink event exceed exception exchang exist
-    exists exit expected fabric fail failed failure fall fallen false fans fatal fault faultcode faulty file filesystem
-    filter firmware first flap flapping flaps flash found free freq frequency full gained governor gpfs gpudriverwatch
-    gpuinforomwatch gpumcuwatch gpumemwatch gpunvlinkwatch gpunvswitchfatalwatch gpunvswitchnonfatalwatch gpupciewatch
-    gpupmuwatch gpupowerwatch gpus gpusmwatch gputhermalwatch grad graphics gres hang hard hardware health healthmon
-    heat high higher home host hung iblink ibstat idle ierr ifree infiniband infinibanddegradationcheck
-    infinibandstatecheck inforom inode inodes inspect interface interfaces internal interrupt invalid investigat ipmi
-    ipmitool issue issued itself iused jobid kernel kill killed kswapd latency launch left lemon level library limit
-    line lineage link list load loadavg lockup logging logical loopback loss lost lower lustre machine main mainboard
-    maint maintenance manager manual match mcelog mcerr memory memtest mismatch missing mmfs mode module monitor
-    motherboard mount mounted mountpoint nccl needed needs network nhcna node nodes none normal nothing nvbandwidth
-    nvidia nvidiasmi nvlink nvme nvml nvrm nvsmi nvswitch observ occup only operational operator optic outage output
-    over package page pages panic parity part passed password patch path pcie peermem pending permissions perr
-    persistence physical physmem ping planned plug plugged policy port positive power powered preempt problem process
+    accelerator access action address airstore alarm alloc allocation allocationfailed allreduce appear asap asserted
+    availability available awaiting back bandwidth batch become becomes beegfs bios blacklist block blockdev blocks
+    board bond boot bounc broken buddyinfo busy cable cannot capacity card carrier cause ceph certs change changed
+    changes chassis check checkpoint clean clear clock clocksource closed cluster code cold complete completed compute
+    config connect connection connector contact contents controller core correctable corrected corrupt corruption count
+    counter counts cpuinfo cpus create credential critical cuda cycl daemon data dcgmi dead deasserted debug
+    decommission defect denylist deployment detect detected device diag diagnostic dimm directory disabled disconnect
+    disk doesn double doublebit down downgrad drain drained draining drive driver dropped dstate duplicate edac enabled
+    environment envs epilog error errors ethernet ethernetdegradationcheck ethernetstatecheck ethlink event evict exceed
+    exception exchang exhausted exist exists exit expected fabric fail failed failure fall fallen false fans fatal fault
+    faultcode faulty file filesystem filter firmware first flap flapping flaps flash found free freq frequency full
+    gained governor gpfs gpudriverwatch gpuinforomwatch gpumcuwatch gpumemwatch gpunvlinkwatch gpunvswitchfatalwatch
+    gpunvswitchnonfatalwatch gpupciewatch gpupmuwatch gpupowerwatch gpus gpusmwatch gputhermalwatch grad graphics gres
+    hang hard hardware health healthmon heat high higher home host hung iblink ibstat idle ierr ifree infiniband
+    infinibanddegradationcheck infinibandstatecheck inforom inode inodes inspect instance instances insufficient
+    interface interfaces internal interrupt invalid investigat ipmi ipmitool issue issued itself iused jobid kernel kill
+    killed kswapd latency launch left lemon level library limit limited line lineage link list load loadavg lockup
+    logging logical loopback loss lost lower lustre machine main mainboard maint maintenance manager manual match
+    maxspotinstancecount mcelog mcerr memory memtest mismatch missing mmfs mode module monitor motherboard mount mounted
+    mountpoint nccl needed needs network nhcna node nodes none normal nothing nvbandwidth nvidia nvidiasmi nvlink nvme
+    nvml nvrm nvsmi nvswitch observ occup only operational operator optic outage output over overconstrained package
+    page pages panic parity part passed password patch path pcie peermem pending permissions perr persistence physical
+    physmem ping planned plug plugged policy pool port positive power powered preempt preempted problem process
     processes processor procs produc prolog protocol ptlrpc pulse rate rccl reached read ready realmemory reboot
     rebooted reclaim reconnect record recover recovered recovery redundancy reflash register registration reimag
     reinstall release reload remap remapp remapped remount remounted repair replac replaced replacement replug repos
     reproduc request requested requeue requeued required requires reseat reservation reset resize resource respond
-    responding restart restored resum resume resumetimeout retire retired retirement return returned riser root rowremap
-    rows running scheduled scheduler scratch seat seconds secs segfault segment sensor sensors serial serr server
-    service session setting setup severity silently size slot slow slowdown slurm slurmctld slurmd smart socket soft
-    software space speed sssd stale start stat state status step stop storage stream stress suppl supply suspect swap
-    swapped switch sxid syslogsgpufallenoff syslogsnicdrivererror syslogssxiderror syslogsxiderror system targeted task
-    temp temperature terminated terminating test tests thermal threshold throttle throttled throttling ticket tighten
-    time timed timeout tmpdisk topology training transceiver transport tray trip trouble unable unauth unavail
-    unavailable uncontained uncorrect uncorrectable uncorrected undrain unexpected unexpectedly unhealthy unknown
-    unmount unplugged unreachable unrecoverable unresponsive updat update updated upgrad upper uptime usage used user
-    userproc users value variables vast vbios vendor version violation voltage volume wait warm warn warning watchdog
-    weka width write zombie
+    responding restart restored resum resume resumetimeout retire retired retirement return returned riser rolling root
+    rowremap rows running scheduled scheduler scratch seat seconds secs segfault segment sensor sensors serial serr
+    server service session setting setup severity silently size skunotavailable slot slow slowdown slurm slurmctld
+    slurmd smart socket soft software space speed spot spotmaxpricetoolow sssd stale start stat state status step stop
+    storage stream stress suppl supply suspect swap swapped switch sxid syslogsgpufallenoff syslogsnicdrivererror
+    syslogssxiderror syslogsxiderror system targeted task temp temperature terminated terminating test tests thermal
+    threshold throttle throttled throttling ticket tighten time timed timeout tmpdisk topology training transceiver
+    transport tray trip trouble unable unauth unavail unavailable uncontained uncorrect uncorrectable uncorrected
+    undrain unexpected unexpectedly unfulfillable unhealthy unknown unmount unplugged unreachable unrecoverable
+    unresponsive updat update updated upgrad upper uptime usage used user userproc users value variables vast vbios
+    vendor version violation voltage volume wait warm warn warning watchdog weka width write zombie zonal
     """
 )
 """Words that stay wherever they stand, also as a part of a longer word: the rules look for parts."""
