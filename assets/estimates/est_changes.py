@@ -6,18 +6,24 @@ of any.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from assets.estimates.changed_nodes import (
+    ALL,
+    CHANGE_DAYS,
+    SEPARATING_INCIDENTS,
+    SIDES,
+    Change,
+    ChangedCluster,
+)
 from assets.estimates.est_rate_changes import ANNOTATION_DAYS
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, read, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, write
 from assets.model.change_effects import (
     CANNOT_TELL,
     HELPED,
@@ -36,21 +42,11 @@ from assets.model.incident_counts import Floats
 from assets.model.month_variation import MonthVariation, month_variation, variation_of_ratio
 from assets.model.power import POWER
 from assets.model.rate_ratio import NO_EVENTS, NO_EXPOSURE, RatioInterval, rate_ratio
-from assets.model.rollouts import Comparison, compared_cells
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-CHANGE_DAYS = 90
-"""Longest time before and after a change that is compared: after longer times other things have changed, too."""
-APART_DAYS = 7
-"""Changes of a kind that lie this far apart end each other's time."""
-SEPARATING_INCIDENTS = 3.0
-"""Two changes are told apart by as many incidents to expect while exactly one of them has taken effect."""
-ALL = "all"
-# the day on which nodes change that never did
-NEVER = 1_000_000
 METHODS = {False: "before_after", True: "ratio_of_ratios"}
 WITHOUT_RATIO = {NO_EVENTS: "no incident", NO_EXPOSURE: "no day of one side counts"}
 SEEN_NOT_FAILED = "a new check changes what is seen, not what fails"
@@ -196,125 +192,8 @@ TABLE = TableSpec(
     inputs=("inp_changes_followed",),
     estimates=("est_rate_changes",),
 )
-SIDES = ("after", "before", "unchanged_after", "unchanged_before")
 OF_CHANGE = ["cluster_id", "change_kind", "changed_at"]
 TO_JUDGE = ("judged_p_value", "ratio", "judged_count", "judged_share", "judged_control")
-
-
-@dataclass(frozen=True, eq=False)
-class _Change:
-    """A known change: its row of the input, the day on which each cohort changed, and the days that may be compared.
-
-    `changed_on` has shape (cohorts,): `inf` for a cohort that never changed, `nan` for one that is not compared.
-    """
-
-    known: dict[str, Any]
-    changed_on: Floats
-    from_day: int = 0
-    to_day: int = 0
-
-    def concerns(self, cause: str) -> bool:
-        """Whether it may change what is seen of a cause."""
-        return cause == ALL or self.known["failure_categories"] is None or cause in self.known["failure_categories"]
-
-    def holds(self, other: _Change) -> bool:
-        """Whether another takes effect within the days that are compared for this one."""
-        return self.from_day <= other.known["first_day"] and other.known["last_day"] < self.to_day
-
-
-class _Cluster:
-    """Node-days and incidents of a cluster by cohort and day, and its known changes in the order of time."""
-
-    def __init__(self, cohorts: pd.DataFrame) -> None:
-        self.node_count, self.day_count = numbers(cohorts, "node_count"), int(cohorts["day_count"].iloc[0])
-        self.node_days = np.zeros((len(cohorts), self.day_count))
-        for row, days, node_days in zip(self.node_days, cohorts["days"], cohorts["node_days"], strict=True):
-            row[_listed(days, int)] = _listed(node_days, float)
-        lists = [cohorts[name] for name in ("failed_days", "causes", "probabilities")]
-        self.day, self.cause, self.w = (
-            np.concatenate([_listed(values, kind) for values in column])
-            for column, kind in zip(lists, (int, object, float), strict=True)
-        )
-        self.cohort = np.repeat(np.arange(len(cohorts)), [len(_listed(days, int)) for days in lists[0]])
-        known: dict[tuple[Any, str], _Change] = {}
-        for place, changes in enumerate(cohorts["changes"]):
-            for change in changes:
-                key = (change["changed_at"], change["change_kind"])
-                found = known.setdefault(key, _Change(change, np.full(len(cohorts), np.nan)))
-                found.changed_on[place] = change["changed_day"] if change["changed_day"] < NEVER else np.inf
-        self.changes = [self._bounded(known[key], list(known.values())) for key in sorted(known)]
-        self.alone = {change: self.cells([change]) for change in self.changes}
-        self.apart: dict[tuple[_Change, _Change], float] = {}
-
-    def _bounded(self, change: _Change, changes: list[_Change]) -> _Change:
-        """Find the first day that is compared, and the first one after those that are."""
-        own = change.known
-        alike = [one.known for one in changes if one.known["change_kind"] == own["change_kind"]]
-        before = [one["last_day"] + 1 for one in alike if one["last_day"] <= own["first_day"] - APART_DAYS]
-        after = [one["first_day"] for one in alike if one["first_day"] >= own["last_day"] + APART_DAYS]
-        return replace(
-            change,
-            from_day=max(0, own["first_day"] - CHANGE_DAYS, *before),
-            to_day=min(self.day_count, own["last_day"] + CHANGE_DAYS + 1, *after),
-        )
-
-    def cells(self, changes: list[_Change]) -> Comparison:
-        """Choose what is compared for one or more changes: days between the first and the last count on no side."""
-        is_compared = ~np.isnan(changes[0].changed_on)
-        first, last = (pick.reduce([change.changed_on for change in changes]) for pick in (np.fmin, np.fmax))
-        found = compared_cells(
-            np.where(is_compared, first, np.inf),
-            np.where(is_compared, self.node_count, 0.0),
-            max(change.from_day for change in changes),
-            min(change.to_day for change in changes),
-            self.day_count,
-            np.where(is_compared, last, np.inf),
-        )
-        return replace(found, **{side: getattr(found, side) & is_compared[:, np.newaxis] for side in SIDES})
-
-    def probabilities(self, side: NDArray[np.bool_], cause: str) -> Floats:
-        """Return those of the incidents of a cause in the cells of a side."""
-        return self.w[self._is_of(side, cause)]
-
-    def daily(self, side: NDArray[np.bool_], cause: str) -> tuple[Floats, Floats]:
-        """Return incidents and node-days of a side by day."""
-        is_own = self._is_of(side, cause)
-        count = np.bincount(self.day[is_own], self.w[is_own], self.day_count).astype(float)
-        return count, np.where(side, self.node_days, 0.0).sum(axis=0)
-
-    def _is_of(self, side: NDArray[np.bool_], cause: str) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = side[self.cohort, self.day] & ((self.cause == cause) | (cause == ALL))
-        return found
-
-    def are_inseparable(self, first: _Change, other: _Change, cause: str) -> bool:
-        """Whether too few incidents are expected while exactly one of two changes has taken effect."""
-        if not (first.holds(other) and other.holds(first)):
-            return False
-        if (first, other) not in self.apart:
-            day = np.arange(self.day_count)
-            ons = [np.nan_to_num(change.changed_on, nan=np.inf)[:, np.newaxis] for change in (first, other)]
-            is_one = (day > np.minimum(*ons)) & (day <= np.maximum(*ons))
-            is_one &= (day >= min(first.from_day, other.from_day)) & (day < max(first.to_day, other.to_day))
-            self.apart[first, other] = self.node_days[is_one].sum()
-        count, node_days = self.daily(self.alone[first].before, cause)
-        expected = count.sum() * self.apart[first, other] / max(node_days.sum(), 1e-9)
-        return bool(expected < SEPARATING_INCIDENTS)
-
-    def groups(self, cause: str) -> list[list[_Change]]:
-        """Group the changes that may concern a cause; those that cannot be told from the first of a group join it."""
-        groups: list[list[_Change]] = []
-        for change in self.changes:
-            if change.concerns(cause):
-                group = next((group for group in groups if self.are_inseparable(group[0], change, cause)), None)
-                if group is None:
-                    groups.append(group := [])
-                group.append(change)
-        return groups
-
-
-def _listed(values: Any, kind: type) -> NDArray[Any]:
-    """Return a list of the input as an array; NULL has no entries."""
-    return np.asarray(values if isinstance(values, np.ndarray) else [], dtype=kind)
 
 
 def with_verdicts(cohorts: pd.DataFrame, rate_changes: pd.DataFrame) -> pd.DataFrame:
@@ -323,8 +202,8 @@ def with_verdicts(cohorts: pd.DataFrame, rate_changes: pd.DataFrame) -> pd.DataF
     found = rate_changes[rate_changes["changed_at"].notna()]
     for cluster_id, own in cohorts.groupby("cluster_id", sort=False):
         others = found[found["cluster_id"] == cluster_id].to_dict("records")
-        cluster = _Cluster(own)
-        tests = [test for cause in (ALL, *sorted(set(cluster.cause))) for test in _tests(cluster, cause)]
+        cluster = ChangedCluster(own)
+        tests = [test for cause in (ALL, *cluster.causes) for test in _tests(cluster, cause)]
         judged = judge(*([test[name] for test, _ in tests] for name in TO_JUDGE))
         for (test, of_group), q, smallest, verdict in zip(
             tests, judged.q_value, judged.smallest_ratio, judged.verdict, strict=True
@@ -338,7 +217,7 @@ def with_verdicts(cohorts: pd.DataFrame, rate_changes: pd.DataFrame) -> pd.DataF
     return pd.DataFrame(rows, columns=[name for name in TABLE.column_names if name not in WRITTEN])
 
 
-def _tests(cluster: _Cluster, cause: str) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def _tests(cluster: ChangedCluster, cause: str) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Make the test of each group of changes for a cause, with what each row of the group has of its own."""
     for number, group in enumerate(cluster.groups(cause), start=1):
         has_incident = [
@@ -357,12 +236,12 @@ def _tests(cluster: _Cluster, cause: str) -> Iterator[tuple[dict[str, Any], list
             )
 
 
-def _known(cluster: _Cluster, change: _Change, group: list[_Change], said: str) -> dict[str, Any]:
+def _known(cluster: ChangedCluster, change: Change, group: list[Change], said: str) -> dict[str, Any]:
     """Return what a row says of its change alone, and of those that cannot be told apart from it."""
     known = change.known
     nodes = cluster.node_count[~np.isnan(change.changed_on)].sum()
     others = [one.known["change"] for one in group if one is not change]
-    note = "; ".join(filter(None, (said, _notes(change, [one for one in cluster.changes if one not in group]))))
+    note = "; ".join(filter(None, (said, SEEN_NOT_FAILED if known["change_kind"] == "check" else "")))
     return {name: known[name] for name in ("change_kind", "changed_at", "last_changed_at", "change")} | {
         "changed_node_count": None if known["is_of_all"] else cluster.node_count[np.isfinite(change.changed_on)].sum(),
         "node_count": None if known["is_of_all"] else nodes,
@@ -371,7 +250,7 @@ def _known(cluster: _Cluster, change: _Change, group: list[_Change], said: str) 
     }
 
 
-def _compared(cluster: _Cluster, group: list[_Change], cause: str) -> dict[str, Any]:
+def _compared(cluster: ChangedCluster, group: list[Change], cause: str) -> dict[str, Any]:
     """Compare the sides of the changes of a group for one cause."""
     cells = cluster.cells(group)
     sides = [getattr(cells, side) for side in SIDES[: 4 if cells.is_staged else 2]]
@@ -447,20 +326,6 @@ def _why_not(method: str, ratio: float | None, seen_days: list[int], *, is_long:
         said.append(
             f"seen: {before} days before, {after} after; without unchanged nodes {MIN_SEEN_DAYS} each are needed"
         )
-    return "; ".join(said)
-
-
-def _notes(change: _Change, others: list[_Change]) -> str:
-    """Say what else changed then, and what a check cannot tell."""
-    own = change.known
-    near = [
-        other.known["change"]
-        for other in others
-        if other.known["last_day"] > own["first_day"] - APART_DAYS
-        and other.known["first_day"] < own["last_day"] + APART_DAYS
-    ]
-    said = [SEEN_NOT_FAILED] if own["change_kind"] == "check" else []
-    said += [f"within {APART_DAYS} days of it: {', '.join(near)}"] if near else []
     return "; ".join(said)
 
 

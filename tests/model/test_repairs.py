@@ -5,68 +5,11 @@ import pytest
 from scipy import stats
 
 from assets.model.repairs import (
-    CANNOT_TELL,
-    RELAPSES_SOONER,
     Spells,
     compare_with_rest,
     median_hours,
     relapse_share,
-    verdicts,
 )
-
-RATE, LEMONS, DAYS, HISTORY_DAYS = 0.0065, 0.03, 120, 30
-
-
-def drawn(rng, nodes, *, relapsing=0.0):
-    """Repairs of a fleet, in order: cause, whether a part was exchanged, days, relapse, node, faults before.
-
-    Each node has failures of eight causes, lemons twenty times as many, most of one cause. Of causes 0 and 1 a share of
-    the reboots brings the fault back within days. Faults of lemons vanish, so that they get fewer parts.
-    """
-    rows = []
-    mix, exchanged = rng.dirichlet(np.full(8, 2.0)), rng.uniform(0.2, 0.6, 8)
-    for node in range(nodes):
-        is_lemon = rng.random() < LEMONS
-        rate = RATE * (20 if is_lemon else 1)
-        shares = 0.4 * mix + 0.6 * np.eye(8)[rng.integers(8)] if is_lemon else mix
-        waiting = [(at, int(rng.choice(8, p=shares))) for at in rng.uniform(0, DAYS, rng.poisson(rate * DAYS))]
-        seen = []
-        while waiting:
-            at, cause = waiting.pop(waiting.index(min(waiting)))
-            is_exchange = rng.random() < exchanged[cause] * (0.5 if is_lemon else 1.0)
-            seen.append((at, cause, is_exchange))
-            back = at + rng.exponential(3.0)
-            if cause < 2 and not is_exchange and rng.random() < relapsing and back < DAYS:
-                waiting.append((back, cause))
-        for number, (at, cause, is_exchange) in enumerate(seen):
-            later = [other for other, kind, _ in seen[number + 1 :] if kind == cause]
-            earlier = sum(at - other <= HISTORY_DAYS for other, _, _ in seen[:number])
-            rows.append((cause, is_exchange, (later or [DAYS])[0] - at, bool(later), node, min(earlier, 3)))
-    return np.array(rows, dtype=float).T
-
-
-def judged(rng, nodes, **planted):
-    """The verdict on reboots by cause; 8 is all causes."""
-    cause, is_exchange, days, is_relapse, node, earlier = drawn(rng, nodes, **planted)
-    found = []
-    for number in range(9):
-        own = (cause == number) | (number == 8)
-        spells = Spells.of(days[own], is_relapse[own], node[own])
-        found.append(compare_with_rest(spells, is_exchange[own] == 0, 4 * cause[own] + earlier[own]))
-    return verdicts(found)
-
-
-def test_where_actions_do_not_differ_at_most_a_tenth_of_the_clusters_show_a_difference():
-    rng = np.random.default_rng(53)
-    clusters = [judged(rng, nodes) for nodes in (60, 200, 600) for _ in range(40)]
-    assert np.mean([set(verdict) != {CANNOT_TELL} for verdict in clusters]) <= 0.1
-
-
-def test_reboots_that_do_not_work_are_found():
-    rng = np.random.default_rng(54)
-    clusters = [judged(rng, 600, relapsing=0.8) for _ in range(15)]
-    assert np.mean([verdict[cause] == RELAPSES_SOONER for verdict in clusters for cause in (0, 1)]) > 0.8
-    assert np.mean([verdict[cause] != CANNOT_TELL for verdict in clusters for cause in range(2, 8)]) < 0.05
 
 
 def test_relapses_among_repairs_that_were_all_watched_have_wilsons_limits():

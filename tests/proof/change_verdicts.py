@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from assets.estimates.est_changes import NEVER, with_verdicts
+from assets.estimates.est_changes import with_verdicts
 from assets.model.change_effects import HELPED, HURT
 
 NODES, DAYS, CHANGED_ON = 100, 200, 100
@@ -21,7 +21,7 @@ NO_SEARCH = pd.DataFrame({"cluster_id": [], "changed_at": pd.Series([], dtype="d
 AT = pd.Timestamp("2026-01-01")
 
 
-def _change(kind: str, day: int, changed_day: int, *, is_of_all: bool = False) -> dict[str, Any]:
+def _change(kind: str, day: int, changed_day: int | None, *, is_of_all: bool = False) -> dict[str, Any]:
     at = AT + pd.Timedelta(days=day)
     words = {"change_kind": kind, "changed_at": at, "last_changed_at": at, "change": kind, "failure_categories": None}
     return words | {"is_of_all": is_of_all, "first_day": day, "last_day": day, "changed_day": changed_day}
@@ -34,12 +34,12 @@ def _cluster(rng: np.random.Generator, number: int, ratio: float, share: float) 
     months = (np.arange(DAYS) + phase) // 30
     rows = []
     factors = {cause: rng.gamma(1.0 / cv**2, cv**2, 10)[months] for cause in CAUSES}
-    for part, changed_day in ((share, CHANGED_ON), (1.0 - share, NEVER)):
+    for part, changed_day in ((share, CHANGED_ON), (1.0 - share, None)):
         if part == 0.0:
             continue
         failed = []
         for cause, rate in CAUSES.items():
-            effect = np.where((np.arange(DAYS) >= changed_day) & (cause == "pcie"), ratio, 1.0)
+            effect = np.where((np.arange(DAYS) >= (changed_day or DAYS)) & (cause == "pcie"), ratio, 1.0)
             count = rng.poisson(part * rate * factors[cause] * effect)
             failed += [(day, cause) for day in np.repeat(np.arange(DAYS), count)]
         days, causes = zip(*failed, strict=True)

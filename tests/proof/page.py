@@ -112,8 +112,7 @@ checks, annotations.
   that changed, after to before, is divided by that of the others on the same days; its limits are those of Fisher's
   noncentral hypergeometric distribution (Cornfield 1956, `ratio_of_ratios`). Days are chosen by when nodes changed,
   never by what failed (`compared_cells`).
-* Otherwise each node is compared with itself (`rate_ratio`). All that came at the same time is then part of the ratio;
-  the note names what is known of it.
+* Otherwise each node is compared with itself (`rate_ratio`). All that came at the same time is then part of the ratio.
 * Two changes are inseparable if fewer than 3 incidents of the cause are expected, at the rate before them, in the
   node-days in which exactly one of them has taken effect. One that is inseparable from the first of a group joins it.
   A group has one test, of the days before its first change and after its last.

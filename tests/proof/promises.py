@@ -27,11 +27,6 @@ class Promise:
         """Clusters with a wrong verdict."""
         return self.wrong_verdicts(CLUSTERS)
 
-    @property
-    def holds(self) -> bool:
-        """Whether few enough of them have one."""
-        return self.wrong <= MAX_WRONG_COUNT
-
 
 PROMISES = (
     Promise(

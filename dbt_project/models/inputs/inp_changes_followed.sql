@@ -46,7 +46,7 @@ changes_of_nodes as (
         changes.*,
         cast(changes.changed_at as date) - clusters.first_date as first_day,
         cast(changes.last_changed_at as date) - clusters.first_date as last_day,
-        coalesce(cast(changes.node_changed_at as date) - clusters.first_date, 1000000) as changed_day
+        cast(changes.node_changed_at as date) - clusters.first_date as changed_day
     from changes
     inner join clusters using (cluster_id)
     where first_day between 0 and clusters.day_count - 1
