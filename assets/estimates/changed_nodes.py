@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.estimates.table import numbers
+from assets.model.change_effects import CHANGE_DAYS
 from assets.model.incident_counts import Floats
 from assets.model.rollouts import Comparison, compared_cells
 
@@ -24,8 +25,6 @@ SEPARATING_INCIDENTS = 3.0
 """Incidents that must be expected while exactly one of two changes has taken effect, to separate them."""
 APART_DAYS = 7
 """Changes of a kind that lie this far apart end each other's time."""
-CHANGE_DAYS = 90
-"""Longest time before and after a change that is compared: after longer times other things have changed, too."""
 
 
 @dataclass(frozen=True, eq=False)

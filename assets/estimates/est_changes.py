@@ -15,7 +15,6 @@ import pandas as pd
 
 from assets.estimates.changed_nodes import (
     ALL,
-    CHANGE_DAYS,
     SEPARATING_INCIDENTS,
     SIDES,
     Change,
@@ -26,9 +25,10 @@ from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, write
 from assets.model.change_effects import (
     CANNOT_TELL,
+    CHANGE_DAYS,
     HELPED,
     HURT,
-    MIN_SEEN_DAYS,
+    VERDICT_DAYS,
     WORTH_SEEING,
     judge,
     months_of,
@@ -64,8 +64,8 @@ TABLE = TableSpec(
         "kernels and Slurm that a tenth of the nodes took on, checks that were added, and annotations. Compared are up "
         f"to {CHANGE_DAYS} days before and after, within those between the changes of one kind; days on which a node "
         "lacks a log that its cluster usually has do not count. Of all causes together and of each cause with "
-        "an incident then; of a new check, its own causes. Changes that cannot be told apart are one group: their rows "
-        "have the numbers of one test, from before the first to after the last. One row per cluster, change_kind, "
+        "an incident then; of a new check, its own causes. Inseparable changes form one group: their rows have "
+        "the numbers of one test, from before the first to after the last. One row per cluster, change_kind, "
         "changed_at and failure_category."
     ),
     key=("cluster_id", "change_kind", "changed_at", "failure_category"),
@@ -88,7 +88,7 @@ TABLE = TableSpec(
             "change_group",
             "bigint",
             "none",
-            "Number of the test of the cause: changes with one number cannot be told apart, and have one result.",
+            "Number of the test of the cause. Inseparable changes share one number and one result.",
             RATE,
             is_required=True,
         ),
@@ -157,7 +157,7 @@ TABLE = TableSpec(
             "",
             f"helped, hurt: fewer, more incidents after it, and q_value is at most {FALSE_DISCOVERIES:g}; no change "
             f"shown: a fall to {WORTH_SEEING:g} would have been; cannot tell: it might not have been, a new check saw "
-            f"more, or without unchanged nodes fewer than {MIN_SEEN_DAYS} days were seen on a side.",
+            f"more, or without unchanged nodes fewer than {VERDICT_DAYS} days were seen on a side.",
             RATE,
             is_required=True,
         ),
@@ -237,7 +237,7 @@ def _tests(cluster: ChangedCluster, cause: str) -> Iterator[tuple[dict[str, Any]
 
 
 def _known(cluster: ChangedCluster, change: Change, group: list[Change], said: str) -> dict[str, Any]:
-    """Return what a row says of its change alone, and of those that cannot be told apart from it."""
+    """Return what a row says of its change alone, and the changes that are inseparable from it."""
     known = change.known
     nodes = cluster.node_count[~np.isnan(change.changed_on)].sum()
     others = [one.known["change"] for one in group if one is not change]
@@ -282,7 +282,7 @@ def _compared(cluster: ChangedCluster, group: list[Change], cause: str) -> dict[
         control = count[2:].sum() / spread
     method = str(found.method)
     value, low, high, unchanged = bounded(np.array([found.value, found.low, found.high, unchanged], dtype=float))
-    is_long = cells.is_staged or min(seen_days) >= MIN_SEEN_DAYS
+    is_long = cells.is_staged or min(seen_days) >= VERDICT_DAYS
     return {
         "incident_count_before": count[1],
         "node_days_before": time[1],
@@ -324,7 +324,7 @@ def _why_not(method: str, ratio: float | None, seen_days: list[int], *, is_long:
     if not is_long:
         after, before = seen_days
         said.append(
-            f"seen: {before} days before, {after} after; without unchanged nodes {MIN_SEEN_DAYS} each are needed"
+            f"seen: {before} days before, {after} after; without unchanged nodes {VERDICT_DAYS} each are needed"
         )
     return "; ".join(said)
 

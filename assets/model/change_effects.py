@@ -24,7 +24,9 @@ Floats = NDArray[np.float64]
 
 WORTH_SEEING = 0.5
 """Where a change to this ratio would have been shown, and none was, no change is said to be shown."""
-MIN_SEEN_DAYS = 75
+CHANGE_DAYS = 90
+"""Longest time before and after a change that is compared: after longer times other things have changed, too."""
+VERDICT_DAYS = 75
 """Fewest days of each side for a verdict where no unchanged nodes show how months differ."""
 CONDITIONAL_HYPERGEOMETRIC = "conditional_hypergeometric"
 HELPED, HURT, NO_CHANGE, CANNOT_TELL = "helped", "hurt", "no change shown", "cannot tell"

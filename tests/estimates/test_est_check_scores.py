@@ -140,7 +140,7 @@ def nearly(share):
 @pytest.mark.parametrize(
     ("check", "onsets", "judged", "survived", "true_share"),
     [
-        ("noise", 20, 19, 20, 0.0),  # in use for a week, even beside a kernel message; after an outage, who knows
+        ("noise", 20, 19, 20, 0.0),  # in use for a week, even with a kernel message; after an outage, who knows
         ("good", 10, 10, 0, 1.0),
         ("idle", 20, 0, 0, None),  # no job, no repair: unknown
         ("hours", 20, 0, 20, None),  # a job went on for two hours, and then none ran

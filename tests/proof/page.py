@@ -81,8 +81,8 @@ CHECKS = """## Which check to trust
 `est_check_scores` counts each onset of a check as true by its probability p (`true_share`):
 
 * An onset is followed to the first failure of its component on its node, or to a ticket or an administrator's outage
-  of it, from ten minutes before. A boot, another outage, a gap, the end of the data, or 7 days end that; what is told
-  while the node is out, or within 15 minutes of the boot, still counts. p is the posterior of that failure, 1 for a
+  of it, from ten minutes before. A boot, another outage, a gap, the end of the data, or 7 days end that; reports
+  made while the node is out, or within 15 minutes of the boot, still count. p is the posterior of that failure, 1 for a
   repair; where the onset lies by a failed attempt, the posterior of the attribution if that is more.
 * Of the O onsets so followed, `mu = sum(1 - exp(-rate * days))` over the days that each was followed would be by
   chance: each counts p times `max(0, 1 - mu / O)`. The rate is the fleet's, of faults of the component on node-days on
@@ -98,7 +98,7 @@ outages and boots ended beyond the fleet's rate of them; those that the end of t
 as the ones judged. Doubtful onsets and chance widen both by the variance of their sum. False alarms per node-month
 have dispersed Garwood limits. The lead is the weighted median over the failures that the check showed, an hour at
 most. Assumptions: posteriors are right on average, a fault shows within 7 days of use, and when data end or nodes
-idle has nothing to do with faults. A check that takes nodes down has onsets of which nobody knows. The verdict is
+idle has nothing to do with faults. Onsets of a check that takes nodes down stay unknown. The verdict is
 *cannot tell* with few onsets, with onsets in few bursts, or where most of them could not be followed.
 """
 

@@ -204,12 +204,12 @@ def test_repairs_say_what_is_missing_and_no_share_that_is_unknown(frames):
 def test_where_little_would_have_been_found_no_node_is_cleared(frames, effect, said):
     rows = [
         row
-        | {"cluster_id": "demo", "is_suspect": False, "median_effect": effect, "told_share": 0.1, "compared_count": 60}
+        | {"cluster_id": "demo", "is_suspect": False, "median_effect": effect, "found_share": 0.1, "compared_count": 60}
         for row in frames["hidden_failures"]
         if row["cluster_id"] == "hall-b"
     ]
     text = str(hidden(own_of(frames, hidden_failures=rows)).blocks[0])
-    assert "of 60 nodes cannot be told" in text
+    assert "of 60 nodes is unknown" in text
     assert f"{said} would have been found on the median node, and 4.00 times on 10.0% of the nodes" in text
 
 

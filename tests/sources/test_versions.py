@@ -242,7 +242,7 @@ def test_of_versions_of_a_file_the_newer_record_counts_and_what_ended_beats_what
 
 
 def test_slices_of_an_attempt_stay_where_each_night_writes_its_window_over_the_last(tmp_path):
-    """As `sacct -T` shows a job of ten hours from 20:00 and one that goes on, which both start anew at 0:00."""
+    """As `sacct -T` shows a job of ten hours from 20:00 and one that goes on, which both start again at 0:00."""
     site, edges = Site(tmp_path, ("sacct",)), [DAY + timedelta(hours=20), *(DAY + timedelta(days=n) for n in (1, 2, 3))]
     for night, (start, end) in enumerate(itertools.pairwise(edges)):
         known = {"Submit": f"{edges[0]:%FT%T}", "Start": f"{start:%FT%T}"}

@@ -74,12 +74,12 @@ def _found(rows: list[Row], suspects: list[Row]) -> Text:
         would_be = f"{short(effect)} times the odds elsewhere" if isfinite(effect) else "no excess, however large,"
         seen = (
             f"{would_be} would have been found on the median node, and {short(LARGEST_ODDS)} times on "
-            f"{share(rows[0]['told_share'])} of the nodes"
+            f"{share(rows[0]['found_share'])} of the nodes"
         )
         if effect > LARGEST_ODDS:
             return note(
-                f"Whether jobs fail at once or time out more often on some of {plural(compared, 'node')} cannot be "
-                f"told: {seen}."
+                f"Whether jobs fail at once or time out more often on some of {plural(compared, 'node')} is "
+                f"unknown: {seen}."
             )
         return note(
             f"On none of {plural(compared, 'node')} do jobs fail at once or time out more often than the "

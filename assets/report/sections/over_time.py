@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from itertools import groupby
 
+from assets.model.change_effects import CHANGE_DAYS
 from assets.model.failure_rate import dispersed_interval
 from assets.report import palette
 from assets.report.blocks import Figure, Section, Text, note, section
@@ -27,7 +28,6 @@ RATE_30D = "failures_per_1000_node_days_30d"
 CHARACTER_SHARE = 1 / 150
 """Of the width of the chart, for a label's letter."""
 LANES = 6
-CHANGE_DAYS = 90
 SHOWN = {"helped", "hurt"}
 TOGETHER = {"all": "incidents of all causes"}
 MARKS: dict[str, tuple[str, Spec]] = {
@@ -69,7 +69,7 @@ def over_time(own: Own) -> Section:
             [row for row in tests if row["failure_category"] == "all" or row["verdict"] in SHOWN],
             KNOWN,
             f"After to before, up to {CHANGE_DAYS} days each. Where some nodes had not changed, over the same ratio of "
-            "theirs; else all that came at the same time is part of it. Changes that cannot be told apart are one row. "
+            "theirs; else all that came at the same time is part of it. Inseparable changes share one row. "
             "Helped, hurt: fewer, more incidents came after it, and at most 1 in 20 such verdicts is wrong, also where "
             "months differ by themselves. No change shown: a fall to half of the rate would show. Detectable fall: the "
             "smallest that 4 of 5 such changes would show. Causes have rows where something is shown.",
@@ -330,7 +330,7 @@ def _until(row: Row) -> str:
 
 
 def _names(row: Row, length: int) -> str:
-    """Name a change with all that cannot be told apart from it."""
+    """Name a change with all that are inseparable from it."""
     others = f"; {row['inseparable_from']}" if row["inseparable_from"] else ""
     return printable(f"{row['change']}{others}", length)
 
@@ -364,7 +364,7 @@ def _words_on_known(known: list[Row], tests: list[Row]) -> Text | str:
         )
     shown = [
         f"{RATES[row['verdict']]} {TOGETHER.get(row['label'], 'failures of ' + row['label'])} after {_names(row, 120)}"
-        + (", which cannot be told apart" if row["inseparable_from"] else "")
+        + (", which are inseparable" if row["inseparable_from"] else "")
         for row in tests
         if row["verdict"] in SHOWN
     ]

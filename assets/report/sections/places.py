@@ -127,7 +127,7 @@ def findings(found: list[Row]) -> list[Row]:
 def _said(row: Row) -> str:
     name = f"{KINDS[row['place_kind']]} {printable(row['place'], 40)}"
     if row["same_nodes_as"]:
-        name += f" (not to be told from {printable(row['same_nodes_as'], 80)}, which has the same nodes)"
+        name += f" (inseparable from {printable(row['same_nodes_as'], 80)}: the same nodes)"
     parts = []
     if row["verdict"] != "fails together":
         often = f"{times} times as often as" if (times := _times(row)) else "more often than"

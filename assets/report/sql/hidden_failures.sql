@@ -1,12 +1,12 @@
 -- Suspects of hidden failures, surest first, GPUs held without use, and of each cluster how many nodes were compared,
 -- which odds would have been found on the median node, and on which share of the nodes four times the odds: of the kind
--- of ends of which less can be told. One row per suspect, one of idle GPUs, and one per cluster without a suspect.
-with told as (
+-- of ends that shows less. One row per suspect, one of idle GPUs, and one per cluster without a suspect.
+with powers as (
     select
         cluster_id,
         kind,
         median(coalesce(detectable_effect, 'infinity')) as detectable_effect,
-        avg(if(detectable_effect <= 4, 1, 0)) as told_share
+        avg(if(detectable_effect <= 4, 1, 0)) as found_share
     from estimates.est_hidden_failures
     where node_id is not null
     group by cluster_id, kind
@@ -16,8 +16,8 @@ least as (
     select
         cluster_id,
         max(detectable_effect) as median_effect,
-        min(told_share) as told_share
-    from told
+        min(found_share) as found_share
+    from powers
     group by cluster_id
 )
 
@@ -25,7 +25,7 @@ select
     hidden.*,
     nodes.node_name,
     least.median_effect,
-    least.told_share,
+    least.found_share,
     count(distinct hidden.node_id) filter (where hidden.method <> 'not_compared')
         over (partition by hidden.cluster_id) as compared_count
 from estimates.est_hidden_failures as hidden

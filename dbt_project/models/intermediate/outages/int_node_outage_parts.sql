@@ -129,7 +129,7 @@ intervals as (
 
 ),
 
--- Where no inventory tells it, a node that Slurm switches on and off by itself is one of a cloud. A machine that it got
+-- Where no inventory lists it, a node that Slurm switches on and off by itself is one of a cloud. A machine that it got
 -- boots and answers: where nothing answered since the last one was switched off, there was none.
 never_registered as (
 
