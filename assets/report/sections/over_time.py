@@ -372,12 +372,8 @@ def _words_on_known(known: list[Row], tests: list[Row]) -> Text | str:
     if shown:
         return f"Of {count}: {'; '.join(shown)}."
     falls = [row["smallest_ratio"] for row in tests if row["failure_category"] == "all" and row["smallest_ratio"]]
-    seen = (
-        f"a fall of all incidents to {share(max(falls))} would have been"
-        if falls
-        else "not even a fall to 0 would have been"
-    )
-    return f"Of {count} none is shown to have changed a rate; {seen} seen."
+    seen = f"a fall of all incidents to {share(max(falls))} would be shown" if falls else "too little was seen for any"
+    return f"Of {count} none is shown to have changed a rate; {seen}."
 
 
 def _words_on_changes(series: list[Row]) -> str:
