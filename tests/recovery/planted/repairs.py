@@ -15,7 +15,7 @@ from assets.simulation.profiles import Burst, Relapse, Repairs
 from tests.recovery.planted import FOUND_BY_CHANCE, Line, Planted
 
 TITLE = "Did the repair work"
-DAYS = 150
+DAYS = 90
 RATE = 0.012
 """Of the three causes, on top of the usual faults, per node-day."""
 CAUSES = ("gpu_memory", "pcie", "ib_link")
@@ -69,7 +69,7 @@ def compare(con: duckdb.DuckDBPyConnection, truth: Path) -> list[Line]:
     return [
         Line("reboots that do not work and are said to relapse sooner",
              *counts("verdict = 'relapses sooner'", "(from found where is_bad and repair_action = 'reboot')"),
-             at_least=0.5),
+             at_least=0.3),
         Line("verdicts on a cause that are right",
              *counts("is_bad and (repair_action = 'reboot') = (verdict = 'relapses sooner')", judged), at_least=0.9),
         Line("relapses within 7 days whose limits hold what was planted",
