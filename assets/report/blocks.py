@@ -93,6 +93,9 @@ class Tile:
     measure: Measure | None = None
 
 
+Part = Table | Figure | Tile
+
+
 @dataclass(frozen=True)
 class Text:
     """A paragraph."""
@@ -112,9 +115,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Markup:
-    """A part of the page that brings its own markup, escaped by its own template."""
+    """A part of the page that brings its own markup, escaped by its own template, and what it shows there."""
 
     html: str
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,12 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
     is_collapsed: bool = False
+
+    @property
+    def filters(self) -> str:
+        """Names of the filters of its tables, for addresses that select rows."""
+        tables = (part for block in self.blocks for part in getattr(block, "parts", ()) if isinstance(part, Table))
+        return " ".join({column["f"]: None for table in tables for column in table.columns if "f" in column})
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""The templates of the report, and what fills them."""
+"""The environments that fill templates, and the words that every template may use.
+
+Numbers and set phrases are written by `numbers.py` and `wording.py`, which stand here once as filters and as globals.
+HTML escapes what it is given; in plain text and Markdown each value stays visible on one line.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +15,53 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.report import numbers, tables, wording
+from assets.report.actions import lemon_words, saving_of
+from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
+from assets.report.queries import ANSWERS, summed
+
 TEMPLATES = Path(__file__).parent / "templates"
+WORDS = {
+    function.__name__: function
+    for function in (
+        numbers.chance, numbers.confidence, numbers.day, numbers.duration, numbers.gpus, numbers.moment, numbers.month,
+        numbers.nodes, numbers.percent, numbers.printable, numbers.share, numbers.short, numbers.whole, numbers.words,
+        wording.event_of, wording.exposure, wording.extrapolation, wording.listed,
+        wording.loss_rule, wording.mttf, wording.number, wording.plural, wording.rate, wording.sentence, wording.span,
+        wording.stale, wording.yes_no, tables.ends, tables.level_of, lemon_words, saving_of, anchor_of, of_cause,
+        of_failure, of_node, summed,
+    )
+} | {"hours_span": wording.hours_span, "second": tables.second, "populations": wording.POPULATIONS}  # fmt: skip
 
 
 @cache
 def environment() -> Environment:
-    """Make what fills the templates; it escapes what it is given. One for all pages, as it keeps what it compiled."""
-    templates = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
+    """Make what fills the templates of pages: it escapes what it is given. One for all, as it keeps what it compiled."""
+    made = _environment(autoescape=True)
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    made.filters["zipped"] = zipped
+    return made
+
+
+@cache
+def plain_environment() -> Environment:
+    """Make what fills the templates of plain text: every text stays visible and on one line."""
+    made = _environment(autoescape=False)
+    made.finalize = lambda value: numbers.printable(value, 4000) if isinstance(value, str) else value
+    return made
+
+
+def _environment(*, autoescape: bool) -> Environment:
+    made = Environment(
+        loader=FileSystemLoader([TEMPLATES, ANSWERS]),
+        autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    templates.filters["zipped"] = zipped
-    return templates
+    made.filters |= WORDS
+    made.globals |= WORDS
+    return made
 
 
 def zipped(data: dict[str, Any]) -> str:

@@ -95,6 +95,33 @@ def moment(at: dt.datetime | None, seconds: bool = False) -> str:
     return UNKNOWN if at is None else at.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
 
 
+def day(at: dt.datetime | dt.date | None) -> str:
+    """Write the day of a moment.
+
+    >>> day(dt.datetime(2026, 11, 21, 7, 33, 24))
+    '2026-11-21'
+    """
+    return UNKNOWN if at is None else f"{at:%Y-%m-%d}"
+
+
+def month(at: dt.datetime | dt.date | None) -> str:
+    """Write the month of a moment.
+
+    >>> month(dt.date(2026, 11, 1))
+    '2026-11'
+    """
+    return UNKNOWN if at is None else f"{at:%Y-%m}"
+
+
+def percent(ratio: float) -> str:
+    """Write a share to a hundredth of a percent, as objectives are; one of a budget that is overspent is negative.
+
+    >>> percent(0.99912)
+    '99.91%'
+    """
+    return f"{100 * ratio:.2f}%"
+
+
 def confidence(level: float | None) -> str:
     """Write a confidence level as a percentage without decimals.
 

@@ -18,6 +18,8 @@ import vl_convert
 
 from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
+from assets.report.answers import UNEXPECTED_ROWS, not_computed
+from assets.report.answers import Page as Answer
 from assets.report.blocks import Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, section
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
@@ -35,7 +37,6 @@ from assets.report.sections.delivered import delivered
 from assets.report.sections.ettr import ettr
 from assets.report.sections.failures import failure_details, failures, preemptions
 from assets.report.sections.first_screen import first_screen
-from assets.report.sections.gaps import gaps
 from assets.report.sections.headline import has_enough, headline
 from assets.report.sections.hidden import hidden
 from assets.report.sections.lemons import lemons, nodes
@@ -43,7 +44,6 @@ from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
 from assets.report.sections.over_time import drawn, over_time
 from assets.report.sections.places import places
-from assets.report.sections.provenance import provenance
 from assets.report.sections.recorded import recorded
 from assets.report.sections.repairs import repairs
 from assets.report.sections.shares import sizes, states
@@ -63,17 +63,17 @@ def what_to_expect(own: Own) -> Section:
 
 
 Builder = Callable[[Own], Section | None]
-PAGES: tuple[tuple[str, str, tuple[Builder, ...]], ...] = (
+PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("", "Overview", (headline,)),
     ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),
-    ("quality", "Data quality", (gaps,)),
+    ("quality", "Data quality", "quality"),
 )
 """Address, name and sections of the pages that each cluster has."""
-WITHOUT_JOBS = {recorded, repairs, nodes, what_to_expect, gaps}
+WITHOUT_JOBS = {recorded, repairs, nodes, what_to_expect}
 """Sections that say something of a cluster of which records of failures alone are known."""
 
 
@@ -135,6 +135,7 @@ def build(
         (Own(frames, cluster, sources) for cluster in frames["clusters"]), key=lambda own: not has_enough(own)
     )
     chapters = tuple(chapter(own, made_at, fresh_hours) for own in owns)
+    whole = Answer(Own(frames, {}, sources))
     return Page(
         title="Cluster reliability",
         subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
@@ -144,7 +145,7 @@ def build(
         chapters=chapters,
         closing=(
             Leaf("methods", "Methods", "Methods", (taxonomy(frames), *filter(None, map(_trust, owns)))),
-            Leaf("provenance", "Provenance", "Provenance", (provenance(frames, earlier),)),
+            Leaf("provenance", "Provenance", "Provenance", whole.write("provenance", earlier=[*map(vars, earlier)])),
         ),
         warnings=(
             *(f"{each.cluster_id}: {each.stale}" for each in chapters if each.stale),
@@ -153,7 +154,7 @@ def build(
                 f"{printable('; '.join(cluster['reasons']), MAX_REASON_CHARACTERS)}"
                 for cluster in frames["clusters_without_numbers"]
             ),
-            *map(_failed, frames["not_computed"]),
+            *map(not_computed, frames["not_computed"]),
         ),
     )
 
@@ -164,10 +165,20 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     bare = Chapter(printable(cluster_id), anchor_of(cluster_id), bool(cluster["is_simulated"]), stale(cluster))
     leaves = []
     not_made: list[str] = []
-    built = {builder: _section(builder, own, not_made) for _, _, builders in PAGES for builder in builders}
+    built = {
+        builder: _section(builder, own, not_made)
+        for _, _, builders in PAGES
+        for builder in builders
+        if not isinstance(builder, str)
+    }
     for key, name, builders in PAGES:
-        made = {builder: found for builder in builders if (found := built[builder])}
-        sections = _without_jobs(made) if cluster["has_records_alone"] else tuple(made.values())
+        if isinstance(builders, str):
+            answer = Answer(own, f"{bare.anchor}-")
+            sections = (*answer.write(builders), *_takes_accounting(answer.needy))
+            not_made += answer.not_made
+        else:
+            made = {builder: found for builder in builders if (found := built[builder])}
+            sections = _without_jobs(made) if cluster["has_records_alone"] else tuple(made.values())
         address = f"{bare.anchor}/{key}" if key else bare.anchor
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         try:
@@ -182,16 +193,16 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     return replace(bare, leaves=tuple(leaves), not_made=tuple(not_made))
 
 
-UNEXPECTED_ROWS = (ArithmeticError, LookupError, TypeError, ValueError)
-"""What a section raises on rows that it does not expect; it spoils that section alone."""
-
-
 def _without_jobs(built: dict[Builder, Section]) -> tuple[Section, ...]:
     """Take out the sections that nothing can be said in without accounting, and name them."""
     kept = [found for builder, found in built.items() if builder in WITHOUT_JOBS]
     needy = [found.title.rstrip("?") for builder, found in built.items() if builder not in WITHOUT_JOBS]
-    said = f"No accounting. An export of sacct (docs/logs.md) would tell: {'; '.join(needy)}."
-    return (*kept, *([section("without-jobs", "What takes accounting", Text(said, "note"))] if needy else []))
+    return (*kept, *_takes_accounting(needy))
+
+
+def _takes_accounting(needy: Sequence[str]) -> tuple[Section, ...]:
+    said = f"No accounting. An export of sacct (docs/logs.md) would tell: {'; '.join(filter(None, needy))}."
+    return (section("without-jobs", "What takes accounting", Text(said, "note")),) if needy else ()
 
 
 def _section(builder: Builder, own: Own, not_made: list[str]) -> Section | None:
@@ -218,11 +229,7 @@ def _with_not_computed(made: Section | None, builder: Builder, own: Own) -> Sect
     name = builder.__name__.replace("_", " ")
     made = made or section(name.replace(" ", "-"), name.capitalize())
     shown = (block for block in made.blocks if not isinstance(block, Text) or block.tone != "note")
-    return replace(made, blocks=(*(Text(_failed(row), "warning") for row in failed), *shown))
-
-
-def _failed(row: Row) -> str:
-    return f"{row['table_name']} could not be computed: {printable(row['reason'], MAX_REASON_CHARACTERS)}"
+    return replace(made, blocks=(*(Text(not_computed(row), "warning") for row in failed), *shown))
 
 
 def _trust(own: Own) -> Section | None:
@@ -239,6 +246,8 @@ def figures_in(leaf: Leaf) -> Iterator[Figure]:
     """List the figures of one page."""
     for part in leaf.sections:
         for block in part.blocks:
+            if isinstance(block, Markup):
+                yield from (part for part in block.parts if isinstance(part, Figure))
             pair = (block.left, block.right) if isinstance(block, Pair) else (block,)
             parts = block.figures if isinstance(block, Multiples) else pair
             yield from (figure for figure in parts if isinstance(figure, Figure))

@@ -61,6 +61,7 @@ class Frames(dict[str, list[Row]]):
 
 TABLES = re.compile(r"\b(?:marts|estimates)\.\w+")
 SQL = Path(__file__).parent / "sql"
+ANSWERS = Path(__file__).parents[1] / "answers"
 PUBLISHED = {
     "annotations": "marts.dim_annotations order by annotated_date, annotation_number",
     "attribution_chance": "estimates.est_attribution_chance order by attributed_count desc, failure_category",
@@ -177,9 +178,11 @@ class Own:
         return moment(begin)[:10] if begin else "START"
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
-        """Select the cluster's rows of a frame, those that have the values wanted."""
+        """Select the cluster's rows of a frame, those that have the values wanted; without a cluster, those of all."""
         self.frames_read.add(name)
-        rows = self.frames.of_cluster(name).get(self.cluster["cluster_id"], [])
+        rows = self.frames[name]
+        if self.cluster:
+            rows = self.frames.of_cluster(name).get(self.cluster["cluster_id"], [])
         return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
     def row(self, name: str, **wanted: Any) -> Row:
@@ -200,7 +203,7 @@ class Own:
 @cache
 def texts() -> dict[str, str]:
     """List the queries by the names of their frames."""
-    files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SQL.glob("*.sql"))}
+    files = {path.stem: path.read_text(encoding="utf-8") for path in sorted((*SQL.glob("*.sql"), *ANSWERS.glob("*/*.sql")))}
     return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | EXPLAINED | files
 
 

@@ -17,7 +17,7 @@ from assets.report.palette import colour_of
 from assets.report.queries import Row
 from assets.report.wording import span
 
-Write = Callable[[Any], str]
+Write = Callable[[Any], Any]
 Source = str | Callable[[Row], Any]
 """A column of the row, or what makes a value, a text or a whole cell of it."""
 
@@ -65,7 +65,7 @@ class Col:
         value = self.source(row) if callable(self.source) else row[self.source]
         return value.text if isinstance(value, Cell) else self._written(value)
 
-    def _written(self, value: Any) -> str:
+    def _written(self, value: Any) -> Any:
         if value is None:
             return self.unknown
         return (self.write or (str if callable(self.source) else printable))(value)
@@ -82,6 +82,8 @@ class Col:
         else:
             detail = printable(row[self.detail] or "", 200) if self.detail else ""
         text = self._written(value)
+        if isinstance(text, Cell):
+            return text
         return Cell(
             text,
             detail,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -138,6 +138,20 @@ def plural(count: float, singular: str, many: str = "") -> str:
     """
     said = number(count)
     return f"{said} {singular if said == '1' else many or singular + 's'}"
+
+
+def listed(names: Sequence[str], joint: str = "and") -> str:
+    """Join names.
+
+    >>> listed(["rack"]), listed(["rack", "switch", "GPU model"], "or")
+    ('rack', 'rack, switch or GPU model')
+    """
+    return f" {joint} ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
+
+
+def yes_no(flag: bool | None) -> str:
+    """Write a flag; nothing where it is unknown."""
+    return "" if flag is None else "yes" if flag else "no"
 
 
 def loss_rule(checkpoint_minutes: float) -> str:

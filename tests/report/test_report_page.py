@@ -8,7 +8,7 @@ import re
 import pytest
 
 from assets.estimates.table import NEEDED
-from assets.report.blocks import Text
+from assets.report.filling import environment
 from assets.report.page import build
 from assets.report.queries import TABLES, Frames, Own, tables_read, texts
 from assets.report.sections.checkpoints import checkpoints
@@ -16,13 +16,14 @@ from assets.report.sections.headline import utilisation_in_words
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.planting import MADE_AT
-from tests.report.reading import section, table
+from tests.report.reading import parse, section, table
 
 SECTIONS = [
     "actions", "headline", "drawn", "failures", "causes", "checks", "over-time", "forecasts", "lemons", "places",
     "hidden", "delivered", "repairs", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "what-if",
     "ettr", "checkpoints", "losses", "gaps",
 ]  # fmt: skip
+section_of = environment().get_template("blocks.html.j2").module.section_of
 PAGES = ["", "/failures", "/nodes", "/jobs", "/ettr", "/losses", "/quality"]
 
 
@@ -55,12 +56,12 @@ def test_each_section_says_what_could_not_be_computed_in_place_of_why_nothing_is
     page = build(Frames({**frames, **empty, "not_computed": failed}), MADE_AT)
     said = f"{table} could not be computed: MemoryError: 8 GB"
     assert (page.warnings[-1], page.not_made) == (said, ())
-    made = [part.blocks for leaf in page.leaves for part in leaf.sections]
-    lacking = [blocks for blocks in made if Text(said, "warning") in blocks]
+    made = parse("".join(str(section_of(part, "")) for leaf in page.leaves for part in leaf.sections))
+    lacking = [part for part in made.all("section") if said in part.text]
     assert lacking
-    for blocks in lacking:
-        assert blocks[0] == Text(said, "warning")
-        assert not any(isinstance(block, Text) and block.tone == "note" for block in blocks)
+    for part in lacking:
+        assert part.all("p")[0].text == said
+        assert not part.all("p", class_="note")
     change = next(leaf.first.change for leaf in page.chapters[0].leaves if leaf.first)
     assert (f"{table} could not be computed" in change.said) == (table == "estimates.est_rate_ratios")
 

@@ -8,7 +8,7 @@ from assets.report import palette
 from assets.report.addresses import of_node
 from assets.report.blocks import Figure, Section, note, section
 from assets.report.charts import FLAT_AXIS, INK, at, colours, figure, hover, layer, name
-from assets.report.numbers import duration, moment, printable, share, short, whole
+from assets.report.numbers import duration, moment, percent, printable, share, short, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import Col, ends, flag, table
 from assets.report.wording import plural
@@ -23,11 +23,6 @@ BURN_DAYS = {"fast": 3, "medium": 7, "slow": 28}
 """The longer window of each pace."""
 WINDOWS = (28, 7, 3, 1)
 """Days over which the budget burns; those that are longer than the data are unknown."""
-
-
-def percent(ratio: float) -> str:
-    """Write a share to a hundredth of a percent, as objectives are; one of a budget that is overspent is negative."""
-    return f"{100 * ratio:.2f}%"
 
 
 def limits(row: Row, stem: str) -> str:

@@ -75,6 +75,9 @@
     document.title = page.dataset.title + " · " + root.dataset.title;
     const isOther = root.dataset.page !== name;
     root.dataset.page = name;
+    // What an address leads to is no longer folded: a section, what holds an element, or tables that it selects rows of.
+    const folds = element && !pages.has(at.page) ? [...all(":scope > details", element), element.closest("details")] : [];
+    for (const fold of [...folds, ...(at.filter ? all("details[data-filters~='" + CSS.escape(at.filter) + "']", page) : [])]) if (fold) fold.open = true;
     fill(page);
     showDetail(page, at);
     for (const table of all("[data-table-of]", page)) if (table.setFilter) table.setFilter(at.filter, at.value);

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assets.log_kinds import IN_SERVICE, LOG_KINDS, WARNINGS, Gap, missing, parts_of
-from assets.report.blocks import Section, Text, section
-from assets.report.numbers import moment, printable, share, short, whole, words
+from assets.report.numbers import moment, printable, share, words
 from assets.report.queries import Own, Row, grouped
-from assets.report.tables import Col, steps, table
 from assets.report.wording import plural
 from assets.site_rules import KINDS, Signal, lines_of
 
@@ -40,14 +38,6 @@ TIMES = {
 TIMED = {"accounting": ("accounting record", "sacct"), "kernel": ("kernel message", "kernel")}
 """What has times, and the kind of log that it comes from."""
 DOCTOR = "`faultline doctor`"
-GAPS = (
-    Col("What", "name", str),
-    Col("State", "state", str),
-    Col("Consequence", "consequence", str),
-    Col("What fixes it", lambda row: steps(row["parts"])),
-)
-
-
 def longest_gap(covered: Row) -> str:
     """Say where the longest gap lies; nothing where there is none.
 
@@ -62,36 +52,12 @@ def longest_gap(covered: Row) -> str:
     return text if covered["gap_count"] == 1 else f"the longest: {text}"
 
 
-SPANS = (
-    Col("Log", "kind"),
-    Col("From", "from_at", moment),
-    Col("To", "to_at", moment),
-    Col("#Share of the study period", "covered_ratio", share),
-    Col("#Node-days seen", "seen_node_days_ratio", share, unknown=""),
-    Col("#Gaps", "gap_count", whole, detail=longest_gap),
-    Col("Known by", "known_by"),
-)
 MAX_UNMAPPED = 50
 MAX_SINCE = 5
-UNMAPPED = (
-    Col("What", lambda row: KINDS[row["kind"]]),
-    Col("Name, text or code", "signal"),
-    Col("#Events", "event_count", whole),
-    Col("#Nodes", "node_count", whole),
-    Col("First seen", "first_seen_at", moment),
-    Col("Last seen", "last_seen_at", moment),
-    Col("#Share of failed ends", "failed_end_ratio", share),
-    Col("#Share of completed ends", "completed_end_ratio", share),
-    Col("#How much more often", "ratio", short, limits="ratio"),
-    Col("Example", lambda row: printable(Signal.of(row).place, 120)),
-    Col("Lines for cluster.toml", lambda row: "\n".join(lines_of(Signal.of(row))[1:]), is_code=True),
-)
-OF_ENDS = UNMAPPED[6:9]
-"""Columns that compare ends of attempts."""
 
 
-def gaps(own: Own) -> Section:
-    """Build the section on missing evidence."""
+def gaps_of(own: Own) -> list[Row]:
+    """List what is missing or bad, what that makes unknowable, and the step that mends it."""
     found = [
         *(("missing", gap) for gap in missing_kinds(own.cluster)),
         *_unread(own.rows("refused_files")),
@@ -100,37 +66,23 @@ def gaps(own: Own) -> Section:
         *_times(own.rows("time_quality") + own.rows("kernel_time_quality")),
         *_quarantined(own.rows("quarantine")),
     ]
-    return section(
-        "gaps",
-        "What is missing, and what it makes unknowable",
-        table(
-            "Gaps in the sources",
-            [
-                {**vars(gap), "state": state, "parts": parts_of(gap.step, own.folder, own.first_day)}
-                for state, gap in found
-            ],
-            GAPS,
-            "" if own.cluster["study_from_at"] else "START is the first day wanted.",
-        )
-        or Text("Nothing is missing: every kind of evidence is there.", "good"),
-        table(
-            "What each log covers",
-            own.rows("spans"),
-            SPANS,
-            "Outside of these times what rests on the log is unknown, or is taken from the next best log. Node-days "
-            "seen: the share of those in use on which the log could have shown a fault of the node (ops.sight). "
-            "ops.spans has every interval; [[spans]] in cluster.toml overrides what is wrong here.",
-        ),
-        table(
-            "What no rule knows",
-            own.rows("unmapped_signals")[:MAX_UNMAPPED],
-            [column for column in UNMAPPED if column not in OF_ENDS or not own.cluster["has_records_alone"]],
-            "Failures that these announce stay without a cause until cluster.toml says what they mean; # stands for "
-            "numbers and names. Ends are those of attempts with it on one of their nodes in the attribution window. "
-            "What clearly stands more often before failed ends comes first; that is a hint and no proof. "
-            f"{MAX_UNMAPPED} are listed; marts.agg_unmapped_signals has all.",
-        ),
-    )
+    return [
+        vars(gap) | {"state": state, "parts": parts_of(gap.step, own.folder, own.first_day)} for state, gap in found
+    ]
+
+
+def spans_of(own: Own) -> list[Row]:
+    """Say of what each log covers where its longest gap lies."""
+    return [row | {"longest_gap": longest_gap(row)} for row in own.rows("spans")]
+
+
+def unmapped_of(own: Own) -> list[Row]:
+    """Add to each signal that no rule knows what it is, an example, and the lines that would give it a meaning."""
+    signals = ((row, Signal.of(row)) for row in own.rows("unmapped_signals")[:MAX_UNMAPPED])
+    return [
+        row | {"what": KINDS[row["kind"]], "place": signal.place, "lines": "\n".join(lines_of(signal)[1:])}
+        for row, signal in signals
+    ]
 
 
 def missing_kinds(cluster: Row) -> list[Gap]:

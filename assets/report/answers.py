@@ -1,0 +1,180 @@
+"""Pages as answers: named lists of rows, and a template that says them in the order of reading.
+
+A page is `assets/answers/<name>/page.html.j2`, with the queries that only it reads as `.sql` beside it. Its template
+holds words and their order; how a value is written follows from the unit at the end of its column's name. To add a
+section, write a `{% call section(key, title) %}` block. To add a table, write
+`{{ table(caption, rows("mttf"), [col("Size", "gpu_size_bin|gpus"), col("MTTF", "mttf_hours", limits=true)]) }}`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from operator import itemgetter
+from typing import Any
+
+import markupsafe
+from jinja2 import UndefinedError
+
+from assets.report import numbers, wording
+from assets.report.addresses import of_cause, of_failure, of_node
+from assets.report.blocks import Figure, Markup, Part, Section, Table, Tile
+from assets.report.figures import FIGURES
+from assets.report.filling import environment, plain_environment
+from assets.report.numbers import UNKNOWN, printable
+from assets.report.queries import Own, Row
+from assets.report.rows import DERIVED
+from assets.report.tables import Col, steps, table
+from assets.report.wording import MAX_REASON_CHARACTERS
+
+_log = logging.getLogger(__name__)
+UNEXPECTED_ROWS = (ArithmeticError, LookupError, TypeError, UndefinedError, ValueError)
+"""What a section raises on rows that it does not expect; it spoils that section alone."""
+WRITERS: tuple[tuple[tuple[str, ...], Callable[[Any], str]], ...] = (
+    (("_count",), wording.number),
+    (("_ratio", "_share", "_probability"), numbers.share),
+    (("month_date",), "{:%Y-%m}".format),
+    (("_date",), str),
+    (("_at",), numbers.moment),
+    (("_hours", "_minutes", "_days", "_cost", "_per_month", "rate", "ratio", "exposure"), numbers.short),
+)
+"""How a value is written by the end of its column's name."""
+LINKS = {"node": of_node, "cause": of_cause, "failure": of_failure, "earlier": itemgetter("address")}
+"""What a click on a cell shows."""
+
+
+@cache
+def expression(text: str) -> Callable[[Row], Any]:
+    """Compile an expression of the templates' language over the columns of a row."""
+    return plain_environment().compile_expression(text, undefined_to_none=False)
+
+
+def writer_of(column: str, write: str = "") -> Callable[[Any], Any] | None:
+    """Find how a column is written: by a filter's name, else by the end of its own; None for a text of the logs."""
+    if write == "steps":
+        return steps
+    if write:
+        return plain_environment().filters[write]
+    return next((found for ends, found in WRITERS if column.endswith(ends)), None)
+
+
+def col(heading: str, source: str, *, write: str = "", limits: bool | str = False, detail: str = "", link: str = "",
+        unknown: str = UNKNOWN, filter: str = "", picked: str = "", swatch: bool = False, code: bool = False) -> Col:  # noqa: A002
+    """Describe a column of a table.
+
+    The source is a column of the rows, or an expression of the templates' language over one row; so is the detail, the
+    small print. Limits are those of the source, or of the stem that is named. Numbers stand flush right.
+    """  # fmt: skip
+    is_column = source.isidentifier()
+    writer = writer_of(source, write) if is_column else None
+    is_number = writer not in {None, str, numbers.moment, steps, *(found for ends, found in WRITERS if "month_date" in ends)}
+    value: Any = source if is_column else expression(source)
+    stem = source if limits is True else limits or ""
+    return Col(
+        f"#{heading}" if is_number and write != "moment" else heading,
+        value,
+        writer,
+        limits=stem,
+        detail=detail if not detail or detail.isidentifier() else expression(detail),
+        link=LINKS[link] if link else None,
+        unknown=unknown,
+        filter=filter,
+        picked=picked,
+        has_swatch=swatch,
+        is_code=code,
+    )
+
+
+class Page:
+    """What the template of one page may call; keeps the sections, figures and tables that were made."""
+
+    def __init__(self, own: Own, prefix: str = "") -> None:
+        """Write a page of one cluster, or of all where the cluster is an empty row."""
+        self.own, self.prefix = own, prefix
+        self.sections: list[Section] = []
+        self.not_made: list[str] = []
+        self.needy: list[str] = []
+        self._parts: list[Part] = []
+        self._macros = environment().get_template("blocks.html.j2").module
+
+    def write(self, name: str, **more: Any) -> tuple[Section, ...]:
+        """Fill the template of a page, and return its sections."""
+        words = {what: getattr(self, what) for what in ("rows", "row", "note", "section", "fold", "table", "figure", "tile")}
+        template = environment().get_template(f"{name}/page.html.j2")
+        template.render(words | {"cluster": self.own.cluster, "own": self.own, "col": col} | more)
+        return tuple(self.sections)
+
+    def rows(self, name: str, **wanted: Any) -> list[Row]:
+        """Select the cluster's rows of a query, or those that a Python function makes of them."""
+        read = DERIVED[name](self.own) if name in DERIVED else self.own.rows(name)
+        return [row for row in read if all(row[column] == value for column, value in wanted.items())]
+
+    def row(self, name: str, **wanted: Any) -> Row:
+        """Select the first such row, or an empty one."""
+        return next(iter(self.rows(name, **wanted)), {})
+
+    def section(
+        self, key: str, title: str = "", *, folded: bool = False, of_jobs: bool = True, caller: Callable[[], str]
+    ) -> str:
+        """Keep a section; one whose rows make it fail says so in its place, and the others go on.
+
+        A folded one opens on a click on its title, or where an address leads to it.
+
+        The page tells only the kind of error: its words may hold a name that is to be hidden. Of a cluster without
+        accounting, sections of jobs are left out, and named.
+        """
+        if of_jobs and self.own.cluster.get("has_records_alone"):
+            self.needy.append(title.rstrip("?"))
+            return ""
+        self.own, self._parts = replace(self.own, frames_read=set()), []
+        try:
+            html = caller()
+            failed = self.own.not_computed(*self.own.frames_read)
+            html = "".join(f'<p class="warning">{markupsafe.escape(not_computed(row))}</p>' for row in failed) + html
+        except UNEXPECTED_ROWS as error:
+            _log.exception("section %s of the report could not be made", key)
+            self.not_made.append(title or key)
+            said = f"This section could not be made of the rows of this cluster ({type(error).__name__}): please report it."
+            title, html, folded = f"{title or key}: not made", f'<p class="warning">{said}</p>', False
+        if html.strip():
+            self.sections.append(Section(key, title, (Markup(html, tuple(self._parts)),), is_collapsed=folded))
+        return ""
+
+    def note(self, caller: Callable[[], str]) -> markupsafe.Markup:
+        """Say what cannot be told, and why; nothing where an estimate failed, which is the reason then."""
+        failed = self.own.not_computed(*self.own.frames_read)
+        return markupsafe.Markup("" if failed else f'<p class="note">{caller()}</p>')
+
+    def fold(self, title: str, caller: Callable[[], str]) -> markupsafe.Markup:
+        """Put what fewer readers ask under a heading that opens on a click; nothing of nothing."""
+        inside = caller()
+        said = markupsafe.escape(title)
+        folded = f'<details class="fold"><summary>{said}</summary>{inside}</details>' if inside.strip() else ""
+        return markupsafe.Markup(folded)
+
+    def table(self, caption: str, rows: Sequence[Row], columns: Iterable[Col], note: str = "", *, folded: bool = False,
+              total: Row | None = None) -> markupsafe.Markup:  # fmt: skip
+        """Lay out rows; nothing of none."""
+        return self._laid_out("table_of", table(caption, rows, columns, note, is_collapsed=folded, total=total))
+
+    def figure(self, name: str, *about: Any) -> markupsafe.Markup:
+        """Draw one of the figures of `assets/report/figures`; nothing where there is nothing to draw."""
+        return self._laid_out("figure_of", FIGURES[name](self.own, *about))
+
+    def tile(self, label: str, value: str, unit: str = "", *details: str) -> markupsafe.Markup:
+        """Show a number in large print."""
+        return self._laid_out("tile_of", Tile(label, value, unit, tuple(filter(None, details))))
+
+    def _laid_out(self, macro: str, part: Part | None) -> markupsafe.Markup:
+        if part is None:
+            return markupsafe.Markup("")
+        self._parts.append(part)
+        return markupsafe.Markup(getattr(self._macros, macro)(part, self.prefix))
+
+
+def not_computed(row: Row) -> str:
+    """Say that an estimate could not be computed."""
+    return f"{row['table_name']} could not be computed: {printable(row['reason'], MAX_REASON_CHARACTERS)}"
+

@@ -1,0 +1,9 @@
+"""The figures of the report, by the name that templates call them: charts over rows, in Vega-Lite's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assets.report.blocks import Figure
+
+FIGURES: dict[str, Callable[..., Figure | None]] = {}
