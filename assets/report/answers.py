@@ -15,12 +15,11 @@ from functools import cache
 from operator import itemgetter
 from typing import Any
 
-import markupsafe
 from jinja2 import UndefinedError
 
 from assets.report import numbers, wording
 from assets.report.addresses import of_cause, of_failure, of_node
-from assets.report.blocks import Figure, Markup, Part, Section, Table, Tile
+from assets.report.blocks import Markup, Part, Section, Tile
 from assets.report.figures import FIGURES
 from assets.report.filling import environment, plain_environment
 from assets.report.numbers import UNKNOWN, printable
@@ -32,16 +31,23 @@ from assets.report.wording import MAX_REASON_CHARACTERS
 _log = logging.getLogger(__name__)
 UNEXPECTED_ROWS = (ArithmeticError, LookupError, TypeError, UndefinedError, ValueError)
 """What a section raises on rows that it does not expect; it spoils that section alone."""
-WRITERS: tuple[tuple[tuple[str, ...], Callable[[Any], str]], ...] = (
-    (("_count",), wording.number),
-    (("_ratio", "_share", "_probability"), numbers.share),
-    (("month_date",), "{:%Y-%m}".format),
-    (("_date",), str),
-    (("_at",), numbers.moment),
-    (("_hours", "_minutes", "_days", "_cost", "_per_month", "rate", "ratio", "exposure"), numbers.short),
+WRITERS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
+    (wording.number, ("_count",)),
+    (numbers.share, ("_ratio", "_share", "_probability")),
+    (numbers.month, ("month_date",)),
+    (numbers.day, ("_date",)),
+    (numbers.moment, ("_at",)),
+    (numbers.short, ("_hours", "_minutes", "_days", "_cost", "_per_month", "rate", "ratio", "exposure")),
 )
 """How a value is written by the end of its column's name."""
-LINKS = {"node": of_node, "cause": of_cause, "failure": of_failure, "earlier": itemgetter("address")}
+FLUSH_LEFT = {None, numbers.month, numbers.day, numbers.moment, wording.yes_no, numbers.words, numbers.printable, steps}
+"""What writes no number."""
+LINKS: dict[str, Callable[[Row], str]] = {
+    "node": of_node,
+    "cause": of_cause,
+    "failure": of_failure,
+    "earlier": itemgetter("address"),
+}
 """What a click on a cell shows."""
 
 
@@ -53,30 +59,38 @@ def expression(text: str) -> Callable[[Row], Any]:
 
 def writer_of(column: str, write: str = "") -> Callable[[Any], Any] | None:
     """Find how a column is written: by a filter's name, else by the end of its own; None for a text of the logs."""
-    if write == "steps":
-        return steps
     if write:
         return plain_environment().filters[write]
-    return next((found for ends, found in WRITERS if column.endswith(ends)), None)
+    return next((writer for writer, ends in WRITERS if column.endswith(ends)), None)
 
 
-def col(heading: str, source: str, *, write: str = "", limits: bool | str = False, detail: str = "", link: str = "",
-        unknown: str = UNKNOWN, filter: str = "", picked: str = "", swatch: bool = False, code: bool = False) -> Col:  # noqa: A002
+def col(
+    heading: str,
+    source: str,
+    *,
+    write: str = "",
+    limits: bool | str = False,
+    detail: str = "",
+    link: str = "",
+    unknown: str = UNKNOWN,
+    filter: str = "",
+    picked: str = "",
+    swatch: bool = False,
+    code: bool = False,
+) -> Col:
     """Describe a column of a table.
 
     The source is a column of the rows, or an expression of the templates' language over one row; so is the detail, the
-    small print. Limits are those of the source, or of the stem that is named. Numbers stand flush right.
-    """  # fmt: skip
+    small print. Limits are those of the source, or of the stem that is named. A column of numbers stands flush right;
+    so does an expression whose heading begins with `#`.
+    """
     is_column = source.isidentifier()
     writer = writer_of(source, write) if is_column else None
-    is_number = writer not in {None, str, numbers.moment, steps, *(found for ends, found in WRITERS if "month_date" in ends)}
-    value: Any = source if is_column else expression(source)
-    stem = source if limits is True else limits or ""
     return Col(
-        f"#{heading}" if is_number and write != "moment" else heading,
-        value,
+        heading if writer in FLUSH_LEFT else f"#{heading}",
+        source if is_column else expression(source),
         writer,
-        limits=stem,
+        limits=source if limits is True else limits or "",
         detail=detail if not detail or detail.isidentifier() else expression(detail),
         link=LINKS[link] if link else None,
         unknown=unknown,
@@ -84,7 +98,7 @@ def col(heading: str, source: str, *, write: str = "", limits: bool | str = Fals
         picked=picked,
         has_swatch=swatch,
         is_code=code,
-    )
+    )  # fmt: skip
 
 
 class Page:
@@ -97,11 +111,12 @@ class Page:
         self.not_made: list[str] = []
         self.needy: list[str] = []
         self._parts: list[Part] = []
-        self._macros = environment().get_template("blocks.html.j2").module
+        self._macros: Any = environment().get_template("blocks.html.j2").module
 
     def write(self, name: str, **more: Any) -> tuple[Section, ...]:
         """Fill the template of a page, and return its sections."""
-        words = {what: getattr(self, what) for what in ("rows", "row", "note", "section", "fold", "table", "figure", "tile")}
+        called = (self.rows, self.row, self.note, self.section, self.fold, self.table, self.figure, self.tile)
+        words = {method.__name__: method for method in called}
         template = environment().get_template(f"{name}/page.html.j2")
         template.render(words | {"cluster": self.own.cluster, "own": self.own, "col": col} | more)
         return tuple(self.sections)
@@ -131,50 +146,47 @@ class Page:
         self.own, self._parts = replace(self.own, frames_read=set()), []
         try:
             html = caller()
-            failed = self.own.not_computed(*self.own.frames_read)
-            html = "".join(f'<p class="warning">{markupsafe.escape(not_computed(row))}</p>' for row in failed) + html
+            for row in reversed(self.own.not_computed(*self.own.frames_read)):
+                html = self._macros.paragraph(not_computed(row), "warning") + html
         except UNEXPECTED_ROWS as error:
             _log.exception("section %s of the report could not be made", key)
             self.not_made.append(title or key)
-            said = f"This section could not be made of the rows of this cluster ({type(error).__name__}): please report it."
-            title, html, folded = f"{title or key}: not made", f'<p class="warning">{said}</p>', False
+            why = f"This section could not be made of the rows of this cluster ({type(error).__name__})"
+            title, folded = f"{title or key}: not made", False
+            html = self._macros.paragraph(f"{why}: please report it.", "warning")
         if html.strip():
             self.sections.append(Section(key, title, (Markup(html, tuple(self._parts)),), is_collapsed=folded))
         return ""
 
-    def note(self, caller: Callable[[], str]) -> markupsafe.Markup:
+    def note(self, caller: Callable[[], str]) -> str:
         """Say what cannot be told, and why; nothing where an estimate failed, which is the reason then."""
-        failed = self.own.not_computed(*self.own.frames_read)
-        return markupsafe.Markup("" if failed else f'<p class="note">{caller()}</p>')
+        return "" if self.own.not_computed(*self.own.frames_read) else self._macros.paragraph(caller(), "note")
 
-    def fold(self, title: str, caller: Callable[[], str]) -> markupsafe.Markup:
+    def fold(self, title: str, caller: Callable[[], str]) -> str:
         """Put what fewer readers ask under a heading that opens on a click; nothing of nothing."""
         inside = caller()
-        said = markupsafe.escape(title)
-        folded = f'<details class="fold"><summary>{said}</summary>{inside}</details>' if inside.strip() else ""
-        return markupsafe.Markup(folded)
+        return self._macros.folded(title, inside) if inside.strip() else ""
 
     def table(self, caption: str, rows: Sequence[Row], columns: Iterable[Col], note: str = "", *, folded: bool = False,
-              total: Row | None = None) -> markupsafe.Markup:  # fmt: skip
+              total: Row | None = None) -> str:  # fmt: skip
         """Lay out rows; nothing of none."""
         return self._laid_out("table_of", table(caption, rows, columns, note, is_collapsed=folded, total=total))
 
-    def figure(self, name: str, *about: Any) -> markupsafe.Markup:
+    def figure(self, name: str, *about: Any) -> str:
         """Draw one of the figures of `assets/report/figures`; nothing where there is nothing to draw."""
         return self._laid_out("figure_of", FIGURES[name](self.own, *about))
 
-    def tile(self, label: str, value: str, unit: str = "", *details: str) -> markupsafe.Markup:
+    def tile(self, label: str, value: str, unit: str = "", *details: str) -> str:
         """Show a number in large print."""
         return self._laid_out("tile_of", Tile(label, value, unit, tuple(filter(None, details))))
 
-    def _laid_out(self, macro: str, part: Part | None) -> markupsafe.Markup:
+    def _laid_out(self, macro: str, part: Part | None) -> str:
         if part is None:
-            return markupsafe.Markup("")
+            return ""
         self._parts.append(part)
-        return markupsafe.Markup(getattr(self._macros, macro)(part, self.prefix))
+        return getattr(self._macros, macro)(part, self.prefix)
 
 
 def not_computed(row: Row) -> str:
     """Say that an estimate could not be computed."""
     return f"{row['table_name']} could not be computed: {printable(row['reason'], MAX_REASON_CHARACTERS)}"
-

@@ -21,7 +21,7 @@ from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
 from assets.report.queries import ANSWERS, summed
 
 TEMPLATES = Path(__file__).parent / "templates"
-WORDS = {
+WORDS: dict[str, Any] = {
     function.__name__: function
     for function in (
         numbers.chance, numbers.confidence, numbers.day, numbers.duration, numbers.gpus, numbers.moment, numbers.month,
@@ -31,12 +31,13 @@ WORDS = {
         wording.stale, wording.yes_no, tables.ends, tables.level_of, lemon_words, saving_of, anchor_of, of_cause,
         of_failure, of_node, summed,
     )
-} | {"hours_span": wording.hours_span, "second": tables.second, "populations": wording.POPULATIONS}  # fmt: skip
+}  # fmt: skip
+WORDS |= {"hours_span": wording.hours_span, "second": tables.second, "steps": tables.steps}
 
 
 @cache
 def environment() -> Environment:
-    """Make what fills the templates of pages: it escapes what it is given. One for all, as it keeps what it compiled."""
+    """Make what fills the templates of pages, escaping what they are given; it keeps what it compiled."""
     made = _environment(autoescape=True)
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     made.filters["zipped"] = zipped
@@ -54,7 +55,7 @@ def plain_environment() -> Environment:
 def _environment(*, autoescape: bool) -> Environment:
     made = Environment(
         loader=FileSystemLoader([TEMPLATES, ANSWERS]),
-        autoescape=autoescape,
+        autoescape=autoescape,  # plain text has no markup to escape
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -38,6 +38,8 @@ TIMES = {
 TIMED = {"accounting": ("accounting record", "sacct"), "kernel": ("kernel message", "kernel")}
 """What has times, and the kind of log that it comes from."""
 DOCTOR = "`faultline doctor`"
+
+
 def longest_gap(covered: Row) -> str:
     """Say where the longest gap lies; nothing where there is none.
 

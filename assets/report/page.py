@@ -27,7 +27,7 @@ from assets.report.filling import TEMPLATES, environment
 from assets.report.folder import FRESH_HOURS
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable
-from assets.report.queries import Frames, Own, Row
+from assets.report.queries import Frames, Own
 from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints

@@ -203,7 +203,8 @@ class Own:
 @cache
 def texts() -> dict[str, str]:
     """List the queries by the names of their frames."""
-    files = {path.stem: path.read_text(encoding="utf-8") for path in sorted((*SQL.glob("*.sql"), *ANSWERS.glob("*/*.sql")))}
+    paths = sorted((*SQL.glob("*.sql"), *ANSWERS.glob("*/*.sql")))
+    files = {path.stem: path.read_text(encoding="utf-8") for path in paths}
     return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | EXPLAINED | files
 
 

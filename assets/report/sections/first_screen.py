@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from assets.report.actions import Action
 from assets.report.blocks import Age, Change, Direction, Figure, FirstScreen, Measure, Section, Tile
+from assets.report.gaps import missing_kinds
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
 from assets.report.queries import Own, Row
 from assets.report.sections.ettr import waiting
-from assets.report.gaps import missing_kinds
 from assets.report.sections.headline import (
     COUNTED,
     has_enough,
