@@ -55,7 +55,7 @@ def plain_environment() -> Environment:
 def _environment(*, autoescape: bool) -> Environment:
     made = Environment(
         loader=FileSystemLoader([TEMPLATES, ANSWERS]),
-        autoescape=autoescape,  # plain text has no markup to escape
+        autoescape=autoescape,  # noqa: S701 - plain text has no markup to escape
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
