@@ -48,13 +48,14 @@ LINKS: dict[str, Callable[[Row], str]] = {
     "failure": of_failure,
     "earlier": itemgetter("address"),
 }
-"""What a click on a cell shows."""
+"""What a click on a cell shows; `#/failures` is that page of the row's cluster, by its `anchor`."""
 
 
 @cache
 def expression(text: str) -> Callable[[Row], Any]:
-    """Compile an expression of the templates' language over the columns of a row."""
-    return plain_environment().compile_expression(text, undefined_to_none=False)
+    """Compile an expression of the templates' language over the columns of a row, and the row itself as `row`."""
+    compiled = plain_environment().compile_expression(text, undefined_to_none=False)
+    return lambda row: compiled(row, row=row)
 
 
 def writer_of(column: str, write: str = "") -> Callable[[Any], Any] | None:
@@ -92,7 +93,7 @@ def col(
         writer,
         limits=source if limits is True else limits or "",
         detail=detail if not detail or detail.isidentifier() else expression(detail),
-        link=LINKS[link] if link else None,
+        link=LINKS.get(link) or (lambda row: f"#{row['anchor']}{link[1:]}") if link else None,
         unknown=unknown,
         filter=filter,
         picked=picked,

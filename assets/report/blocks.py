@@ -151,13 +151,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Change:
-    """How the last 30 days went against the 30 before: a sentence, the same in short for a table, and its tone."""
+    """How the last 30 days went against the 30 before: in words, as a ratio with what it rests on, and its tone."""
 
     said: str
     ratio: str
     detail: str = ""
     tone: Direction = ""
     measure: Measure | None = None
+    limits: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,30 +9,30 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from assets.report import numbers, tables, wording
 from assets.report.actions import lemon_words, saving_of
-from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
+from assets.report.addresses import anchor_of, of_node
 from assets.report.queries import ANSWERS, summed
 
 TEMPLATES = Path(__file__).parent / "templates"
 WORDS: dict[str, Any] = {
+    name: function
+    for module in (numbers, wording)
+    for name, function in vars(module).items()
+    if isinstance(function, FunctionType | partial) and not name.startswith("_")
+}
+"""All of `numbers` and `wording`, and few more."""
+WORDS |= {
     function.__name__: function
-    for function in (
-        numbers.chance, numbers.confidence, numbers.day, numbers.duration, numbers.gpus, numbers.moment, numbers.month,
-        numbers.nodes, numbers.percent, numbers.printable, numbers.share, numbers.short, numbers.whole, numbers.words,
-        wording.event_of, wording.exposure, wording.extrapolation, wording.listed,
-        wording.loss_rule, wording.mttf, wording.number, wording.plural, wording.rate, wording.sentence, wording.span,
-        wording.stale, wording.yes_no, tables.ends, tables.level_of, lemon_words, saving_of, anchor_of, of_cause,
-        of_failure, of_node, summed,
-    )
-}  # fmt: skip
-WORDS |= {"hours_span": wording.hours_span, "second": tables.second, "steps": tables.steps}
+    for function in (tables.ends, tables.level_of, tables.steps, lemon_words, saving_of, anchor_of, of_node, summed)
+} | {"second": tables.second}
 
 
 @cache
@@ -61,7 +61,7 @@ def _environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= WORDS
-    made.globals |= WORDS
+    made.globals |= WORDS | {"populations": wording.POPULATIONS}
     return made
 
 

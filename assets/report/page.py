@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
 import vl_convert
 
@@ -20,24 +21,23 @@ from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
 from assets.report.answers import UNEXPECTED_ROWS, not_computed
 from assets.report.answers import Page as Answer
-from assets.report.blocks import Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, section
+from assets.report.blocks import Age, Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, Tile, section
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
 from assets.report.filling import TEMPLATES, environment
+from assets.report.first_screen import first_screen
 from assets.report.folder import FRESH_HOURS
 from assets.report.names import hide_names
-from assets.report.numbers import moment, printable
-from assets.report.queries import Frames, Own
+from assets.report.numbers import UNKNOWN, moment, printable
+from assets.report.observed import has_enough, observed, period
+from assets.report.queries import Frames, Own, Row
 from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints
-from assets.report.sections.comparison import comparison, since_last_report
 from assets.report.sections.constant import constant, forecasts
 from assets.report.sections.delivered import delivered
 from assets.report.sections.ettr import ettr
 from assets.report.sections.failures import failure_details, failures, preemptions
-from assets.report.sections.first_screen import first_screen
-from assets.report.sections.headline import has_enough, headline
 from assets.report.sections.hidden import hidden
 from assets.report.sections.lemons import lemons, nodes
 from assets.report.sections.losses import losses
@@ -64,7 +64,7 @@ def what_to_expect(own: Own) -> Section:
 
 Builder = Callable[[Own], Section | None]
 PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
-    ("", "Overview", (headline,)),
+    ("", "Overview", "overview"),
     ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
@@ -73,6 +73,7 @@ PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("quality", "Data quality", "quality"),
 )
 """Address, name and sections of the pages that each cluster has."""
+NO_TILE, NO_ACCOUNTING = Tile("", UNKNOWN), Tile("", "no accounting")
 WITHOUT_JOBS = {recorded, repairs, nodes, what_to_expect}
 """Sections that say something of a cluster of which records of failures alone are known."""
 
@@ -140,7 +141,7 @@ def build(
         title="Cluster reliability",
         subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
         index=Leaf(
-            "index", "Clusters", "Cluster reliability", (*comparison(owns, chapters), *since_last_report(changes))
+            "index", "Clusters", "Cluster reliability", whole.write("index", **_index_of(owns, chapters, changes))
         ),
         chapters=chapters,
         closing=(
@@ -159,6 +160,32 @@ def build(
     )
 
 
+def _index_of(owns: Sequence[Own], chapters: Sequence[Chapter], changes: Sequence[Change] | None) -> dict[str, Any]:
+    """Gather what the index shows of each first screen, everything to do, and what changed since the report before."""
+    clusters, actions = [], []
+    for own, each in zip(owns, chapters, strict=True):
+        first = each.leaves[0].first if each.leaves else None
+        row: Row = own.cluster | {
+            "name": each.cluster_id,
+            "kind": "simulated" if each.is_simulated else "",
+            "anchor": each.anchor,
+            "to_do": len(first.actions) if first else None,
+            "out": sum(action.takes_out for action in first.actions) if first else 0,
+            "age": first.age if first else Age(UNKNOWN),
+            "change": first.change if first else NO_TILE,
+        }
+        tiles = first.tiles if first and not own.cluster["has_records_alone"] else ()
+        row |= dict.fromkeys(("rate", "mttf", "lost"), NO_ACCOUNTING if first and not tiles else NO_TILE)
+        row |= {name: tiles[place] for name, place in (("rate", 0), ("mttf", 1), ("lost", 3)) if tiles}
+        clusters.append(row)
+        actions += [row | {"action": action, "step": action.step} for action in (first.actions if first else ())]
+    return {
+        "clusters": clusters,
+        "actions": actions,
+        "changes": None if changes is None else [vars(change) for change in changes],
+    }
+
+
 def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     """Build all pages of one cluster."""
     cluster, cluster_id = own.cluster, own.cluster["cluster_id"]
@@ -174,7 +201,7 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     for key, name, builders in PAGES:
         if isinstance(builders, str):
             answer = Answer(own, f"{bare.anchor}-")
-            sections = (*answer.write(builders), *_takes_accounting(answer.needy))
+            sections = (*answer.write(builders, **_seen(own)), *_takes_accounting(answer.needy))
             not_made += answer.not_made
         else:
             made = {builder: found for builder in builders if (found := built[builder])}
@@ -191,6 +218,12 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
             not_made.append(f"a part of the page {name}")
         leaves.append(leaf)
     return replace(bare, leaves=tuple(leaves), not_made=tuple(not_made))
+
+
+def _seen(own: Own) -> dict[str, Any]:
+    """Give begin, end and length of what was observed of a cluster."""
+    from_at, to_at = observed(own.cluster)
+    return {"from_at": from_at, "to_at": to_at, "period": period(own.cluster)}
 
 
 def _without_jobs(built: dict[Builder, Section]) -> tuple[Section, ...]:

@@ -149,6 +149,34 @@ def listed(names: Sequence[str], joint: str = "and") -> str:
     return f" {joint} ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
 
 
+def doubt(row: Mapping[str, Any]) -> str:
+    """Say what to know of a failure rate: its note, and of a lower bound how many attempts nobody explains."""
+    note = printable(row["note"], 200) if row["note"] else ""
+    more = plural(row["unexplained_count"] or 0, "more attempt")
+    bound = f"a lower bound: unknown is what ended {more}" if row["is_lower_bound"] and row["unexplained_count"] else ""
+    return "; ".join(filter(None, (note, bound)))
+
+
+def brackets(interval: str, level: float | None = None) -> str:
+    """Write an interval in brackets, its ends apart, and its level.
+
+    >>> brackets("13.3 to 24.0", 0.9), brackets("above 12.0 h")
+    ('[13.3, 24.0] (90%)', '[above 12.0 h]')
+    """
+    return f"[{interval.replace(' to ', ', ')}]" + (f" ({confidence(level)})" if level else "")
+
+
+def money(amount: float | None, currency: str) -> str:
+    """Write a sum of money, in whole units.
+
+    >>> money(14078.2, "USD"), money(3.0, "EUR"), money(None, "USD")
+    ('$14,078', '3 EUR', 'unknown')
+    """
+    if amount is None:
+        return whole(None)
+    return f"${whole(amount)}" if currency == "USD" else f"{whole(amount)} {printable(currency, 8)}"
+
+
 def yes_no(flag: bool | None) -> str:
     """Write a flag; nothing where it is unknown."""
     return "" if flag is None else "yes" if flag else "no"

@@ -12,9 +12,9 @@ from assets.report.addresses import anchor_of, of_cause
 from assets.report.blocks import Figure, Section, Table, note, section
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import printable, share, short, whole
+from assets.report.observed import reference_of
 from assets.report.queries import Frames, Own, Row, summed
 from assets.report.sections.failures import weighted
-from assets.report.sections.headline import reference_of
 from assets.report.tables import Col, cause, ends, flag, interval, level_of, table
 from assets.report.wording import loss_rule, number, plural, rate, sentence
 

@@ -10,9 +10,9 @@ from assets.report.blocks import Block, Figure, Pair, Section, Text, note, secti
 from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, hover, layer, name, pick
 from assets.report.names import NOTE
 from assets.report.numbers import duration, gpus, moment, printable, share, short, whole
+from assets.report.observed import is_doubtful
 from assets.report.queries import Own, Row, grouped, summed
 from assets.report.sections.failures import weighted
-from assets.report.sections.headline import is_doubtful
 from assets.report.tables import Col, table
 from assets.report.wording import loss_rule, number, plural, sentence
 

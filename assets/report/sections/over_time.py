@@ -10,11 +10,11 @@ from assets.model.failure_rate import dispersed_interval
 from assets.report import palette
 from assets.report.blocks import Figure, Section, Text, note, section
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, hover, layer, name, pick, zoom
+from assets.report.first_screen import change_of
 from assets.report.numbers import printable, share, short, whole
+from assets.report.observed import has_enough
 from assets.report.queries import Own, Row, grouped
 from assets.report.sections.causes import cause_figure
-from assets.report.sections.first_screen import change_of
-from assets.report.sections.headline import has_enough
 from assets.report.tables import Col, ends, table
 from assets.report.wording import LITTLE, exposure, plural, rate, sentence, span
 

@@ -1,4 +1,4 @@
--- GPU-hours in service and allocated, day by day. One row per cluster and day.
+-- GPU-hours in service and allocated over all days, and what is unknown of them. One row per cluster.
 -- A node counts for the part of a day that lies in the observed period.
 with node_days as (
     select
@@ -17,12 +17,12 @@ with node_days as (
 
 select
     cluster_id,
-    day_date,
     sum(allocated_gpu_hours) as allocated_gpu_hours,
     sum(in_service_gpu_hours) as in_service_gpu_hours,
+    sum(allocated_gpu_hours) / nullif(sum(in_service_gpu_hours), 0) as allocated_ratio,
     coalesce(sum(in_service_gpu_hours) filter (where is_unseen), 0) as unseen_gpu_hours,
-    count(*) filter (where out_of_service_hours is null) as unknown_outage_count,
-    count(*) filter (where allocated_gpu_hours is null) as unknown_allocation_count
+    count(*) filter (where allocated_gpu_hours is null) as unknown_allocation_count,
+    count(distinct day_date) as day_count,
+    count(distinct day_date) filter (where out_of_service_hours is null) as unknown_outage_day_count
 from node_days
-group by cluster_id, day_date
-order by cluster_id, day_date
+group by cluster_id
