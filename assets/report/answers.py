@@ -102,6 +102,13 @@ def col(
     )  # fmt: skip
 
 
+class NoRow(dict[str, Any]):
+    """A row that is not there: false, and each of its columns is unknown."""
+
+    def __missing__(self, column: str) -> None:
+        """Say that nothing is known."""
+
+
 class Page:
     """What the template of one page may call; keeps the sections, figures and tables that were made."""
 
@@ -128,8 +135,8 @@ class Page:
         return [row for row in read if all(row[column] == value for column, value in wanted.items())]
 
     def row(self, name: str, **wanted: Any) -> Row:
-        """Select the first such row, or an empty one."""
-        return next(iter(self.rows(name, **wanted)), {})
+        """Select the first such row, or an empty one, whose columns are all unknown."""
+        return next(iter(self.rows(name, **wanted)), NoRow())
 
     def section(
         self, key: str, title: str = "", *, folded: bool = False, of_jobs: bool = True, caller: Callable[[], str]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from assets.log_kinds import LOG_KINDS
 from assets.report.actions import Action
-from assets.report.blocks import Age, Change, Direction, Figure, FirstScreen, Measure, Section, Tile
+from assets.report.blocks import Age, Change, Direction, Figure, FirstScreen, Measure, Tile
 from assets.report.gaps import missing_kinds
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, share, short
 from assets.report.observed import has_enough, is_doubtful, observed, period, reference_of, through
@@ -46,13 +46,12 @@ NO_LIMITS = "so far, no interval"
 
 
 def first_screen(
-    own: Own, made_at: dt.datetime, actions: Sequence[Action], course: Section | None, fresh_hours: float
+    own: Own, made_at: dt.datetime, actions: Sequence[Action], trend: Figure | None, fresh_hours: float
 ) -> FirstScreen:
-    """Build the first screen of a cluster; `course` is its section on the rate over time, whose figure it shows."""
+    """Build the first screen of a cluster; `trend` draws its rate over time."""
     cluster, enough = own.cluster, has_enough(own)
     if cluster["has_records_alone"]:
         return _of_records(own, made_at, actions, fresh_hours)
-    trend = next((block for block in (course.blocks if course else ()) if isinstance(block, Figure)), None)
     change = change_of(own)
     tiles = (_rate_tile(own), _mttf_tile(own), _ettr_tile(own.rows("ettr")), _loss_tile(own), _change_tile(change))
     return FirstScreen(
@@ -92,9 +91,10 @@ def _of_records(own: Own, made_at: dt.datetime, actions: Sequence[Action], fresh
 def _missing(own: Own) -> str:
     names = [gap.name.lower() if gap.name[1:2].islower() else gap.name for gap in missing_kinds(own.cluster)]
     read = {row["kind"] for row in own.rows("kinds_read")}
-    absent = [log.name.lower() for kind, log in LOG_KINDS.items() if kind not in read and log.name.lower() not in names]
-    said = f"Missing: {', '.join(names)}." if names else "No kind of evidence is missing."
-    return f"{said} Logs not given: {', '.join(absent)}." if absent and not names else said
+    absent = [kind for kind in LOG_KINDS if kind not in read]
+    if names:
+        return f"Missing: {', '.join(names)}."
+    return "No kind of evidence is missing." + (f" Logs not given: {', '.join(absent)}." if absent else "")
 
 
 def change_of(own: Own) -> Change:
@@ -168,7 +168,7 @@ def _ettr_tile(sizes: list[Row]) -> Tile:
         f"Progress of scheduled time, runs of {gpus(row['gpu_size_bin'])}",
         share(row["progress_ratio"]),
         brackets(ends(row, "progress_ratio", share), row["confidence_level"]),
-        (f"{plural(row['run_count'], 'run')}; checkpoints are assumed",),
+        (f"{plural(row['run_count'], 'run')}, checkpoints assumed",),
     )
 
 

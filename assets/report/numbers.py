@@ -86,6 +86,35 @@ def duration(hours: float | None) -> str:
     return f"{short(hours / 24)} days" if hours < 24 * 1000 else f"{short(hours / 24 / 365.25)} years"
 
 
+def minutes(value: float | None) -> str:
+    """Write a time span given in minutes, as it was set.
+
+    >>> minutes(5.0), minutes(0.5), minutes(0.0), minutes(None)
+    ('5 min', '30 s', '0 min', 'unknown')
+    """
+    if value is None:
+        return UNKNOWN
+    return f"{60 * value:.0f} s" if 0 < value < 1 else f"{value:g} min"
+
+
+def from_minutes(value: float | None) -> str:
+    """Write a time span given in minutes, in the unit a person would choose.
+
+    >>> from_minutes(154.7)
+    '2.58 h'
+    """
+    return duration(None if value is None else value / 60)
+
+
+def ettr(value: float | None) -> str:
+    """Write an ETTR; one below 0.001 is no progress worth a number.
+
+    >>> ettr(0.9361), ettr(0.0002)
+    ('0.936', 'under 0.001')
+    """
+    return f"under {NO_PROGRESS:g}" if value is not None and value < NO_PROGRESS else short(value)
+
+
 def moment(at: dt.datetime | None, seconds: bool = False) -> str:
     """Write a UTC timestamp; the page says once that all times are UTC.
 

@@ -33,10 +33,8 @@ from assets.report.observed import has_enough, observed, period
 from assets.report.queries import Frames, Own, Row
 from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.check_scores import check_scores
-from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.constant import constant, forecasts
 from assets.report.sections.delivered import delivered
-from assets.report.sections.ettr import ettr
 from assets.report.sections.failures import failure_details, failures, preemptions
 from assets.report.sections.hidden import hidden
 from assets.report.sections.lemons import lemons, nodes
@@ -47,7 +45,7 @@ from assets.report.sections.places import places
 from assets.report.sections.recorded import recorded
 from assets.report.sections.repairs import repairs
 from assets.report.sections.shares import sizes, states
-from assets.report.what_if import start_of, what_if, what_if_script, what_if_styles
+from assets.report.what_if import what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 
 _log = logging.getLogger(__name__)
@@ -56,25 +54,19 @@ VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
 
 
-def what_to_expect(own: Own) -> Section:
-    """Build the sliders."""
-    html = what_if(start_of(own), anchor_of(own.cluster["cluster_id"]))
-    return section("what-if", "What would another run meet?", Markup(html))
-
-
 Builder = Callable[[Own], Section | None]
 PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("", "Overview", "overview"),
     ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
-    ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
+    ("ettr", "ETTR and checkpoints", "ettr"),
     ("losses", "Losses", (losses,)),
     ("quality", "Data quality", "quality"),
 )
 """Address, name and sections of the pages that each cluster has."""
 NO_TILE, NO_ACCOUNTING = Tile("", UNKNOWN), Tile("", "no accounting")
-WITHOUT_JOBS = {recorded, repairs, nodes, what_to_expect}
+WITHOUT_JOBS = {recorded, repairs, nodes}
 """Sections that say something of a cluster of which records of failures alone are known."""
 
 
@@ -210,7 +202,9 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         try:
             if not key:
-                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), built[drawn], fresh_hours))
+                course = built[drawn].blocks if built[drawn] else ()
+                trend = next((block for block in course if isinstance(block, Figure)), None)
+                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), trend, fresh_hours))
             elif key == "failures":
                 leaf = replace(leaf, details=failure_details(own))
         except UNEXPECTED_ROWS:

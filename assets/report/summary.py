@@ -71,8 +71,8 @@ def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.date
 
 
 def _numbers(first: FirstScreen) -> list[str]:
-    """Write the rate, how far its evidence reaches, and the MTTF of the first screen, where they are known."""
-    return [f"{'; '.join((f'{t.label}: {t.value} {t.unit}', *t.details[1:]))}." for t in first.tiles[:2] if t.unit]
+    """Write the tiles of the first screen whose numbers have limits, with what they rest on."""
+    return [f"{'; '.join((f'{t.label}: {t.value} {t.unit}', *t.details))}." for t in first.tiles if t.unit]
 
 
 def _until(chapter: Chapter, first: FirstScreen) -> str:

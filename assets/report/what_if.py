@@ -6,6 +6,7 @@ The page computes with `templates/whatif_model.js`, whose formulas are those of 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -13,11 +14,12 @@ from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import DAYS_PER_MONTH, month_variation
 from assets.model.run_outlook import RUN_COUNT
 from assets.model.spares import USUAL_REPAIR_HOURS
-from assets.report.filling import TEMPLATES, environment
-from assets.report.numbers import DEFAULT_CONFIDENCE, short
+from assets.report.addresses import anchor_of
+from assets.report.numbers import DEFAULT_CONFIDENCE
 from assets.report.queries import Own, Row
 from assets.report.wording import POPULATIONS, extrapolation
 
+TEMPLATES = Path(__file__).parent / "templates"
 GRID_MINUTES = (5, 15, 30, 60, 120, 240)
 DEFAULTS = {"restart_minutes": 5.0, "write_minutes": 5.0, "planned_days": 30.0, "ettr_target": 0.9}
 MAX_GPUS = 131_072
@@ -51,17 +53,12 @@ def start_of(own: Own) -> Row:
     }
 
 
-def what_if(row: Row, anchor: str) -> str:
-    """Write the block of one cluster: a form, its results, a grid of sizes and intervals, and the data as JSON.
-
-    The row is what `start_of` returned. The anchor begins every element id of the block.
-    """
-    data = what_if_data(row)
-    command = f"faultline plan --cluster {quote(str(row['cluster_id']))}"
-    block = environment().get_template("whatif.html.j2")
-    return block.render(
-        anchor=anchor, data=data, sliders=sliders_of(row) if data else (), row=row, command=command, short=short
-    )
+def what_if(start: Row) -> Row:
+    """Gather what the block of a cluster shows, of what `start_of` returned."""
+    data = what_if_data(start)
+    command = f"faultline plan --cluster {quote(str(start['cluster_id']))}"
+    anchor = anchor_of(start["cluster_id"])
+    return start | {"data": data, "sliders": sliders_of(start) if data else [], "command": command, "anchor": anchor}
 
 
 def what_if_script() -> str:

@@ -8,11 +8,10 @@ import re
 import pytest
 
 from assets.estimates.table import NEEDED
+from assets.report.answers import Page
 from assets.report.filling import environment
 from assets.report.page import build
 from assets.report.queries import TABLES, Frames, Own, tables_read, texts
-from assets.report.sections.checkpoints import checkpoints
-from assets.report.sections.headline import utilisation_in_words
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.planting import MADE_AT
@@ -20,9 +19,10 @@ from tests.report.reading import parse, section, table
 
 SECTIONS = [
     "actions", "headline", "drawn", "failures", "causes", "checks", "over-time", "forecasts", "lemons", "places",
-    "hidden", "delivered", "repairs", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "what-if",
-    "ettr", "checkpoints", "losses", "gaps",
+    "hidden", "delivered", "repairs", "nodes", "mttf", "states", "sizes", "constant", "preemptions",
+    "checkpoints", "what-if", "ettr", "losses", "gaps",
 ]  # fmt: skip
+CHECKPOINTS = "Checkpoints: what a large run without a queue can plan with"
 section_of = environment().get_template("blocks.html.j2").module.section_of
 PAGES = ["", "/failures", "/nodes", "/jobs", "/ettr", "/losses", "/quality"]
 
@@ -40,9 +40,9 @@ def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(fra
     other = build(Frames({**frames, "checkpoint_plans": [spoilt, *plans]}), dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     assert [section.key for _, section in sections_of(other)] == [section.key for _, section in sections_of(page)]
     failed = [(name, section.title) for name, section in sections_of(other) if section.title.endswith(": not made")]
-    assert failed == [(spoilt["cluster_id"], "Checkpoints: not made")]
+    assert failed == [(spoilt["cluster_id"], f"{CHECKPOINTS}: not made")]
     assert not any(section.title.endswith(": not made") for _, section in sections_of(page))
-    assert other.not_made == (f"{spoilt['cluster_id']}: Checkpoints could not be made; please report it",)
+    assert other.not_made == (f"{spoilt['cluster_id']}: {CHECKPOINTS} could not be made; please report it",)
     assert page.not_made == ()
 
 
@@ -61,9 +61,9 @@ def test_each_section_says_what_could_not_be_computed_in_place_of_why_nothing_is
     assert lacking
     for part in lacking:
         assert part.all("p")[0].text == said
-        assert not part.all("p", class_="note")
+        assert not [note for note in part.all("p", class_="note") if "hidden" not in note.attributes]
     change = next(leaf.first.change for leaf in page.chapters[0].leaves if leaf.first)
-    assert (f"{table} could not be computed" in change.said) == (table == "estimates.est_rate_ratios")
+    assert (f"{table} could not be computed" in change.detail) == (table == "estimates.est_rate_ratios")
 
 
 def sections_of(page):
@@ -80,8 +80,9 @@ def test_failures_without_run_time_give_no_rate_to_plan_with(frames):
     note = "the attempts add up to no node-days"
     own = {"event_count": 3.0, "failures_per_1000_node_days": None, "failures_per_1000_node_days_high": None}
     plans = [{**frames["checkpoint_plans"][0], **own, "note": note}]
-    made = checkpoints(Own(Frames({**frames, "checkpoint_plans": plans}), plans[0]))
-    assert made.blocks[0].text == f"There is no failure rate to plan with, {note}."
+    made = Page(Own(Frames({**frames, "checkpoint_plans": plans}), plans[0])).write("ettr")
+    said = next(section.blocks[0].html for section in made if section.key == "checkpoints")
+    assert f"There is no failure rate to plan with, {note}." in said
 
 
 def test_the_navigation_leads_to_every_page(root):
@@ -128,29 +129,31 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     assert re.fullmatch(r"[\d.]+ to [\d.]+", limits)
     assert rests_on.startswith(f"{rate['failure_count']:.0f} failed attempts in ")
     assert "incident" in rows["all jobs", "incidents quoted"][2]
-    sizes = {row[0]: row[3] for row in table(section(demo, "headline"), "MTTF of the largest jobs").rows()}
-    assert sizes == {"256 GPUs": "largest run", "512 GPUs": "whole cluster, extrapolated"}
+    sizes = [row[0] for row in table(section(demo, "checkpoints"), "Checkpoint plans for the largest runs").rows()]
+    assert sizes == ["1,024 GPUs an extrapolation, larger than the cluster"]
     text = section(demo, "headline").text
     assert re.search(
-        r"[\d.]+ infrastructure failures, each counted with the probability that it is one: [\d.]+% of 4,000", text
+        r"[\d.]+ infrastructure failures, each counted with the probability that it is one: [\d.]+% of the attempts", text
     )
     assert re.search(r"Allocated: [\d.]+% of the time in service", text)
     assert "GPU-hours; 384 of these are of nodes that no log names yet, or any more" in text
 
 
 @pytest.mark.parametrize(
-    ("unknown", "found_part"),
+    ("unknown", "said"),
     [
-        ((0, 0), "20.0 of 40.0 GPU-hours."),
-        ((0, 3), "20.0 of 40.0 GPU-hours; outages are unknown on 1 day, so none is taken off there."),
-        ((3, 3), "20.0 of 40.0 GPU-hours; no outage is known, so none is taken off."),
+        (0, "20.0 of 40.0 GPU-hours."),
+        (1, "20.0 of 40.0 GPU-hours; outages are unknown on 1 day, so none is taken off there."),
+        (2, "20.0 of 40.0 GPU-hours; no outage is known, so none is taken off."),
     ],
 )
-def test_outages_are_taken_off_on_days_that_logs_cover(unknown, found_part):
-    day = {"cluster_id": "c", "allocated_gpu_hours": 10.0, "in_service_gpu_hours": 20.0, "unseen_gpu_hours": 0.0}
-    days = [day | {"unknown_outage_count": count, "unknown_allocation_count": 0} for count in unknown]
-    said = utilisation_in_words(Own(Frames([("daily_work", days)]), {"cluster_id": "c"}))
-    assert said == f"Allocated: 50.0% of the time in service, {found_part}"
+def test_outages_are_taken_off_on_days_that_logs_cover(frames, unknown, said):
+    used = {"cluster_id": "demo", "allocated_gpu_hours": 20.0, "in_service_gpu_hours": 40.0, "unseen_gpu_hours": 0.0,
+            "allocated_ratio": 0.5, "day_count": 2, "unknown_outage_day_count": unknown,
+            "unknown_allocation_count": 0}  # fmt: skip
+    page = build(Frames({**frames, "utilisation": [used]}), MADE_AT)
+    (made,) = (section for name, section in sections_of(page) if name == "demo" and section.key == "headline")
+    assert f"Allocated: 50.0% of the time in service, {said}" in parse(made.blocks[0].html).text
 
 
 def test_what_nobody_ran_is_unknown_and_says_why(hall):
@@ -192,13 +195,13 @@ def test_infrastructure_stands_apart_from_the_states(hall):
 def test_no_long_run_means_a_sentence(hall, demo):
     assert "No run was scheduled for 24 h and more" in section(hall, "ettr").text
     of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
-    assert of_sizes[-1][5] == "not estimated a single run: no limits"
+    assert of_sizes[-1][-1] == "a single run: no limits"
 
 
 def test_the_parts_of_long_runs_stand_apart(demo):
     """32 GPUs: 14 runs with 8 h of waiting and 40 h scheduled each, half an hour to restart and an hour lost."""
     of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
-    assert (of_sizes[0][4], of_sizes[0][7]) == ("99.0%", "0.970 0.950 to 0.980")
+    assert (of_sizes[0][4], of_sizes[0][6]) == ("99.0% 98.0% to 99.5%", "0.970 0.950 to 0.980")
     parts = table(section(demo, "ettr"), "Hours of long runs by part").rows()
     assert parts[-1][4:] == ["1.00", "unknown", "unknown"]
     assert parts[0] == ["32 GPUs", "539 80.2%", "0", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
@@ -212,11 +215,11 @@ def test_progress_of_few_runs_is_not_told(frames):
         assert next(tile.value for tile in first.tiles if "Progress" in tile.label) == said
 
 
-def test_the_first_screen_tells_progress_and_waiting_apart(demo):
-    tile = next(tile for tile in demo.all("div", class_="tile") if "Progress" in tile.text)
-    assert "Progress of scheduled time, runs of 32 GPUs 99.0%" in tile.text
-    assert "waited 20.0 h for each 100 h scheduled" in tile.text
-    assert "the paper's ETTR, which counts waiting, is 0.970" in tile.text
+def test_measured_expected_and_planned_ettr_are_named_with_what_is_assumed(demo):
+    tiles = [tile.text for tile in section(demo, "ettr").all("div", class_="tile")]
+    assert tiles[0].startswith("Measured ETTR, runs of 32 GPUs 0.970 [0.950, 0.980] (90%) ")
+    assert tiles[1].startswith("Expected ETTR of the same runs ")
+    assert tiles[0].endswith(" 0 min to write a checkpoint assumed")
 
 
 def test_planned_work_is_told_from_faults(demo):

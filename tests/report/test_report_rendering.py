@@ -15,15 +15,15 @@ import duckdb
 import pytest
 
 import assets.report
-import assets.report.page as page_module
 from assets.log_kinds import LOG_KINDS
 from assets.report import palette
 from assets.report.advice import NEXT_STEP, advise
 from assets.report.folder import ReportFolder
 from assets.report.index import index
+from assets.report.observed import period
 from assets.report.page import build, figures_of, render
 from assets.report.queries import read_frames, tables_read
-from assets.report.sections.headline import period
+from assets.report.rows import DERIVED
 from assets.warehouse import Warehouse
 from orchestration import terminal
 from orchestration.refresh.progress import ProgressHandler, progress_logger
@@ -161,8 +161,7 @@ def test_a_section_that_could_not_be_made_fails_a_check_and_is_told(planted, tmp
     def broken(own):
         raise TypeError("rows that nobody expects")
 
-    (name, key, builders), *others = page_module.PAGES
-    monkeypatch.setattr(page_module, "PAGES", ((name, key, (*builders, broken)), *others))
+    monkeypatch.setitem(DERIVED, "gaps", broken)
     out = io.StringIO()
     with ProgressHandler(terminal.console(out)) as handler:
         job = dg.Definitions(
@@ -178,7 +177,7 @@ def test_a_section_that_could_not_be_made_fails_a_check_and_is_told(planted, tmp
     assert verdict.severity == dg.AssetCheckSeverity.WARN
     for line in verdict.description.splitlines():
         assert line in out.getvalue()
-    assert "Broken could not be made; please report it" in verdict.description
+    assert "What is missing, and what it makes unknowable could not be made; please report it" in verdict.description
 
 
 def test_the_script_of_the_charts_is_made_once(tmp_path):

@@ -39,10 +39,8 @@ def of_first(page, **changed):
 def test_a_few_lines_tell_the_change_the_loss_the_rates_and_what_to_do(page):
     text = write_summary(page, [], MADE_AT)
     assert text.startswith("# Cluster reliability, 2026-09-22 02:00 UTC\n")
-    assert (
-        "* **demo** (simulated): Worse than last month: 51.7 incidents per 1,000 node-days in the last 30 days" in text
-    )
-    assert re.search(r"[\d,.]+ GPU-hours .*were lost to failures in [\w. ]+; [\w ]+ cost \d+% of it\.", text)
+    assert "* **demo** (simulated): Worse than last month. " in text
+    assert re.search(r"[\d,.]+ GPU-hours were lost to failures, \d+% of them to [\w ]+\.", text)
     assert re.search(r"Failures per 1,000 node-days, all jobs: [\d.]+ \[[\d.]+, [\d.]+\]", text)
     assert "MTTF of a job on all" in text
     assert "To do: take out sim007, sim021" in text
@@ -55,13 +53,6 @@ def test_it_says_what_the_first_screen_says_digit_by_digit(page):
         assert first.change.said in text
         assert first.sentence in text
         assert first.age.until in text
-
-
-def test_it_says_how_far_the_evidence_reaches(page):
-    said = "checks saw about 55% of what ended jobs"
-    _, first = screens_of(page)[0]
-    tile = dataclasses.replace(first.tiles[0], details=(first.tiles[0].details[0], said))
-    assert f"; {said}. MTTF of a job" in write_summary(of_first(page, tiles=(tile, *first.tiles[1:])), [], MADE_AT)
 
 
 def test_nothing_is_escaped_that_is_no_markdown(page):

@@ -23,6 +23,7 @@ from assets.model.run_outlook import run_outlook
 from assets.model.run_plan import assumed_rate, rates_to_come
 from assets.model.spares import probability_without_spare
 from assets.report.addresses import anchor_of
+from assets.report.filling import environment
 from assets.report.numbers import chance, duration, short
 from assets.report.queries import Own
 from assets.report.what_if import sizes_of, start_of, what_if, what_if_data, what_if_script, what_if_styles
@@ -42,6 +43,13 @@ ROW = {
     "month_failure_counts": [], "month_node_days": [], "recorded_rate": None,
     "largest_job_gpu_count": 256,
 }  # fmt: skip
+
+
+def block(start):
+    """The block of a cluster."""
+    return str(environment().get_template("whatif.html.j2").module.what_if_of(what_if(start)))
+
+
 MEASURED = {
     "plain": ROW,
     "in bursts": ROW | {"failure_count": 105.99, "failure_variance": 159.96, "node_days": 5373.2},
@@ -93,7 +101,7 @@ def starts(frames):
 def page(starts, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One page with the blocks of the planted clusters and the answers to the grid."""
     blocks = "".join(
-        f'<article data-page-id="{anchor_of(cluster_id)}/ettr">{what_if(row, anchor_of(cluster_id))}</article>'
+        f'<article data-page-id="{anchor_of(cluster_id)}/ettr">{block(row)}</article>'
         for cluster_id, row in starts.items()
     )
     data = [what_if_data(row) for row in MEASURED.values()]
@@ -226,10 +234,10 @@ def test_the_sizes_are_those_of_the_cluster(starts):
 
 def test_a_cluster_whose_nodes_are_unknown_says_so():
     row = ROW | {"gpus_per_node": None}
-    assert "cannot be told" in what_if(row, "c")
-    without_rate = what_if(ROW | {"failure_count": None, "note": HOSTILE}, "c")
+    assert "cannot be told" in block(row)
+    without_rate = block(ROW | {"failure_count": None, "note": HOSTILE})
     assert "There is no measured rate" in without_rate
-    too_little = what_if(ROW | {"has_enough_data": False, "note": "too little to tell"}, "c")
+    too_little = block(ROW | {"has_enough_data": False, "note": "too little to tell"})
     assert "There is no measured rate (too little to tell)" in too_little
     assert HOSTILE not in without_rate
     assert 'value="own" checked' in without_rate
@@ -270,6 +278,7 @@ def test_every_slider_and_every_field_has_a_name_and_a_value_in_words(root):
 SCENARIO = {"gpus": "131071", "checkpoint": "7.5", "write": "0.25", "restart": "3", "spares": "40", "queue": "45",
             "repair_hours": "6", "days": "12.5", "target": "0.682", "rate": "own", "own": "4.4"}  # fmt: skip
 FIELD = "document.querySelector('#demo-whatif-%s')"
+COMMAND = "document.querySelector('[data-page-id=\"demo/ettr\"] [data-command]').textContent"
 SHOWN = "document.querySelector('[data-page-id=\"demo/ettr\"] [data-result=%s]').innerText"
 
 
@@ -286,7 +295,7 @@ def test_the_address_holds_the_scenario_and_the_command_answers_the_same(page, t
     with browser(tmp_path / "profile") as tab:
         tab.open(address)
         tab.wait(f"{FIELD % 'gpus'}.value === '131071'")
-        command = tab.run("document.querySelector('[data-page-id=\"demo/ettr\"] [data-command]').textContent")
+        command = tab.run(COMMAND)
         done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--json"])
         found = json.loads(done.stdout)
         assert tab.run(SHOWN % "ettr").startswith(short(found["ettr_expected_exact"]))
@@ -310,10 +319,9 @@ def test_the_address_holds_the_scenario_and_the_command_answers_the_same(page, t
         typed(tab, "gpus", "131073")
         assert tab.run(SHOWN % "mttf").startswith("unknown") and "131072" in tab.run(SHOWN % "mttf")
         assert "/gpus=131071&" in tab.run("location.hash"), "what cannot be is not kept"
+        assert tab.run(COMMAND) == "", "nor is its command"
         typed(tab, "gpus", "512")
         typed(tab, "spares", "")
         assert "no spare nodes" in tab.run(SHOWN % "spares")
-        assert "--spares none" in tab.run(
-            "document.querySelector('[data-page-id=\"demo/ettr\"] [data-command]').textContent"
-        )
+        assert "--spares none" in tab.run(COMMAND)
         assert tab.problems == []

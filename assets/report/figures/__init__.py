@@ -5,5 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assets.report.blocks import Figure
+from assets.report.figures.ettr import ettr_grid, parts_of_time
 
-FIGURES: dict[str, Callable[..., Figure | None]] = {}
+FIGURES: dict[str, Callable[..., Figure | None]] = {
+    "ettr-grid": ettr_grid,
+    "parts-of-time": parts_of_time,
+}

@@ -93,15 +93,13 @@
         slider.value = Math.max(0, Math.round(slider.max * along(slider, value))) || 0;
         slider.setAttribute("aria-valuetext", (value || "none") + " " + slider.dataset.unit);
       }
-      const wrong = form.querySelector("input:invalid");
-      if (wrong) return results.forEach((place) => show(place.dataset.result, "unknown", wrong.validationMessage));
-      const input = read(), found = whatIfModel.evaluate(data, input), place = block.querySelector("[data-command]");
-      place.textContent = command(place, input, found.nodes);
-      // As in `faultline plan`, a rate of one's own is not of the jobs that were seen.
-      const beyond = block.querySelector("[data-extrapolation]"), largest = data.largest_job_gpu_count;
-      const isBeyond = input.rate !== "own" && largest !== null && input.gpus > largest;
-      beyond.hidden = !isBeyond;
-      beyond.textContent = isBeyond ? whole(input.gpus) + " GPUs: " + data.extrapolation + "." : "";
+      const wrong = form.querySelector("input:invalid"), place = block.querySelector("[data-command]");
+      const input = wrong ? null : read(), found = wrong ? null : whatIfModel.evaluate(data, input);
+      // What is no scenario has no command, no warning and no grid.
+      place.textContent = wrong ? "" : command(place, input, found.nodes);
+      warn(input);
+      grid(input);
+      if (wrong) return results.forEach((part) => show(part.dataset.result, "unknown", wrong.validationMessage));
       const minutes = (x) => duration(x / 60), isKnown = input.rate !== "measured";
       show("ettr", ratio(found.ettr), limits(found.ettr_low, found.ettr_high, ratio, isKnown));
       show("probability", chance(found.probability),
@@ -114,14 +112,22 @@
         : "ETTR " + ratio(found.ettr_best) + " with it; "
           + limits(found.best_minutes_low, found.best_minutes_high, minutes, isKnown));
       show("spares", input.spares ? chance(found.without_spare) : "always", input.spares ? "" : "no spare nodes are held");
-      grid(input);
+    }
+
+    // As `faultline plan` warns; a rate of one's own is not of the jobs that were seen.
+    function warn(input) {
+      const warning = block.querySelector("[data-extrapolation]"), said = [], largest = data.largest_job_gpu_count;
+      if (input && input.rate !== "own" && largest !== null && input.gpus > largest) said.push(data.extrapolation);
+      if (input && input.gpus > data.gpu_count) said.push("larger than the cluster (" + whole(data.gpu_count) + " GPUs)");
+      warning.hidden = !said.length;
+      warning.textContent = said.length ? whole(input.gpus) + " GPUs: " + said.join("; ") + "." : "";
     }
 
     function grid(input) {
       for (const cell of block.querySelectorAll("td[data-gpus]")) {
-        const ettr = whatIfModel.ettrOf(data, input, Number(cell.dataset.gpus), Number(cell.dataset.minutes));
+        const ettr = input ? whatIfModel.ettrOf(data, input, Number(cell.dataset.gpus), Number(cell.dataset.minutes)) : NaN;
         cell.textContent = Number.isNaN(ettr) ? "unknown" : ettr.toFixed(3);
-        cell.classList.toggle("reached", ettr >= input.target);
+        cell.classList.toggle("reached", ettr >= (input || {}).target);
         cell.style.setProperty("--ettr", Number.isNaN(ettr) ? "0" : String(ettr));
       }
     }

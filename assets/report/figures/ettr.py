@@ -1,4 +1,4 @@
-"""What a large run can expect: ETTR over checkpoint interval and failure rate, and plans at the cluster's own rate."""
+"""Where the time of long runs went, and what ETTR a run can expect over checkpoint interval and failure rate."""
 
 from __future__ import annotations
 
@@ -10,12 +10,35 @@ import numpy as np
 
 from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr_exact
-from assets.report.blocks import Cell, Figure, Section, Table, Text, section
-from assets.report.charts import INK, Spec, at, figure, hover, layer, name, named_ticks
-from assets.report.numbers import NO_PROGRESS, chance, confidence, duration, gpus, short, whole
+from assets.report import palette
+from assets.report.blocks import Figure
+from assets.report.charts import (
+    INK,
+    NAMES_AXIS,
+    PICKED,
+    Spec,
+    at,
+    colours,
+    figure,
+    hover,
+    labelled,
+    layer,
+    name,
+    named_ticks,
+    pick,
+)
+from assets.report.numbers import gpus, minutes, share, short
 from assets.report.queries import Own, Row
-from assets.report.tables import Col, ends, level_of, table
-from assets.report.wording import POPULATIONS, RATE, exposure, sentence, span
+from assets.report.wording import RATE, plural
+
+PARTS = {
+    "Progress": "productive", "Checkpoint writes": "write", "Restarts": "restart", "Work lost": "lost_work",
+    "Waiting": "queue",
+}  # fmt: skip
+"""Stems of the columns that hold the hours of a part and its share."""
+MARK = "#111111"
+"""Not the ink of a theme: it lies on pale bars in each."""
+SHADES = dict(zip(PARTS, palette.PARTS_OF_TIME, strict=True))
 
 MINUTES = (5, 10, 15, 30, 45, 60, 90, 120, 180, 240, 360, 480)
 RATES = (0.5, 1, 2, 3.5, 5, 6.5, 10, 15, 20, 30, 50)
@@ -23,40 +46,48 @@ STEPS = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
 BLUES = ["#f7fbff", "#e1ecf7", "#c6dbef", "#9ecae1", "#6baed6", "#3f8fc4", "#1c6bb0"]
 
 
-def minutes(value: float) -> str:
-    """Write a time span given in minutes."""
-    return duration(value / 60)
-
-
-def checkpoints(own: Own) -> Section:
-    """Build the section on expected ETTR and checkpoint plans."""
-    plans = own.rows("checkpoint_plans")
-    mine = plans[0] if plans else {}
-    quoted = [row for row in own.rows("projections") if row["is_cluster_size"] or row["is_largest_job"]]
-    sizes = [row for row in quoted if row["node_count"]] or plans[:1]
-    return section(
-        "checkpoints",
-        "Checkpoints: what ETTR a large run without a queue can expect",
-        Text(_own_rate(mine), "plain" if mine.get(RATE) else "note"),
-        _figure(sizes, mine) if plans and mine["node_count"] else None,
-        _plans(plans) if mine.get(RATE) is not None or mine.get("mttf_hours_low") is not None else None,
-    )
-
-
-def _own_rate(mine: Row) -> str:
-    if not mine:
-        return "There is no failure rate to plan with."
-    if not mine["event_count"] or mine[RATE] is None:
-        high = mine[f"{RATE}_high"]
-        bound = f": the rate is below {short(high)} per {whole(1000)} node-days" if high is not None else ""
-        return f"There is no failure rate to plan with, {mine['note'] or 'nothing failed'}{bound}."
-    said = (
-        f"This cluster fails {short(mine[RATE])} times per {whole(1000)} node-days ({ends(mine, RATE)}, "
-        f"{confidence(mine['confidence_level'])}; {exposure(mine['event_count'], mine['exposure'])})."
-    )
-    if not RATES[0] <= mine[RATE] <= RATES[-1]:
-        said += f" That lies {'above' if mine[RATE] > RATES[-1] else 'below'} the figure, which does not mark it."
-    return said
+def parts_of_time(own: Own) -> Figure | None:
+    """Draw the shares of progress, costs and waiting by run size, with a mark at the expected ETTR."""
+    rows = [row for row in own.rows("ettr") if row["wallclock_hours"]]
+    if not rows:
+        return None
+    bars = [
+        {
+            "size": gpus(row["gpu_size_bin"]),
+            "part": part,
+            "rank": rank,
+            "percent": 100 * row[f"{stem}_wallclock_ratio"],
+            "hours": row[f"{stem}_hours"],
+            "text": f"{share(row[f'{stem}_wallclock_ratio'])}, {short(row[f'{stem}_hours'])} h",
+            "expected": None if row["ettr_expected"] is None else 100 * row["ettr_expected"],
+            "k": plural(row["run_count"], "run"),
+        }
+        for row in rows
+        for rank, (part, stem) in enumerate(PARTS.items())
+    ]
+    title = "% of the time; mark: expected ETTR"
+    x = {"title": title, "scale": {"domain": [0, 112]}, "axis": {"tickCount": 6}}
+    y = name("size", sort=[gpus(row["gpu_size_bin"]) for row in rows], title=None, axis=NAMES_AXIS)
+    once = "datum.rank == 0"
+    return figure(
+        "ettr",
+        "Where the time of long runs went, by run size",
+        f"Stacked bars at {plural(len(rows), 'size')}: the shares of progress, checkpoint writes, restarts, lost work "
+        "and waiting, with a mark where the failure rate lets progress end. The tables below hold every value.",
+        bars,
+        {"size": "Size", "part": "Part", "percent": "Share (%)", "hours": "Hours"},
+        [
+            layer("bar", params=[pick("part")], y=y, x=at("percent", x, stack="zero"), order=at("rank"),
+                  opacity=PICKED, color=colours(SHADES, "part", title=None),
+                  tooltip=hover(size="size", part="part", text="time")),
+            layer("tick", where=f"{once} && isValid(datum.expected)", thickness=3, size=24, color=MARK, y=y,
+                  x=at("expected", x)),
+            *labelled("k", where=once, dx=4, y=y, x={"datum": 100, **x}),
+        ],
+        {"step": 28},
+        "Figure 9 of the paper. Progress ends at the ETTR of all runs of a size together; long runs weigh more here "
+        "than in the means of the table.",
+    )  # fmt: skip
 
 
 def position(value: float, values: Sequence[float]) -> float:
@@ -69,8 +100,14 @@ def position(value: float, values: Sequence[float]) -> float:
     return low + math.log(value / values[low]) / math.log(values[low + 1] / values[low])
 
 
-def _figure(sizes: list[Row], mine: Row) -> Figure:
+def ettr_grid(own: Own) -> Figure | None:
     """Shade what the largest of the cluster's own sizes can expect, and draw the line of the target for each."""
+    plans = own.rows("checkpoint_plans")
+    if not plans or not plans[0]["node_count"]:
+        return None
+    mine, quoted = plans[0], own.rows("projections")
+    sizes = [row for row in quoted if row["node_count"] and (row["is_cluster_size"] or row["is_largest_job"])]
+    sizes = sizes or plans[:1]
     first, target = sizes[-1], mine["ettr_target"]
     costs = {name: mine[name] for name in ("restart_minutes", "write_minutes")}
     per_day = first["node_count"] * np.array(RATES) / 1000
@@ -91,11 +128,11 @@ def _figure(sizes: list[Row], mine: Row) -> Figure:
         {"rate": "Failures per 1,000 node-days", "minutes": "Minutes between checkpoints", "ettr": "Expected ETTR"},
         _layers(),
         340,
-        f"Thick lines: the longest interval that reaches {reached}, of runs of "
+        f"Figure 10 of the paper. Thick lines: the longest interval that reaches {reached}, of runs of "
         f"{', '.join(gpus(row['gpu_count']) for row in reversed(sizes))}, the lowest line first"
         f"{'' if lines else ' (none does)'}. "
         + ("Solid across: this cluster's rate; dashed across: its limits. " if marked else "")
-        + f"Assumed: {mine['restart_minutes']:g} min to restart, {_cost(mine['write_minutes'])} to write a "
+        + f"Assumed: {minutes(mine['restart_minutes'])} to restart, {minutes(mine['write_minutes'])} to write a "
         "checkpoint, no queue.",
         target=lines,
         own=marked,
@@ -138,10 +175,6 @@ def _layers() -> list[Spec]:
     ]  # fmt: skip
 
 
-def _cost(value: float) -> str:
-    return f"{60 * value:.0f} s" if value < 1 else f"{value:g} min"
-
-
 def _line(plan: Row, target: float, costs: dict[str, float]) -> list[Row]:
     """Place the longest interval that reaches the target at each rate, those inside the grid."""
     longest = longest_minutes(plan["node_count"] * np.array(RATES) / 1000, target, **costs)
@@ -158,45 +191,3 @@ def _marked(mine: Row) -> list[Row]:
         return []
     row = {"y": inside[""], "low": inside.get("_low"), "high": inside.get("_high"), "left": -0.5}
     return [row | {"right": len(MINUTES) - 0.5, "label": f"this cluster: {short(mine[RATE])}"}]
-
-
-def _mttf(plan: Row) -> Cell:
-    said = ends(plan, "mttf_hours", duration) if plan["event_count"] else "none failed"
-    if plan["mttf_hours"]:
-        return Cell(duration(plan["mttf_hours"]), detail=said)
-    low = plan["mttf_hours_low"]
-    return Cell(f"above {duration(low)}" if low is not None else "unknown", detail=said)
-
-
-def _ettr(plan: Row) -> Cell:
-    value, low, high = (plan[f"ettr_optimal{end}"] for end in ("", "_low", "_high"))
-    under = f"under {NO_PROGRESS:g}"
-    if high is not None and high < NO_PROGRESS:
-        return Cell(under, detail="no progress")
-    return Cell(short(value) if value is None or value >= NO_PROGRESS else under, detail=span(low, high))
-
-
-def _plans(plans: list[Row]) -> Table | None:
-    first = plans[0]
-    notes = sorted({plan["note"] for plan in plans if plan["note"]})
-    best = "checkpoint_minutes_optimal"
-    return table(
-        "Checkpoint plans at this cluster's rate",
-        plans,
-        (
-            Col("Size", "gpu_count", gpus),
-            Col("#MTTF", _mttf),
-            Col("#Young", "checkpoint_minutes_young", minutes),
-            Col("#Daly", "checkpoint_minutes_daly", minutes),
-            Col("#Optimal interval", best, minutes, detail=lambda row: ends(row, best, minutes)),
-            Col("#ETTR with it", _ettr),
-            Col(f"#Probability of ETTR {first['ettr_target']:g}", "probability_ettr_ge_target", chance),
-        ),
-        f"Runs that hold their nodes for {first['planned_days']:g} days without queue, by the rate of "
-        f"{POPULATIONS.get(first['population'], 'no population')}, "
-        f"{exposure(first['event_count'], first['exposure'])}; small print: limits at {level_of(plans)} from that "
-        f"rate. Assumed: {first['restart_minutes']:g} min to restart, {_cost(first['write_minutes'])} to write a "
-        "checkpoint that stops the work. "
-        + (f"{sentence('; '.join(notes))} " if notes else "")
-        + "For any other run: `faultline plan`.",
-    )
