@@ -29,7 +29,7 @@ from assets.report.tables import Col, steps, table
 from assets.report.wording import MAX_REASON_CHARACTERS
 
 _log = logging.getLogger(__name__)
-UNEXPECTED_ROWS = (ArithmeticError, LookupError, TypeError, UndefinedError, ValueError)
+UNEXPECTED_ROWS = (ArithmeticError, AttributeError, LookupError, TypeError, UndefinedError, ValueError)
 """What a section raises on rows that it does not expect; it spoils that section alone."""
 WRITERS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
     (wording.number, ("_count",)),

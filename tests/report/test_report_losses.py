@@ -89,7 +89,7 @@ def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
     assert "of unknown GPU count" not in " ".join(tile({}).details)
     nothing = dict.fromkeys(("expected_lost_gpu_hours", "expected_lost_cost"))
     assert tile(nothing, 2).value == "unknown"
-    assert "2 losses of unknown GPU count left out" in tile({}, 2).details
+    assert "6,873 EUR; 2 losses of unknown size left out" in tile({}, 2).details
     assert tile(dict.fromkeys(nothing, 0.0)).value == "none seen"
     unseen = tile(nothing | {"note": "no log could have shown a failure"})
     assert (unseen.value, unseen.details) == ("unknown", ("no log could have shown a failure",))

