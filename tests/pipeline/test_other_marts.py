@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from orchestration import engines
+from orchestration import spark
 from orchestration.home import Home
 from tests.conftest import refresh
 from tests.homes import ask, copy_of
@@ -29,7 +29,7 @@ def halved(testbed_home, tmp_path):
             is_halved = mart == "fct_failures"
             columns = "* replace (posterior_probability / 2 as posterior_probability)" if is_halved else "*"
             con.execute(f"copy (select {columns} from marts.{mart}) to '{folder / mart}/part.parquet' (format parquet)")
-    engines.import_marts(home, folder)
+    spark.import_marts(home, folder)
     refresh(home, is_from_marts=True)
     return home
 
