@@ -33,9 +33,7 @@ def commands() -> dict[str, TyperCommand]:
     """Give the commands by name, in the order of `faultline --help`."""
     found = typer.main.get_group(app).commands
     return {
-        name: command
-        for name, command in found.items()
-        if isinstance(command, TyperCommand) and not command.hidden
+        name: command for name, command in found.items() if isinstance(command, TyperCommand) and not command.hidden
     }
 
 

@@ -126,9 +126,7 @@ def _export_raw(
     answer(lambda: export_raw(settings_of(home).home, folder, as_json), writes=True)
 
 
-@app.command(
-    "import-marts", epilog="Example: `python -m orchestration.spark import-marts /data/spark/tables/marts.db`"
-)
+@app.command("import-marts", epilog="Example: `python -m orchestration.spark import-marts /data/spark/tables/marts.db`")
 def _import_marts(
     folder: Annotated[Path, typer.Argument(help="Holds a folder of Parquet files per mart.")],
     home: HomeOption = None,

@@ -23,7 +23,7 @@ REPLACED_BY = {
     "serve": "any DuckDB client and the notebook open the published file; docs/tools.md",
     "docs": "the pages are files; the last line of `faultline --help` names their folder",
     "units": "the units of systemd are files in docs/deploy/; docs/operations.md says how to install them",
-    "metrics": "`faultline refresh` and `faultline rollback` write the file that FAULTLINE_METRICS_FILE names, by default"
+    "metrics": "`faultline refresh` and `rollback` write the file that FAULTLINE_METRICS_FILE names, by default"
     " metrics/faultline.prom in the home; docs/alerts.md",
 }
 WITH_VALUE = ("--home", "--sources")

@@ -42,7 +42,10 @@ def refresh(  # noqa: PLR0917
     ] = False,
     from_marts: Annotated[
         bool,
-        typer.Option("--from-marts", help="Build no marts: publish what `python -m orchestration.spark import-marts` has put there."),
+        typer.Option(
+            "--from-marts",
+            help="Build no marts: publish what `python -m orchestration.spark import-marts` has put there.",
+        ),
     ] = False,
     forget: Annotated[
         list[str] | None,
@@ -95,9 +98,7 @@ def refresh(  # noqa: PLR0917
         raise typer.Exit(1)
 
 
-def _forget(
-    settings: HomeSettings, named: list[str], *, is_confirmed: bool, as_json: bool
-) -> dict[str, Any] | None:
+def _forget(settings: HomeSettings, named: list[str], *, is_confirmed: bool, as_json: bool) -> dict[str, Any] | None:
     """Forget files, or list them; return their JSON form if a refresh follows, and None after the answer."""
     from assets.report.wording import plural
     from orchestration.refresh.forgetting import CannotForget, forget, has_logs

@@ -49,19 +49,17 @@ def column_names(statement: exp.Query, columns_of: Callable[[str], Sequence[str]
 
     if "*" not in statement.named_selects:
         return list(statement.named_selects)
-    schema: dict[str, dict[str, dict[str, str]]] = {}
+    known: dict[str, dict[str, dict[str, str]]] = {}
     for table in upstream_of(statement):
-        of_schema, _, name = table.partition(".")
-        schema.setdefault(of_schema, {})[name] = dict.fromkeys(columns_of(table), "unknown")
-    qualified = qualify(statement.copy(), dialect="duckdb", schema=schema, validate_qualify_columns=False)
+        schema, _, name = table.partition(".")
+        known.setdefault(schema, {})[name] = dict.fromkeys(columns_of(table), "unknown")
+    qualified = qualify(statement.copy(), dialect="duckdb", schema={**known}, validate_qualify_columns=False)
     return list(qualified.named_selects)
 
 
 def _table_of(name: str) -> str:
     return next(
-        table
-        for table in definitions()
-        if table.split(".")[1] == name and table.split(".")[0] not in OF_CODE_ALONE
+        table for table in definitions() if table.split(".")[1] == name and table.split(".")[0] not in OF_CODE_ALONE
     )
 
 

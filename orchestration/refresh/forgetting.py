@@ -1,4 +1,4 @@
-"""`faultline refresh --forget`: delete the rows of files that were removed from the sources folder, and of older versions.
+"""`faultline refresh --forget`: delete the rows of files removed from the sources folder, and of older versions.
 
 The rows of a removed file stay until this command deletes them, and so do those of older versions of a file that is
 there with other bytes. The next refresh reads the files of the same kind again that are in the folder: what they state

@@ -24,7 +24,7 @@ def halved(testbed_home, tmp_path):
     home = Home.at(copy_of(testbed_home, tmp_path).root)
     folder = tmp_path / "marts"
     with duckdb.connect(str(testbed_home.build_file), read_only=True) as con:
-        for (mart,) in con.execute(engines.MARTS).fetchall():
+        for (mart,) in con.execute(spark.MARTS).fetchall():
             (folder / mart).mkdir(parents=True)
             is_halved = mart == "fct_failures"
             columns = "* replace (posterior_probability / 2 as posterior_probability)" if is_halved else "*"

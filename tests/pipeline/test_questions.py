@@ -9,9 +9,7 @@ from sqlglot import exp
 from orchestration.home import PROJECT
 
 PAGE = (PROJECT / "docs" / "questions.md").read_text(encoding="utf-8")
-QUESTIONS = re.findall(
-    r"^## \d+\. ([^\n]+)\n(?:(?!^## ).)*?^```sql\n(.*?)\n^```", PAGE, re.MULTILINE | re.DOTALL
-)
+QUESTIONS = re.findall(r"^## \d+\. ([^\n]+)\n(?:(?!^## ).)*?^```sql\n(.*?)\n^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_there_are_fifteen():
