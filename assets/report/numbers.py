@@ -94,7 +94,7 @@ def minutes(value: float | None) -> str:
     """
     if value is None:
         return UNKNOWN
-    return f"{60 * value:.0f} s" if 0 < value < 1 else f"{value:g} min"
+    return f"{60 * value:g} s" if 0 < value < 1 else f"{value:g} min"
 
 
 def from_minutes(value: float | None) -> str:
@@ -113,6 +113,15 @@ def ettr(value: float | None) -> str:
     ('0.936', 'under 0.001')
     """
     return f"under {NO_PROGRESS:g}" if value is not None and value < NO_PROGRESS else short(value)
+
+
+def interruptions(expected: float) -> str:
+    """Write a number of interruptions to expect.
+
+    >>> interruptions(69.2), interruptions(9.57)
+    ('69', '9.6')
+    """
+    return whole(expected) if expected >= 10 else short(expected, 2)
 
 
 def moment(at: dt.datetime | None, seconds: bool = False) -> str:

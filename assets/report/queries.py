@@ -203,9 +203,15 @@ class Own:
 @cache
 def texts() -> dict[str, str]:
     """List the queries by the names of their frames."""
-    paths = sorted((*SQL.glob("*.sql"), *ANSWERS.glob("*/*.sql")))
-    files = {path.stem: path.read_text(encoding="utf-8") for path in paths}
+    files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SQL.glob("*.sql"))}
+    for page in sorted(ANSWERS.glob("*/page.html.j2")):
+        files |= queries_of(page.parent.name)
     return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | EXPLAINED | files
+
+
+def queries_of(answer: str) -> dict[str, str]:
+    """List the queries of one answer by the names of their rows."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted((ANSWERS / answer).glob("*.sql"))}
 
 
 def known_of(row: Row) -> Row:

@@ -25,6 +25,7 @@ def lemons(
     """List the nodes to take out, with reasons and a line for Slurm; say so where the data cannot tell."""
     from orchestration.read_commands import lemon_list
     from orchestration.read_commands.plan import WrongQuestion
+    from orchestration.read_commands.saying import say_answer
 
     settings = settings_of(home)
     try:
@@ -36,4 +37,4 @@ def lemons(
     if as_json:
         terminal.say_json(lemon_list.as_json(answers), indent=2)
     else:
-        lemon_list.print_lemons(answers)
+        say_answer("lemons", clusters=[*map(lemon_list.with_hidden, answers)])

@@ -70,8 +70,8 @@ def plan(  # noqa: PLR0917
     Durations are written 30s, 5m, 1h. What you leave out is assumed: the answer names it, with what it changes.
     """
     from orchestration.read_commands import plan as planning
-    from orchestration.read_commands.plan_lines import print_plan
     from orchestration.read_commands.run_to_plan import RunToPlan, minutes_of, spares_of
+    from orchestration.read_commands.saying import say_answer
 
     if cluster is not None and rate is not None:
         raise typer.BadParameter("give --cluster or --rate, not both")
@@ -104,7 +104,7 @@ def plan(  # noqa: PLR0917
     if as_json:
         terminal.say_json(found, indent=2)
     else:
-        print_plan(found)
+        say_answer("plan", **found)
 
 
 def _read(option: str, text: str | None, reading: Callable[[str], float]) -> float | None:

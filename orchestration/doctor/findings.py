@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rich.text import Text
 
-from orchestration.terminal import say_lines, visible
+from orchestration.read_commands.saying import lines_of
+from orchestration.terminal import say_lines
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "note")
@@ -38,18 +38,12 @@ class Finding:
 
 def print_findings(findings: Sequence[Finding], *, shows_rules: bool = False) -> None:
     """Print the findings for people, the worst first; the lines to paste only with `shows_rules`."""
-    if not findings:
-        say_lines(["nothing is missing or wrong"])
-        return
-    for finding in sorted(findings, key=lambda finding: LEVELS.index(finding.level)):
-        mark = Text(f"{finding.level:<8}", style=_COLOURS[finding.level])
-        details = [f"        {line}" for line in finding.details]
-        say_lines([mark + Text(visible(f"{finding.where}: {finding.what}")), *details])
-        if finding.paste and not shows_rules:
-            command = f"faultline doctor {shlex.quote(finding.where)} --rules"
-            say_lines([f"        next: `{command}` prints the lines to paste"])
-            continue
-        say_lines([f"        next: {finding.next_step}"])
-        say_lines(finding.paste)
-    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
-    say_lines([", ".join(f"{count} {level}{'s' * (count != 1)}" for level, count in counts.items() if count)])
+    worst_first = sorted(findings, key=lambda finding: LEVELS.index(finding.level))
+    lines = lines_of("doctor", findings=worst_first, levels=LEVELS, shows_rules=shows_rules)
+    say_lines(map(_coloured, lines))
+
+
+def _coloured(line: str) -> Text:
+    level, rest = line[:8], line[8:]
+    colour = _COLOURS.get(level.rstrip(), "") if level.rstrip() != level else ""
+    return Text(level, style=colour) + Text(rest)

@@ -13,9 +13,9 @@ import duckdb
 from assets.bad_clusters.ends import ENDS
 from assets.log_kinds import LOG_KINDS, WARNINGS
 from assets.not_computed import NOT_COMPUTED, failed_in_words
+from assets.report.gaps import longest_gap
 from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
-from assets.report.gaps import longest_gap
 from assets.report.wording import plural, stale
 from assets.site_rules import LISTED, Signal, counted, lines_of
 from assets.sources.intake.cluster_failures import FOLDER_GONE, gone_step

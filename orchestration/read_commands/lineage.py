@@ -17,7 +17,6 @@ FILES = """
     select kind, cluster_id, path, lines_in, loaded from ops.files
     where status <> 'refused' order by kind, cluster_id, path
 """
-SHOWN_FILES = 10
 
 Place = tuple[str, str]
 """A table and a column; an empty column stands for all of the table."""
@@ -40,6 +39,25 @@ class Lineage:
     asked: str
     edges: list[tuple[str, str, str, str]]
     files: dict[str, list[str]] = field(default_factory=dict)
+
+    def tree(self) -> list[str]:
+        """Draw the steps as a tree; what was drawn above is not drawn again."""
+        above: dict[str, list[str]] = defaultdict(list)
+        for table, column, upstream_table, upstream_column in self.edges:
+            above[f"{table}.{column}".rstrip(".")].append(f"{upstream_table}.{upstream_column}".rstrip("."))
+        lines: list[str] = []
+        drawn: set[str] = set()
+
+        def draw(name: str, depth: int) -> None:
+            is_repeat = name in drawn and name in above
+            lines.append(f"{'  ' * depth}{name}{'  (see above)' if is_repeat else ''}")
+            if not is_repeat:
+                drawn.add(name)
+                for upstream in above.get(name, []):
+                    draw(upstream, depth + 1)
+
+        draw(self.asked, 0)
+        return lines
 
 
 def lineage(con: duckdb.DuckDBPyConnection, table: str, column: str = "") -> Lineage:
@@ -77,28 +95,3 @@ def _files_behind(con: duckdb.DuckDBPyConnection, tables: set[str]) -> dict[str,
     if "raw.clusters" in tables:
         found["raw.clusters"] = [path for (path,) in con.execute(CONFIGURED).fetchall()]
     return dict(found)
-
-
-def lines_of(found: Lineage) -> list[str]:
-    """Draw the steps as a tree; what was drawn above is not drawn again."""
-    above: dict[str, list[str]] = defaultdict(list)
-    for table, column, upstream_table, upstream_column in found.edges:
-        above[f"{table}.{column}".rstrip(".")].append(f"{upstream_table}.{upstream_column}".rstrip("."))
-    lines: list[str] = []
-    drawn: set[str] = set()
-
-    def draw(name: str, depth: int) -> None:
-        is_repeat = name in drawn and name in above
-        lines.append(f"{'  ' * depth}{name}{'  (see above)' if is_repeat else ''}")
-        if not is_repeat:
-            drawn.add(name)
-            for upstream in above.get(name, []):
-                draw(upstream, depth + 1)
-
-    draw(found.asked, 0)
-    for table, files in sorted(found.files.items()):
-        lines += ["", f"{table} was read from {len(files):,} file{'s' * (len(files) != 1)}{':' * bool(files)}"]
-        lines += [f"  {file}" for file in files[:SHOWN_FILES]]
-        if len(files) > SHOWN_FILES:
-            lines.append(f"  and {len(files) - SHOWN_FILES:,} more; --json lists all")
-    return lines

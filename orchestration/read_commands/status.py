@@ -14,13 +14,9 @@ from typing import Any
 import duckdb
 
 from assets.bad_clusters.ends import ENDS
-from assets.not_computed import NOT_COMPUTED, failed_in_words
-from assets.report.numbers import short
-from assets.report.queries import SQL
-from assets.report.wording import plural
+from assets.not_computed import NOT_COMPUTED
+from assets.report.queries import SQL, queries_of
 from assets.rows import rows_of
-from assets.seen_days import part_of_month
-from assets.site_rules import counted_by_kind
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import (
@@ -29,110 +25,23 @@ from orchestration.publication.folders import (
     pinned_publication,
     was_published,
 )
-from orchestration.pull.outcomes import FAILED, PULLED, in_words, last_outcome
-from orchestration.read_commands.age import ago, with_age
+from orchestration.pull.outcomes import last_outcome
+from orchestration.read_commands import saying
+from orchestration.read_commands.age import with_age
 from orchestration.read_commands.published import NothingPublished, ReadingError, one_line, published
 from orchestration.terminal import say_json, say_lines
 from orchestration.upkeep.holder import Holder
 from orchestration.upkeep.lock import free_of_refresh
 from orchestration.values import plain
 
-PUBLICATION = """
-    select run_id, published_at, code_version from ops.published order by rowid desc limit 1
-"""
-LAST_RUN = """
-    select run_id, started_at, ended_at, status, message from ops.runs order by rowid desc limit 1
-"""
-FILES = """
-    select
-        count(*) as file_count,
-        coalesce(sum(lines_in), 0)::bigint as lines_in,
-        coalesce(sum(loaded), 0)::bigint as loaded,
-        coalesce(sum(skipped), 0)::bigint as skipped,
-        coalesce(sum(quarantined), 0)::bigint as quarantined,
-        count(*) filter (status = 'refused') as refused_count,
-        count(*) filter (status = 'blind') as blind_count,
-        count(*) filter (
-            not is_present and version_of is null
-        ) as vanished_count,
-        count(*) filter (version_of is not null) as version_count
-    from ops.files
-"""
-SAYS_WHY = "`faultline doctor` says why"
-STAYS = "what was read of it stays, as logs rotate"
-UNREAD = {
-    "refused_count": ("file is not read", "files are not read", SAYS_WHY),
-    "blind_count": ("log was not understood and shows nothing", "logs were not understood and show nothing", SAYS_WHY),
-    "vanished_count": (
-        "file was removed from the sources folder",
-        "files were removed from the sources folder",
-        STAYS,
-    ),
-    "version_count": (
-        "older version of a file that has other bytes now",
-        "older versions of files that have other bytes now",
-        STAYS,
-    ),
-}
-"""What is said of one file and of several that are not just read, and the next step, by the column that counts them."""
 BLOCKED = "Dagster takes run {} for running, whose process died: what the schedule and the web UI start waits for it"
 FREES_THE_QUEUE = "`faultline refresh` ends it, and so does `faultline ui`, at its start and every 10 minutes"
-CHECKS = """
-    select
-        count(*) filter (passed) as passed,
-        count(*) filter (not passed and is_blocking) as failed,
-        count(*) filter (not passed and not is_blocking) as warned
-    from ops.checks
-    where run_id = (select run_id from ops.runs order by rowid desc limit 1)
-"""
-DOUBT = "select cluster_id, statement from estimates.est_evidence_reach where month_date is null and is_doubtful"
-NUMBERS = """
-    select
-        rates.cluster_id,
-        rates.has_enough_data,
-        rates.note,
-        if(rates.has_enough_data, rates.failures_per_1000_node_days, null) as failures_per_1000_node_days,
-        if(rates.has_enough_data, rates.failures_per_1000_node_days_low, null) as failures_per_1000_node_days_low,
-        if(rates.has_enough_data, rates.failures_per_1000_node_days_high, null) as failures_per_1000_node_days_high,
-        if(losses.has_enough_data, losses.expected_lost_gpu_hours, null) as expected_lost_gpu_hours,
-        if(losses.has_enough_data, losses.expected_lost_gpu_hours_low, null) as expected_lost_gpu_hours_low,
-        if(losses.has_enough_data, losses.expected_lost_gpu_hours_high, null) as expected_lost_gpu_hours_high,
-        losses.exposure as seen_days
-    from estimates.est_failure_rates as rates
-    left join estimates.est_lost_gpu_hours as losses
-        on rates.cluster_id = losses.cluster_id and losses.period = 'last_30_days' and losses.loss = 'all'
-    where rates.is_reference
-"""
-"""What is expected of each cluster: its failure rate, and what its last 30 days cost."""
+QUERIES = queries_of("status")
 WITHOUT_NUMBERS = f"""
     select cluster_id, array_to_string(reasons, chr(10)) as reason
     from ({ENDS})
     where cluster_end = 'no numbers'
     order by cluster_id
-"""
-UNMAPPED = "select kind, count(*) as signal_count from marts.agg_unmapped_signals group by kind"
-FRESHNESS = """
-    select
-        clusters.cluster_id,
-        clusters.is_simulated,
-        clusters.data_through_at,
-        clusters.is_stale,
-        clusters.stale_reason,
-        clusters.built_at,
-        coalesce(attempts.record_count, 0) as record_count,
-        attempts.newest_at,
-        if(clusters.has_accounting, null, recorded.recorded_count) as recorded_count,
-        recorded.last_recorded_at
-    from marts.dim_clusters as clusters
-    left join (
-        select cluster_id, count(*) as record_count, max(ended_at) as newest_at from marts.fct_attempts group by all
-    ) as attempts using (cluster_id)
-    left join (
-        select cluster_id, count(*) as recorded_count, max(started_at) as last_recorded_at
-        from marts.fct_unit_failures
-        group by all
-    ) as recorded using (cluster_id)
-    order by clusters.cluster_id
 """
 
 
@@ -228,19 +137,19 @@ def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
     """Read the state of the published file; damage becomes part of the state."""
     try:
         with published(home.published_file) as con:
-            last = _aged(_first(con, PUBLICATION) or {}, "published_at")
-            numbers = {row["cluster_id"]: row for row in _rows(con, NUMBERS)}
-            doubts = {row["cluster_id"]: row["statement"] for row in _rows(con, DOUBT)}
+            last = _aged(_first(con, QUERIES["publication"]) or {}, "published_at")
+            numbers = {row["cluster_id"]: row for row in _rows(con, QUERIES["numbers"])}
+            doubts = {row["cluster_id"]: row["statement"] for row in _rows(con, QUERIES["doubts"])}
             for cluster_id, row in numbers.items():
                 row["doubt"] = doubts.get(cluster_id)
             found = _state(con) | {
                 "clusters": [
                     _aged(plain(with_age(row, fresh_hours)), "newest_at") | {"numbers": numbers.get(row["cluster_id"])}
-                    for row in rows_of(con, FRESHNESS)
+                    for row in rows_of(con, QUERIES["clusters"])
                 ],
                 "clusters_without_numbers": _rows(con, WITHOUT_NUMBERS),
                 "not_computed": _rows(con, NOT_COMPUTED),
-                "unmapped": {row["kind"]: row["signal_count"] for row in _rows(con, UNMAPPED)},
+                "unmapped": {row["kind"]: row["signal_count"] for row in _rows(con, QUERIES["unmapped"])},
             }
     except (ReadingError, duckdb.Error) as error:
         return {"published": {"file": str(home.published_file), "problem": one_line(error)}}
@@ -250,14 +159,14 @@ def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
 def _state(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     refused = _rows(con, (SQL / "refused_files.sql").read_text(encoding="utf-8"))
     return {
-        "last_run": _first(con, LAST_RUN),
-        "files": _first(con, FILES),
+        "last_run": _first(con, QUERIES["last_run"]),
+        "files": _first(con, QUERIES["files"]),
         "refused_since": [
             {name: file[name] for name in ("cluster_id", "kind", "path", "since_at")}
             for file in refused
             if file["since_at"]
         ],
-        "checks": _first(con, CHECKS),
+        "checks": _first(con, QUERIES["checks"]),
     }
 
 
@@ -286,144 +195,6 @@ def _aged(row: dict[str, Any], column: str) -> dict[str, Any]:
 
 def lines_of(found: dict[str, Any]) -> list[str]:
     """Put the state into lines."""
-    lines = []
-    if running := found["running"]:
-        lines.append(f"refresh    running ({Holder(**running)})")
-    lines += _published_lines(found)
-    if run := found["last_run"]:
-        lines.append(f"last run   {run['status']}, started {_moment(run['started_at'])}, run {run['run_id']}")
-        lines.extend(f"           {line}" for line in (run["message"] or "").splitlines())
-        if run["status"] == "failed":
-            stays = "the last publication stays; " if found["published"] else ""
-            lines.append(f"           {stays}repair what the message names, then run `faultline refresh`")
-    if found["dead_run"]:
-        lines.append(f"queue      blocked: {BLOCKED.format(found['dead_run'])}; {FREES_THE_QUEUE}")
-    if files := found["files"]:
-        lines.append(
-            f"input      {plural(files['file_count'], 'file')}; {files['lines_in']:,} lines ="
-            f" {files['loaded']:,} loaded + {files['skipped']:,} skipped + {files['quarantined']:,} quarantined"
-        )
-        lines += _file_lines(found)
-    if checks := found["checks"]:
-        lines.append(
-            f"checks     {checks['passed']:,} passed, {checks['failed']:,} failed, {checks['warned']:,} warnings"
-        )
-    lines.extend(f"estimate   {failed_in_words(row)}" for row in found.get("not_computed", []))
-    lines += _cluster_lines(found)
-    if found.get("unmapped"):
-        lines.append(
-            f"unmapped   {counted_by_kind(found['unmapped'])}; `faultline doctor --rules` prints lines that map them"
-        )
-    lines.extend(line for pull in found["pulls"] for line in _pull_lines(pull))
-    for kept in found["publications"]:
-        seen = ", what readers see" if kept["is_current"] else ""
-        moment = f"of {_moment(kept['published_at'])}, " if kept["published_at"] else ""
-        lines.append(f"kept       publication {kept['number']} {moment}run {kept['run_id']}{seen}")
-    return lines
-
-
-def _file_lines(found: dict[str, Any]) -> list[str]:
-    """Count the files that are not read, are gone or have other bytes now, and say since when some tell nothing."""
-    files = found["files"]
-    return [
-        *(
-            f"           {plural(files[name], one, many)}; {next_step}"
-            for name, (one, many, next_step) in UNREAD.items()
-            if files[name]
-        ),
-        *(
-            f"           {file['path']} tells of nothing after {_moment(file['since_at'])}; `faultline doctor` says why"
-            for file in found["refused_since"]
-        ),
-    ]
-
-
-def _cluster_lines(found: dict[str, Any]) -> list[str]:
-    """Show how old the data of each cluster is, and why it is not newer."""
-    lines = []
-    for cluster in found.get("clusters", []):
-        name = f"{cluster['cluster_id']}{' (simulated)' if cluster['is_simulated'] else ''}"
-        fresh = (
-            f"newest end {_moment(cluster['newest_at'])} ({ago(cluster['age_hours'])})"
-            if cluster["newest_at"]
-            else "empty"
-        )
-        counted = f"{cluster['record_count']:,} accounting records, {fresh}"
-        if cluster["recorded_count"]:
-            last = _moment(cluster["last_recorded_at"])
-            counted = f"{plural(cluster['recorded_count'], 'recorded failure')}, the last {last}"
-        lines.append(f"cluster    {name}: {counted}")
-        lines.extend(f"           {line}" for line in (_numbers_line(cluster), _old_line(cluster)) if line)
-        if cluster["is_stale"]:
-            lines.append(
-                f"           STALE: its numbers are of {_moment(cluster['built_at'])}; there are no newer ones:"
-            )
-            lines.extend(f"           {line}" for line in cluster["stale_reason"].splitlines())
-    for cluster in found.get("clusters_without_numbers", []):
-        lines.append(f"cluster    {cluster['cluster_id']}: WITHOUT NUMBERS, it could not be built:")
-        lines.extend(f"           {line}" for line in cluster["reason"].splitlines())
-    return lines
-
-
-def _numbers_line(cluster: dict[str, Any]) -> str:
-    """Say what is expected of a cluster, with limits, or why nothing can be told."""
-    numbers = cluster["numbers"]
-    if not numbers:
-        return ""
-    if not numbers["has_enough_data"] or numbers["failures_per_1000_node_days_high"] is None:
-        return str(numbers["note"])
-    rate, lost = (_limited(numbers, name) for name in ("failures_per_1000_node_days", "expected_lost_gpu_hours"))
-    seen = part_of_month(numbers["seen_days"]) or "its last 30 days"
-    at_least, doubt = ("at least ", f"; {numbers['doubt']}") if numbers["doubt"] else ("", "")
-    return f"{rate} failures per 1,000 node-days; {at_least}{lost} GPU-hours lost in {seen}{doubt}"
-
-
-def _limited(row: dict[str, Any], name: str) -> str:
-    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
-    return f"{short(value or 0.0)} [{short(low)}, {short(high)}]"
-
-
-def _old_line(cluster: dict[str, Any]) -> str:
-    if not cluster["is_old"]:
-        return ""
-    return (
-        f"OLD: its data ends {_moment(cluster['data_through_at'])} ({ago(cluster['data_age_hours'])}); put newer logs"
-        " into its folder and run `faultline refresh`"
-    )
-
-
-def _pull_lines(pull: dict[str, Any]) -> list[str]:
-    """Show how the last pull of a cluster ended and, where something failed, why and what to do."""
-    ended = {PULLED: "all fetched", FAILED: "FAILED"}.get(pull["status"], "fetched in part")
-    lines = [
-        f"pull       {pull['cluster_id']}: {ended} {_moment(pull['ended_at'])} ({ago(pull['age_hours'])}),"
-        f" accounting up to {in_words(pull['pulled_to'])}"
-    ]
-    lines.extend(f"           {line}" for line in (pull["reason"] or "").splitlines())
-    lines.extend(f"           next: {line}" for line in (pull["next_step"] or "").splitlines())
-    return lines
-
-
-def _published_lines(found: dict[str, Any]) -> list[str]:
-    publication = found["published"]
-    if not publication:
-        return ["published  nothing yet"]
-    if publication["problem"]:
-        first = f"published  damaged: {publication['problem']}"
-    else:
-        first = (
-            f"published  {_moment(publication['published_at'])} ({ago(publication['age_hours'])}), "
-            f"run {publication['run_id']}, code {publication['code_version']}"
-        )
-    lines = [first, f"           {publication['file']}"]
-    if found["pinned"]:
-        lines.append(
-            f"           pinned by `faultline rollback` to publication {found['pinned']}, until new logs come or"
-            " `faultline refresh --full` is run"
-        )
-    return lines
-
-
-def _moment(text: str) -> str:
-    """Shorten ISO 8601 to the minute."""
-    return f"{text[:16].replace('T', ' ')} UTC"
+    holder, dead = found["running"], found["dead_run"]
+    blocked = f"{BLOCKED.format(dead)}; {FREES_THE_QUEUE}" if dead else ""
+    return saying.lines_of("status", **found, holder=Holder(**holder) if holder else None, blocked=blocked)

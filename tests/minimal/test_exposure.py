@@ -3,7 +3,7 @@
 from pytest import approx
 
 from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
-from orchestration.read_commands.plan_lines import lines_of
+from orchestration.read_commands.saying import lines_of
 from tests.logs import Cluster, at
 
 
@@ -254,7 +254,7 @@ def test_a_plan_rests_on_the_nodes_where_jobs_share_them(minimal_home):
     answer = plan_on_cluster(minimal_home.published_file, "shared-nodes", run)
     assert answer["rate_basis"] == "node_incidents"
     assert answer["mttf_hours"] / 24 == approx(2.5)
-    assert any("each incident counted on every node that it took down" in line for line in lines_of(answer))
+    assert any("each incident counted on every node that it took down" in line for line in lines_of("plan", **answer))
 
 
 def test_large_jobs_that_share_nodes_are_projected_with_the_rate_of_the_nodes(minimal):

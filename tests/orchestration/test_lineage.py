@@ -3,7 +3,9 @@
 import duckdb
 import pytest
 
-from orchestration.read_commands.lineage import lineage, lines_of
+from orchestration.read_commands.explain.answers import Answer
+from orchestration.read_commands.lineage import lineage
+from orchestration.read_commands.saying import lines_of
 
 EDGES = [
     ("marts.fct_failures", "cause", "marts.fct_attempts", "state"),
@@ -38,8 +40,8 @@ def test_a_column_is_followed_to_its_files(file):
     assert found.asked == "marts.fct_failures.cause"
     assert ("marts.fct_attempts", "state", "raw.sacct", "state") in found.edges
     assert all("lost" not in edge for edge in found.edges)
-    lines = lines_of(found)
-    assert lines[:3] == ["marts.fct_failures.cause", "  marts.fct_attempts.state", "    raw.sacct.state"]
+    lines = lines_of("explain", answer=Answer("column", "title", [], lineage=found))
+    assert lines[2:5] == ["marts.fct_failures.cause", "  marts.fct_attempts.state", "    raw.sacct.state"]
     assert "raw.sacct was read from 12 files:" in lines
     assert lines[-1] == "  and 2 more; --json lists all"
     assert "  c/cluster.toml" in lines

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,10 +10,8 @@ from assets.report.explained.failures import Part
 from assets.report.queries import Row
 from assets.report.tables import Col
 from orchestration import terminal
-from orchestration.read_commands.lineage import Lineage, lines_of
-
-INDENT = 28
-WRAP = textwrap.TextWrapper(100, break_long_words=False, break_on_hyphens=False)
+from orchestration.read_commands.lineage import Lineage
+from orchestration.read_commands.saying import say_answer
 
 
 @dataclass(frozen=True)
@@ -51,23 +48,10 @@ class Answer:
         answer = {"kind": self.kind, "title": self.title, "explanation": dict(self.parts), **attempts}
         return answer | {"rows": self.rows} | (asdict(self.lineage) if self.lineage else {})
 
-    def lines(self) -> Iterator[str]:
-        """Give what people read, but for the history."""
-        yield self.title
-        for heading, text in self.parts:
-            lines = [line for paragraph in text.split("\n") for line in WRAP.wrap(paragraph)]
-            yield from (f"  {heading if at == 0 else '':<{INDENT}}{line}" for at, line in enumerate(lines))
-        for attempt in self.attempts:
-            yield ""
-            yield from attempt.lines()
-        if self.lineage and (self.lineage.edges or self.lineage.files):
-            yield ""
-            yield from lines_of(self.lineage)
-
 
 def print_answer(answer: Answer, limit: int) -> None:
     """Print an explanation; of a history the latest entries."""
-    terminal.say_lines(answer.lines())
+    say_answer("explain", answer=answer)
     if history := answer.rows.get("history"):
         terminal.say("")
         names = [column.heading for column in answer.columns]

@@ -1,0 +1,2 @@
+-- The last publication.
+select run_id, published_at, code_version from ops.published order by rowid desc limit 1
