@@ -32,7 +32,9 @@ TAKEN = ("argument or option", "takes", "meaning")
 def commands() -> dict[str, TyperCommand]:
     """Give the commands by name, in the order of `faultline --help`."""
     found = typer.main.get_group(app).commands
-    return {name: command for name, command in found.items() if isinstance(command, TyperCommand)}
+    return {
+        name: command for name, command in found.items() if isinstance(command, TyperCommand) and not command.hidden
+    }
 
 
 def page() -> str:

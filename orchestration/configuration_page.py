@@ -90,7 +90,7 @@ def variables() -> list[Variable]:
         Variable(
             environment.METRICS_FILE,
             "`HOME/metrics/faultline.prom`",
-            "Where each refresh writes its metrics ([alerts.md](alerts.md#metrics)).",
+            "Where refreshes and rollbacks write the metrics ([alerts.md](alerts.md#metrics)).",
         ),
         Variable(
             environment.LINEAGE,

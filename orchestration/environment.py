@@ -120,7 +120,7 @@ class HomeSettings:
     alerts
         Where alerts go, and about what.
     metrics_file
-        Where each refresh writes its metrics. None: in the home.
+        Where refreshes and rollbacks write the metrics. None: in the home.
     lineage
         Where OpenLineage events go, if anywhere.
     privacy_key

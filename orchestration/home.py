@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sysconfig
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -14,6 +15,9 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 DBT_PROJECT = PROJECT / "dbt_project"
+_IS_CHECKOUT = (PROJECT / "pyproject.toml").exists()
+PAGES = PROJECT / "docs" if _IS_CHECKOUT else Path(sysconfig.get_path("data"), "share", "doc", "faultline")
+"""The folder of the pages that messages name, such as docs/forms.md."""
 _CODE = ("assets", "orchestration", "dbt_project")
 _CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".md", ".html", ".css", ".js", ".j2"}
 
@@ -73,7 +77,7 @@ class Home:
 
     @property
     def forgotten(self) -> Path:
-        """A file that `faultline forget` writes: the next refresh runs although no log is new."""
+        """A file that `faultline refresh --forget` writes: the next refresh runs although no log is new."""
         return self.work / "forgotten"
 
     @property

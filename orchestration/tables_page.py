@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from assets.estimates.table import TableSpec
-from orchestration.ddl import declared_tables
-from orchestration.home import DBT_PROJECT, PROJECT
 from orchestration.pages import run_page_command, table
-from orchestration.read_commands.catalogue import ColumnListing, column_listing, models_of_marts
+from orchestration.read_commands.catalogue import ColumnListing, definitions, models_of_marts
+from orchestration.read_commands.descriptions import describe
 
 OWNERS = {
     "cluster_id": "dim_clusters",
@@ -35,7 +33,7 @@ INTRODUCTION = """# Tables
 This page is written by `make tables` from the descriptions that the database has, too. `faultline tables` lists what is
 published, and `faultline tables TABLE` prints the columns of one table. There are three schemas: **marts** (`dim_` and
 `fct_` hold what there is and what happened, `agg_` sums of it), **estimates** (numbers with limits and methods) and
-**ops** (files, runs, checks). In `faultline query` and `faultline serve` a table needs no schema before its name.
+**ops** (files, runs, checks). In `faultline query` a table needs no schema before its name.
 [Questions](questions.md) has examples. Times are of UTC, without a zone. NULL is unknown, never zero.
 
 ## How tables join
@@ -101,15 +99,10 @@ def _section(found: Described) -> str:
 
 def marts() -> Iterator[Described]:
     """Read the tables of marts and their columns."""
-    meanings = _meanings()
     for model, rules in models_of_marts():
         keys = [_joined(key) for rule in rules for key in rule.get("keys", [])]
         references = [found for rule in rules for found in map(_reference, rule.get("references", [])) if found]
-        columns = [
-            column_listing(column["name"], column["data_type"], _resolved(column["description"], meanings))
-            for column in model["columns"]
-        ]
-        yield Described("marts", model["name"], model["description"], columns, keys, references)
+        yield _described(f"marts.{model['name']}", keys, references)
 
 
 def _reference(declared: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -127,33 +120,23 @@ def _joined(key: str | list[str]) -> str:
     return key if isinstance(key, str) else ", ".join(key)
 
 
-def _meanings() -> dict[str, str]:
-    """Read the descriptions that columns share."""
-    texts = (path.read_text(encoding="utf-8") for path in (DBT_PROJECT / "models" / "columns").glob("*.md"))
-    found = (re.findall(r"\{% docs (\w+) %\}\n(.*?)\n\{% enddocs %\}", text, re.DOTALL) for text in texts)
-    return {name: meaning for pairs in found for name, meaning in pairs}
-
-
-def _resolved(description: str, meanings: Mapping[str, str]) -> str:
-    return re.sub(r"\{\{ doc\('(\w+)'\) \}\}", lambda found: meanings[found[1]], description)
+def _described(name: str, keys: Sequence[str] = (), references: Sequence[tuple[str, str]] = ()) -> Described:
+    schema, _, own = name.partition(".")
+    found = describe(name)
+    return Described(schema, own, found.text, found.columns, keys, references)
 
 
 def _estimates() -> Iterator[Described]:
-    for path in sorted((PROJECT / "assets" / "estimates").glob("est_*.py")):
-        spec: TableSpec = import_module(f"assets.estimates.{path.stem}").TABLE
-        columns = [column_listing(column.name, column.type, column.comment) for column in spec.columns]
-        yield Described("estimates", spec.table, spec.description, columns, [", ".join(spec.key)])
+    for name in _names_in("estimates"):
+        yield _described(name, [", ".join(import_module(f"assets.{name}").TABLE.key)])
 
 
 def _ops() -> Iterator[Described]:
-    for name, declared in declared_tables().items():
-        schema, _, own = name.partition(".")
-        if schema == "ops":
-            columns = [
-                column_listing(column, kind.split(" not null")[0].split(" default")[0], meaning)
-                for column, (kind, meaning) in declared.columns.items()
-            ]
-            yield Described("ops", own, declared.description, columns)
+    yield from map(_described, _names_in("ops"))
+
+
+def _names_in(schema: str) -> Iterator[str]:
+    return (name for name in definitions() if name.startswith(f"{schema}."))
 
 
 if __name__ == "__main__":

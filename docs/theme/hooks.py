@@ -1,6 +1,6 @@
 """What the site needs beside docs/: the pages at the top of the repository, its version, and diagrams as tables.
 
-The pages are written for a code host and for `faultline docs`; MkDocs calls these functions while it builds the site.
+The pages are written for a code host; MkDocs calls these functions while it builds the site.
 """
 
 from __future__ import annotations

@@ -18,7 +18,9 @@ A failure, by its attempt_id: `faultline explain mycluster:421378:1775350972`
 
 A node: `faultline explain node017`
 
-A number: `faultline explain est_failure_rates.failures_per_1000_node_days`
+A number, down to the files it was read from: `faultline explain est_failure_rates.failures_per_1000_node_days`
+
+A table: `faultline explain fct_failures`
 """
 
 
@@ -26,7 +28,7 @@ def explain(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="JOB|NODE|FAILURE|TABLE.COLUMN", help="What to explain.", autocompletion=complete_tables
+            metavar="JOB|NODE|FAILURE|TABLE[.COLUMN]", help="What to explain.", autocompletion=complete_tables
         ),
     ],
     cluster: Annotated[

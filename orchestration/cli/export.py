@@ -51,7 +51,7 @@ def export(
     *,
     is_public: Annotated[
         bool,
-        typer.Option("--public", help="Leave out names and cells of fewer than five users; `faultline docs privacy`."),
+        typer.Option("--public", help="Leave out names and cells of fewer than five users; docs/privacy.md."),
     ] = False,
     cluster_name: Annotated[
         list[str] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -10,7 +11,7 @@ import typer
 
 from assets.sources.text.masking import mask
 from orchestration.environment import HomeSettings, WrongSetting, is_home_set, read_settings
-from orchestration.terminal import say
+from orchestration.terminal import say, silence, streams
 
 HomeOption = Annotated[
     Path | None,
@@ -27,6 +28,19 @@ SourcesOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+
+
+def run_app(app: typer.Typer, name: str) -> None:
+    """Run a command line by its name; an error of the system becomes one line, whatever command meets it."""
+    try:
+        with streams():
+            app(prog_name=name)
+    except OSError as error:
+        silence(sys.stdout)
+        what = error.strerror or str(error)
+        where = "the output cannot be written" if error.filename is None else error.filename
+        say(f"faultline: {mask(f'{where}: {what}')}; look at its permissions and its disk", is_error=True)
+        raise SystemExit(1) from None
 
 
 def fail(message: str, status: int = 1) -> NoReturn:

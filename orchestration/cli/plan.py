@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
-from orchestration.cli.options import HomeOption, JsonOption, answer, fail, settings_of
+from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
 EXAMPLES = (
     "Examples: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`; "
-    "`faultline plan --gpus 131072 --rate 6.5 --queue 30m --spares 4 --html plan.html`"
+    "`faultline plan --gpus 131072 --rate 6.5 --queue 30m --spares 4`"
 )
 # Far beyond any machine; what lies outside is a slip of the keyboard, of which floats would make infinities.
 MAX_GPUS = 1_000_000_000
@@ -63,7 +62,6 @@ def plan(  # noqa: PLR0917
     gpus_per_node: Annotated[
         int | None, typer.Option("--gpus-per-node", min=1, help="[default: the cluster's; 8 with --rate]")
     ] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write the answer as a page to send into FILE.")] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -103,17 +101,8 @@ def plan(  # noqa: PLR0917
             found = answer(lambda: planning.plan_on_cluster(file, cluster, run, settings.freshness_hours))
         except planning.WrongQuestion as error:
             raise typer.BadParameter(terminal.visible(str(error))) from None
-    if html is not None:
-        from orchestration.read_commands.plan_page import plan_page
-
-        try:
-            html.write_text(plan_page(found), encoding="utf-8")
-        except OSError as error:
-            fail(f"{html} cannot be written: {error.strerror or error}; name another file")
     if as_json:
         terminal.say_json(found, indent=2)
-    elif html is not None:
-        terminal.say(str(html))
     else:
         print_plan(found)
 

@@ -5,15 +5,26 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from orchestration import terminal
+from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, fail
 from orchestration.environment import WrongSetting, read_settings
 
-EXAMPLES = "Example: `faultline refresh --sources /var/log/clusters --home /srv/faultline`"
+if TYPE_CHECKING:
+    from orchestration.environment import HomeSettings
+
+EXAMPLES = """Examples:
+
+Logs elsewhere: `faultline refresh --sources /var/log/clusters --home /srv/faultline`
+
+What would be forgotten: `faultline refresh --forget 'gpu1/sacct/2023-*'`
+
+Forget it, and publish without it: `faultline refresh --forget 'gpu1/sacct/2023-*' --yes`
+"""
 
 
 def refresh(  # noqa: PLR0917
@@ -31,7 +42,23 @@ def refresh(  # noqa: PLR0917
     ] = False,
     from_marts: Annotated[
         bool,
-        typer.Option("--from-marts", help="Build no marts: publish what `faultline import-marts` has put there."),
+        typer.Option(
+            "--from-marts",
+            help="Build no marts: publish what `python -m orchestration.spark import-marts` has put there.",
+        ),
+    ] = False,
+    forget: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forget",
+            metavar="CLUSTER[/PATTERN]",
+            help="List what was read of files that are no longer in the sources folder, and of older versions of files,"
+            " `*` for any text; can be repeated.",
+            autocompletion=complete_clusters,
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --forget: delete it, and refresh if any log is left.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,10 +67,17 @@ def refresh(  # noqa: PLR0917
     from orchestration.interruption import INTERRUPTED, sigterm_as_ctrl_c
     from orchestration.refresh.run import run_refresh, to_stderr
 
+    if yes and not forget:
+        raise typer.BadParameter("it needs --forget", param_hint="--yes")
     console = terminal.console(is_error=as_json, is_optional=True)
+    forgotten = None
     try:
         settings = read_settings(home, sources, full)
         settings = replace(settings, is_pulling=not (no_pull or from_marts), is_from_marts=from_marts)
+        if forget:
+            forgotten = _forget(settings, forget, is_confirmed=yes, as_json=as_json)
+            if forgotten is None:
+                return
         with sigterm_as_ctrl_c():
             outcome = run_refresh(settings, console)
     except (RefreshFailed, WrongSetting) as error:
@@ -51,7 +85,7 @@ def refresh(  # noqa: PLR0917
             terminal.say_json({"status": "failed", "message": str(error)})
         fail(str(error), INTERRUPTED if isinstance(error, RefreshInterrupted) else 1)
     if as_json:
-        terminal.say_json(outcome.as_dict())
+        terminal.say_json(outcome.as_dict() | (forgotten or {}))
     else:
         outcome.print(console)
     if not sys.stdout.isatty():
@@ -62,3 +96,27 @@ def refresh(  # noqa: PLR0917
     is_stale = bool(outcome.failing or outcome.not_pulled) or any(row["is_stale"] for row in outcome.clusters)
     if outcome.not_computed or (strict and is_stale):
         raise typer.Exit(1)
+
+
+def _forget(settings: HomeSettings, named: list[str], *, is_confirmed: bool, as_json: bool) -> dict[str, Any] | None:
+    """Forget files, or list them; return their JSON form if a refresh follows, and None after the answer."""
+    from assets.report.wording import plural
+    from orchestration.refresh.forgetting import CannotForget, forget, has_logs
+    from orchestration.upkeep.lock import RefreshRunning
+
+    try:
+        found = forget(settings.home, named, is_confirmed=is_confirmed)
+    except (CannotForget, RefreshRunning) as error:
+        fail(str(error))
+    answer = {"is_forgotten": is_confirmed, "files": [file.__dict__ for file in found]}
+    is_followed = is_confirmed and has_logs(settings.home)
+    if as_json and not is_followed:
+        terminal.say_json(answer)
+    if not as_json:
+        count = plural(len(found), "file")
+        terminal.say_lines([f"{file.path}: {plural(file.loaded, 'line')}" for file in found])
+        if is_confirmed:
+            terminal.say(f"forgotten: {count}{'' if is_followed else '; no log is left to refresh from'}")
+        else:
+            terminal.say(f"would be forgotten: {count}; add --yes to do it")
+    return answer if is_followed else None

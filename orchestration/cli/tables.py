@@ -1,4 +1,4 @@
-"""`faultline tables` and `faultline where`: what is published, what its columns mean, and which file defines it."""
+"""`faultline tables`: what is published; of one table of any schema, its file, upstream tables and columns."""
 
 from __future__ import annotations
 
@@ -9,32 +9,27 @@ import typer
 from orchestration.cli.completion import complete_tables
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
 
-TABLES_EXAMPLE = "Example: `faultline tables fct_failures`"
-WHERE_EXAMPLE = "Example: `faultline where marts.fct_failures`"
+EXAMPLES = "Example: `faultline tables fct_failures`"
 
 
 def tables(
     table: Annotated[
         str | None,
-        typer.Argument(help="Show the columns of this table: types, units, meanings.", autocompletion=complete_tables),
+        typer.Argument(
+            help="Show the file that defines this table, published or not, the tables that it reads, and its columns.",
+            autocompletion=complete_tables,
+        ),
     ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what is published: tables, rows, what one row is; of one table, its columns."""
-    from orchestration.read_commands.catalogue import show_table, show_tables
-
+    """List what is published: tables, rows, what one row is; of one table, its file, upstream tables and columns."""
     file = settings_of(home).home.published_file
-    answer(lambda: show_table(file, table, as_json) if table else show_tables(file, as_json))
+    if table is None:
+        from orchestration.read_commands.catalogue import show_tables
 
+        answer(lambda: show_tables(file, as_json))
+    else:
+        from orchestration.read_commands.descriptions import show_table
 
-def where(
-    table: Annotated[
-        str, typer.Argument(help="schema.table, or the table's name alone.", autocompletion=complete_tables)
-    ],
-    as_json: JsonOption = False,
-) -> None:
-    """Print the file that defines a table."""
-    from orchestration.read_commands.catalogue import show_where
-
-    answer(lambda: show_where(table, as_json))
+        answer(lambda: show_table(file, table, as_json))

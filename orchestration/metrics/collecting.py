@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import mkstemp
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -134,15 +135,17 @@ def exposition(settings: HomeSettings) -> bytes:
 def write_metrics(settings: HomeSettings, file: Path) -> None:
     """Replace a textfile whole, so that nobody reads half of it.
 
-    A file outside of the home is for the node exporter, which is another user: everybody may read it. It tells nothing
-    of users or jobs.
+    A file outside of the home is for the node exporter, which is another user: everybody may read it. It says nothing
+    of users or jobs. The temporary file is new (O_EXCL), so that nobody can have put a link in its place.
     """
     text = exposition(settings)
     file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    descriptor, name = mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    unfinished = Path(name)
     try:
-        unfinished.write_bytes(text)
-        unfinished.chmod(0o600 if file.is_relative_to(settings.home.root) else 0o644)
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(text)
+            os.fchmod(descriptor, 0o640 if file.parent.resolve().is_relative_to(settings.home.root) else 0o644)
         unfinished.replace(file)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""`faultline tables` and `faultline where`: the published tables, their columns, and the file that defines a table.
+"""The published tables, their columns, and the file that defines a table.
 
 Descriptions come from the database's comments; for a table without one, from the file that defines it.
 """
@@ -20,7 +20,7 @@ from assets.sql import identifier
 from orchestration.ddl import declared_tables
 from orchestration.home import DBT_PROJECT, PROJECT
 from orchestration.read_commands.published import ReadingError, published
-from orchestration.terminal import print_table, say, say_json
+from orchestration.terminal import print_table, say_json
 
 SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "inputs", "intermediate", "staging")
 _GRAIN = re.compile(r"\bone row per ([^.]+)\.?", re.IGNORECASE)
@@ -72,31 +72,6 @@ def show_tables(path: Path, as_json: bool = False) -> None:
     print_table(("table", "rows", "one row per"), rows, right=(1,))
 
 
-def show_table(path: Path, name: str, as_json: bool = False) -> None:
-    """Print what one row of a published table is, and its columns with their types, units and meanings."""
-    with published(path) as con:
-        tables = {table.name: table for table in list_tables(con)}
-        table = tables[_the_one(name, tables)]
-        columns = list_columns(con, table.name)
-    if as_json:
-        say_json(asdict(table) | {"columns": [asdict(column) for column in columns]}, indent=2)
-        return
-    rows = "a view" if table.row_count is None else f"{table.row_count:,} rows"
-    say(f"{table.name}: {rows}, one per {table.grain}" if table.grain else f"{table.name}: {rows}")
-    if table.description:
-        say(table.description)
-    print_table(("column", "type", "unit", "description"), [tuple(asdict(column).values()) for column in columns])
-
-
-def show_where(name: str, as_json: bool = False) -> None:
-    """Print the file that defines a table, with the line where the file defines several."""
-    found = where(name)
-    if as_json:
-        say_json({"table": found.table, "file": str(found.file), "line": found.line})
-    else:
-        say(str(found))
-
-
 def list_tables(con: duckdb.DuckDBPyConnection) -> list[TableListing]:
     """List every table and view of the stages, those for readers first."""
     found = con.execute(
@@ -113,16 +88,18 @@ def list_tables(con: duckdb.DuckDBPyConnection) -> list[TableListing]:
         count = con.execute(f"select count(*) from {identifier(schema, table)}").fetchall()[0][0] if is_table else None
         declared = declared_tables().get(name)
         description = comment or (declared.description if declared else "")
-        grain = _GRAIN.search(description)
-        listings.append(
-            TableListing(
-                name,
-                count,
-                " ".join(grain.group(1).split()) if grain else "",
-                " ".join(_GRAIN.sub("", description).split()),
-            )
-        )
+        listings.append(TableListing(name, count, *split_grain(description)))
     return listings
+
+
+def split_grain(description: str) -> tuple[str, str]:
+    """Split what one row is from the description of a table.
+
+    >>> split_grain("Nodes of inventory snapshots. One row per node and snapshot.")
+    ('node and snapshot', 'Nodes of inventory snapshots.')
+    """
+    grain = _GRAIN.search(description)
+    return " ".join(grain[1].split()) if grain else "", " ".join(_GRAIN.sub("", description).split())
 
 
 def list_columns(con: duckdb.DuckDBPyConnection, table: str) -> list[ColumnListing]:

@@ -91,7 +91,7 @@ def export(
             withheld = f"; columns withheld: {', '.join(table.left_out.columns)}" if table.left_out.columns else ""
             say(f"{table.table}: cells made NULL: {table.left_out.cell_count:,}{withheld}")
     if place.is_public:
-        say(f"NULL are cells of {WHY}. `faultline docs privacy` says what --public leaves out.")
+        say(f"NULL are cells of {WHY}. docs/privacy.md says what --public leaves out.")
     say(f"described in {place.path / CROISSANT}")
 
 

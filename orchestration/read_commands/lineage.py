@@ -1,4 +1,4 @@
-"""`faultline lineage`: where a number comes from, from table to table down to the files that were read.
+"""Where a number comes from, from table to table down to the files that were read.
 
 Columns of models are followed by `ops.lineage`. A table without entries there is one that nothing published feeds:
 raw tables come from files, seeds from the code.
@@ -7,15 +7,9 @@ raw tables come from files, seeds from the code.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 
 import duckdb
-
-from orchestration.read_commands.catalogue import list_columns, where
-from orchestration.read_commands.published import ReadingError, published
-from orchestration.terminal import say_json, say_lines
 
 EDGES = "select table_name, column_name, upstream_table, upstream_column from ops.lineage order by all"
 CONFIGURED = "select config_path from raw.clusters where config_path is not null order by config_path"
@@ -48,26 +42,9 @@ class Lineage:
     files: dict[str, list[str]] = field(default_factory=dict)
 
 
-def show_lineage(path: Path, name: str, as_json: bool = False) -> None:
-    """Print what a table or a column is made of."""
-    with published(path) as con:
-        found = lineage(con, name)
-    if as_json:
-        say_json(asdict(found), indent=2)
-    else:
-        say_lines(lines_of(found))
-
-
-def lineage(con: duckdb.DuckDBPyConnection, name: str) -> Lineage:
-    """Follow a table or column upwards.
-
-    Raises
-    ------
-    ReadingError
-        There is no such table or column; the text says what there is.
-    """
+def lineage(con: duckdb.DuckDBPyConnection, table: str, column: str = "") -> Lineage:
+    """Follow a table, by `schema.table`, or a column of it upwards."""
     rows = con.execute(EDGES).fetchall()
-    table, column = _split(con, name, rows)
     is_of_column = any(row[:2] == (table, column) for row in rows)
     upstream: dict[Place, list[Place]] = defaultdict(list)
     for of_table, of_column, from_table, from_column in rows:
@@ -86,29 +63,6 @@ def lineage(con: duckdb.DuckDBPyConnection, name: str) -> Lineage:
                 seen.add(above)
                 waiting.append(above)
     return Lineage(f"{table}.{column}".rstrip("."), edges, _files_behind(con, {found for found, _ in seen}))
-
-
-def _split(con: duckdb.DuckDBPyConnection, name: str, rows: Iterable[tuple[str, str, str, str]]) -> Place:
-    parts = name.strip().lower().split(".")
-    # `schema.table` and `table.column` look alike: what is a table is one.
-    errors = []
-    for length in (2, 1):
-        try:
-            table = where(".".join(parts[:length])).table
-        except ReadingError as error:
-            errors.append(error)
-        else:
-            # Tables between the raw ones and the marts are known by their lineage alone.
-            columns = {column for of_table, column, _, _ in rows if of_table == table}
-            columns |= {column.name for column in list_columns(con, table)}
-            return table, _known(".".join(parts[length:]), columns, table)
-    raise errors[0]
-
-
-def _known(column: str, columns: Collection[str], table: str) -> str:
-    if column and column not in columns:
-        raise ReadingError(f"{table} has no column '{column}'; it has {', '.join(sorted(columns)) or 'none'}")
-    return column
 
 
 def _files_behind(con: duckdb.DuckDBPyConnection, tables: set[str]) -> dict[str, list[str]]:

@@ -32,7 +32,6 @@ from assets.rows import rows_of
 from orchestration.environment import HomeSettings
 from orchestration.read_commands.age import as_of, with_age
 from orchestration.read_commands.plan_assumptions import assumptions
-from orchestration.read_commands.plan_prior import answers_with_prior
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.read_commands.run_to_plan import USUAL, RunToPlan
 from orchestration.values import plain
@@ -267,7 +266,6 @@ def answer_at(
         "ettr_run_low": best.ettr_low,
         "ettr_run_high": best.ettr_high,
         "productive_days_optimal": plan.ettr_optimal * wallclock_days,
-        **answers_with_prior(rate, nodes, node_days, run.costs, variance),
         "ettr_target": run.ettr_target,
         "probability_ettr_ge_target": best.probability,
         "probability_ettr_ge_target_at_checkpoint": own.probability if own else None,

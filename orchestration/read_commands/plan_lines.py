@@ -39,7 +39,6 @@ def parts_of(answer: Answer) -> dict[str, list[str]]:
         "target": _target(answer),
         "assumed": _assumed(answer),
         "rate": _rate(answer),
-        "prior": _prior(answer),
         "note": answer["notes"],
     }
 
@@ -151,22 +150,6 @@ def _rate(a: Answer) -> list[str]:
         f"{POPULATIONS[a['population']]}, {COUNTED[a['rate_basis']]}",
         f"months are taken to differ by {100 * a['month_cv']:.0f}%, which the limits of a single run allow for",
         *([a["evidence_note"]] if a["evidence_note"] else []),
-    ]
-
-
-def _prior(a: Answer) -> list[str]:
-    if a["prior_node_days"] is None:
-        return []
-    sure, rate = confidence(a["confidence_level"]), "failures_per_1000_node_days_with_prior"
-    future, mttf = "expected_interruptions_with_prior", "mttf_hours_with_prior"
-    return [
-        f"few failures tell little; a prior from published fleets ({short(a['prior_failures_per_1000_node_days'])} "
-        f"failures per 1,000 node-days, weight {short(a['prior_node_days'])} node-days), with these data added, says:",
-        f"{short(a[rate])} failures per 1,000 node-days ({span(a[f'{rate}_low'], a[f'{rate}_high'])}, {sure})",
-        f"{count_of(a[future])} interruptions to expect; {whole(a[f'{future}_low'])} to {whole(a[f'{future}_high'])} "
-        f"in a single run; one every {duration(a[mttf])} ({hours_span(a[f'{mttf}_low'], a[f'{mttf}_high'])})",
-        f"ETTR {short(a['ettr_optimal_with_prior'])} with a checkpoint every "
-        f"{duration(a['checkpoint_minutes_optimal_with_prior'] / 60)}",
     ]
 
 

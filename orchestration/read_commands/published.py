@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -26,17 +26,15 @@ class NothingPublished(ReadingError):
 
 
 @contextmanager
-def published(
-    path: Path, writes_to: Path | None = None, limits: Mapping[str, str] | None = None
-) -> Iterator[duckdb.DuckDBPyConnection]:
+def published(path: Path, writes_to: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the published file; queries on it can change nothing, and read and write no file outside `writes_to`.
 
-    `limits` are settings of DuckDB, by name. Tables of marts, estimates and ops can be named without their schema.
+    Tables of marts, estimates and ops can be named without their schema.
     """
     if not path.exists():
         raise NothingPublished(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
     try:
-        con = duckdb.connect(str(path), read_only=True, config={**(limits or {})})
+        con = duckdb.connect(str(path), read_only=True)
     except duckdb.Error as error:
         if holder := re.search(r"PID (\d+)", str(error)):
             raise ReadingError(

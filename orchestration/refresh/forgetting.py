@@ -1,4 +1,4 @@
-"""`faultline forget`: delete the rows of files that were removed from the sources folder, and of older versions.
+"""`faultline refresh --forget`: delete the rows of files removed from the sources folder, and of older versions.
 
 The rows of a removed file stay until this command deletes them, and so do those of older versions of a file that is
 there with other bytes. The next refresh reads the files of the same kind again that are in the folder: what they state
@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 import duckdb
 
 from assets.sources.formats import READERS
-from assets.sources.intake.find.candidates import is_utf8
+from assets.sources.intake.find.candidates import is_utf8, visible_folders
 from assets.sources.intake.find.known_files import forget_files
 from assets.warehouse import Warehouse, transaction
 from orchestration.home import Home
@@ -36,23 +36,23 @@ class Forgettable:
     loaded: int
 
 
-def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: bool) -> list[Forgettable]:
-    """Delete the rows of removed files of a cluster, and of older versions; without `is_confirmed`, only list them.
+def forget(home: Home, named: Sequence[str], *, is_confirmed: bool) -> list[Forgettable]:
+    """Delete the rows of removed files of clusters, and of older versions; without `is_confirmed`, only list them.
 
     Parameters
     ----------
     home
         The home.
-    cluster_id, paths
-        The cluster, and paths below the sources folder or below the cluster's own folder, with `*` for any text. The
-        path of a file stands for its older versions too. Without paths, all removed files and versions of the cluster.
+    named
+        Clusters, or paths below the sources folder with `*` for any text. The path of a file stands for its older
+        versions too, and a cluster for all of its removed files and versions.
     is_confirmed
         Delete the rows; the next refresh publishes without them.
 
     Raises
     ------
     CannotForget
-        No removed file of the cluster matches, there is no sources folder, or the working file cannot be opened.
+        No removed file matches one of the names, there is no sources folder, or the working file cannot be opened.
     RefreshRunning
         A refresh is under way.
     """
@@ -63,9 +63,14 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: b
         raise CannotForget(f"the sources folder {home.sources} does not exist; name it with --sources")
     try:
         with RefreshLock(home.lock_file), Warehouse(path=str(home.working_file)).writing() as con:
-            found = _matching(con, home, cluster_id, paths)
+            by_cluster = {
+                cluster_id: _matching(con, home, cluster_id, paths) for cluster_id, paths in _paths_of(named).items()
+            }
+            found = [file for files in by_cluster.values() for file in files]
             if is_confirmed:
-                _delete(con, cluster_id, found)
+                with transaction(con):
+                    for cluster_id, files in by_cluster.items():
+                        _delete(con, cluster_id, files)
                 home.forgotten.write_text("".join(f"{file.path}\n" for file in found), encoding="utf-8")
     except duckdb.Error as error:
         next_step = (
@@ -75,6 +80,20 @@ def forget(home: Home, cluster_id: str, paths: Sequence[str], *, is_confirmed: b
         )
         raise CannotForget(f"{home.working_file} cannot be used ({str(error).splitlines()[0]}); {next_step}") from error
     return found
+
+
+def has_logs(home: Home) -> bool:
+    """Tell whether any cluster has a log in the sources folder."""
+    return any(True for folder in visible_folders(home.sources) for _ in folder.glob("*/*"))
+
+
+def _paths_of(named: Sequence[str]) -> dict[str, list[str]]:
+    """Return the paths by cluster; none stands for all of the cluster."""
+    found: dict[str, list[str]] = {}
+    for name in named:
+        cluster_id, _, path = name.partition("/")
+        found.setdefault(cluster_id, []).append(path)
+    return {cluster_id: paths if all(paths) else [] for cluster_id, paths in found.items()}
 
 
 def _matching(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths: Sequence[str]) -> list[Forgettable]:
@@ -108,10 +127,9 @@ def _matching(con: duckdb.DuckDBPyConnection, home: Home, cluster_id: str, paths
 
 
 def _delete(con: duckdb.DuckDBPyConnection, cluster_id: str, files: Sequence[Forgettable]) -> None:
-    with transaction(con):
-        for kind in sorted({file.kind for file in files}):
-            keys = [(cluster_id, file.path) for file in files if file.kind == kind]
-            forget_files(con, READERS[kind], keys)
-            con.execute(
-                "update ops.files set reader = '' where cluster_id = ? and kind = ? and is_present", [cluster_id, kind]
-            )
+    for kind in sorted({file.kind for file in files}):
+        keys = [(cluster_id, file.path) for file in files if file.kind == kind]
+        forget_files(con, READERS[kind], keys)
+        con.execute(
+            "update ops.files set reader = '' where cluster_id = ? and kind = ? and is_present", [cluster_id, kind]
+        )

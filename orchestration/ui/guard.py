@@ -45,7 +45,7 @@ _COMMON_HEADERS = {
     b"cross-origin-opener-policy": b"same-origin",
 }
 SIGN_IN = (
-    "<!doctype html><title>Faultline</title><p>This page needs the token that <code>{command}</code> printed when "
+    "<!doctype html><title>Faultline</title><p>This page needs the token that <code>faultline ui</code> printed when "
     'it started: open that address.<p>If you have just done so from a link on another page, <a href="/">go on</a>.'
 )
 
@@ -80,14 +80,11 @@ class Rules:
         point here (DNS rebinding) sends that site's name.
     is_read_only
         Refuse every mutation.
-    command
-        What printed the token.
     """
 
     token: Token
     hosts: frozenset[str] = LOOPBACK
     is_read_only: bool = False
-    command: str = "faultline ui"
 
 
 class Guard:
@@ -126,7 +123,7 @@ class Guard:
                 receive = await self._checked_body(receive)
         except Refused as refused:
             is_unknown = refused.status == 401
-            page = SIGN_IN.format(command=self.rules.command) if is_unknown else refused.reason + "\n"
+            page = SIGN_IN if is_unknown else refused.reason + "\n"
             await _respond(send, refused.status, page)
             return
         await self.app(_without_secrets(scope), receive, send)

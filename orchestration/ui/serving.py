@@ -114,10 +114,10 @@ class Parts:
     Parameters
     ----------
     environment
-        That of the processes; by default the one of this process.
+        That of the processes.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -197,8 +197,8 @@ def _webserver(instance: DagsterInstance, workspace_file: Path, rules: Rules) ->
         yield DagsterWebserver(workspace, live_data_poll_rate=LIVE_DATA_MILLISECONDS).create_asgi_app()
 
 
-def run_server(app: App, listener: socket.socket, parts: Parts, at_end: Callable[[], None] = lambda: None) -> None:
-    """Answer requests until a signal comes or one of the parts ends; `at_end` ends requests that would take long."""
+def run_server(app: App, listener: socket.socket, parts: Parts) -> None:
+    """Answer requests until a signal comes or one of the parts ends."""
     import uvicorn
 
     # Neither an access log, which would hold the token of the first request, nor headers of a proxy are needed.
@@ -221,7 +221,6 @@ def run_server(app: App, listener: socket.socket, parts: Parts, at_end: Callable
                 ended.append(name)
                 server.should_exit = True
             time.sleep(0.1)
-        at_end()
 
     threading.Thread(target=watch, daemon=True).start()
     server.run(sockets=[listener])

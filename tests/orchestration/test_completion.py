@@ -33,7 +33,7 @@ def complete(line):
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("command", ["lemons --cluster", "plan --gpus 8 --cluster", "forget", "pull"])
+@pytest.mark.parametrize("command", ["lemons --cluster", "plan --gpus 8 --cluster", "refresh --forget", "pull"])
 def test_clusters_are_the_published_ones_and_those_with_logs(home, command):
     assert complete(f"faultline {command} al") == ["albert", "alpha", "alto"]
     assert complete(f"faultline {command} alp") == ["alpha"]
@@ -44,8 +44,8 @@ def test_without_a_publication_nothing_is_offered_and_nothing_said(tmp_path):
 
 
 def test_tables_complete_by_schema_and_by_their_own_name(home):
-    assert "marts.fct_failures" in complete("faultline where marts.fct_fail")
-    assert complete("faultline where agg_unmapped") == ["agg_unmapped_signals"]
+    assert "marts.fct_failures" in complete("faultline tables marts.fct_fail")
+    assert complete("faultline tables agg_unmapped") == ["agg_unmapped_signals"]
 
 
 def test_what_is_explained_completes_to_tables(home):

@@ -95,7 +95,7 @@ class TestDoctor:
         shutil.rmtree(home.sources / "alpha")
         found = findings()["alpha"]
         assert found.what == "its folder is gone from the sources folder"
-        assert "`faultline forget alpha` lists" in found.next_step
+        assert "`faultline refresh --forget alpha` lists" in found.next_step
         assert not [finding for finding in doctor(home) if finding.paste]
 
     def test_the_default_timezone_is_a_warning(self, home, findings):

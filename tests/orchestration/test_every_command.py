@@ -10,8 +10,8 @@ from tests.homes import faultline
     "arguments",
     [
         ("status",), ("query", "select 1"), ("tables",), ("lemons",), ("plan", "--gpus", 64), ("export", "out"),
-        ("report",), ("report", "--out", "out"), ("forget", "a", "--yes"), ("lineage", "fct_attempts"), ("rollback",),
-        ("explain", "node1"),
+        ("report",), ("report", "--out", "out"), ("refresh", "--forget", "a", "--yes"), ("rollback",),
+        ("explain", "node1"), ("explain", "fct_attempts"),
     ],
     ids=lambda arguments: " ".join(map(str, arguments)),
 )  # fmt: skip

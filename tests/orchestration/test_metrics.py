@@ -4,26 +4,21 @@ import json
 import re
 import shutil
 import subprocess
-import sys
-import urllib.request
 from datetime import UTC, datetime
 
 import duckdb
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from typer.testing import CliRunner
 
 from orchestration.alerts.ledger import FAILED, Event, Ledger
-from orchestration.cli import app
 from orchestration.environment import HomeSettings
 from orchestration.home import PROJECT, Home
 from orchestration.metrics.collecting import exposition, headline_numbers, keep_metrics, write_metrics
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED
-from orchestration.publication.folders import publish, roll_back
-from tests.homes import ask, change, held_open
-from tests.patience import PATIENCE_SECONDS
+from orchestration.publication.folders import publish
+from tests.homes import ask, change, faultline, held_open
 
-DASHBOARD = PROJECT / "orchestration" / "units" / "grafana" / "faultline.json"
+DASHBOARD = PROJECT / "docs" / "deploy" / "faultline.json"
 ALL = {
     *OF_HOME, "build_info",
     *(name for family in (*PUBLISHED, *OF_RUNS) for name, _ in family.columns()),
@@ -183,7 +178,8 @@ def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
     change(file, "update marts.dim_clusters set node_count = 77")
     publish(home, "run-9", "0.1.0+abc", file, report)
     assert values(parse(home), "nodes", cluster="alpha") == [77.0]
-    roll_back(home, None)
+    assert faultline(home, "rollback").exit_code == 0
+    assert "faultline_publication_is_pinned 1.0" in home.metrics.read_text()
     found = parse(home)
     assert values(found, "nodes", cluster="alpha") != [77.0]
     assert values(found, "publication_is_pinned") == [1.0]
@@ -223,7 +219,7 @@ def test_the_file_is_replaced_whole_and_readable_for_the_node_exporter(home, tmp
     assert out.stat().st_mode & 0o777 == 0o644
     assert out.read_bytes().endswith(b"\n")
     keep_metrics(HomeSettings(home), pytest.fail)
-    assert home.metrics.stat().st_mode & 0o777 == 0o600
+    assert home.metrics.stat().st_mode & 0o777 == 0o640
     said = []
     home.published_file.write_bytes(b"garbage" * 1000)
     before = out.read_bytes()
@@ -231,48 +227,6 @@ def test_the_file_is_replaced_whole_and_readable_for_the_node_exporter(home, tmp
     assert "could not be written" in said[0]
     assert out.read_bytes() == before
     assert [path.name for path in out.parent.iterdir()] == ["faultline.prom"]
-
-
-def test_the_command_prints_and_writes(home, tmp_path):
-    def run(*arguments):
-        return CliRunner().invoke(app, ["metrics", "--home", str(home.root), *map(str, arguments)])
-
-    assert "faultline_lemons{" in run().stdout
-    assert run("--out", tmp_path / "x.prom").exit_code == 0
-    assert "faultline_lemons{" in (tmp_path / "x.prom").read_text()
-    result = run("--out", "/proc/x.prom")
-    assert result.exit_code == 1
-    assert "cannot be written" in result.stderr
-
-
-def test_a_scrape_reads_anew(home):
-    command = [sys.executable, "-c", "from orchestration.cli import main; main()", "metrics", "--serve", "--port", "0"]
-    process = subprocess.Popen([*command, "--home", str(home.root)], stdout=subprocess.PIPE, text=True)
-    try:
-        address, _, token = process.stdout.readline().strip().partition("?token=")
-        assert address.startswith("http://127.0.0.1:")
-
-        def scrape(**headers):
-            asked = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}", **headers})  # noqa: S310
-            with urllib.request.urlopen(asked, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310 -- it is on this machine
-                assert answer.headers["content-type"].startswith("text/plain")
-                return answer.read().decode()
-
-        for headers, status in (
-            ({"Authorization": "Bearer wrong"}, 401),
-            ({"Host": "evil.example.org"}, 403),
-            ({"Sec-Fetch-Site": "cross-site"}, 403),
-        ):
-            with pytest.raises(urllib.error.HTTPError) as refused:
-                scrape(**headers)
-            assert refused.value.code == status
-
-        assert 'faultline_cluster_is_stale{cluster="alpha",simulated="false"} 0.0' in scrape()
-        write(home, "update marts.dim_clusters set is_stale = true")
-        assert 'faultline_cluster_is_stale{cluster="alpha",simulated="false"} 1.0' in scrape()
-    finally:
-        process.kill()
-        process.wait(PATIENCE_SECONDS)
 
 
 @pytest.mark.slow

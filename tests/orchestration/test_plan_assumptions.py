@@ -1,13 +1,11 @@
-"""What a plan assumed, what it changes, spare nodes, and the page to send."""
+"""What a plan assumed, what it changes, and spare nodes."""
 
-import json
 import re
 
 import duckdb
 import pytest
 
 from assets.model.spares import enough_spares, probability_without_spare
-from tests.report.reading import parse
 
 ASKED = ("--gpus", 4096, "--rate", 6.5)
 COSTS = {"write_minutes": "--write", "restart_minutes": "--restart", "queue_minutes": "--queue"}
@@ -99,22 +97,3 @@ def test_without_a_rate_no_assumption_is_said_to_matter(answer, run):
     text = run("--gpus", 64, "--cluster", "quiet").stdout
     assert "write 5 min: what it changes cannot be told without a failure rate" in text
     assert "nan" not in text and "None" not in text
-
-
-def test_the_page_says_what_the_terminal_says(run, answer, tmp_path):
-    for cluster, is_simulated in (("large", True), ("small", False), ("quiet", False)):
-        asked = ("--gpus", 1024, "--cluster", cluster)
-        file = tmp_path / f"{cluster}.html"
-        assert run(*asked, "--html", file).stdout.strip() == str(file)
-        html = file.read_text(encoding="utf-8")
-        page = parse(html)
-        text = " ".join(page.text.split())
-        for line in run(*asked).stdout.splitlines():
-            assert " ".join(line[15:].split()) in text
-        assert ("SIMULATED" in text) == is_simulated
-        assert "<script" not in html and "http://" not in html and "https://" not in html
-        assert len(html) < 40_000
-    refused = run(*asked, "--html", tmp_path)
-    assert refused.exit_code == 1 and "cannot be written: Is a directory; name another file" in refused.stderr
-    printed = json.loads(run("--gpus", 1024, "--cluster", "large", "--html", file, "--json").stdout)
-    assert printed == answer("--gpus", 1024, "--cluster", "large")

@@ -2,7 +2,6 @@
 
 import pytest
 
-from assets.model.month_variation import month_variation
 from tests.homes import change
 
 
@@ -192,35 +191,3 @@ class TestRefusals:
         result = run(*arguments)
         assert (result.exit_code, result.stdout) == (2, "")
         assert words in said(result)
-
-
-class TestPrior:
-    def test_few_failures_stand_beside_a_prior_that_is_called_one(self, run, answer):
-        """One incident of 2 failures in 800 node-days is 1 in 400, and 2 in 520: Gamma(3, 920) is 3.26 per 1,000."""
-        text = run("--gpus", 1024, "--cluster", "large").stdout
-        assert "prior          few failures tell little; a prior from published fleets (3.85 failures per 1,000" in text
-        assert "3.26 failures per 1,000 node-days (0.889 to 6.84, 90%)" in text
-        assert "2.50 failures per 1,000 node-days (0.128 to 11.9, 90%)" in text, "the data-only answer stays"
-        found = answer("--gpus", 1024, "--cluster", "large")
-        assert found["failures_per_1000_node_days"] == pytest.approx(2.5)
-        assert found["failures_per_1000_node_days_with_prior"] == pytest.approx(1000 * 3 / 920)
-        assert found["expected_interruptions_with_prior"] == pytest.approx(3 / 920 * 128 * 30)
-        # Twice the usual variance of months is added to 1/3, that of the rate.
-        shape, mean = 1 / (1 / 3 + 2 * month_variation([], []).relative_variance), 3 / 920 * 3840
-        assert found["probability_uninterrupted_with_prior"] == pytest.approx((shape / (shape + mean)) ** shape)
-        assert "RSC-1" in found["prior_source"]
-
-    def test_without_any_failure_the_prior_answers_what_the_data_cannot(self, answer):
-        """None in 105 node-days: Gamma(2, 625)."""
-        found = answer("--gpus", 64, "--cluster", "quiet")
-        assert found["failures_per_1000_node_days"] is None
-        assert found["failures_per_1000_node_days_with_prior"] == pytest.approx(
-            2000 / (520 + found["exposure_node_days"])
-        )
-        assert found["ettr_optimal_with_prior"] is not None
-
-    def test_many_failures_and_given_rates_need_no_prior(self, run, answer, own_home):
-        assert answer("--gpus", 64, "--rate", 6.5)["failures_per_1000_node_days_with_prior"] is None
-        assert "prior" not in run("--gpus", 64, "--rate", 6.5).stdout
-        change(own_home, "update estimates.est_failure_rates set failure_count = 40 where cluster_id = 'large'")
-        assert "prior" not in run("--gpus", 1024, "--cluster", "large", root=own_home.root).stdout

@@ -1,4 +1,4 @@
-"""`faultline query`, `tables` and `where`: their answers, and that they change and block nothing."""
+"""`faultline query` and `faultline tables`: their answers, and that they change and block nothing."""
 
 import io
 import json
@@ -13,10 +13,12 @@ import pytest
 from assets.estimates import est_mttf_by_size
 from orchestration.doctor.doctor import doctor
 from orchestration.home import PROJECT
-from orchestration.read_commands.catalogue import definitions, list_tables, show_table, show_tables, where
+from orchestration.read_commands.catalogue import definitions, list_tables, show_tables, where
+from orchestration.read_commands.descriptions import describe, show_table
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.read_commands.query import run_query
 from tests.expectations.small_warehouse import build
+from tests.homes import ask as query
 from tests.homes import change
 
 
@@ -208,17 +210,35 @@ class TestTables:
         assert columns["cluster_id"]["type"] == "varchar"
 
     def test_the_columns_are_printed_with_what_one_row_is(self, home, capsys):
-        change(home, "comment on column marts.fct_attempts.gpu_hours is 'GPUs times time. Unit: GPU-hours.'")
         show_table(home.published_file, "fct_attempts")
         first, *lines = capsys.readouterr().out.splitlines()
-        assert first == "marts.fct_attempts: 8 rows, one per attempt"
+        assert first == "marts.fct_attempts: 8 rows, one row per attempt"
         (line,) = [line for line in lines if line.startswith("gpu_hours ")]
-        assert re.split(" {2,}", line.strip()) == ["gpu_hours", "double", "GPU-hours", "GPUs times time."]
+        name, kind, unit, meaning = re.split(" {2,}", line.strip())
+        assert (name, kind, unit, meaning[:14]) == ("gpu_hours", "double", "GPU-hours", "GPUs allocated")
         assert [line.split()[1:3] for line in lines if line.startswith("started_at ")] == [["timestamp_s", "UTC"]]
 
     def test_a_misspelt_table_gets_a_suggestion(self, home):
         with pytest.raises(ReadingError, match=r"did you mean .*fct_failures"):
             show_table(home.published_file, "fct_failure")
+
+    @pytest.mark.parametrize("table", definitions())
+    def test_every_table_has_columns_and_known_tables_above_it_without_a_home(self, table):
+        found = describe(table)
+        names = [column.name for column in found.columns]
+        assert names and "*" not in names and len(set(names)) == len(names)
+        assert set(found.upstream) <= definitions().keys() - {table}
+        assert found.definition.file.is_file()
+
+    def test_the_code_says_what_the_database_has(self, testbed_home):
+        held = """
+            select schema_name || '.' || table_name, list(column_name order by column_index) from duckdb_columns()
+            where database_name = current_database() group by 1
+        """
+        for file in (testbed_home.working_file, testbed_home.published_file):
+            for table, columns in query(file, held):
+                if table in definitions():
+                    assert [column.name for column in describe(table).columns] == columns, table
 
 
 class TestWhere:

@@ -28,7 +28,8 @@ DRAWN = 10
 
 def files_of(con, column):
     """Give the paths that the lineage of a column prints for each raw table."""
-    return {table: [line.split(" (")[0] for line in files] for table, files in lineage(con, column).files.items()}
+    found = lineage(con, *column.rsplit(".", 1)).files
+    return {table: [line.split(" (")[0] for line in files] for table, files in found.items()}
 
 
 class Records:

@@ -121,8 +121,8 @@ def test_a_cluster_nobody_has_is_named_safely(run, home):
     assert not OBEYED.search(result.stderr)
 
 
-def test_where_is_safe_too():
-    result = CliRunner().invoke(app, ["where", "\x1b[31mnothing"])
+def test_a_table_nobody_has_is_named_safely():
+    result = CliRunner().invoke(app, ["tables", "\x1b[31mnothing"])
     assert result.exit_code == 1
     assert r"\x1b[31mnothing" in result.stderr
     assert not OBEYED.search(result.stderr)

@@ -5,13 +5,12 @@ import shutil
 import subprocess
 
 import pytest
-from typer.testing import CliRunner
 
 from orchestration.cli import app
 from orchestration.environment import read_settings
 from orchestration.home import PROJECT
 
-UNITS = PROJECT / "orchestration" / "units" / "systemd"
+UNITS = PROJECT / "docs" / "deploy"
 SERVICES = sorted(UNITS.glob("*.service"))
 PROGRAM = "/opt/faultline/bin/faultline"
 MAX_EXPOSURE = 30
@@ -76,22 +75,3 @@ def test_every_setting_of_the_example_is_one(monkeypatch, tmp_path):
     assert found.alerts.mail_server.host == "mail.example.org"
     known = "".join((PROJECT / "docs" / page).read_text() for page in ("configuration.md", "alerts.md"))
     assert [name for name in settings if name.startswith("FAULTLINE_") and f"`{name}`" not in known] == []
-
-
-def test_the_command_writes_units_that_run_itself_and_overwrites_nothing(tmp_path, monkeypatch):
-    program = tmp_path / "bin" / "faultline"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setattr("sys.argv", [str(program)])
-    out = tmp_path / "out"
-    for _ in range(2):
-        assert CliRunner().invoke(app, ["units", "--out", str(out)]).exit_code == 0
-    written = {path.name for path in out.iterdir()}
-    assert written == {"faultline.json", *(path.name for path in UNITS.iterdir())}
-    assert f"ExecStart={program} refresh\n" in (out / "faultline-refresh.service").read_text()
-    assert PROGRAM not in (out / "faultline-ui.service").read_text()
-    (out / "faultline.env").write_text("FAULTLINE_HOME=/srv\n")
-    result = CliRunner().invoke(app, ["units", "--out", str(out)])
-    assert (result.exit_code, (out / "faultline.env").read_text()) == (1, "FAULTLINE_HOME=/srv\n")
-    assert "faultline.env: there is another file" in result.stderr

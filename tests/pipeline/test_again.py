@@ -68,7 +68,7 @@ def story(testbed_home, tmp_path_factory):
     facts["duplicates"] = duplicates(home)
 
     again.unlink()
-    forget(home, "testbed", [], is_confirmed=True)
+    forget(home, ["testbed"], is_confirmed=True)
     facts["last_output"] = refresh(home)
     facts["at_last"] = facts_of(home.published_file)
     return facts

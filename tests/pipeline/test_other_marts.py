@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from orchestration import engines
+from orchestration import spark
 from orchestration.home import Home
 from tests.conftest import refresh
 from tests.homes import ask, copy_of
@@ -24,12 +24,12 @@ def halved(testbed_home, tmp_path):
     home = Home.at(copy_of(testbed_home, tmp_path).root)
     folder = tmp_path / "marts"
     with duckdb.connect(str(testbed_home.build_file), read_only=True) as con:
-        for (mart,) in con.execute(engines.MARTS).fetchall():
+        for (mart,) in con.execute(spark.MARTS).fetchall():
             (folder / mart).mkdir(parents=True)
             is_halved = mart == "fct_failures"
             columns = "* replace (posterior_probability / 2 as posterior_probability)" if is_halved else "*"
             con.execute(f"copy (select {columns} from marts.{mart}) to '{folder / mart}/part.parquet' (format parquet)")
-    engines.import_marts(home, folder)
+    spark.import_marts(home, folder)
     refresh(home, is_from_marts=True)
     return home
 

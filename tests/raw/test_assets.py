@@ -103,7 +103,7 @@ def test_a_cluster_that_cannot_be_settled_is_recorded_with_the_reason_and_the_ot
         assert (cluster_id, stage) == ("other", "sources")
         assert reason.startswith("other: its rows could not be settled (ConversionException: Conversion Error")
         assert (
-            "kind: sacct). Take its newest files out of the folder, run `faultline forget other FILE... --yes`"
+            "kind: sacct). Take its newest files out of the folder, run `faultline refresh --forget other/FILE --yes`"
             in reason
         )
         covered = con.execute("select distinct cluster_id from ops.spans").fetchall()

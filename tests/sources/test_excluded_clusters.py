@@ -69,9 +69,8 @@ def test_a_statement_that_fails_on_one_clusters_rows_settles_the_others(tmp_path
     errors = spared(folder, con, OVERFLOW)
     assert list(errors) == ["b"]
     assert errors["b"].startswith("b: its rows could not be settled (ConversionException: Conversion Error: Type INT")
-    assert (
-        "kind: kernel). Take its newest files out of the folder, run `faultline forget b FILE... --yes`" in errors["b"]
-    )
+    step = "kind: kernel). Take its newest files out of the folder, run `faultline refresh --forget b/FILE --yes`"
+    assert step in errors["b"]
     whole = connect()
     assert spared(folder, whole) == {}
     assert [rows_of(con, name) for name in "ac"] == [rows_of(whole, name) for name in "ac"]

@@ -79,7 +79,7 @@ def test_a_clusters_folder_that_is_gone_leaves_its_rows_and_makes_it_fail(tmp_pa
     assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {
         "c1": [
             "c1: its folder is gone from the sources folder. Put it back, or forget it: "
-            "`faultline forget c1` lists what was read of it, and with --yes deletes that."
+            "`faultline refresh --forget c1` lists what was read of it, and with --yes deletes that."
         ]
     }
 

@@ -48,7 +48,7 @@ def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str
 
 def gone_step(cluster_id: str) -> str:
     """Say what to do about a folder that is gone."""
-    command = f"faultline forget {shlex.quote(cluster_id)}"
+    command = f"faultline refresh --forget {shlex.quote(cluster_id)}"
     return f"Put it back, or forget it: `{command}` lists what was read of it, and with --yes deletes that."
 
 

@@ -82,8 +82,9 @@ def settle_good_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: R
 def _explained(cluster_id: str, error: Exception) -> SourceError:
     what = f"its rows could not be settled ({'; '.join([described(error), *getattr(error, '__notes__', [])])})"
     next_step = (
-        f"Take its newest files out of the folder, run `faultline forget {shlex.quote(cluster_id)} FILE... --yes` for"
-        " these alone and then `faultline refresh`, and send this message to the maintainers."
+        "Take its newest files out of the folder, run"
+        f" `faultline refresh --forget {shlex.quote(cluster_id)}/FILE --yes` for these alone, and send this message to"
+        " the maintainers."
     )
     return SourceError(cluster_id, what, next_step)
 

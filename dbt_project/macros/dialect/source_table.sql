@@ -1,4 +1,4 @@
-{#- A source: a table of the working file, or on Spark the folder of Parquet files that `faultline export-raw` wrote. -#}
+{#- A source: a table of the working file, or on Spark the folder of Parquet files that `orchestration.spark export-raw` wrote. -#}
 {% macro source_table(schema, table) -%}
     {{ adapter.dispatch('source_table', 'faultline')(schema, table) }}
 {%- endmacro %}

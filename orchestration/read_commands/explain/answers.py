@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assets.report.explained.failures import Part
 from assets.report.queries import Row
 from assets.report.tables import Col
 from orchestration import terminal
+from orchestration.read_commands.lineage import Lineage, lines_of
 
 INDENT = 28
 WRAP = textwrap.TextWrapper(100, break_long_words=False, break_on_hyphens=False)
@@ -23,7 +24,7 @@ class Answer:
     Attributes
     ----------
     kind
-        column, failure, attempt, node or job.
+        table, column, failure, attempt, node or job.
     parts
         Headings with their texts.
     attempts
@@ -32,6 +33,8 @@ class Answer:
         What the texts rest on, by the name of the query.
     columns
         How the rows of `history` are shown.
+    lineage
+        What a table or a column is made of.
     """
 
     kind: str
@@ -40,11 +43,13 @@ class Answer:
     attempts: list[Answer] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=dict)
     columns: Sequence[Col] = ()
+    lineage: Lineage | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Give what programs read."""
         attempts = {"attempts": [attempt.as_json() for attempt in self.attempts]} if self.attempts else {}
-        return {"kind": self.kind, "title": self.title, "explanation": dict(self.parts), **attempts, "rows": self.rows}
+        answer = {"kind": self.kind, "title": self.title, "explanation": dict(self.parts), **attempts}
+        return answer | {"rows": self.rows} | (asdict(self.lineage) if self.lineage else {})
 
     def lines(self) -> Iterator[str]:
         """Give what people read, but for the history."""
@@ -55,6 +60,9 @@ class Answer:
         for attempt in self.attempts:
             yield ""
             yield from attempt.lines()
+        if self.lineage and (self.lineage.edges or self.lineage.files):
+            yield ""
+            yield from lines_of(self.lineage)
 
 
 def print_answer(answer: Answer, limit: int) -> None:

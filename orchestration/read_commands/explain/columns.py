@@ -11,37 +11,52 @@ from assets.report.explained.failures import Part
 from assets.report.wording import plural
 from orchestration.formulas import formulas_behind
 from orchestration.home import PROJECT
-from orchestration.read_commands.catalogue import SCHEMAS, list_columns, list_tables, where
+from orchestration.read_commands.catalogue import SCHEMAS, split_grain
+from orchestration.read_commands.descriptions import describe
 from orchestration.read_commands.explain.answers import Answer
 from orchestration.read_commands.explain.subjects import Subject
-from orchestration.read_commands.lineage import lineage
+from orchestration.read_commands.lineage import Lineage, lineage
 
 FOLLOWED = "select 1 from ops.lineage where table_name || '.' || column_name = ?"
 
 
 def explain_column(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
-    """Explain one column of a published table."""
+    """Explain one column of a table."""
     table, _, name = subject.key.rpartition(".")
-    listing = next(each for each in list_tables(con) if each.name == table)
-    columns = {column.name: column for column in list_columns(con, table)}
-    column, file = columns[name], where(table).file
+    column = next(each for each in describe(table).columns if each.name == name)
     parts: list[Part] = [("Meaning", column.description or "no description"), ("Unit", column.unit or "none")]
-    parts += [("One row", listing.grain)] if listing.grain else []
-    parts += [("Population", listing.description)] if listing.description else []
-    if table.startswith("estimates."):
-        parts += [("Method", columns["method"].description)] if "method" in columns else []
-        parts += [("Formula", "\n".join(formulas_of(f"assets.{table}")))]
-    parts.append(("Made in", str(file.relative_to(PROJECT)) if file.is_relative_to(PROJECT) else str(file)))
-    return Answer("column", f"{subject.key} ({column.type})", [*parts, *_origin(con, subject.key)])
-
-
-def _origin(con: duckdb.DuckDBPyConnection, column: str) -> Iterator[Part]:
     # Counts of rows, columns that are read, and tables of ops are made of no column.
-    is_followed = con.execute(FOLLOWED, [column]).fetchone() is not None
-    found = lineage(con, column if is_followed else column.rpartition(".")[0])
-    above = list(dict.fromkeys(f"{edge[2]}.{edge[3]}" for edge in found.edges if f"{edge[0]}.{edge[1]}" == column))
+    is_followed = con.execute(FOLLOWED, [subject.key]).fetchone() is not None
+    found = lineage(con, table, name)
+    origin = _origin(found if is_followed else lineage(con, table))
+    title = f"{subject.key} ({column.type})" if column.type else subject.key
+    return Answer("column", title, [*parts, *_of_table(table), *origin], lineage=found)
+
+
+def explain_table(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
+    """Explain a table."""
+    found = lineage(con, subject.key)
+    return Answer("table", subject.key, [*_of_table(subject.key), *_origin(found)], lineage=found)
+
+
+def _of_table(table: str) -> Iterator[Part]:
+    described = describe(table)
+    grain, text = split_grain(described.text)
+    if grain:
+        yield "One row", grain
+    if text:
+        yield "Population", text
+    if table.startswith("estimates."):
+        yield from (("Method", column.description) for column in described.columns if column.name == "method")
+        yield "Formula", "\n".join(formulas_of(f"assets.{table}"))
+    file = described.definition.file
+    yield "Made in", str(file.relative_to(PROJECT)) if file.is_relative_to(PROJECT) else str(file)
+
+
+def _origin(found: Lineage) -> Iterator[Part]:
+    above = [f"{edge[2]}.{edge[3]}" for edge in found.edges if edge[3] and f"{edge[0]}.{edge[1]}" == found.asked]
     if above:
-        yield "Computed from", "\n".join(above)
+        yield "Computed from", "\n".join(dict.fromkeys(above))
     tables = defaultdict(list)
     for name in sorted({edge[2] for edge in found.edges}):
         tables[name.split(".")[0]].append(name.split(".")[1])

@@ -1,4 +1,4 @@
-"""What a name means: a column of a table, a failure, a node or a job, in this order."""
+"""What a name means: a table or its column, a failure, a node or a job, in this order."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from assets.report.numbers import moment, printable
 from assets.report.queries import Row
 from assets.rows import rows_of
 from orchestration.read_commands.catalogue import definitions
+from orchestration.read_commands.descriptions import describe
 from orchestration.read_commands.published import ReadingError
 
-Kind = Literal["column", "failure", "node", "job"]
+Kind = Literal["table", "column", "failure", "node", "job"]
 
 FAILURES = """
     select cluster_id, attempt_id as key, failed_at as seen_at, attempt_id as name from marts.fct_failures
@@ -52,7 +53,7 @@ MAX_LISTED = 10
 
 @dataclass(frozen=True)
 class Subject:
-    """What is to be explained: a column by `schema.table.column`, else a key of its kind within a cluster.
+    """What is to be explained: a table or its column with the schema, else a key of its kind within a cluster.
 
     The key of a job is its first attempt.
     """
@@ -70,8 +71,8 @@ def resolve(con: duckdb.DuckDBPyConnection, name: str, cluster_id: str | None = 
     ReadingError
         Nothing has that name, or several things have it; the text lists them.
     """
-    if (column := _column(con, name)) is not None:
-        return Subject("column", column)
+    if (found_in_code := _table_or_column(name)) is not None:
+        return found_in_code
     # Steps of a job are written 123.batch and 123.0.
     plain = re.sub(r"^(\d[\d_+]*)\.\w+$", r"\1", name.strip())
     for kind, statement in LOOK_UPS:
@@ -82,30 +83,26 @@ def resolve(con: duckdb.DuckDBPyConnection, name: str, cluster_id: str | None = 
             raise ReadingError(f"'{printable(plain)}' is the name of several things: {_listed(found)}")
     where = f" of {printable(cluster_id)}" if cluster_id else ""
     raise ReadingError(
-        f"nothing{where} has the name '{printable(plain)}': it is no column, failure, node or job; "
+        f"nothing{where} has the name '{printable(plain)}': it is no table, column, failure, node or job; "
         "`faultline tables` lists the tables"
     )
 
 
-def _column(con: duckdb.DuckDBPyConnection, name: str) -> str | None:
+def _table_or_column(name: str) -> Subject | None:
     parts = name.strip().lower().split(".")
     for length in (2, 1):
         named = ".".join(parts[:length])
         tables = [table for table in definitions() if named in (table, table.split(".")[1])]
         if len(tables) != 1:
             continue
-        known = [column for (column,) in con.execute(COLUMNS, [tables[0]]).fetchall()]
         column = ".".join(parts[length:])
+        if not column:
+            return Subject("table", tables[0])
+        known = [column.name for column in describe(tables[0]).columns]
         if column in known:
-            return f"{tables[0]}.{column}"
-        said = ", ".join(known) or "none in the published file"
-        raise ReadingError(f"{tables[0]} has no column '{printable(column)}'; it has {said}")
+            return Subject("column", f"{tables[0]}.{column}")
+        raise ReadingError(f"{tables[0]} has no column '{printable(column)}'; it has {', '.join(known)}")
     return None
-
-
-COLUMNS = """
-    select column_name from duckdb_columns() where schema_name || '.' || table_name = ? order by column_index
-"""
 
 
 def _listed(found: list[Row]) -> str:

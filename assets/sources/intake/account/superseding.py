@@ -83,7 +83,7 @@ def shortened_files(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
     """Say of each file that a run found shorter within its own time how many lines of before are kept."""
     rows = con.execute(
         """
-        select older.cluster_id, older.path, newer.path, older.loaded, older.lines_in, newer.lines_in
+        select older.path, newer.path, older.loaded, older.lines_in, newer.lines_in
         from ops.files as older
         inner join ops.files as newer on newer.cluster_id = older.cluster_id and newer.path = older.version_of
         where older.run_id = $run_id and older.loaded > 0 and newer.status <> $refused
@@ -96,6 +96,6 @@ def shortened_files(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
     return [
         f"{path}: shorter than before within the same time ({lines_now:,} lines, before {lines_before:,}); {kept:,}"
         f" lines that only its older version has stay until"
-        f" `faultline forget {shlex.join([cluster_id, older_path])} --yes` is run"
-        for cluster_id, older_path, path, kept, lines_before, lines_now in rows
+        f" `faultline refresh --forget {shlex.quote(older_path)} --yes` is run"
+        for older_path, path, kept, lines_before, lines_now in rows
     ]

@@ -5,7 +5,7 @@ import shutil
 import duckdb
 import pytest
 
-from orchestration import engines
+from orchestration import spark
 from orchestration.home import Home
 from orchestration.read_commands.published import ReadingError
 from tests.homes import held_lock
@@ -25,7 +25,7 @@ def home(testbed_home, tmp_path):
 def built(testbed_home, tmp_path):
     """A folder of Parquet per mart, each with its first row twice and no other."""
     with duckdb.connect(str(testbed_home.build_file), read_only=True) as con:
-        for (mart,) in con.execute(engines.MARTS).fetchall():
+        for (mart,) in con.execute(spark.MARTS).fetchall():
             (tmp_path / "marts.db" / mart).mkdir(parents=True)
             rows = f"(from marts.{mart} limit 1)"
             con.execute(
@@ -37,13 +37,13 @@ def built(testbed_home, tmp_path):
 
 def counts(home):
     with duckdb.connect(str(home.build_file), read_only=True) as con:
-        marts = [mart for (mart,) in con.execute(engines.MARTS).fetchall()]
+        marts = [mart for (mart,) in con.execute(spark.MARTS).fetchall()]
         return {mart: con.execute(f"select count(*) from marts.{mart}").fetchone()[0] for mart in marts}
 
 
 def test_rows_are_replaced_and_descriptions_stay(home, built, capsys):
     before = counts(home)
-    engines.import_marts(home, built)
+    spark.import_marts(home, built)
     assert counts(home) == {mart: min(2, 2 * count) for mart, count in before.items()}
     assert "marts.fct_attempts" in capsys.readouterr().out
     with duckdb.connect(str(home.build_file), read_only=True) as con:
@@ -55,7 +55,7 @@ def test_a_mart_that_was_not_built_stops_all(home, built):
     before = counts(home)
     shutil.rmtree(built / "fct_failures")
     with pytest.raises(ReadingError, match="fct_failures"):
-        engines.import_marts(home, built)
+        spark.import_marts(home, built)
     assert counts(home) == before
 
 
@@ -64,15 +64,15 @@ def test_a_mart_that_does_not_fit_stops_all(home, built):
     file = built / "fct_tickets" / "part-0.parquet"
     duckdb.sql(f"copy (select 1 as other) to '{file}' (format parquet)")
     with pytest.raises(ReadingError, match="as it was"):
-        engines.import_marts(home, built)
+        spark.import_marts(home, built)
     assert counts(home) == before
 
 
 def test_it_waits_for_no_refresh(home, built):
     with held_lock(home), pytest.raises(ReadingError, match="already running"):
-        engines.import_marts(home, built)
+        spark.import_marts(home, built)
 
 
 def test_nothing_read_is_said_so(tmp_path):
     with pytest.raises(ReadingError, match="faultline refresh"):
-        engines.export_raw(Home.at(tmp_path), tmp_path / "raw")
+        spark.export_raw(Home.at(tmp_path), tmp_path / "raw")

@@ -1,4 +1,4 @@
-"""`faultline export-raw` and `import-marts`: raw tables out as Parquet for another engine, and its marts back in.
+"""`python -m orchestration.spark`: raw tables out as Parquet for a build on Spark, and its marts back in.
 
 The export reads the working file, and the import writes the publication that is built next. No refresh can start in the
 meantime.
@@ -10,15 +10,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
+import typer
 
 from assets.sql import identifier
 from assets.warehouse import transaction
+from orchestration.cli.options import HomeOption, JsonOption, answer, run_app, settings_of
 from orchestration.home import Home
 from orchestration.interruption import interruptible
 from orchestration.read_commands.published import ReadingError
 from orchestration.terminal import print_table, say_json
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Raw tables out as Parquet for a build on Spark, and its marts back in (docs/spark.md).",
+)
 
 
 def export_raw(home: Home, folder: Path, as_json: bool = False) -> None:
@@ -104,3 +114,27 @@ STORED = """
     select column_name from duckdb_columns()
     where database_name = 'publication' and schema_name = 'marts' and table_name = ?
 """
+
+
+@app.command("export-raw", epilog="Example: `python -m orchestration.spark export-raw /data/raw`")
+def _export_raw(
+    folder: Annotated[Path, typer.Argument(help="Where to write FOLDER/raw/TABLE and FOLDER/ops/TABLE.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write what was read as Parquet, by cluster and date: the input of the dbt project on Spark."""
+    answer(lambda: export_raw(settings_of(home).home, folder, as_json), writes=True)
+
+
+@app.command("import-marts", epilog="Example: `python -m orchestration.spark import-marts /data/spark/tables/marts.db`")
+def _import_marts(
+    folder: Annotated[Path, typer.Argument(help="Holds a folder of Parquet files per mart.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replace the marts that were built here by those that Spark built, for estimates and report."""
+    answer(lambda: import_marts(settings_of(home).home, folder, as_json), writes=True)
+
+
+if __name__ == "__main__":
+    run_app(app, "python -m orchestration.spark")
