@@ -115,5 +115,8 @@ def _forget(settings: HomeSettings, named: list[str], *, is_confirmed: bool, as_
     if not as_json:
         count = plural(len(found), "file")
         terminal.say_lines([f"{file.path}: {plural(file.loaded, 'line')}" for file in found])
-        terminal.say(f"forgotten: {count}" if is_confirmed else f"would be forgotten: {count}; add --yes to do it")
+        if is_confirmed:
+            terminal.say(f"forgotten: {count}{'' if is_followed else '; no log is left to refresh from'}")
+        else:
+            terminal.say(f"would be forgotten: {count}; add --yes to do it")
     return answer if is_followed else None

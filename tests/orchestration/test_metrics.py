@@ -15,8 +15,8 @@ from orchestration.environment import HomeSettings
 from orchestration.home import PROJECT, Home
 from orchestration.metrics.collecting import exposition, headline_numbers, keep_metrics, write_metrics
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED
-from orchestration.publication.folders import publish, roll_back
-from tests.homes import ask, change, held_open
+from orchestration.publication.folders import publish
+from tests.homes import ask, change, faultline, held_open
 
 DASHBOARD = PROJECT / "docs" / "deploy" / "faultline.json"
 ALL = {
@@ -178,7 +178,8 @@ def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
     change(file, "update marts.dim_clusters set node_count = 77")
     publish(home, "run-9", "0.1.0+abc", file, report)
     assert values(parse(home), "nodes", cluster="alpha") == [77.0]
-    roll_back(home, None)
+    assert faultline(home, "rollback").exit_code == 0
+    assert "faultline_publication_is_pinned 1.0" in home.metrics.read_text()
     found = parse(home)
     assert values(found, "nodes", cluster="alpha") != [77.0]
     assert values(found, "publication_is_pinned") == [1.0]
