@@ -15,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.node_lists import exclude_option, safe_names
 from assets.report import numbers, tables, wording
 from assets.report.actions import lemon_words, saving_of
 from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
@@ -27,9 +28,9 @@ WORDS: dict[str, Any] = {
         numbers.chance, numbers.confidence, numbers.day, numbers.duration, numbers.gpus, numbers.moment, numbers.month,
         numbers.nodes, numbers.percent, numbers.printable, numbers.share, numbers.short, numbers.whole, numbers.words,
         wording.event_of, wording.exposure, wording.extrapolation, wording.listed,
-        wording.loss_rule, wording.mttf, wording.number, wording.plural, wording.rate, wording.sentence, wording.span,
-        wording.stale, wording.yes_no, tables.ends, tables.level_of, lemon_words, saving_of, anchor_of, of_cause,
-        of_failure, of_node, summed,
+        wording.loss_rule, wording.mttf, wording.number, wording.plural, wording.rate, wording.sentence,
+        wording.signal, wording.span, wording.stale, wording.yes_no, tables.ends, tables.level_of, lemon_words,
+        saving_of, anchor_of, of_cause, of_failure, of_node, summed, exclude_option, safe_names,
     )
 }  # fmt: skip
 WORDS |= {"hours_span": wording.hours_span, "second": tables.second, "steps": tables.steps}

@@ -20,7 +20,7 @@ from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
 from assets.report.answers import UNEXPECTED_ROWS, not_computed
 from assets.report.answers import Page as Answer
-from assets.report.blocks import Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, section
+from assets.report.blocks import Chapter, Figure, Leaf, Markup, Page, Pair, Section, Text, section
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
 from assets.report.filling import TEMPLATES, environment
@@ -33,19 +33,14 @@ from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison, since_last_report
 from assets.report.sections.constant import constant, forecasts
-from assets.report.sections.delivered import delivered
 from assets.report.sections.ettr import ettr
 from assets.report.sections.failures import failure_details, failures, preemptions
 from assets.report.sections.first_screen import first_screen
 from assets.report.sections.headline import has_enough, headline
-from assets.report.sections.hidden import hidden
-from assets.report.sections.lemons import lemons, nodes
 from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
 from assets.report.sections.over_time import drawn, over_time
-from assets.report.sections.places import places
 from assets.report.sections.recorded import recorded
-from assets.report.sections.repairs import repairs
 from assets.report.sections.shares import sizes, states
 from assets.report.what_if import start_of, what_if, what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
@@ -66,14 +61,14 @@ Builder = Callable[[Own], Section | None]
 PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("", "Overview", (headline,)),
     ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
-    ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
+    ("nodes", "Nodes", "nodes"),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
     ("losses", "Losses", (losses,)),
     ("quality", "Data quality", "quality"),
 )
 """Address, name and sections of the pages that each cluster has."""
-WITHOUT_JOBS = {recorded, repairs, nodes, what_to_expect}
+WITHOUT_JOBS = {recorded, what_to_expect}
 """Sections that say something of a cluster of which records of failures alone are known."""
 
 
@@ -249,8 +244,7 @@ def figures_in(leaf: Leaf) -> Iterator[Figure]:
             if isinstance(block, Markup):
                 yield from (part for part in block.parts if isinstance(part, Figure))
             pair = (block.left, block.right) if isinstance(block, Pair) else (block,)
-            parts = block.figures if isinstance(block, Multiples) else pair
-            yield from (figure for figure in parts if isinstance(figure, Figure))
+            yield from (figure for figure in pair if isinstance(figure, Figure))
 
 
 def script_hash(script: str) -> str:

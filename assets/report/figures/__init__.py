@@ -5,5 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assets.report.blocks import Figure
+from assets.report.figures import nodes
 
-FIGURES: dict[str, Callable[..., Figure | None]] = {}
+FIGURES: dict[str, Callable[..., Figure | None]] = {
+    "delivered": nodes.delivered,
+    "places": nodes.places,
+}
