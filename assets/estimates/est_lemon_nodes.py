@@ -297,7 +297,8 @@ def reasons(
     texts = []
     for number, days in enumerate(exposure):
         known, total = float(blame.known_count[number]), float(blame.event_count[number])
-        parts = [f"{rounded(known)} failure{'s' * (known != 1)} in {rounded(days)} node-days in use"]
+        counted = rounded(known)
+        parts = [f"{counted} failure{'s' * (counted != '1')} in {rounded(days)} node-days in use"]
         if total - known >= 0.05:
             parts[0] += f" and {total - known:.1f} inferred"
         if blame.fleet and days > 0 and total >= 1:

@@ -127,10 +127,16 @@ def saving_of(node: Row) -> Saving:
 
 def pays(node: Row) -> str:
     """Say how short a repair must be to pay; empty where that is unknown."""
+    limit = pays_below(node)
+    return f"pays if the repair takes less than {limit}" if limit else ""
+
+
+def pays_below(node: Row) -> str:
+    """Write the time of repair up to which taking a node out pays; empty where that is unknown."""
     days = node["break_even_days"]
     if days is None:
         return ""
-    return f"pays if the repair takes less than {f'{short(days, 2)} days' if days >= 1 else duration(24 * days)}"
+    return f"{short(days, 2)} days" if days >= 1 else duration(24 * days)
 
 
 def lemon_words(node: Row) -> str:

@@ -121,16 +121,7 @@ class Markup:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True)
-class Multiples:
-    """Small figures of one kind side by side."""
-
-    title: str
-    figures: tuple[Figure, ...]
-    note: str = ""
-
-
-Block = Table | Figure | Text | Pair | Markup | Multiples
+Block = Table | Figure | Text | Pair | Markup
 
 
 @dataclass(frozen=True)

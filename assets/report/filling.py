@@ -16,6 +16,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.node_lists import exclude_option, safe_names
 from assets.report import numbers, tables, wording
 from assets.report.actions import lemon_words, saving_of
 from assets.report.addresses import anchor_of, of_node
@@ -31,7 +32,10 @@ WORDS: dict[str, Any] = {
 """All of `numbers` and `wording`, and few more."""
 WORDS |= {
     function.__name__: function
-    for function in (tables.ends, tables.level_of, tables.steps, lemon_words, saving_of, anchor_of, of_node, summed)
+    for function in (
+        tables.ends, tables.level_of, tables.steps, lemon_words, saving_of, anchor_of, of_node, summed, exclude_option,
+        safe_names,
+    )
 } | {"second": tables.second}
 
 

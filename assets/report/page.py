@@ -21,7 +21,7 @@ from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
 from assets.report.answers import UNEXPECTED_ROWS, not_computed
 from assets.report.answers import Page as Answer
-from assets.report.blocks import Age, Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, Tile, section
+from assets.report.blocks import Age, Chapter, Figure, Leaf, Markup, Page, Pair, Section, Text, Tile, section
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
 from assets.report.filling import TEMPLATES, environment
@@ -34,16 +34,11 @@ from assets.report.queries import Frames, Own, Row
 from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.check_scores import check_scores
 from assets.report.sections.constant import constant, forecasts
-from assets.report.sections.delivered import delivered
 from assets.report.sections.failures import failure_details, failures, preemptions
-from assets.report.sections.hidden import hidden
-from assets.report.sections.lemons import lemons, nodes
 from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
 from assets.report.sections.over_time import drawn, over_time
-from assets.report.sections.places import places
 from assets.report.sections.recorded import recorded
-from assets.report.sections.repairs import repairs
 from assets.report.sections.shares import sizes, states
 from assets.report.what_if import what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
@@ -58,7 +53,7 @@ Builder = Callable[[Own], Section | None]
 PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("", "Overview", "overview"),
     ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
-    ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
+    ("nodes", "Nodes", "nodes"),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", "ettr"),
     ("losses", "Losses", (losses,)),
@@ -66,7 +61,7 @@ PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
 )
 """Address, name and sections of the pages that each cluster has."""
 NO_TILE, NO_ACCOUNTING = Tile("", UNKNOWN), Tile("", "no accounting")
-WITHOUT_JOBS = {recorded, repairs, nodes}
+WITHOUT_JOBS = {recorded}
 """Sections that say something of a cluster of which records of failures alone are known."""
 
 
@@ -276,8 +271,7 @@ def figures_in(leaf: Leaf) -> Iterator[Figure]:
             if isinstance(block, Markup):
                 yield from (part for part in block.parts if isinstance(part, Figure))
             pair = (block.left, block.right) if isinstance(block, Pair) else (block,)
-            parts = block.figures if isinstance(block, Multiples) else pair
-            yield from (figure for figure in parts if isinstance(figure, Figure))
+            yield from (figure for figure in pair if isinstance(figure, Figure))
 
 
 def script_hash(script: str) -> str:

@@ -65,7 +65,6 @@ ANSWERS = Path(__file__).parents[1] / "answers"
 PUBLISHED = {
     "annotations": "marts.dim_annotations order by annotated_date, annotation_number",
     "attribution_chance": "estimates.est_attribution_chance order by attributed_count desc, failure_category",
-    "availability": "marts.agg_availability_monthly order by month_date",
     "categories": "marts.dim_failure_categories order by priority nulls last, failure_category",
     "cause_bounds": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count = 0 "
     "and failures_per_gpu_hour_high is not null order by failure_category",
@@ -106,16 +105,12 @@ PUBLISHED = {
     "order by month_date desc, expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
     "not_computed": f"({NOT_COMPUTED})",
     "mttf": "estimates.est_mttf_by_size order by gpu_size_bin",
-    "places": "estimates.est_location_rates order by place_kind, place nulls last",
     "projections": "estimates.est_mttf_projections order by gpu_count",
     "rate_changes": "estimates.est_rate_changes order by failure_category != 'all', failure_category, changed_at",
     "rate_ratios": "estimates.est_rate_ratios qualify comparison = 'months' or bool_or(is_reference) over (partition "
     "by comparison, cluster_id, other_cluster_id, boundary_date, population) order by comparison = 'clusters', "
     "comparison, cluster_id, other_cluster_id, boundary_date, not is_reference, population, counted_as",
     "rates": "estimates.est_failure_rates order by population, counted_as",
-    "repair_actions": "(select *, sum(repair_count) over (partition by cluster_id, failure_category) as "
-    "repairs_of_cause from estimates.est_repairs) order by failure_category != 'all', repairs_of_cause desc, "
-    "failure_category, repair_count desc, repair_action",
     "run": "ops.runs order by rowid desc limit 1",
     "scale_tests": "estimates.est_scale_tests",
     "sizes": "marts.agg_job_sizes order by gpu_size_bin nulls last",
@@ -148,7 +143,7 @@ LABELS = {
 }
 """Columns that hold a category, and the column that its label gets."""
 OBSERVED = re.compile(
-    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(expected_)?lost_(gpu_hours|cost)|(other_)?node_days|(held_)?gpu_hours|(down_)?unit_days|runtime_hours|exposure|confidence_level"
+    r"\w*_count(_median|_min|_max)?|\w*outage_hours|(expected_)?lost_(gpu_hours|cost)|(other_)?node_days|(held_)?gpu_hours|held_ratio|(down_)?unit_days|runtime_hours|exposure|confidence_level"
     r"|planned_days|(restart|write|checkpoint)_minutes|ettr_target"
 )
 """Columns of estimates that are no estimates: counts, exposures, what seen failures lost, and what is assumed."""

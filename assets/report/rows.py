@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assets.report.actions import pays, pays_below
+from assets.report.advice import advise
+from assets.report.explained.nodes import blamed
 from assets.report.gaps import gaps_of, spans_of, unmapped_of
 from assets.report.queries import Own, Row
 from assets.report.what_if import start_of, what_if
 
+
+def nodes_of(own: Own) -> list[Row]:
+    """Add to each node in words what its incidents were, what to do about it, and when taking it out pays."""
+    said = {"advice": advise, "blamed": blamed, "pays": pays, "pays_below": pays_below}
+    return [row | {name: say(row) for name, say in said.items()} for row in own.rows("nodes")]
+
+
 DERIVED: dict[str, Callable[[Own], list[Row]]] = {
     "gaps": gaps_of,
     "covered": spans_of,
+    "nodes": nodes_of,
     "unknown_signals": unmapped_of,
     "what_if": lambda own: [what_if(start_of(own))],
 }

@@ -14,6 +14,16 @@ POPULATIONS = {
     "all": "all jobs",
     "nodes": "the nodes in use",
 }
+SIGNALS = {
+    "excl_jobid_count": "jobs that exclude the node",
+    "xid_cnt": "different Xid codes",
+    "tickets": "repair tickets",
+    "out_count": "times out of service by faults",
+    "multi_node_node_fails": "failures of jobs on several nodes",
+    "single_node_node_fails": "failures of jobs on it alone",
+    "single_node_node_failure_rate": "share of jobs on it alone that failed",
+}
+"""The paper's signals of lemons, in words."""
 MAX_REASON_CHARACTERS = 600
 RATE = "failures_per_1000_node_days"
 LITTLE = "too little to tell"
@@ -106,6 +116,11 @@ def number(count: float) -> str:
         return whole(count)
     before, _, after = short(count).partition(".")
     return f"{before}.{after}" if after.strip("0") else before
+
+
+def signal(name: str) -> str:
+    """Write a signal of lemons in words."""
+    return SIGNALS[name]
 
 
 def extrapolation(gpu_count: float, largest_job_gpu_count: int | None) -> str:

@@ -346,7 +346,7 @@ def test_recorded_failures_are_listed_by_cause_and_by_what_failed(pages):
 
 def test_outages_that_records_tell_of_blame_no_job(pages):
     nodes = pages("failures-with-repairs")["nodes"].sections[1]
-    (listed,) = (block for block in nodes.blocks if isinstance(block, Table))
+    (listed,) = (part for block in nodes.blocks for part in block.parts if isinstance(part, Table))
     assert [[cell.text for cell in row] for row in listed.rows] == [
         ["n1", "2", "2", "0", 'Taken out 2 times; last reason recorded: "DIMM".'],
         ["n2", "1", "1", "0", 'Taken out once; last reason recorded: "DIMM".'],

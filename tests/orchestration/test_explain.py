@@ -137,7 +137,7 @@ def test_what_no_log_could_show_is_not_called_a_failure_of_the_program(testbed_h
 
 def test_a_node_has_one_timeline_of_all_that_logs_tell(explain, testbed_home):
     answer = explain("node002")
-    assert texts(answer)["Failures"] == "1 incident: GPU unavailable (1), 0.0489 GPU-hours lost."
+    assert texts(answer)["Failures"] == "1 incident in all records: GPU unavailable (1), 0.0489 GPU-hours lost."
     history = answer.rows["history"]
     assert {entry["kind"] for entry in history} >= {
         "boot", "failed job", "outage", "health check", "kernel", "version"
@@ -157,7 +157,7 @@ def test_a_node_of_which_failures_were_recorded_tells_of_them(testbed_home, tmp_
         "'bad riser' as cause, 'testbed/failures/list.csv' as source_path, 4 as source_line_number",
     )
     answer = explained(own.published_file, "node002")
-    assert texts(answer)["Failures"] == "1 incident: GPU unavailable (1), 0.0489 GPU-hours lost; 1 recorded failure."
+    assert texts(answer)["Failures"] == "1 incident in all records: GPU unavailable (1), 0.0489 GPU-hours lost; 1 recorded failure."
     (entry,) = [entry for entry in answer.rows["history"] if entry["kind"] == "recorded failure"]
     assert (entry["message"], entry["source_line_number"]) == ("gpu-3: bad riser", 4)
     assert (entry["observed_at"].day, entry["until_at"].day) == (1, 2)

@@ -18,12 +18,14 @@ from assets.estimates.est_lost_gpu_hours import with_losses, with_sight
 from assets.estimates.reference_rate import of_study
 from assets.estimates.table import read
 from assets.model.failure_rate import dispersed_interval, garwood_interval
-from assets.report.blocks import FirstScreen
+from assets.report.answers import Page
+from assets.report.blocks import FirstScreen, Markup
 from assets.report.first_screen import first_screen
 from assets.report.queries import Frames, Own
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
 from tests.report.planting_lemons import grid, lemon_rows, plans
 from tests.report.planting_rates import rate_tables
+from tests.report.reading import Element, parse
 from tests.warehouses import create_tables, insert, insert_known
 
 HERE = Path(__file__).parent
@@ -54,6 +56,12 @@ def own_of(frames: Frames, **changed: Any) -> Own:
     """Give what the report knows of the simulated cluster, some of the frames changed."""
     known = Frames({**frames, **changed})
     return Own(known, next(row for row in known["clusters"] if row["cluster_id"] == "demo"))
+
+
+def section_of(own: Own, page: str, key: str) -> Element:
+    """Write a page of a cluster, and read one section of it."""
+    (found,) = (section for section in Page(own).write(page) if section.key == key)
+    return parse("".join(block.html for block in found.blocks if isinstance(block, Markup)))
 
 
 def screen_of(own: Own) -> FirstScreen:

@@ -47,7 +47,7 @@ def lemon_rows(con: duckdb.DuckDBPyConnection) -> dict[str, Rows]:
     return {
         "marts.agg_lemon_signals": [
             *(signals_row("demo", node, number, LAST_DATE) for number, (node, _) in enumerate(demo)),
-            {"cluster_id": "hall-b", "node_id": "node1", "window_end_date": FIRST_DATE, "xid_cnt": 0},
+            {"cluster_id": "hall-b", "node_id": "node1", "window_end_date": FIRST_DATE, "window_days": 1, "xid_cnt": 0},
         ],
         "marts.fct_tickets": [
             {"cluster_id": "demo", "ticket_id": "T-17", "node_id": "sim007", "opened_at": START, "component": "GPU"}
@@ -119,7 +119,7 @@ def signals_row(cluster_id: str, node_id: str, number: int, end: dt.date) -> dic
         "single_node_node_fails": 0,
         "single_node_node_failure_rate": (number % 5) / 40,
     }
-    return {"cluster_id": cluster_id, "node_id": node_id, "window_end_date": end, **values}
+    return {"cluster_id": cluster_id, "node_id": node_id, "window_end_date": end, "window_days": 20, **values}
 
 
 def list_row(day: int, named: int, bad: int) -> dict[str, Any]:

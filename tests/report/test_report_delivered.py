@@ -1,13 +1,12 @@
 """What was delivered, on the page: hours by month, the error budget, reasons, and nodes that are not back."""
 
-from datetime import timedelta
-
 import pytest
 
-from assets.report.blocks import Table
-from assets.report.queries import Frames, Own
-from assets.report.sections.delivered import delivered
+from assets.report.figures.nodes import delivered
+from assets.report.queries import read_frames
+from tests.report.planting import own_of, section_of
 from tests.report.reading import section, table
+from tests.warehouses import filled
 
 
 def test_the_budget_and_how_fast_it_burns_are_told(demo):
@@ -34,15 +33,15 @@ def test_without_the_states_of_nodes_the_page_says_what_would_tell_them(hall):
 
 
 def test_reasons_that_no_rule_knows_stand_with_their_text(frames):
-    own = Own(frames, next(row for row in frames["clusters"] if row["cluster_id"] == "demo"))
-    unmapped = own.rows("out_of_service")[0] | {"failure_category": "unmapped", "unmapped_reason": "looks odd"}
-    blocks = delivered(Own(Frames({**frames, "out_of_service": [unmapped]}), own.cluster)).blocks
-    reasons = next(block for block in blocks if isinstance(block, Table) and "by reason" in block.caption)
-    assert [cell.text for cell in reasons.rows[0]][:2] == ["looks odd", "failed: no rule knows the reason"]
+    unmapped = own_of(frames).rows("out_of_service")[0] | {
+        "failure_category": "unmapped",
+        "unmapped_reason": "looks odd",
+    }
+    made = section_of(own_of(frames, out_of_service=[unmapped]), "nodes", "delivered")
+    assert table(made, "Time out of service").rows()[0][:2] == ["looks odd", "failed: no rule knows the reason"]
 
 
-BUDGET_UNKNOWN = {f"burn_rate_{days}d": None for days in (1, 3, 7, 28)} | {"burn_pace": None}
-ALL_PLANNED = BUDGET_UNKNOWN | dict.fromkeys(
+ALL_PLANNED = dict.fromkeys(
     name + end for name in ("availability", "error_budget_left") for end in ("", "_low", "_high")
 )
 
@@ -50,28 +49,48 @@ ALL_PLANNED = BUDGET_UNKNOWN | dict.fromkeys(
 @pytest.mark.parametrize(
     ("month", "said", "unsaid"),
     [
-        (BUDGET_UNKNOWN | {"burn_rate_3d": 0.5}, "Over the last 3 days the budget burned 0.500 times as fast", "28"),
-        (BUDGET_UNKNOWN | {"burn_rate_1d": 2.0}, "Over the last day the budget burned 2.00 times as fast", "28"),
-        (BUDGET_UNKNOWN, "is overspent by 500.00%.", "burned"),
-        (ALL_PLANNED, "In 2026-09 all node-hours were planned work.", "availability"),
+        ({"burn_days": 1, "burn_rate": 2.0}, "Over the last day the budget burned 2.00 times as fast", "7 days"),
+        ({"burn_days": None, "burn_rate": None}, "is overspent by 500.00%.", "burned"),
+        (ALL_PLANNED, "In 2026-09 all node-hours were planned work.", "in service for"),
     ],
 )
 def test_no_window_and_no_month_is_told_of_which_nothing_is_known(frames, month, said, unsaid):
-    own = Own(frames, next(row for row in frames["clusters"] if row["cluster_id"] == "demo"))
-    months = [row | month for row in own.rows("availability") if row["month_date"].month == 9]
-    text, figure, *_ = delivered(Own(Frames({**frames, "availability": months}), own.cluster)).blocks
-    assert said in str(text)
-    assert unsaid not in str(text)
-    assert ("Worst month" in figure.description) is (month is not ALL_PLANNED)
+    months = [row | month for row in own_of(frames).rows("availability") if row["month_date"].month == 9]
+    own = own_of(frames, availability=months)
+    text = section_of(own, "nodes", "delivered").all("p")[0].text
+    assert said in text
+    assert unsaid not in text
+    assert ("Worst month" in delivered(own).description) is (month is not ALL_PLANNED)
 
 
-def test_a_node_that_went_out_after_the_end_of_the_records_is_out_for_no_time(frames):
-    own = Own(frames, next(row for row in frames["clusters"] if row["cluster_id"] == "hall-b"))
-    out = [row for row in own.rows("nodes") if row["open_since"] is not None]
-    cluster = own.cluster | {"last_at": out[0]["open_since"] - timedelta(days=1)}
-    blocks = delivered(Own(Frames({**frames, "nodes": out[:1]}), cluster)).blocks
-    (waiting,) = [block for block in blocks if isinstance(block, Table) and "are out of service" in block.caption]
-    assert waiting.rows[0][2].text == "0 h"
+@pytest.mark.parametrize(
+    ("rates", "pace", "window"),
+    [
+        ((1.0, 2.0, 3.0, 4.0), "fast", (3, 2.0)),
+        ((1.0, 2.0, 3.0, 4.0), None, (28, 4.0)),
+        ((1.0, 2.0, None, None), None, (3, 2.0)),
+        ((None, None, None, None), None, (None, None)),
+    ],
+)
+def test_the_budget_burns_over_the_window_of_the_alert_or_the_longest_that_is_known(tmp_path, rates, pace, window):
+    columns = ", ".join(f"burn_rate_{days}d" for days in (1, 3, 7, 28))
+    values = ", ".join("null" if value is None else str(value) for value in (*rates, pace and f"'{pace}'"))
+    planted = f"insert into marts.agg_availability_monthly (cluster_id, {columns}, burn_pace) values ('c', {values})"
+    with filled(tmp_path, planted).reading() as con:
+        (month,) = read_frames(con, "availability")["availability"]
+    assert (month["burn_days"], month["burn_rate"]) == window
+
+
+def test_a_node_that_went_out_after_the_end_of_the_records_is_out_for_no_time(tmp_path):
+    planted = """
+    insert into marts.dim_clusters (cluster_id, last_at) values ('c', '2026-01-01');
+    insert into marts.dim_nodes (cluster_id, node_id, node_name) values ('c', 'n1', 'n1'), ('c', 'n2', 'n2');
+    insert into marts.fct_node_outages (cluster_id, node_id, started_at, is_planned)
+    values ('c', 'n1', '2026-01-02', false), ('c', 'n2', '2025-12-31', false);
+    """
+    with filled(tmp_path, planted).reading() as con:
+        hours = {row["node_id"]: row["open_outage_hours"] for row in read_frames(con, "nodes")["nodes"]}
+    assert hours == {"n1": 0, "n2": 24}
 
 
 def test_nodes_that_are_not_back_stand_with_their_age(hall):

@@ -11,7 +11,7 @@ from assets.report.explained.failures import NOT_SEEN, RULES, parts_of_failure
 from assets.report.explained.nodes import parts_of_node
 from orchestration.home import DBT_PROJECT
 
-END = dt.datetime(2026, 1, 2, 10)
+START, END = dt.datetime(2025, 12, 6), dt.datetime(2026, 1, 2, 10)
 FAILURE = {
     "attempt_id": "c:7:0", "attempt_number": 2, "job_id": "7", "job_name": "train", "user_name": "ann", "account": None,
     "runtime_seconds": 7200, "node_count": 2, "gpu_count": 16, "state": "FAILED", "failed_at": END,
@@ -46,7 +46,9 @@ NODE = {
     "days_since_last_incident": 3, "relapsed_at": None, "lost_gpu_hours": 32.0, "fault_outage_count": 2,
     "fault_outage_hours": 5.0, "planned_outage_count": 0, "planned_outage_hours": None, "saving_note": None,
     "saved_gpu_hours_per_month": 12.0, "saved_gpu_hours_per_month_low": 4.5, "saved_gpu_hours_per_month_high": 21.0,
-    "given_up_gpu_hours_per_month": 2880.0, "break_even_days": 0.125,
+    "given_up_gpu_hours_per_month": 2880.0, "break_even_days": 0.125, "signal_days": 28,
+    "window_start_date": START, "window_end_date": END, "xid_cnt": 3, "tickets": None,
+    "single_node_node_failure_rate": 0.125,
 }  # fmt: skip
 CLUSTER = {
     "checkpoint_minutes": 60.0, "has_kernel_messages": True, "has_health_checks": True, "has_node_events": True
@@ -147,9 +149,14 @@ def test_a_job_keeps_off_a_lemon_and_not_off_a_good_node():
 def test_a_node_is_told_by_place_verdict_failures_and_outages():
     assert parts_of_node(NODE | {"verdict": "lemon"}) == [
         ("Node", "n1 with 8 GPUs, rack r7"),
-        ("Verdict", "lemon, probability 98.0%; 90.0 failures per 1,000 node-days [40.0, 150], 90%. 4 failures."),
-        ("Failures", "4 incidents: PCIe error (4), 32.0 GPU-hours lost."),
+        (
+            "Verdict",
+            "lemon, probability 98.0%; 90.0 failures per 1,000 node-days [40.0, 150], 90%. 4 failures "
+            "(2025-12-06 to 2026-01-02).",
+        ),
+        ("Failures", "4 incidents in all records: PCIe error (4), 32.0 GPU-hours lost."),
         ("Outages", "2 outages by faults (5.00 h)"),
         ("What to do", advise(NODE | {"verdict": "lemon"})),
         ("Taken out it saves", str(saving_of(NODE | {"verdict": "lemon"}))),
+        ("Signals, 28 days to 2026-01-02", "different Xid codes: 3; share of jobs on it alone that failed: 12.5%"),
     ]

@@ -317,7 +317,7 @@ def test_the_charts_hold_what_the_tables_say(opened):
     assert "second order" in chart("losses")
     assert "256" in chart("losses")
     opened.go("demo/nodes")
-    assert "sim007" in chart("lemon-signal-xid_cnt")
+    assert "leaf3" in chart("places-switch")
 
 
 def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, tmp_path):

@@ -6,9 +6,8 @@ import pytest
 
 from assets.report.blocks import Text
 from assets.report.numbers import share, short
-from assets.report.sections.lemons import exclude_table
 from assets.report.sections.losses import losses
-from tests.report.planting import own_of, screen_of
+from tests.report.planting import own_of, screen_of, section_of
 from tests.report.reading import section, table
 
 
@@ -99,10 +98,12 @@ def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):
     lemons = section(demo, "lemons")
     rows = table(lemons, "Nodes by how surely").rows()
     assert [row[1:3] for row in rows[:3]] == [["sim007", "lemon"], ["sim021", "lemon"], ["sim040", "watch"]]
-    assert "ticket T-17: GPU" in rows[0][-1]
     saved, given_up = rows[0][5:7]
     assert saved.split()[0] == "72.0"
     assert given_up == "5,000 pays if the repair takes less than 10.4 h"
+    shown = table(lemons, "Nodes to take out, and nodes to watch").rows()
+    assert [row[:2] for row in shown] == [["sim007", "lemon"], ["sim021", "lemon"], ["sim040", "watch"]]
+    assert shown[0][4] == saved
     assert [element.text for element in lemons.all("code")] == ["--exclude=sim[007,021]"]
     assert "4.00% of these names are expected to be wrong" in lemons.text
     assert not section(hall, "lemons").all("code")
@@ -117,11 +118,15 @@ def test_root_causes_stand_beside_what_no_ticket_names(demo, hall):
     assert "What was wrong" not in section(hall, "lemons").text
 
 
-def test_a_name_for_the_shell_stays_out_of_the_exclude_line():
-    ready = exclude_table(["sim007", "$(reboot)", "-x", "a b"])
-    assert ready.caption.startswith("Ready")
-    assert ready.rows[0][0].text == "--exclude=sim007"
-    assert "3 names" in ready.note
+def test_a_name_for_the_shell_stays_out_of_the_exclude_line(frames):
+    (lemon, *_) = own_of(frames).rows("nodes", verdict="lemon")
+    named = [lemon | {"node_name": name} for name in ("sim007", "$(reboot)", "-x", "a b")]
+    made = section_of(own_of(frames, nodes=named), "nodes", "lemons")
+    assert [element.text for element in made.all("code")] == ["--exclude=sim007"]
+    assert "3 names cannot stand on a command line" in made.text
+    none = section_of(own_of(frames, nodes=named[1:]), "nodes", "lemons")
+    assert not none.all("code")
+    assert "no name can be given to Slurm" in none.text
 
 
 def test_a_fleet_that_cannot_be_ranked_says_so(hall):
@@ -146,7 +151,7 @@ def test_lists_of_the_past_are_judged(demo):
     named, nobody = table(section(demo, "lemons"), "Lists of the past").rows()
     assert named[4].startswith("50.0%")
     assert nobody[4] == "nobody was named"
-    shares = {row[0]: row[3] for row in table(section(demo, "lemons"), "Failed attempts of 128 GPUs").rows()}
+    shares = {row[0]: row[3].split()[0] for row in table(section(demo, "lemons"), "Failed attempts of 128 GPUs").rows()}
     assert shares["All large attempts"] == "13.3%"
     assert shares["The same, had lemons failed none"] == "7.78%"
 

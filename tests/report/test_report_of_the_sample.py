@@ -52,5 +52,5 @@ def test_a_reason_is_quoted_as_what_somebody_wrote(sample):
         for head, cell in zip(found.all("th"), row.all("td"), strict=False)
         if cell.text == given
     ]
-    assert columns == ["Last reason given", "Reason given"]
+    assert columns == ["Reason given", "Last reason given"]
     assert sample.text.count(given) == 4, "it stands nowhere else"

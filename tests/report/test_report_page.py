@@ -18,8 +18,8 @@ from tests.report.planting import MADE_AT
 from tests.report.reading import parse, section, table
 
 SECTIONS = [
-    "actions", "headline", "drawn", "failures", "causes", "checks", "over-time", "forecasts", "lemons", "places",
-    "hidden", "delivered", "repairs", "nodes", "mttf", "states", "sizes", "constant", "preemptions",
+    "actions", "headline", "drawn", "failures", "causes", "checks", "over-time", "forecasts", "lemons", "repairs",
+    "delivered", "places", "hidden", "nodes", "mttf", "states", "sizes", "constant", "preemptions",
     "checkpoints", "what-if", "ettr", "losses", "gaps",
 ]  # fmt: skip
 CHECKPOINTS = "Checkpoints: what a large run without a queue can plan with"
@@ -325,8 +325,8 @@ def test_every_figure_has_words_and_a_table_beside_it(demo):
     charts = [figure for figure in demo.all("div", class_="chart") if "id" in figure.attributes]
     drawn = {(figure.attributes["id"] or "").removeprefix("demo-").removesuffix("-chart") for figure in charts}
     assert drawn >= {
-        "causes", "mttf", "ettr", "states", "sizes", "over-time", "shapes", "ratios", "lemon-signal-xid_cnt",
-        "ettr-grid", "losses",
+        "causes", "mttf", "ettr", "states", "sizes", "over-time", "shapes", "ratios", "delivered",
+        "places-rack", "ettr-grid", "losses",
     }  # fmt: skip
     for chart in charts:
         assert chart.attributes["role"] == "img"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assets.report.queries import Frames, Own, read_frames
-from assets.report.sections.places import places
+from assets.report.queries import Own, read_frames
+from tests.report.planting import own_of, section_of
 from tests.report.reading import section, table
 from tests.warehouses import filled
 
@@ -29,11 +29,11 @@ def test_the_table_has_every_place_and_the_bad_ones_first(demo):
 
 
 def test_a_place_that_has_all_failures_fails_at_least_so_many_times_as_often(frames):
-    own = next(Own(frames, cluster) for cluster in frames["clusters"] if cluster["cluster_id"] == "demo")
-    rows = [row | {"ratio": None, "high": None} if row["ratio"] == 5.25 else row for row in own.rows("places")]
-    said, *_, listed = places(Own(Frames({**frames, "places": rows}), own.cluster)).blocks
-    assert "fails at least 3.50 times as often as the rest (no node of which failed, lemons aside)" in said.text
-    assert [row[6].text for row in listed.rows] == ["at least 3.50", "1.25", "0.500", "not compared"]
+    rows = [row | {"ratio": None, "high": None} if row["ratio"] == 5.25 else row for row in frames["places"]]
+    made = section_of(own_of(frames, places=rows), "nodes", "places")
+    assert "fails at least 3.50 times as often as the rest (no node of which failed, lemons aside)" in made.text
+    listed = [row[6].split()[:3] for row in table(made, "Places by how they fail").rows()]
+    assert listed[0] == ["at", "least", "3.50"]
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,24 @@ def test_a_place_that_has_all_failures_fails_at_least_so_many_times_as_often(fra
 )
 def test_a_section_without_places_names_the_reason(frames, changed, expected):
     cluster = next(cluster for cluster in frames["clusters"] if cluster["cluster_id"] == "hall-b")
-    (said,) = places(Own(frames, cluster | changed)).blocks
-    assert said.text.count(expected) == 1
+    assert section_of(Own(frames, cluster | changed), "nodes", "places").text.count(expected) == 1
+
+
+def test_places_with_the_same_nodes_are_one_finding(tmp_path):
+    planted = """
+    insert into estimates.est_location_rates (cluster_id, place_kind, place, verdict, ratio, same_nodes_as)
+    values
+        ('c', 'switch', 's1', 'both', 5.0, 'rack r1'),
+        ('c', 'rack', 'r1', 'both', 5.0, 'switch s1'),
+        ('c', 'rack', 'r2', 'fails together', 9.0, null),
+        ('c', 'rack', 'r3', 'no difference', 1.0, 'switch s3'),
+        ('c', 'rack', null, 'both', null, null);
+    """
+    with filled(tmp_path, planted).reading() as con:
+        rows = [(row["place"], row["is_found"], row["is_said"]) for row in read_frames(con, "places")["places"]]
+    assert rows == [
+        ("r1", True, True), ("s1", True, False), ("r2", True, True), ("r3", False, False), (None, False, False),
+    ]  # fmt: skip
 
 
 def test_places_are_known_where_any_node_has_one(tmp_path):

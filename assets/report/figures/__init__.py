@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assets.report.blocks import Figure
-from assets.report.figures.ettr import ettr_grid, parts_of_time
+from assets.report.figures import ettr, nodes
 
 FIGURES: dict[str, Callable[..., Figure | None]] = {
-    "ettr-grid": ettr_grid,
-    "parts-of-time": parts_of_time,
+    "delivered": nodes.delivered,
+    "ettr-grid": ettr.ettr_grid,
+    "parts-of-time": ettr.parts_of_time,
+    "places": nodes.places,
 }

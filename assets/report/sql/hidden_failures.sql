@@ -1,6 +1,7 @@
 -- Suspects of hidden failures, surest first, GPUs held without use, and of each cluster how many nodes were compared,
--- which odds would have been found on the median node, and on which share of the nodes four times the odds: of the kind
--- of ends that shows less. One row per suspect, one of idle GPUs, and one per cluster without a suspect.
+-- which odds would have been found on the median node (unknown: none, however large), and on which share of the nodes
+-- four times the odds: of the kind of ends that shows less. One row per suspect, one of idle GPUs, and one per cluster
+-- without a suspect.
 with powers as (
     select
         cluster_id,
@@ -24,8 +25,10 @@ least as (
 select
     hidden.*,
     nodes.node_name,
-    least.median_effect,
+    nullif(least.median_effect, 'infinity') as median_effect,
     least.found_share,
+    4.0 as largest_odds,
+    hidden.held_gpu_hours / nullif(hidden.exposure, 0) as held_ratio,
     count(distinct hidden.node_id) filter (where hidden.method <> 'not_compared')
         over (partition by hidden.cluster_id) as compared_count
 from estimates.est_hidden_failures as hidden

@@ -77,8 +77,7 @@ counted as (
         cluster_id, node_id,
         count(*) as incident_count,
         cast(sum(attempt_count) as bigint) as failure_count,
-        max(failed_at) as last_failed_at,
-        list({'failed_at': failed_at, 'label': label} order by failed_at desc, incident_id)[:3] as last_incidents
+        max(failed_at) as last_failed_at
     from incidents
     group by cluster_id, node_id
 ),
@@ -139,7 +138,20 @@ select
         coalesce(outages.planned_outage_count, 0) as planned_outage_count
     ),
     lemons.* exclude (cluster_id, node_id),
+    coalesce(counted.incident_count > 0, false)
+    or coalesce(outages.fault_outage_count + outages.planned_outage_count > 0, false)
+    or coalesce(lemons.verdict = 'lemon', false) as is_listed,
+    signals.* exclude (cluster_id, node_id, window_end_date, window_days),
+    signals.window_days as signal_days,
     date_diff('day', lemons.window_start_date, lemons.window_end_date) + 1 as window_days,
+    -- an outage may begin after the last job ended
+    greatest(0, epoch(clusters.last_at - outages.open_since)) / 3600 as open_outage_hours,
+    row_number() over (
+        partition by cluster_id
+        order by
+            lemons.verdict = 'lemon' desc nulls last, lemons.verdict = 'watch' desc nulls last, lemons.rank nulls last,
+            lemons.event_count desc nulls last, counted.incident_count desc nulls last, node_id
+    ) as lemon_number,
     date_diff('day', counted.last_failed_at, clusters.data_through_at) as days_since_last_incident,
     date_diff('day', outages.last_fault_at, clusters.data_through_at) as days_since_last_fault,
     epoch(clusters.data_through_at - relapses.relapsed_at) / 86400 as days_since_relapse
@@ -153,6 +165,7 @@ left join recorded using (cluster_id, node_id)
 left join relapses using (cluster_id, node_id)
 left join repairs using (cluster_id, node_id)
 left join estimates.est_lemon_nodes as lemons using (cluster_id, node_id)
+left join marts.agg_lemon_signals as signals using (cluster_id, node_id, window_end_date)
 order by
     cluster_id,
     incident_count desc,

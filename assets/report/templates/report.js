@@ -319,7 +319,6 @@
       for (const layer of spec.layer || []) if (layer.encoding && layer.encoding.y) layer.encoding.y = { ...layer.encoding.y, title: null };
     }
     const figure = box.closest("figure");
-    if (figure && figure.closest(".multiples")) delete spec.padding;
     // The interpreter (ast) replaces generated code, so that the page's policy can forbid eval.
     const drawn = vegaEmbed(box, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom" } });
     return drawn.then((result) => {

@@ -1,0 +1,27 @@
+-- Node-hours by what nodes did in them, and the pace at which the error budget burns: over the longer window of the
+-- alert, else over the longest that is known. One row per cluster and month.
+with months as (
+    select
+        *,
+        unknown_node_hours / total_node_hours as unknown_ratio,
+        case
+            when burn_pace = 'fast' then 3
+            when burn_pace = 'medium' then 7
+            when burn_pace = 'slow' or burn_rate_28d is not null then 28
+            when burn_rate_7d is not null then 7
+            when burn_rate_3d is not null then 3
+            when burn_rate_1d is not null then 1
+        end as burn_days
+    from marts.agg_availability_monthly
+)
+
+select
+    *,
+    case burn_days
+        when 28 then burn_rate_28d
+        when 7 then burn_rate_7d
+        when 3 then burn_rate_3d
+        when 1 then burn_rate_1d
+    end as burn_rate
+from months
+order by cluster_id, month_date

@@ -1,0 +1,16 @@
+-- Repairs by cause and by what was done, all causes together first, then those with most repairs; and what comparisons
+-- that found nothing would have found at the median. One row per cluster, cause and action.
+select
+    *,
+    case repair_action
+        when 'none' then 'nothing (a false return)'
+        when 'unknown' then 'not known'
+        else repair_action
+    end as done,
+    24 * days_to_relapse as hours_to_relapse,
+    sum(repair_count) over (partition by cluster_id, failure_category) as repairs_of_cause,
+    sum(repair_count) filter (where failure_category = 'all') over (partition by cluster_id) as repairs_of_all,
+    median(detectable_effect) filter (where verdict = 'cannot tell') over (partition by cluster_id) as median_effect
+from estimates.est_repairs
+order by
+    cluster_id, failure_category != 'all', repairs_of_cause desc, failure_category, repair_count desc, repair_action
