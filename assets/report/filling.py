@@ -15,9 +15,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report import numbers, tables, wording
 from assets.report.actions import lemon_words, saving_of
 from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
+from assets.report.names import NOTE
 from assets.report.queries import ANSWERS, summed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -25,14 +27,15 @@ WORDS: dict[str, Any] = {
     function.__name__: function
     for function in (
         numbers.chance, numbers.confidence, numbers.day, numbers.duration, numbers.gpus, numbers.moment, numbers.month,
-        numbers.nodes, numbers.percent, numbers.printable, numbers.share, numbers.short, numbers.whole, numbers.words,
-        wording.event_of, wording.exposure, wording.extrapolation, wording.listed,
-        wording.loss_rule, wording.mttf, wording.number, wording.plural, wording.rate, wording.sentence, wording.span,
-        wording.stale, wording.yes_no, tables.ends, tables.level_of, lemon_words, saving_of, anchor_of, of_cause,
-        of_failure, of_node, summed,
+        numbers.nodes, numbers.percent, numbers.printable, numbers.share, numbers.short, numbers.signed, numbers.whole,
+        numbers.words, wording.bounded, wording.event_of, wording.exposure, wording.extrapolation, wording.listed,
+        wording.loss_rule, wording.money, wording.mttf, wording.number, wording.plural, wording.rate, wording.sentence,
+        wording.span, wording.stale, wording.yes_no, tables.ends, tables.level_of, lemon_words, saving_of, anchor_of,
+        of_cause, of_failure, of_node, summed,
     )
 }  # fmt: skip
 WORDS |= {"hours_span": wording.hours_span, "second": tables.second, "steps": tables.steps}
+WORDS |= {"populations": wording.POPULATIONS, "scale_verdicts": VERDICT_IN_WORDS, "names_note": NOTE}
 
 
 @cache

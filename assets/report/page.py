@@ -32,21 +32,18 @@ from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison, since_last_report
-from assets.report.sections.constant import constant, forecasts
+from assets.report.sections.constant import forecasts
 from assets.report.sections.delivered import delivered
 from assets.report.sections.ettr import ettr
-from assets.report.sections.failures import failure_details, failures, preemptions
+from assets.report.sections.failures import failure_details, failures
 from assets.report.sections.first_screen import first_screen
 from assets.report.sections.headline import has_enough, headline
 from assets.report.sections.hidden import hidden
 from assets.report.sections.lemons import lemons, nodes
-from assets.report.sections.losses import losses
-from assets.report.sections.mttf import mttf
 from assets.report.sections.over_time import drawn, over_time
 from assets.report.sections.places import places
 from assets.report.sections.recorded import recorded
 from assets.report.sections.repairs import repairs
-from assets.report.sections.shares import sizes, states
 from assets.report.what_if import start_of, what_if, what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 
@@ -67,9 +64,9 @@ PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("", "Overview", (headline,)),
     ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
-    ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
+    ("jobs", "Jobs and MTTF", "jobs"),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
-    ("losses", "Losses", (losses,)),
+    ("losses", "Losses", "losses"),
     ("quality", "Data quality", "quality"),
 )
 """Address, name and sections of the pages that each cluster has."""

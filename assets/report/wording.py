@@ -69,6 +69,16 @@ def mttf(row: dict[str, Any]) -> str:
     return f"none failed; {'no exposure to judge by' if low is None else bound}"
 
 
+def bounded(row: Mapping[str, Any], stem: str) -> str:
+    """Write an estimate; with no event seen, its lower bound.
+
+    >>> bounded({"hours": 28.85}, "hours"), bounded({"hours": None, "hours_low": 12.0}, "hours")
+    ('28.9', 'above 12.0')
+    """
+    value, low = row[stem], row.get(f"{stem}_low")
+    return f"above {short(low)}" if value is None and low is not None else short(value)
+
+
 def exposure(
     count: float | None,
     amount: float | None,
@@ -147,6 +157,17 @@ def listed(names: Sequence[str], joint: str = "and") -> str:
     ('rack', 'rack, switch or GPU model')
     """
     return f" {joint} ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
+
+
+def money(amount: float | None, currency: str) -> str:
+    """Write a sum of money, in whole units.
+
+    >>> money(14078.2, "USD"), money(3.0, "EUR"), money(None, "USD")
+    ('$14,078', '3 EUR', 'unknown')
+    """
+    if amount is None:
+        return whole(None)
+    return f"${whole(amount)}" if currency == "USD" else f"{whole(amount)} {printable(currency, 8)}"
 
 
 def yes_no(flag: bool | None) -> str:

@@ -21,7 +21,6 @@ from assets.model.failure_rate import dispersed_interval, garwood_interval
 from assets.report.blocks import FirstScreen
 from assets.report.queries import Frames, Own
 from assets.report.sections.first_screen import first_screen
-from assets.report.sections.losses import losses
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
 from tests.report.planting_lemons import grid, lemon_rows, plans
 from tests.report.planting_rates import rate_tables
@@ -59,7 +58,7 @@ def own_of(frames: Frames, **changed: Any) -> Own:
 
 def screen_of(own: Own) -> FirstScreen:
     """Give a cluster's first screen."""
-    return first_screen(own, MADE_AT, [], losses(own), 36.0)
+    return first_screen(own, MADE_AT, [], None, 36.0)
 
 
 def plant(con: duckdb.DuckDBPyConnection) -> None:
