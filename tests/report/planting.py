@@ -18,12 +18,14 @@ from assets.estimates.est_lost_gpu_hours import with_losses, with_sight
 from assets.estimates.reference_rate import of_study
 from assets.estimates.table import read
 from assets.model.failure_rate import dispersed_interval, garwood_interval
+from assets.report.answers import Page as Answer
 from assets.report.blocks import FirstScreen
 from assets.report.queries import Frames, Own
 from assets.report.sections.first_screen import first_screen
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
 from tests.report.planting_lemons import grid, lemon_rows, plans
 from tests.report.planting_rates import rate_tables
+from tests.report.reading import Element, parse
 from tests.warehouses import create_tables, insert, insert_known
 
 HERE = Path(__file__).parent
@@ -59,6 +61,11 @@ def own_of(frames: Frames, **changed: Any) -> Own:
 def screen_of(own: Own) -> FirstScreen:
     """Give a cluster's first screen."""
     return first_screen(own, MADE_AT, [], None, 36.0)
+
+
+def page_of(own: Own, name: str) -> Element:
+    """Give a page of a cluster as elements."""
+    return parse("".join(part.blocks[0].html for part in Answer(own).write(name)))
 
 
 def plant(con: duckdb.DuckDBPyConnection) -> None:

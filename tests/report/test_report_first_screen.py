@@ -7,14 +7,13 @@ import re
 
 import pytest
 
-from assets.report.blocks import Measure, Text
+from assets.report.blocks import Measure
 from assets.report.numbers import short
 from assets.report.page import build, render
 from assets.report.queries import known_of
 from assets.report.sections.first_screen import change_of
-from assets.report.sections.losses import losses
 from assets.report.summary import screens_of
-from tests.report.planting import own_of, screen_of
+from tests.report.planting import own_of, page_of, screen_of
 
 MONTHS = {"failure_count": 31.0, "other_failure_count": 13.0, "rate": 5.2, "other_rate": 2.1, "ratio": 2.4,
           "ratio_low": 1.4, "ratio_high": 4.3, "verdict": "worse",
@@ -119,8 +118,7 @@ def test_a_loss_of_doubtful_evidence_is_at_least_that_and_its_cause_may_be_anoth
         first.sentence,
     )
     assert "at least, of what the logs show" in first.tiles[3].details
-    said = [block.text for block in losses(own).blocks if isinstance(block, Text)]
-    assert said[1] == "At least: checks saw at most half."
+    assert page_of(own, "losses").all("p")[1].text == "At least: checks saw at most half."
     sure = own_of(frames, evidence_reach=[doubt[0] | {"is_doubtful": False}])
     assert "least" not in screen_of(sure).sentence
 

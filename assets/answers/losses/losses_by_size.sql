@@ -11,7 +11,11 @@ sizes as (
         lost.*,
         lost.failure_count > 0 or lost.second_order_count > 0 as has_loss,
         if(lost.failure_count = 0, 0, first_order.gpu_hours) as first_order_hours,
-        round(lost.expected_lost_gpu_hours - coalesce(first_order.gpu_hours, 0), 6) as second_order_hours
+        if(
+            lost.second_order_count = 0,
+            0,
+            round(lost.expected_lost_gpu_hours - coalesce(first_order.gpu_hours, 0), 6)
+        ) as second_order_hours
     from marts.agg_lost_goodput as lost
     left join first_order
         on lost.cluster_id = first_order.cluster_id and lost.gpu_size_bin is not distinct from first_order.gpu_size_bin
