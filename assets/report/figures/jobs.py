@@ -22,7 +22,7 @@ from assets.report.charts import (
     name,
     zoom,
 )  # fmt: skip
-from assets.report.numbers import gpus, share, whole
+from assets.report.numbers import gpus, printable, share, whole
 from assets.report.queries import Own, Row
 from assets.report.tables import level_of
 from assets.report.wording import POPULATIONS, bounded, number, plural
@@ -48,7 +48,7 @@ def mttf(own: Own) -> Figure | None:
     failed = sum(bool(row["failure_count"]) for row in sizes)
     return figure(
         "mttf",
-        "MTTF by job size, measured and projected",
+        "MTTF by job size",
         f"Points at {plural(failed, 'size')} where attempts failed, with intervals; open triangles mark sizes where "
         "none failed, at the lower bound of their MTTF. The dashed line is what one constant rate per node-day gives. "
         "The table below holds every value.",
@@ -186,7 +186,9 @@ def shapes(own: Own) -> Figure | None:
 
 
 def _comparison(row: Row) -> str:
-    return f"{COMPARED.get(row['comparison'], row['clusters_compared'])}: {POPULATIONS[row['population']]}"
+    if row["comparison"] == "clusters":
+        return printable(row["clusters_compared"])
+    return f"{COMPARED[row['comparison']]}: {POPULATIONS[row['population']]}"
 
 
 def ratios(own: Own) -> Figure | None:
