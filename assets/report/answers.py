@@ -3,7 +3,7 @@
 A page is `assets/answers/<name>/page.html.j2`, with the queries that only it reads as `.sql` beside it. Its template
 holds words and their order; how a value is written follows from the unit at the end of its column's name. To add a
 section, write a `{% call section(key, title) %}` block. To add a table, write
-`{{ table(caption, rows("mttf"), [col("Size", "gpu_size_bin|gpus"), col("MTTF", "mttf_hours", limits=true)]) }}`.
+`{{ table(caption, rows("projections"), [col("Size", "gpu_count|gpus"), col("MTTF", "mttf_hours", limits=true)]) }}`.
 """
 
 from __future__ import annotations

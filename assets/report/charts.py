@@ -33,10 +33,6 @@ NAMES_AXIS = {"labelLimit": 240, "ticks": False, "domain": False, "grid": False}
 FLAT_AXIS = {"labelAngle": 0}
 PICKED = {"condition": {"param": "picked", "value": 1}, "value": 0.12}
 """Opacity of what a click in the legend leaves."""
-DURATION_TICKS = {
-    "1 s": 1 / 3600, "10 s": 10 / 3600, "1 min": 1 / 60, "10 min": 1 / 6, "1 h": 1.0, "6 h": 6.0, "1 day": 24.0,
-    "1 week": 168.0, "30 days": 720.0, "1 year": 8766.0, "10 years": 87660.0, "100 years": 876600.0,
-}  # fmt: skip
 
 
 def figure(  # noqa: PLR0917

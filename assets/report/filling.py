@@ -16,10 +16,12 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.node_lists import exclude_option, safe_names
 from assets.report import numbers, tables, wording
 from assets.report.actions import lemon_words, saving_of
 from assets.report.addresses import anchor_of, of_node
+from assets.report.names import NOTE
 from assets.report.queries import ANSWERS, summed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -37,6 +39,7 @@ WORDS |= {
         safe_names,
     )
 } | {"second": tables.second}
+SAID = {"populations": wording.POPULATIONS, "scale_verdicts": VERDICT_IN_WORDS, "names_note": NOTE}
 
 
 @cache
@@ -65,7 +68,7 @@ def _environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= WORDS
-    made.globals |= WORDS | {"populations": wording.POPULATIONS}
+    made.globals |= WORDS | SAID
     return made
 
 

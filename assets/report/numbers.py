@@ -45,6 +45,15 @@ def short(value: float | None, digits: int = 3) -> str:
     return f"{rounded:,.{max(0, digits - 1 - exponent)}f}"
 
 
+def signed(value: float) -> str:
+    """Write a value that may be negative, with a minus sign and no hyphen.
+
+    >>> signed(-0.0155), signed(0.345)
+    ('\N{MINUS SIGN}0.0155', '0.345')
+    """
+    return f"\N{MINUS SIGN}{short(-value)}" if value < 0 else short(value)
+
+
 def share(ratio: float | None) -> str:
     """Write a ratio as a percentage.
 

@@ -33,13 +33,10 @@ from assets.report.observed import has_enough, observed, period
 from assets.report.queries import Frames, Own, Row
 from assets.report.sections.causes import causes, taxonomy, trust
 from assets.report.sections.check_scores import check_scores
-from assets.report.sections.constant import constant, forecasts
-from assets.report.sections.failures import failure_details, failures, preemptions
-from assets.report.sections.losses import losses
-from assets.report.sections.mttf import mttf
+from assets.report.sections.constant import forecasts
+from assets.report.sections.failures import failure_details, failures
 from assets.report.sections.over_time import drawn, over_time
 from assets.report.sections.recorded import recorded
-from assets.report.sections.shares import sizes, states
 from assets.report.what_if import what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 
@@ -54,9 +51,9 @@ PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("", "Overview", "overview"),
     ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
     ("nodes", "Nodes", "nodes"),
-    ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
+    ("jobs", "Jobs and MTTF", "jobs"),
     ("ettr", "ETTR and checkpoints", "ettr"),
-    ("losses", "Losses", (losses,)),
+    ("losses", "Losses", "losses"),
     ("quality", "Data quality", "quality"),
 )
 """Address, name and sections of the pages that each cluster has."""

@@ -101,19 +101,15 @@ PUBLISHED = {
     "losses": "estimates.est_lost_gpu_hours order by period, loss",
     "lost_by_account": "marts.agg_lost_hours_by_account "
     "order by expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
-    "lost_by_month": "marts.agg_lost_hours_by_account_monthly "
-    "order by month_date desc, expected_lost_gpu_hours desc nulls last, account nulls last, user_name nulls last",
     "not_computed": f"({NOT_COMPUTED})",
-    "mttf": "estimates.est_mttf_by_size order by gpu_size_bin",
     "projections": "estimates.est_mttf_projections order by gpu_count",
     "rate_changes": "estimates.est_rate_changes order by failure_category != 'all', failure_category, changed_at",
-    "rate_ratios": "estimates.est_rate_ratios qualify comparison = 'months' or bool_or(is_reference) over (partition "
-    "by comparison, cluster_id, other_cluster_id, boundary_date, population) order by comparison = 'clusters', "
-    "comparison, cluster_id, other_cluster_id, boundary_date, not is_reference, population, counted_as",
+    "rate_ratios": "estimates.est_rate_ratios where comparison = 'months'",
     "rates": "estimates.est_failure_rates order by population, counted_as",
     "run": "ops.runs order by rowid desc limit 1",
     "scale_tests": "estimates.est_scale_tests",
-    "sizes": "marts.agg_job_sizes order by gpu_size_bin nulls last",
+    "sizes": "(select * rename (job_count as attempt_count, job_ratio as attempt_ratio) from marts.agg_job_sizes) "
+    "order by gpu_size_bin nulls last",
     "states": "marts.agg_job_states order by is_infrastructure, attempt_count desc, state",
     "time_to_failure": "estimates.est_time_to_failure order by gpu_size_bin",
     "unit_rates": "estimates.est_unit_failure_rates order by cause",

@@ -79,6 +79,16 @@ def mttf(row: dict[str, Any]) -> str:
     return f"none failed; {'no exposure to judge by' if low is None else bound}"
 
 
+def bounded(row: Mapping[str, Any], stem: str) -> str:
+    """Write an estimate; with no event seen, its lower bound.
+
+    >>> bounded({"hours": 28.85}, "hours"), bounded({"hours": None, "hours_low": 12.0}, "hours")
+    ('28.9', 'above 12.0')
+    """
+    value, low = row[stem], row.get(f"{stem}_low")
+    return f"above {short(low)}" if value is None and low is not None else short(value)
+
+
 def exposure(
     count: float | None,
     amount: float | None,

@@ -126,6 +126,7 @@ select
     coalesce(sum(losses.lost_gpu_hours) filter (where is_first), 0) as first_order_gpu_hours,
     coalesce(sum(losses.lost_gpu_hours) filter (where not is_first), 0) as second_order_gpu_hours,
     sum(2 * losses.lost_gpu_hours) filter (where cluster_id = 'demo') as lost_cost,
+    0.75 * lost_cost as expected_lost_cost,
     if(cluster_id = 'demo', 'EUR', null) as currency
 from losses
 inner join marts.fct_attempts using (cluster_id, attempt_id)

@@ -69,6 +69,11 @@ def screen_of(own: Own) -> FirstScreen:
     return first_screen(own, MADE_AT, [], None, 36.0)
 
 
+def page_of(own: Own, name: str) -> Element:
+    """Give a page of a cluster as elements."""
+    return parse("".join(part.blocks[0].html for part in Page(own).write(name)))
+
+
 def plant(con: duckdb.DuckDBPyConnection) -> None:
     """Fill an open warehouse that has no table of marts and estimates yet."""
     create_tables(con)

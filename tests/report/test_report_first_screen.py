@@ -13,7 +13,7 @@ from assets.report.numbers import short
 from assets.report.page import build, render
 from assets.report.queries import known_of
 from assets.report.summary import screens_of
-from tests.report.planting import own_of, screen_of
+from tests.report.planting import own_of, page_of, screen_of
 
 MONTHS = {"failure_count": 31.0, "other_failure_count": 13.0, "rate": 5.2, "other_rate": 2.1, "ratio": 2.4,
           "ratio_low": 1.4, "ratio_high": 4.3, "verdict": "worse",
@@ -113,6 +113,7 @@ def test_a_loss_of_doubtful_evidence_is_at_least_that_and_its_cause_may_be_anoth
         first.sentence,
     )
     assert any("at least" in detail for detail in first.tiles[3].details)
+    assert page_of(own, "losses").all("p")[1].text == "At least: checks saw at most half."
     sure = own_of(frames, evidence_reach=[doubt[0] | {"is_doubtful": False}])
     assert "least" not in screen_of(sure).sentence
 

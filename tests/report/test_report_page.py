@@ -10,6 +10,7 @@ import pytest
 from assets.estimates.table import NEEDED
 from assets.report.answers import Page
 from assets.report.filling import environment
+from assets.report.numbers import short
 from assets.report.page import build
 from assets.report.queries import TABLES, Frames, Own, tables_read, texts
 from assets.site_rules import toml_text
@@ -168,13 +169,27 @@ def test_little_exposure_is_said_before_the_rates(hall, demo):
 
 
 def test_a_size_without_failures_gives_a_bound(demo, frames):
-    quiet = [row["gpu_size_bin"] for row in frames["mttf"] if row["cluster_id"] == "demo" and not row["failure_count"]]
-    rows = {row[0]: row for row in table(section(demo, "mttf"), "MTTF measured").rows()}
+    sizes = [row for row in frames["mttf_by_size"] if row["cluster_id"] == "demo" and row["is_measured"]]
+    quiet = [row["gpu_count"] for row in sizes if not row["failure_count"]]
+    shown = [table(section(demo, "mttf"), caption).rows() for caption in ("MTTF by job size", "MTTF of other sizes")]
+    rows = {row[0]: row for of_table in shown for row in of_table}
     assert quiet
     for size in quiet:
         row = rows["1 GPU" if size == 1 else f"{size} GPUs"]
         assert row[1] == "0"
-        assert re.match(r"above [\d.]+ \w+ none failed \(90%\)", row[3])
+        assert re.match(r"above [\d.,]+ none failed", row[3])
+
+
+def test_an_mttf_is_named_as_measured_or_projected_and_has_one_unit(demo, frames):
+    found = section(demo, "mttf")
+    (largest,) = frames.of_cluster("projections")["demo"][5:6]
+    said = f"a job of 256 GPUs (the largest that ran) runs {short(largest['mttf_hours'])} h before a failure"
+    assert said in found.all("p")[0].text
+    assert "1,024 GPUs" in found.all("p")[0].text
+    (row,) = [row for row in table(found, "MTTF by job size").rows() if row[0] == "256 GPUs"]
+    (measured,) = [row for row in frames.of_cluster("mttf_by_size")["demo"] if row["gpu_count"] == 256]
+    assert row[3].startswith(short(measured["measured_hours"]))
+    assert row[4].startswith(short(largest["mttf_hours"]))
 
 
 def test_unknown_gpu_counts_are_unknown_not_zero(hall):
@@ -249,13 +264,16 @@ def test_an_action_tells_what_it_rests_on_and_how_one_job_leaves_the_node_out(de
     assert re.search(r"\([\d.]+ incidents in \d+ days", found_part.text)
 
 
-def test_preemptions_add_up(demo, frames):
+def test_preemptions_add_up(demo, frames, planted):
     found = next(row for row in frames["preemptions"] if row["cluster_id"] == "demo")
-    rows = table(section(demo, "preemptions"), "Preempted attempts by").rows()
-    assert sum(int(row[2]) for row in rows) == found["preemption_count"]
-    latest = [row for row in frames["latest_preemptions"] if row["cluster_id"] == "demo"]
+    said = [int(count) for count in re.findall(r"(\d+) (?:attempts? preempted|\()", section(demo, "preemptions").text)]
+    assert said[0] == sum(said[1:]) == found["preemption_count"]
     total = table(section(demo, "losses"), "Lost GPU-hours by job size").rows()[-1]
-    assert int(total[3]) == sum(row["is_second_order"] for row in latest)
+    with planted.reading() as con:
+        (second,) = con.execute(
+            "select count(*) from marts.fct_preemptions where cluster_id = 'demo' and is_second_order"
+        ).fetchall()
+    assert int(total[3]) == second[0]
 
 
 def test_missing_evidence_names_consequence_and_command(hall, demo):

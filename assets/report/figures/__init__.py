@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assets.report.blocks import Figure
-from assets.report.figures import ettr, nodes
+from assets.report.figures import ettr, jobs, losses, nodes
 
 FIGURES: dict[str, Callable[..., Figure | None]] = {
     "delivered": nodes.delivered,
     "ettr-grid": ettr.ettr_grid,
+    "losses": losses.losses,
+    "mttf": jobs.mttf,
     "parts-of-time": ettr.parts_of_time,
     "places": nodes.places,
+    "ratios": jobs.ratios,
+    "shapes": jobs.shapes,
+    "shares": jobs.shares,
 }

@@ -1,7 +1,4 @@
-"""Every infrastructure failure, and of each what was seen around it, in which line of which file, and its job.
-
-Work pushed aside stands here too: how many attempts were preempted, and by whom. What it cost is among the losses.
-"""
+"""Every infrastructure failure, and of each what was seen around it, in which line of which file, and its job."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from assets.report.addresses import of_failure
 from assets.report.blocks import Section, section
 from assets.report.explained.failures import line_of, parts_of_failure
 from assets.report.explained.nodes import TIMELINE, parts_of_node
-from assets.report.numbers import chance, gpus, moment, printable, share, short, whole, words
+from assets.report.numbers import chance, gpus, moment, printable, short, whole, words
 from assets.report.queries import Own, Row, grouped, summed
 from assets.report.tables import Col, cause, second, table
 from assets.report.wording import number, plural
@@ -23,14 +20,14 @@ MIN_SHARED = 16
 """Texts from so many characters on stand once in a page, and rows have their places."""
 
 
-def job_name(row: Row, stem: str = "") -> str:
+def job_name(row: Row) -> str:
     """Name a job as Slurm prints it, with the number of the attempt beside it.
 
     >>> job_name({"job_id": "17_4", "attempt_number": 2}), job_name({"job_id": "17", "attempt_number": 1})
     ('17_4, attempt 2', '17')
     """
-    number = row[f"{stem}attempt_number"]
-    return printable(row[f"{stem}job_id"]) + (f", attempt {whole(number)}" if number and number > 1 else "")
+    number = row["attempt_number"]
+    return printable(row["job_id"]) + (f", attempt {whole(number)}" if number and number > 1 else "")
 
 
 FAILURES = (
@@ -154,55 +151,3 @@ def failure_details(own: Own) -> dict[str, Any]:
         "texts": list(texts),
         "without": NO_EVIDENCE,
     }
-
-
-INSTIGATORS = {
-    "named_count": ("Named", "slurmctld.log names the job that took the nodes"),
-    "inferred_count": ("Inferred", "the job that started on the freed nodes right after"),
-    "unknown_count": ("Not known", "neither named nor to be inferred"),
-}
-PREEMPTED = (
-    Col("Instigator", "name"),
-    Col("How it is known", "how", str),
-    Col("#Attempts", "count", whole),
-    Col("#Share", "ratio", share),
-)
-
-
-def _how(row: Row) -> str:
-    if row["instigator_attempt_id"] is None:
-        return ""
-    return "inferred" if row["is_inferred"] else "named in slurmctld.log"
-
-
-LATEST = (
-    Col("Preempted at (UTC)", "preempted_at", second),
-    Col("Victim", lambda row: job_name(row, "victim_"),
-        detail=lambda row: printable(row["victim_job_name"], 48) if row["victim_job_name"] else ""),
-    Col("User", "victim_user_name"),
-    Col("#Size", "victim_gpu_count", gpus, unknown=gpus(None)),
-    Col("Instigator", lambda row: job_name(row, "instigator_") if row["instigator_attempt_id"] else "not known"),
-    Col("How it is known", _how),
-    Col("Order of the loss",
-        lambda row: "second (after a failure)" if row["is_second_order"] else "none of the infrastructure's"),
-    Col("#Lost GPU-hours", "lost_gpu_hours", short),
-)  # fmt: skip
-
-
-def preemptions(own: Own) -> Section:
-    """Build the section on preemptions."""
-    found, latest = own.row("preemptions"), own.rows("latest_preemptions")
-    total = found.get("preemption_count", 0)
-    kinds = [
-        {"name": name, "how": how, "count": found[column], "ratio": found[column] / total}
-        for column, (name, how) in INSTIGATORS.items()
-        if found
-    ]
-    shown = f"the latest {len(latest)} of {whole(total)}" if total > len(latest) else f"all {whole(total)}"
-    return section(
-        "preemptions",
-        "Preemptions",
-        None if found else "No attempt was preempted.",
-        table(f"Preempted attempts by what is known of the instigator ({whole(total)} in all)", kinds, PREEMPTED),
-        table(f"Preempted attempts ({shown})", latest, LATEST),
-    )

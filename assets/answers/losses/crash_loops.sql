@@ -8,6 +8,7 @@ with jobs as (
 
 select
     loops.*,
+    epoch(loops.ended_at - loops.started_at) / 3600 as failing_hours,
     jobs.job_id
 from marts.agg_crash_loops as loops
 left join jobs using (cluster_id, run_id)
