@@ -53,8 +53,9 @@ LINKS: dict[str, Callable[[Row], str]] = {
 
 @cache
 def expression(text: str) -> Callable[[Row], Any]:
-    """Compile an expression of the templates' language over the columns of a row."""
-    return plain_environment().compile_expression(text, undefined_to_none=False)
+    """Compile an expression of the templates' language over the columns of a row, which is there as `row` too."""
+    compiled = plain_environment().compile_expression(text, undefined_to_none=False)
+    return lambda row: compiled(row, row=row)
 
 
 def writer_of(column: str, write: str = "") -> Callable[[Any], Any] | None:

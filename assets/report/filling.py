@@ -15,21 +15,23 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.model.change_effects import CHANGE_DAYS
 from assets.report import numbers, tables, wording
 from assets.report.actions import lemon_words, saving_of
 from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
 from assets.report.queries import ANSWERS, summed
 
+CONSTANTS = {"CHANGE_DAYS": CHANGE_DAYS, "populations": wording.POPULATIONS}
 TEMPLATES = Path(__file__).parent / "templates"
 WORDS: dict[str, Any] = {
     function.__name__: function
     for function in (
         numbers.chance, numbers.confidence, numbers.day, numbers.duration, numbers.gpus, numbers.moment, numbers.month,
         numbers.nodes, numbers.percent, numbers.printable, numbers.share, numbers.short, numbers.whole, numbers.words,
-        wording.event_of, wording.exposure, wording.extrapolation, wording.listed,
+        wording.event_of, wording.exposure, wording.extrapolation, wording.job_name, wording.lead, wording.listed,
         wording.loss_rule, wording.mttf, wording.number, wording.plural, wording.rate, wording.sentence, wording.span,
-        wording.stale, wording.yes_no, tables.ends, tables.level_of, lemon_words, saving_of, anchor_of, of_cause,
-        of_failure, of_node, summed,
+        wording.stale, wording.unit_rate, wording.yes_no, tables.ends, tables.level_of, lemon_words, saving_of,
+        anchor_of, of_cause, of_failure, of_node, summed,
     )
 }  # fmt: skip
 WORDS |= {"hours_span": wording.hours_span, "second": tables.second, "steps": tables.steps}
@@ -61,7 +63,7 @@ def _environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= WORDS
-    made.globals |= WORDS
+    made.globals |= WORDS | CONSTANTS
     return made
 
 

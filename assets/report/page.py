@@ -23,28 +23,26 @@ from assets.report.answers import Page as Answer
 from assets.report.blocks import Chapter, Figure, Leaf, Markup, Multiples, Page, Pair, Section, Text, section
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
+from assets.report.explained.details import failure_details
+from assets.report.figures import FIGURES
 from assets.report.filling import TEMPLATES, environment
 from assets.report.folder import FRESH_HOURS
 from assets.report.names import hide_names
 from assets.report.numbers import moment, printable
 from assets.report.queries import Frames, Own
-from assets.report.sections.causes import causes, taxonomy, trust
-from assets.report.sections.check_scores import check_scores
 from assets.report.sections.checkpoints import checkpoints
 from assets.report.sections.comparison import comparison, since_last_report
-from assets.report.sections.constant import constant, forecasts
+from assets.report.sections.constant import constant
 from assets.report.sections.delivered import delivered
 from assets.report.sections.ettr import ettr
-from assets.report.sections.failures import failure_details, failures, preemptions
+from assets.report.sections.failures import preemptions
 from assets.report.sections.first_screen import first_screen
 from assets.report.sections.headline import has_enough, headline
 from assets.report.sections.hidden import hidden
 from assets.report.sections.lemons import lemons, nodes
 from assets.report.sections.losses import losses
 from assets.report.sections.mttf import mttf
-from assets.report.sections.over_time import drawn, over_time
 from assets.report.sections.places import places
-from assets.report.sections.recorded import recorded
 from assets.report.sections.repairs import repairs
 from assets.report.sections.shares import sizes, states
 from assets.report.what_if import start_of, what_if, what_if_script, what_if_styles
@@ -65,7 +63,7 @@ def what_to_expect(own: Own) -> Section:
 Builder = Callable[[Own], Section | None]
 PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("", "Overview", (headline,)),
-    ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
+    ("failures", "Failures", "failures"),
     ("nodes", "Nodes", (lemons, places, hidden, delivered, repairs, nodes)),
     ("jobs", "Jobs and MTTF", (mttf, states, sizes, constant, preemptions)),
     ("ettr", "ETTR and checkpoints", (what_to_expect, ettr, checkpoints)),
@@ -73,7 +71,7 @@ PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
     ("quality", "Data quality", "quality"),
 )
 """Address, name and sections of the pages that each cluster has."""
-WITHOUT_JOBS = {recorded, repairs, nodes, what_to_expect}
+WITHOUT_JOBS = {repairs, nodes, what_to_expect}
 """Sections that say something of a cluster of which records of failures alone are known."""
 
 
@@ -135,7 +133,8 @@ def build(
         (Own(frames, cluster, sources) for cluster in frames["clusters"]), key=lambda own: not has_enough(own)
     )
     chapters = tuple(chapter(own, made_at, fresh_hours) for own in owns)
-    whole = Answer(Own(frames, {}, sources))
+    whole = Own(frames, {}, sources)
+    methods = Answer(whole).write("methods", clusters=[own.cluster for own in owns])
     return Page(
         title="Cluster reliability",
         subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
@@ -144,8 +143,13 @@ def build(
         ),
         chapters=chapters,
         closing=(
-            Leaf("methods", "Methods", "Methods", (taxonomy(frames), *filter(None, map(_trust, owns)))),
-            Leaf("provenance", "Provenance", "Provenance", whole.write("provenance", earlier=[*map(vars, earlier)])),
+            Leaf("methods", "Methods", "Methods", methods),
+            Leaf(
+                "provenance",
+                "Provenance",
+                "Provenance",
+                Answer(whole).write("provenance", earlier=[*map(vars, earlier)]),
+            ),
         ),
         warnings=(
             *(f"{each.cluster_id}: {each.stale}" for each in chapters if each.stale),
@@ -183,7 +187,8 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
         leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
         try:
             if not key:
-                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), built[drawn], fresh_hours))
+                course = section("drawn", "", FIGURES["over-time"](own))
+                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), course, fresh_hours))
             elif key == "failures":
                 leaf = replace(leaf, details=failure_details(own))
         except UNEXPECTED_ROWS:
@@ -230,11 +235,6 @@ def _with_not_computed(made: Section | None, builder: Builder, own: Own) -> Sect
     made = made or section(name.replace(" ", "-"), name.capitalize())
     shown = (block for block in made.blocks if not isinstance(block, Text) or block.tone != "note")
     return replace(made, blocks=(*(Text(not_computed(row), "warning") for row in failed), *shown))
-
-
-def _trust(own: Own) -> Section | None:
-    own = replace(own, frames_read=set())
-    return _with_not_computed(trust(own), trust, own)
 
 
 def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:

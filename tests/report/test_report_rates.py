@@ -6,11 +6,11 @@ from itertools import pairwise
 from math import inf
 
 import pytest
+from assets.report.sections.check_scores import check_scores
 
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report.page import figures_of
 from assets.report.queries import Frames, Own, known_of
-from assets.report.sections.check_scores import check_scores
 from assets.report.sections.hidden import hidden
 from assets.report.sections.repairs import repairs
 from tests.report.planting import own_of

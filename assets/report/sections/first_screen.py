@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from assets.report.actions import Action
 from assets.report.blocks import Age, Change, Direction, Figure, FirstScreen, Measure, Section, Tile
+from assets.report.figures.recorded import by_month, change_of_records, tiles_of_records
 from assets.report.gaps import missing_kinds
 from assets.report.numbers import UNKNOWN, confidence, duration, gpus, moment, share, short
 from assets.report.queries import Own, Row
@@ -21,7 +22,6 @@ from assets.report.sections.headline import (
     through,
     utilisation,
 )
-from assets.report.sections.recorded import by_month, change_of_records, tiles_of_records
 from assets.report.tables import ends
 from assets.report.wording import LITTLE, POPULATIONS, RATE, event_of, mttf, number, plural, rate, sentence
 from assets.seen_days import MONTH as WINDOW
