@@ -53,7 +53,7 @@ LINKS: dict[str, Callable[[Row], str]] = {
 
 @cache
 def expression(text: str) -> Callable[[Row], Any]:
-    """Compile an expression of the templates' language over the columns of a row, which is there as `row` too."""
+    """Compile an expression of the templates' language over the columns of a row, and the row itself as `row`."""
     compiled = plain_environment().compile_expression(text, undefined_to_none=False)
     return lambda row: compiled(row, row=row)
 

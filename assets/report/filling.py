@@ -21,7 +21,6 @@ from assets.report.actions import lemon_words, saving_of
 from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
 from assets.report.queries import ANSWERS, summed
 
-CONSTANTS = {"CHANGE_DAYS": CHANGE_DAYS, "populations": wording.POPULATIONS}
 TEMPLATES = Path(__file__).parent / "templates"
 WORDS: dict[str, Any] = {
     function.__name__: function
@@ -63,7 +62,7 @@ def _environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= WORDS
-    made.globals |= WORDS | CONSTANTS
+    made.globals |= WORDS | {"populations": wording.POPULATIONS, "CHANGE_DAYS": CHANGE_DAYS}
     return made
 
 

@@ -10,8 +10,8 @@ from assets.report import palette
 from assets.report.blocks import Figure
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, hover, layer, name, pick, zoom
 from assets.report.numbers import printable, short, whole
+from assets.report.observed import has_enough
 from assets.report.queries import Own, Row, grouped
-from assets.report.sections.headline import has_enough
 from assets.report.wording import plural, span
 
 WINDOW_DAYS = 30

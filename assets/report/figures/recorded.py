@@ -10,8 +10,8 @@ from assets.report import palette
 from assets.report.blocks import Change, Figure, Measure, Tile
 from assets.report.charts import GRID, Spec, at, figure, hover, labelled, layer
 from assets.report.numbers import UNKNOWN, confidence, duration, printable, share, whole
+from assets.report.observed import observed
 from assets.report.queries import Own, Row
-from assets.report.sections.headline import observed
 from assets.report.tables import ends
 from assets.report.wording import exposure, plural, unit_rate
 

@@ -163,7 +163,7 @@
     const on = button("Next", () => update({ page: state.page + 1 }));
     const search = make("input", { type: "search", placeholder: "Search", "aria-label": "Search in: " + data.caption,
       input: () => update({ search: search.value.toLowerCase(), page: 0 }) });
-    const title = holder.parentElement.matches("details") ? null : make("strong", {}, data.caption);
+    const title = holder.closest(".told > details") ? null : make("strong", {}, data.caption);
     const picked = data.columns.findIndex((column) => column.p);
     const values = picked < 0 ? [] : [...new Set(cells.map((row) => row[picked].t))];
     const picker = values.length ? make("select", { "aria-label": data.columns[picked].name + " of: " + data.caption,
