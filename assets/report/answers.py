@@ -15,11 +15,11 @@ from functools import cache
 from operator import itemgetter
 from typing import Any
 
-from jinja2 import UndefinedError
+from jinja2 import TemplateRuntimeError
 
 from assets.report import numbers, wording
 from assets.report.addresses import of_cause, of_failure, of_node
-from assets.report.blocks import Markup, Part, Section, Tile
+from assets.report.blocks import Part, Section, Tile
 from assets.report.figures import FIGURES
 from assets.report.filling import environment, plain_environment
 from assets.report.numbers import UNKNOWN, printable
@@ -29,7 +29,7 @@ from assets.report.tables import Col, steps, table
 from assets.report.wording import MAX_REASON_CHARACTERS
 
 _log = logging.getLogger(__name__)
-UNEXPECTED_ROWS = (ArithmeticError, AttributeError, LookupError, TypeError, UndefinedError, ValueError)
+UNEXPECTED_ROWS = (ArithmeticError, AttributeError, LookupError, TypeError, TemplateRuntimeError, ValueError)
 """What a section raises on rows that it does not expect; it spoils that section alone."""
 WRITERS: tuple[tuple[Callable[[Any], str], tuple[str, ...]], ...] = (
     (wording.number, ("_count",)),
@@ -127,6 +127,12 @@ class Page:
         words = {method.__name__: method for method in called}
         template = environment().get_template(f"{name}/page.html.j2")
         template.render(words | {"cluster": self.own.cluster, "own": self.own, "col": col} | more)
+        if self.needy:
+            needy = "; ".join(filter(None, self.needy))
+            said = self._macros.paragraph(
+                f"No accounting. An export of sacct (docs/logs.md) would tell: {needy}.", "note"
+            )
+            self.sections.append(Section("without-jobs", "What takes accounting", said))
         return tuple(self.sections)
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
@@ -163,7 +169,7 @@ class Page:
             title, folded = f"{title or key}: not made", False
             html = self._macros.paragraph(f"{why}: please report it.", "warning")
         if html.strip():
-            self.sections.append(Section(key, title, (Markup(html, tuple(self._parts)),), is_collapsed=folded))
+            self.sections.append(Section(key, title, html, tuple(self._parts), is_folded=folded))
         return ""
 
     def note(self, caller: Callable[[], str]) -> str:

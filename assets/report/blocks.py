@@ -1,7 +1,4 @@
-"""What the report is made of: pages of sections of text, tiles, figures and tables, as plain values.
-
-The builders in `sections` fill these; the template lays them out and escapes every string. Nothing here knows HTML.
-"""
+"""What the report is made of: pages of sections, with tiles, figures and tables as plain values."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from typing import Any, Literal
 
 from assets.report.actions import Action
 
-Tone = Literal["plain", "good", "warning", "note"]
 Direction = Literal["", "better", "worse"]
 
 
@@ -97,46 +93,21 @@ Part = Table | Figure | Tile
 
 
 @dataclass(frozen=True)
-class Text:
-    """A paragraph."""
-
-    text: str
-    tone: Tone = "plain"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two blocks side by side where the page is wide enough; the left one may ask for more room."""
-
-    left: Figure | Table
-    right: Figure | Table
-    is_left_wider: bool = False
-
-
-@dataclass(frozen=True)
-class Markup:
-    """A part of the page that brings its own markup, escaped by its own template, and what it shows there."""
-
-    html: str
-    parts: tuple[Part, ...] = ()
-
-
-Block = Table | Figure | Text | Pair | Markup
-
-
-@dataclass(frozen=True)
 class Section:
-    """A titled part of a page; a collapsed one opens on a click on its title."""
+    """A titled part of a page; a folded one opens on a click on its title."""
 
     key: str
     title: str
-    blocks: tuple[Block, ...]
-    is_collapsed: bool = False
+    html: str
+    """Escaped by the template that wrote it."""
+    parts: tuple[Part, ...] = ()
+    """The tables, figures and tiles in it."""
+    is_folded: bool = False
 
     @property
     def filters(self) -> str:
         """Names of the filters of its tables, for addresses that select rows."""
-        tables = (part for block in self.blocks for part in getattr(block, "parts", ()) if isinstance(part, Table))
+        tables = (part for part in self.parts if isinstance(part, Table))
         return " ".join({column["f"]: None for table in tables for column in table.columns if "f" in column})
 
 
@@ -240,14 +211,3 @@ class Page:
     def leaves(self) -> tuple[Leaf, ...]:
         """All pages in the order of the navigation."""
         return (self.index, *(leaf for chapter in self.chapters for leaf in chapter.leaves), *self.closing)
-
-
-def section(key: str, title: str, *blocks: Block | str | None, **marks: bool) -> Section:
-    """Make a section of the blocks that there are; a text is a paragraph."""
-    made = tuple(Text(block) if isinstance(block, str) else block for block in blocks if block)
-    return Section(key, title, made, **marks)
-
-
-def note(text: str) -> Text:
-    """Make a paragraph that says what cannot be told, and why."""
-    return Text(text, "note")

@@ -16,11 +16,12 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assets.model.change_effects import CHANGE_DAYS
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.node_lists import exclude_option, safe_names
 from assets.report import numbers, tables, wording
 from assets.report.actions import lemon_words, saving_of
-from assets.report.addresses import anchor_of, of_node
+from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
 from assets.report.names import NOTE
 from assets.report.queries import ANSWERS, summed
 
@@ -35,11 +36,16 @@ WORDS: dict[str, Any] = {
 WORDS |= {
     function.__name__: function
     for function in (
-        tables.ends, tables.level_of, tables.steps, lemon_words, saving_of, anchor_of, of_node, summed, exclude_option,
-        safe_names,
+        anchor_of, of_cause, of_failure, of_node, exclude_option, safe_names, lemon_words, saving_of, summed,
+        tables.ends, tables.level_of, tables.steps,
     )
-} | {"second": tables.second}
-SAID = {"populations": wording.POPULATIONS, "scale_verdicts": VERDICT_IN_WORDS, "names_note": NOTE}
+} | {"second": tables.second}  # fmt: skip
+SAID = {
+    "CHANGE_DAYS": CHANGE_DAYS,
+    "populations": wording.POPULATIONS,
+    "scale_verdicts": VERDICT_IN_WORDS,
+    "names_note": NOTE,
+}
 
 
 @cache

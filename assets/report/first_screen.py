@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from assets.log_kinds import LOG_KINDS
 from assets.report.actions import Action
 from assets.report.blocks import Age, Change, Direction, Figure, FirstScreen, Measure, Tile
+from assets.report.figures.recorded import by_month, change_of_records, tiles_of_records
 from assets.report.gaps import missing_kinds
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, share, short
 from assets.report.observed import has_enough, is_doubtful, observed, period, reference_of, through
 from assets.report.queries import Own, Row
-from assets.report.sections.recorded import by_month, change_of_records, tiles_of_records
 from assets.report.tables import ends
 from assets.report.wording import (
     LITTLE,

@@ -21,9 +21,10 @@ from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
 from assets.report.answers import UNEXPECTED_ROWS, not_computed
 from assets.report.answers import Page as Answer
-from assets.report.blocks import Age, Chapter, Figure, Leaf, Markup, Page, Pair, Section, Text, Tile, section
+from assets.report.blocks import Age, Chapter, Figure, Leaf, Page, Tile
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
+from assets.report.explained.details import failure_details
 from assets.report.filling import TEMPLATES, environment
 from assets.report.first_screen import first_screen
 from assets.report.folder import FRESH_HOURS
@@ -31,12 +32,6 @@ from assets.report.names import hide_names
 from assets.report.numbers import UNKNOWN, moment, printable
 from assets.report.observed import has_enough, observed, period
 from assets.report.queries import Frames, Own, Row
-from assets.report.sections.causes import causes, taxonomy, trust
-from assets.report.sections.check_scores import check_scores
-from assets.report.sections.constant import forecasts
-from assets.report.sections.failures import failure_details, failures
-from assets.report.sections.over_time import drawn, over_time
-from assets.report.sections.recorded import recorded
 from assets.report.what_if import what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 
@@ -46,20 +41,17 @@ VEGA = f"vega-of-vl-convert-{version('vl-convert-python')}.js"
 """Name of the script that draws the charts, in the version of the library that has it."""
 
 
-Builder = Callable[[Own], Section | None]
-PAGES: tuple[tuple[str, str, tuple[Builder, ...] | str], ...] = (
-    ("", "Overview", "overview"),
-    ("failures", "Failures", (drawn, failures, recorded, causes, check_scores, over_time, forecasts)),
-    ("nodes", "Nodes", "nodes"),
-    ("jobs", "Jobs and MTTF", "jobs"),
-    ("ettr", "ETTR and checkpoints", "ettr"),
-    ("losses", "Losses", "losses"),
-    ("quality", "Data quality", "quality"),
-)
-"""Address, name and sections of the pages that each cluster has."""
+PAGES = {
+    "overview": "Overview",
+    "failures": "Failures",
+    "nodes": "Nodes",
+    "jobs": "Jobs and MTTF",
+    "ettr": "ETTR and checkpoints",
+    "losses": "Losses",
+    "quality": "Data quality",
+}
+"""The pages that each cluster has, by the answer that says them, and their names."""
 NO_TILE, NO_ACCOUNTING = Tile("", UNKNOWN), Tile("", "no accounting")
-WITHOUT_JOBS = {recorded}
-"""Sections that say something of a cluster of which records of failures alone are known."""
 
 
 def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
@@ -120,17 +112,18 @@ def build(
         (Own(frames, cluster, sources) for cluster in frames["clusters"]), key=lambda own: not has_enough(own)
     )
     chapters = tuple(chapter(own, made_at, fresh_hours) for own in owns)
-    whole = Answer(Own(frames, {}, sources))
+    whole = Own(frames, {}, sources)
+    index = Answer(whole).write("index", **_index_of(owns, chapters, changes))
+    methods = Answer(whole).write("methods", clusters=[own.cluster for own in owns])
+    origin = Answer(whole).write("provenance", earlier=[*map(vars, earlier)])
     return Page(
         title="Cluster reliability",
         subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
-        index=Leaf(
-            "index", "Clusters", "Cluster reliability", whole.write("index", **_index_of(owns, chapters, changes))
-        ),
+        index=Leaf("index", "Clusters", "Cluster reliability", index),
         chapters=chapters,
         closing=(
-            Leaf("methods", "Methods", "Methods", (taxonomy(frames), *filter(None, map(_trust, owns)))),
-            Leaf("provenance", "Provenance", "Provenance", whole.write("provenance", earlier=[*map(vars, earlier)])),
+            Leaf("methods", "Methods", "Methods", methods),
+            Leaf("provenance", "Provenance", "Provenance", origin),
         ),
         warnings=(
             *(f"{each.cluster_id}: {each.stale}" for each in chapters if each.stale),
@@ -172,88 +165,40 @@ def _index_of(owns: Sequence[Own], chapters: Sequence[Chapter], changes: Sequenc
 
 def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     """Build all pages of one cluster."""
-    cluster, cluster_id = own.cluster, own.cluster["cluster_id"]
-    bare = Chapter(printable(cluster_id), anchor_of(cluster_id), bool(cluster["is_simulated"]), stale(cluster))
-    leaves = []
-    not_made: list[str] = []
-    built = {
-        builder: _section(builder, own, not_made)
-        for _, _, builders in PAGES
-        for builder in builders
-        if not isinstance(builder, str)
+    cluster_id = own.cluster["cluster_id"]
+    bare = Chapter(printable(cluster_id), anchor_of(cluster_id), bool(own.cluster["is_simulated"]), stale(own.cluster))
+    answers = {key: Answer(own, f"{bare.anchor}-") for key in PAGES}
+    sections = {key: answer.write(key, **_seen(own)) for key, answer in answers.items()}
+    not_made = [name for answer in answers.values() for name in answer.not_made]
+    leaves = {
+        key: Leaf(
+            bare.anchor if key == "overview" else f"{bare.anchor}/{key}",
+            name,
+            f"{bare.cluster_id}: {name}",
+            sections[key],
+            cluster=bare,
+        )
+        for key, name in PAGES.items()
     }
-    for key, name, builders in PAGES:
-        if isinstance(builders, str):
-            answer = Answer(own, f"{bare.anchor}-")
-            sections = (*answer.write(builders, **_seen(own)), *_takes_accounting(answer.needy))
-            not_made += answer.not_made
-        else:
-            made = {builder: found for builder in builders if (found := built[builder])}
-            sections = _without_jobs(made) if cluster["has_records_alone"] else tuple(made.values())
-        address = f"{bare.anchor}/{key}" if key else bare.anchor
-        leaf = Leaf(address, name, f"{bare.cluster_id}: {name}", sections, cluster=bare)
+    # The first screen shows a figure of the page on failures, whose data stand there once.
+    trend = next((figure for figure in figures_in(leaves["failures"]) if figure.key == "over-time"), None)
+    more: dict[str, Callable[[], dict[str, Any]]] = {
+        "overview": lambda: {"first": first_screen(own, made_at, actions_of(own), trend, fresh_hours)},
+        "failures": lambda: {"details": failure_details(own)},
+    }
+    for key, make in more.items():
         try:
-            if not key:
-                course = built[drawn].blocks if built[drawn] else ()
-                trend = next((block for block in course if isinstance(block, Figure)), None)
-                leaf = replace(leaf, first=first_screen(own, made_at, actions_of(own), trend, fresh_hours))
-            elif key == "failures":
-                leaf = replace(leaf, details=failure_details(own))
+            leaves[key] = replace(leaves[key], **make())
         except UNEXPECTED_ROWS:
-            _log.exception("a part of the page %s of the report could not be made", name)
-            not_made.append(f"a part of the page {name}")
-        leaves.append(leaf)
-    return replace(bare, leaves=tuple(leaves), not_made=tuple(not_made))
+            _log.exception("a part of the page %s of the report could not be made", PAGES[key])
+            not_made.append(f"a part of the page {PAGES[key]}")
+    return replace(bare, leaves=tuple(leaves.values()), not_made=tuple(not_made))
 
 
 def _seen(own: Own) -> dict[str, Any]:
     """Give begin, end and length of what was observed of a cluster."""
     from_at, to_at = observed(own.cluster)
     return {"from_at": from_at, "to_at": to_at, "period": period(own.cluster)}
-
-
-def _without_jobs(built: dict[Builder, Section]) -> tuple[Section, ...]:
-    """Take out the sections that nothing can be said in without accounting, and name them."""
-    kept = [found for builder, found in built.items() if builder in WITHOUT_JOBS]
-    needy = [found.title.rstrip("?") for builder, found in built.items() if builder not in WITHOUT_JOBS]
-    return (*kept, *_takes_accounting(needy))
-
-
-def _takes_accounting(needy: Sequence[str]) -> tuple[Section, ...]:
-    said = f"No accounting. An export of sacct (docs/logs.md) would tell: {'; '.join(filter(None, needy))}."
-    return (section("without-jobs", "What takes accounting", Text(said, "note")),) if needy else ()
-
-
-def _section(builder: Builder, own: Own, not_made: list[str]) -> Section | None:
-    """Build a section; where rows of the cluster make it fail, say so in its place and go on with the others.
-
-    The page tells only the kind of error: its words may hold a name that is to be hidden.
-    """
-    own = replace(own, frames_read=set())
-    try:
-        return _with_not_computed(builder(own), builder, own)
-    except UNEXPECTED_ROWS as error:
-        _log.exception("section %s of the report could not be made", builder.__name__)
-        name = builder.__name__.replace("_", " ").capitalize()
-        not_made.append(name)
-        said = f"This section could not be made of the rows of this cluster ({type(error).__name__}): please report it."
-        return section(builder.__name__.replace("_", "-"), f"{name}: not made", Text(said, "warning"))
-
-
-def _with_not_computed(made: Section | None, builder: Builder, own: Own) -> Section | None:
-    """Begin a section with the estimates that could not be computed, in place of its other reasons for gaps."""
-    failed = own.not_computed(*own.frames_read)
-    if not failed:
-        return made
-    name = builder.__name__.replace("_", " ")
-    made = made or section(name.replace(" ", "-"), name.capitalize())
-    shown = (block for block in made.blocks if not isinstance(block, Text) or block.tone != "note")
-    return replace(made, blocks=(*(Text(not_computed(row), "warning") for row in failed), *shown))
-
-
-def _trust(own: Own) -> Section | None:
-    own = replace(own, frames_read=set())
-    return _with_not_computed(trust(own), trust, own)
 
 
 def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
@@ -263,12 +208,7 @@ def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
 
 def figures_in(leaf: Leaf) -> Iterator[Figure]:
     """List the figures of one page."""
-    for part in leaf.sections:
-        for block in part.blocks:
-            if isinstance(block, Markup):
-                yield from (part for part in block.parts if isinstance(part, Figure))
-            pair = (block.left, block.right) if isinstance(block, Pair) else (block,)
-            yield from (figure for figure in pair if isinstance(figure, Figure))
+    return (part for section in leaf.sections for part in section.parts if isinstance(part, Figure))
 
 
 def script_hash(script: str) -> str:

@@ -66,15 +66,8 @@ PUBLISHED = {
     "annotations": "marts.dim_annotations order by annotated_date, annotation_number",
     "attribution_chance": "estimates.est_attribution_chance order by attributed_count desc, failure_category",
     "categories": "marts.dim_failure_categories order by priority nulls last, failure_category",
-    "cause_bounds": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count = 0 "
-    "and failures_per_gpu_hour_high is not null order by failure_category",
-    "causes": "(select rates.*, lost.expected_lost_gpu_hours from estimates.est_cause_rates as rates "
-    "left join marts.agg_failure_rates_by_cause as lost using (cluster_id, failure_category) "
-    "where counted_as = 'attempts' and rates.failure_count > 0) order by failure_count desc, failure_category",
     "checks": "ops.checks where run_id = (select run_id from ops.runs order by rowid desc limit 1) "
     "order by passed, table_name, check_name",
-    "check_scores": "estimates.est_check_scores where event_count > 0 order by "
-    "list_position(['drop', 'tune', 'keep', 'cannot tell'], verdict), event_count desc, check_name",
     "check_introductions": "marts.agg_check_introductions where source = 'health_check' "
     "and coalesce(is_introduction, true) order by first_reported_at, check_name",
     "checkpoint_plans": "estimates.est_checkpoint_plans order by gpu_count",
@@ -89,8 +82,6 @@ PUBLISHED = {
     "ettr": "estimates.est_ettr_by_size order by gpu_size_bin",
     "ettr_by_qos": "estimates.est_ettr_by_qos qualify count(distinct qos) over (partition by cluster_id) > 1 "
     "order by qos, gpu_size_bin",
-    "known_changes": "estimates.est_changes order by changed_at, change_kind, failure_category != 'all', "
-    "failure_category",
     "clusters_without_numbers": f"({ENDS}) where cluster_end = 'no numbers' order by cluster_id",
     "evidence_reach": "estimates.est_evidence_reach where month_date is null",
     "files": "ops.files order by cluster_id, kind, path",
@@ -113,8 +104,6 @@ PUBLISHED = {
     "states": "marts.agg_job_states order by is_infrastructure, attempt_count desc, state",
     "time_to_failure": "estimates.est_time_to_failure order by gpu_size_bin",
     "unit_rates": "estimates.est_unit_failure_rates order by cause",
-    "unobservable_causes": "estimates.est_cause_rates where counted_as = 'attempts' and failure_count is null "
-    "order by failure_category",
     "unmapped_signals": f"marts.agg_unmapped_signals order by {ORDER}",
 }
 """Published tables by the name that sections call them, with the rows wanted and their order."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from assets.report.actions import pays, pays_below
 from assets.report.advice import advise
 from assets.report.explained.nodes import blamed
+from assets.report.figures.over_time import marks_of
+from assets.report.figures.recorded import recorded_causes
 from assets.report.gaps import gaps_of, spans_of, unmapped_of
 from assets.report.queries import Own, Row
 from assets.report.what_if import start_of, what_if
@@ -20,6 +22,8 @@ def nodes_of(own: Own) -> list[Row]:
 
 DERIVED: dict[str, Callable[[Own], list[Row]]] = {
     "gaps": gaps_of,
+    "marks": marks_of,
+    "recorded_causes": recorded_causes,
     "covered": spans_of,
     "nodes": nodes_of,
     "unknown_signals": unmapped_of,

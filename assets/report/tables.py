@@ -108,11 +108,6 @@ def interval(stem: str, write: Write = short, heading: str = "#{level} interval"
     return Col(heading, lambda row: ends(row, stem, write) if not unless or row[unless] else "")
 
 
-def cause(heading: str = "Cause", link: Callable[[Row], str] | None = None) -> Col:
-    """Make a column of a cause with its colour."""
-    return Col(heading, "label", link=link, has_swatch=True, filter="cause" if link is None else "")
-
-
 def flag(heading: str, column: str) -> Col:
     """Make a column that says yes or no; empty where that is unknown."""
     return Col(heading, column, {True: "yes", False: "no"}.__getitem__, unknown="")

@@ -27,6 +27,7 @@ SIGNALS = {
 MAX_REASON_CHARACTERS = 600
 RATE = "failures_per_1000_node_days"
 LITTLE = "too little to tell"
+AT_THE_END_SECONDS = 5.0
 
 
 def stale(cluster: Mapping[str, Any]) -> str:
@@ -66,6 +67,12 @@ def rate(row: dict[str, Any], stem: str = RATE, count: str = "failure_count") ->
     return f"none seen; {'no exposure to judge by' if high is None else f'rate below {short(high)} ({level})'}"
 
 
+def unit_rate(row: dict[str, Any]) -> str:
+    """Write the rate of recorded failures in service, where enough was seen for one."""
+    enough = row["has_enough_data"] or not row["unit_days"]
+    return rate(row, "failures_per_1000_unit_days") if enough else LITTLE
+
+
 def mttf(row: dict[str, Any]) -> str:
     """Write a mean time to failure; with no failure seen, its lower bound.
 
@@ -103,6 +110,27 @@ def exposure(
     """
     counted = f"an unknown number of {events or event + 's'}" if count is None else plural(count, event, events)
     return f"{counted} in {short(amount)} {unit}"
+
+
+def job_name(row: Mapping[str, Any], stem: str = "") -> str:
+    """Name a job as Slurm prints it, with the number of the attempt beside it.
+
+    >>> job_name({"job_id": "17_4", "attempt_number": 2}), job_name({"job_id": "17", "attempt_number": 1})
+    ('17_4, attempt 2', '17')
+    """
+    number = row[f"{stem}attempt_number"]
+    return printable(row[f"{stem}job_id"]) + (f", attempt {whole(number)}" if number and number > 1 else "")
+
+
+def lead(seconds: float) -> str:
+    """Say how long before the end of a job an alarm came.
+
+    >>> lead(240.0), lead(-1.5), lead(-60.0)
+    ('4.00 min before', 'at the end', '1.00 min after')
+    """
+    if abs(seconds) < AT_THE_END_SECONDS:
+        return "at the end"
+    return f"{duration(abs(seconds) / 3600)} {'after' if seconds < 0 else 'before'}"
 
 
 def event_of(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -108,7 +108,7 @@ def test_no_source_says_another_number_of_the_same_thing(sayings):
 
 def test_each_number_is_told_in_several_places(sayings):
     for thing in STATEMENTS:
-        assert max(len(things[thing]) for things in sayings.values()) >= 3, thing
+        assert max(len(things[thing]) for things in sayings.values()) > 1, thing
 
 
 def test_no_source_tells_a_rate_of_a_cluster_of_minutes(sayings):

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from assets.report.advice import advise
-from assets.report.blocks import Table, Text
+from assets.report.blocks import Table
 from assets.report.names import hide_names
 from assets.report.page import chapter
 from assets.report.queries import Frames, Own, read_frames
@@ -326,14 +326,17 @@ def test_the_report_of_records_alone_shows_them_and_says_no_accounting_for_the_r
         "losses": ["without-jobs"],
         "quality": ["gaps"],
     }
-    (said,) = found["losses"].sections[0].blocks
-    assert said.text.startswith("No accounting. An export of sacct (docs/logs.md) would tell: Lost goodput")
+    said = "No accounting. An export of sacct (docs/logs.md) would tell: Lost goodput"
+    assert said in found["losses"].sections[0].html
 
 
 def test_recorded_failures_are_listed_by_cause_and_by_what_failed(pages):
-    causes, units = (
-        block for block in pages("failures-alone")["failures"].sections[0].blocks if isinstance(block, Table)
-    )
+    found, *_ = pages("failures-alone")["failures"].sections
+    figure, causes, units = found.parts
+    assert [row["text"] for row in figure.spec["datasets"]["main"]] == [
+        "2024-05, 30 days of it",
+        "2024-06, 1 day of it",
+    ]
     rows = [[cell.text for cell in row] for row in causes.rows]
     assert rows[0] == ["DIMM", "2", "33.3%", "too little to tell", "24.0 h", "24.0 h", "31.0 days", "31.0 days"]
     assert rows[-1][:4] == ["all causes", "6", "100%", "41.7"]
@@ -346,7 +349,7 @@ def test_recorded_failures_are_listed_by_cause_and_by_what_failed(pages):
 
 def test_outages_that_records_tell_of_blame_no_job(pages):
     nodes = pages("failures-with-repairs")["nodes"].sections[1]
-    (listed,) = (part for block in nodes.blocks for part in block.parts if isinstance(part, Table))
+    (listed,) = (part for part in nodes.parts if isinstance(part, Table))
     assert [[cell.text for cell in row] for row in listed.rows] == [
         ["n1", "2", "2", "0", 'Taken out 2 times; last reason recorded: "DIMM".'],
         ["n2", "1", "1", "0", 'Taken out once; last reason recorded: "DIMM".'],
@@ -360,15 +363,13 @@ def test_without_time_in_service_there_is_no_rate_and_that_is_asked_for_first(pa
         "State the time in service: [[failures.in_service]] in failures-without-units/cluster.toml",
         "Export what is missing: accounting",
     ]
-    text = found["failures"].sections[0].blocks[0].text
-    assert "There is no rate: no time in service is stated" in text
+    assert "There is no rate: no time in service is stated" in found["failures"].sections[0].html
 
 
 def test_with_accounting_records_stand_beside_the_failures_of_jobs(pages):
-    sections = pages("failures-beside-jobs")["failures"].sections
-    assert [part.key for part in sections][:3] == ["drawn", "failures", "recorded"]
-    said = next(block.text for block in sections[2].blocks if isinstance(block, Text))
-    assert "no attempt and no incident on this page counts one" in said
+    (found,) = (part for part in pages("failures-beside-jobs")["failures"].sections if part.key == "recorded")
+    assert found.is_folded
+    assert "no attempt and no incident on this page counts one" in found.html
     assert "recorded" not in keys(pages("secrets")["failures"])
 
 

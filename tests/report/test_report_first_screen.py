@@ -158,7 +158,7 @@ def test_a_cluster_without_any_time_has_no_age(frames):
 
 
 def test_the_index_has_the_question_of_the_day_and_everything_to_do(page):
-    clusters, actions = page.index.sections[0].blocks[0].parts
+    clusters, actions = page.index.sections[0].parts
     screens = [first for _, first in screens_of(page)]
     for cells, first in zip(clusters.rows, screens, strict=True):
         said = [cell.text for cell in cells]

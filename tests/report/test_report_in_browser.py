@@ -175,7 +175,7 @@ def test_what_runs_of_two_sizes_will_meet(reader):
 
 def test_the_evidence_of_a_failure(reader):
     reader.click(of_demo("Failures per 1,000 node-days"))
-    reader.click("[data-section=failures] tbody a")
+    reader.click("[data-section=drawn] a")
     detail = reader.read(".detail")
     assert re.search(r"demo/kernel/node\d+\.log, line \d+", detail)
     assert "Attempts of the job" in detail
@@ -194,7 +194,7 @@ def test_the_history_of_a_node(opened):
 
 
 def test_a_table_is_sorted_searched_and_turned(opened):
-    opened.go("demo/failures")
+    opened.go("demo-failures")
     times = rows(opened, "[data-section=failures] tbody tr td:first-child")
     assert len(times) == 25
     assert times == sorted(times, reverse=True)

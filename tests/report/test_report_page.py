@@ -13,15 +13,16 @@ from assets.report.filling import environment
 from assets.report.numbers import short
 from assets.report.page import build
 from assets.report.queries import TABLES, Frames, Own, tables_read, texts
+from assets.report.wording import number
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.planting import MADE_AT
 from tests.report.reading import parse, section, table
 
 SECTIONS = [
-    "actions", "headline", "drawn", "failures", "causes", "checks", "over-time", "forecasts", "lemons", "repairs",
-    "delivered", "places", "hidden", "nodes", "mttf", "states", "sizes", "constant", "preemptions",
-    "checkpoints", "what-if", "ettr", "losses", "gaps",
+    "actions", "headline", "drawn", "causes", "checks", "failures", "over-time", "lemons", "repairs", "delivered",
+    "places", "hidden", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "checkpoints", "what-if", "ettr",
+    "losses", "gaps",
 ]  # fmt: skip
 CHECKPOINTS = "Checkpoints: what a large run without a queue can plan with"
 section_of = environment().get_template("blocks.html.j2").module.section_of
@@ -82,7 +83,7 @@ def test_failures_without_run_time_give_no_rate_to_plan_with(frames):
     own = {"event_count": 3.0, "failures_per_1000_node_days": None, "failures_per_1000_node_days_high": None}
     plans = [{**frames["checkpoint_plans"][0], **own, "note": note}]
     made = Page(Own(Frames({**frames, "checkpoint_plans": plans}), plans[0])).write("ettr")
-    said = next(section.blocks[0].html for section in made if section.key == "checkpoints")
+    said = next(section.html for section in made if section.key == "checkpoints")
     assert f"There is no failure rate to plan with, {note}." in said
 
 
@@ -154,7 +155,7 @@ def test_outages_are_taken_off_on_days_that_logs_cover(frames, unknown, said):
             "unknown_allocation_count": 0}  # fmt: skip
     page = build(Frames({**frames, "utilisation": [used]}), MADE_AT)
     (made,) = (section for name, section in sections_of(page) if name == "demo" and section.key == "headline")
-    assert f"Allocated: 50.0% of the time in service, {said}" in parse(made.blocks[0].html).text
+    assert f"Allocated: 50.0% of the time in service, {said}" in parse(made.html).text
 
 
 def test_what_nobody_ran_is_unknown_and_says_why(hall):
@@ -351,6 +352,26 @@ def test_every_figure_has_words_and_a_table_beside_it(demo):
         assert len(chart.attributes["aria-label"] or "") > 40
     for key in ("causes", "mttf", "ettr", "states", "sizes", "over-time", "constant", "lemons", "checkpoints"):
         assert section(demo, key).all("table")
+
+
+def test_each_figure_of_the_paper_is_where_methods_says(root, demo, planted):
+    rows = table(root.all("section", id="figures")[0], "Where each figure").rows()
+    assert [row[0] for row in rows] == [f"Figure {number}" for number in range(3, 12)]
+    leaves = {leaf.all("h1")[0].all("small")[0].text: leaf for leaf in demo.children if leaf.all("h1")[0].all("small")}
+    for _, _, page, name, query in rows:
+        names = [part.text for tag in ("figcaption", "caption") for part in leaves[page].all(tag)]
+        assert any(each.startswith(name) for each in names), name
+        with planted.reading() as con:
+            con.execute(query.removeprefix("faultline query ").strip("'"))
+
+
+def test_the_papers_counting_stands_once_beside_ours(root, frames):
+    rows = {row[0]: row[1:] for row in table(root.all("section", id="paper")[0], "Failures and lost").rows()}
+    states = {row["cluster_id"]: row for row in frames["states"] if row["is_infrastructure"]}
+    sizes = [row for row in frames["lost_goodput"] if row["cluster_id"] == "demo"]
+    paper, expected = (sum(row[name] or 0 for row in sizes) for name in ("paper_gpu_hours", "expected_lost_gpu_hours"))
+    counts = (states["demo"]["expected_failure_count"], states["demo"]["attempt_count"])
+    assert rows["demo"] == [*map(number, counts), short(expected), short(paper)]
 
 
 def test_every_table_is_a_table_with_headers(root):

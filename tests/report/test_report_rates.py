@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
 
+from assets.model.check_scores import KEEP, TUNE, verdict
+from assets.model.coincidence import binomial_share
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
+from assets.report.answers import Page
 from assets.report.page import figures_of
 from assets.report.queries import Frames, Own, known_of
-from assets.report.sections.check_scores import check_scores
 from tests.report.planting import own_of, section_of
 from tests.report.reading import section, table
 
@@ -101,13 +104,14 @@ def test_a_single_day_gives_sentences_and_no_chart(sections, specs):
 
 def test_what_each_known_change_did_is_said_with_what_would_have_been_seen(sections):
     found = sections("demo", "over-time")
-    assert "Of 2 known changes: fewer failures of PCIe error after driver 550.54.15." in found.text
+    said = "Of 2 known changes: fewer failures of PCIe error after driver 550.54.15; cannot tell of 1; a fall of all"
+    assert said in found.text
     rows = {tuple(row[0:3:2]): row for row in table(found, "What each change did to the rate of incidents").rows()}
     driver = rows["driver 550.54.15", "PCIe error"]
     assert driver[1] == "2026-09-13 40 of 80 nodes, until 2026-09-15"
     assert driver[3] == "0.490 0.330 to 0.710"
     assert driver[4:] == ["60.0 400 node-days", "30.0 410 node-days", "1.25", "to 55.0%", "helped"]
-    assert len(rows) == 3, "a cause of which nothing is shown has no row"
+    assert list(rows) == [("driver 550.54.15", "all"), ("driver 550.54.15", "PCIe error")], "what is shown has rows"
     assert ["2026-09-13", "Version rolled out", "driver 550.54.15"] in table(
         found, "What was introduced or noted"
     ).rows()
@@ -117,8 +121,11 @@ def test_without_a_known_change_the_page_says_what_would_tell_of_one(sections):
     assert "No change is known to ask about. Boot lines of kernel logs" in sections("hall-b", "over-time").text
 
 
-def test_what_no_source_would_show_is_unknown_not_zero(sections):
-    rows = {(row[0], row[1]): row[2:] for row in table(sections("demo", "causes"), "What comes together").rows()}
+def test_what_no_source_would_show_is_unknown_not_zero(root):
+    rows = {
+        (row[0], row[1]): row[2:]
+        for row in table(root.all("section", id="trust-demo")[0], "What comes together").rows()
+    }
     assert rows["PCIe error", "Xid 79 (fell off the bus)"] == ["17", "40", "42.5%"]
     assert rows["PCIe error", "Xid 79 and IPMI critical interrupt"] == [
         "unknown", "40", "unknown no source that would show it"
@@ -143,14 +150,13 @@ def test_chance_is_taken_off(root, frames):
 
 def test_checks_to_drop_come_first_with_what_they_cost(sections):
     part = sections("demo", "checks")
-    assert "Drop link flaps. Tune service status. Keep check pci. Of 1 check the alarms were too few" in part.text
+    assert "Drop link flaps. Tune service status. Keep check pci. Cannot tell of 1 check: disk <usage>." in part.text
     rows = {row[0]: row[1:] for row in table(part, "What the alarms of each check").rows()}
-    assert list(rows) == ["link flaps", "service status", "check pci", "disk <usage>"]
+    assert list(rows) == ["link flaps", "service status", "check pci"], "what cannot be told has no row"
     assert rows["link flaps"][:3] == ["drop", "40 40 could be judged", "0.25% 0% to 9.74%"]
     assert rows["link flaps"][5] == "6.50"
     assert rows["check pci"][4] == "4.00 min before at the end to 4.17 min before"
     assert rows["service status"][7] == "2.00"
-    assert rows["disk <usage>"][:5] == ["cannot tell", "9 0 could be judged", "unknown", "unknown", "unknown"]
     assert "Logs of health checks would tell" in sections("hall-b", "checks").text
 
 
@@ -163,8 +169,19 @@ def test_checks_to_drop_come_first_with_what_they_cost(sections):
     ],
 )
 def test_without_a_score_the_page_says_what_is_missing(frames, days, has_checks, said):
-    clusters = [{"cluster_id": "demo", "study_days": days, "has_health_checks": has_checks}]
-    assert said in str(check_scores(own_of(frames, clusters=clusters, check_scores=[])))
+    own = own_of(frames, check_scores=[])
+    own = Own(own.frames, own.cluster | {"study_days": days, "has_health_checks": has_checks})
+    made = Page(own).write("failures")
+    assert said in next(part.html for part in made if part.key == "checks")
+
+
+@pytest.mark.parametrize(("count", "least", "most"), [(5, 5, 0), (20, 15, 5)])
+def test_what_a_verdict_takes_is_what_the_model_takes(sections, count, least, most):
+    """The line on checks of which nothing can be told names these numbers of alarms."""
+    found = {true: verdict(binomial_share(true, count), 9.0, 40.0) for true in range(count + 1)}
+    assert min(true for true, said in found.items() if said == KEEP) == least
+    assert max(true for true, said in found.items() if said == TUNE) == most
+    assert {"5", "20", "15"} <= set(re.findall(r"\d+", sections("demo", "checks").text.partition("A verdict on")[2]))
 
 
 def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
@@ -273,9 +290,9 @@ def test_rates_are_compared_and_simulated_ones_kept_from_real_chapters(sections)
     assert not hall.all("table")
 
 
-def test_forecasts_say_how_often_they_held_and_whether_they_beat_the_naive_one(sections, frames):
+def test_forecasts_say_how_often_they_held_and_whether_they_beat_the_naive_one(root, frames):
     """Five months: the first has none before it, the last is not over; July's 30 failures after 12 are outside."""
-    found = sections("demo", "forecasts")
+    found = root.all("section", id="trust-demo")[0]
     assert "Of 3 months forecast and over, 2 had their failure rate inside the 90% limits" in found.text
     scored = [forecast for forecast in frames["forecasts"] if forecast["log_score"] is not None]
     own, naive = (sum(forecast[name] for forecast in scored) / 3 for name in ("log_score", "log_score_naive"))
@@ -284,7 +301,7 @@ def test_forecasts_say_how_often_they_held_and_whether_they_beat_the_naive_one(s
     assert [row[0] for row in rows] == ["2026-06", "2026-07", "2026-08", "2026-09"]
     assert [row[7] for row in rows] == ["yes", "no", "yes", ""]
     assert "not over" in rows[-1][3]
-    assert "No month could be forecast" in sections("hall-b", "forecasts").text
+    assert "No month could be forecast" in root.all("section", id="trust-hall-b")[0].text
 
 
 def test_causes_never_seen_have_a_bound(sections):

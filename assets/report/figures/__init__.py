@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assets.report.blocks import Figure
-from assets.report.figures import ettr, jobs, losses, nodes
+from assets.report.figures import causes, ettr, jobs, losses, nodes, over_time, recorded
 
 FIGURES: dict[str, Callable[..., Figure | None]] = {
+    "causes": causes.causes,
     "delivered": nodes.delivered,
     "ettr-grid": ettr.ettr_grid,
     "losses": losses.losses,
     "mttf": jobs.mttf,
+    "over-time": over_time.over_time,
     "parts-of-time": ettr.parts_of_time,
     "places": nodes.places,
     "ratios": jobs.ratios,
+    "recorded-by-month": recorded.by_month,
     "shapes": jobs.shapes,
     "shares": jobs.shares,
 }

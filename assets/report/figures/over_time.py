@@ -1,22 +1,18 @@
-"""How the failure rate went over time, by cause, what was introduced or noted on the way, and when the rate changed."""
+"""The failure rate over time, by cause, with what was introduced or noted on the way and when the rate changed."""
 
 from __future__ import annotations
 
 import datetime as dt
 from itertools import groupby
 
-from assets.model.change_effects import CHANGE_DAYS
 from assets.model.failure_rate import dispersed_interval
 from assets.report import palette
-from assets.report.blocks import Figure, Section, Text, note, section
+from assets.report.blocks import Figure
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, hover, layer, name, pick, zoom
-from assets.report.first_screen import change_of
-from assets.report.numbers import printable, share, short, whole
+from assets.report.numbers import printable, short, whole
 from assets.report.observed import has_enough
 from assets.report.queries import Own, Row, grouped
-from assets.report.sections.causes import cause_figure
-from assets.report.tables import Col, ends, table
-from assets.report.wording import LITTLE, exposure, plural, rate, sentence, span
+from assets.report.wording import plural, span
 
 WINDOW_DAYS = 30
 MIN_DAYS = 7
@@ -28,8 +24,6 @@ RATE_30D = "failures_per_1000_node_days_30d"
 CHARACTER_SHARE = 1 / 150
 """Of the width of the chart, for a label's letter."""
 LANES = 6
-SHOWN = {"helped", "hurt"}
-TOGETHER = {"all": "incidents of all causes"}
 MARKS: dict[str, tuple[str, Spec]] = {
     "check": ("Check first reported", {"color": SOFT, "strokeDash": [5, 3], "strokeWidth": 1.4}),
     "annotation": ("Noted by the site", {"color": SOFT, "strokeDash": [1, 3], "strokeWidth": 1.6}),
@@ -41,74 +35,18 @@ LOOKS = {"check": "Dashed", "annotation": "Dotted", "version": "Long dashes", "c
 Days = dict[dt.date, list[Row]]
 
 
-def drawn(own: Own) -> Section:
-    """Build the section that shows the failure rate: over time, which the first screen shows too, and by cause."""
-    daily, all_days = own.rows("daily_rates"), own.row("rates", population="all", counted_as="attempts")
-    course = _figure(daily, _marks(own), all_days) or note(_explain_missing_figure(daily))
-    course = course if has_enough(own) else note(sentence(f"{LITTLE} of the rate over time"))
-    return section("drawn", "What fails, and when", course, cause_figure(own))
-
-
-def over_time(own: Own) -> Section:
-    """Build the section on what came when, and on changes of the rate."""
-    marks, changes, known = _marks(own), own.rows("rate_changes"), own.rows("known_changes")
-    tests = _first_of_groups(known)
-    return section(
-        "over-time",
-        "Failure rate over time",
-        table(
-            "What was introduced or noted",
-            [mark for mark in marks if mark["kind"] != "change"],
-            (Col("Day", "day", str), Col("Kind", lambda mark: MARKS[mark["kind"]][0]), Col("What", "text", str)),
-            "A new check finds faults nobody looked for before: the rate may rise while no machine fails more often.",
-        ),
-        _words_on_checks(own),
-        _words_on_known(known, tests),
-        table(
-            "What each change did to the rate of incidents",
-            [row for row in tests if row["failure_category"] == "all" or row["verdict"] in SHOWN],
-            KNOWN,
-            f"After to before, up to {CHANGE_DAYS} days each. Where some nodes had not changed, over the same ratio of "
-            "theirs; else all that came at the same time is part of it. Inseparable changes share one row. "
-            "Helped, hurt: fewer, more incidents came after it, and at most 1 in 20 such verdicts is wrong, also where "
-            "months differ by themselves. No change shown: a fall to half of the rate would show. Detectable fall: the "
-            "smallest that 4 of 5 such changes would show. Causes have rows where something is shown.",
-        ),
-        f"{_words_on_changes(own.rows('rate_changes', failure_category='all'))} The last month: {change_of(own).said}"
-        if changes
-        else note("Changes of the rate were not looked for: no estimate of them."),
-        table(
-            "Changes of the rate of incidents",
-            [series for series in changes if series["changed_at"]],
-            CHANGES,
-            f"Incidents {PER_1000}, limits at {{level}}. The day was chosen where the rates differ most, so the ratio "
-            "is a little too far from 1. What came at the same time need not be the reason.",
-        ),
-    )
-
-
 def _drawable(daily: list[Row]) -> Days:
     known = [row for row in daily if row["window_day_count"] >= MIN_DAYS and row[RATE_30D] is not None]
     return grouped(known, "day_date")
 
 
-def _explain_missing_figure(daily: list[Row]) -> str:
-    if not daily:
-        return "No infrastructure failure was found, so there is no failure rate by cause to follow over time."
-    days, needed = len(grouped(daily, "day_date")), MIN_DAYS + MIN_POINTS - 1
-    if days < needed:
-        return (
-            f"The records span {plural(days, 'day')}. A rolling rate takes {MIN_DAYS} days to begin, and {needed} days "
-            "to show a course: none is drawn."
-        )
-    known = plural(len(_drawable(daily)), "day")
-    return f"The node-days of the trailing {WINDOW_DAYS} days are known on {known} only: none is drawn."
-
-
-def _figure(daily: list[Row], marks: list[Row], all_days: Row) -> Figure | None:
+def over_time(own: Own) -> Figure | None:
+    """Draw the failure rate over time by cause; None where too little was seen for a rate, or for its course."""
+    daily, marks = own.rows("daily_rates"), marks_of(own)
     days, causes = _drawable(daily), grouped(daily, "failure_category")
-    if len(days) < MIN_POINTS:
+    if len(days) < MIN_POINTS or not has_enough(own):
         return None
+    all_days = own.row("rates", population="all", counted_as="attempts")
     labels = {name: rows[0]["label"] for name, rows in causes.items()}
     totals = {name: sum(row["failure_count"] for row in rows) for name, rows in causes.items()}
     ranked = sorted((name for name, count in totals.items() if count), key=lambda name: (-totals[name], name))
@@ -140,7 +78,7 @@ def _figure(daily: list[Row], marks: list[Row], all_days: Row) -> Figure | None:
         _layers(shades, top, lanes, {mark["kind"] for mark in drawn}),
         300 + 22 * lanes,
         f"Thick line: all causes; thin lines: the 90% limits of their count.{_key(drawn)} Until {WINDOW_DAYS} days are "
-        f"on record: all there are, {MIN_DAYS} at least.{gap}",
+        f"on record: all there are, {MIN_DAYS} at least.{gap} Figure 5 of the paper.",
         totals=whole_rate,
         marks=lines,
     )
@@ -271,7 +209,7 @@ def with_lanes(marks: list[Row], first: dt.date, last: dt.date) -> list[Row]:
     return placed
 
 
-def _marks(own: Own) -> list[Row]:
+def marks_of(own: Own) -> list[Row]:
     """List what happened when, the checks of one day together."""
     marks = []
     introduced = own.rows("check_introductions", is_introduction=True)
@@ -291,110 +229,5 @@ def _marks(own: Own) -> list[Row]:
         if row["changed_at"]:
             label = "rate changed" if row["ratio"] is None else f"rate × {short(row['ratio'], 2)}"
             marks.append((row["changed_at"].date(), "change", label, ""))
-    return [dict(zip(("day", "kind", "label", "text"), mark, strict=True)) for mark in sorted(marks)]
-
-
-def _words_on_checks(own: Own) -> str:
-    if not own.cluster["has_health_checks"]:
-        return "Without health checks nobody can say when a check was introduced."
-    rows = own.rows("check_introductions")
-    silent = sum(row["is_introduction"] is None for row in rows)
-    new = sum(bool(row["is_introduction"]) for row in rows)
-    said = f"{plural(new, 'check') if new else 'No check'} first reported a day or more after the first of all did."
-    if silent:
-        said += f" When {plural(silent, 'other check')} began is unknown: nothing but failures was logged."
-    return said
-
-
-CHANGES = (
-    Col("Incidents", "label", str, has_swatch=True),
-    Col("Changed on", lambda row: str(row["changed_at"].date()),
-        detail=lambda row: ends(row, "changed_at", lambda at: str(at.date())) if row["changed_at_low"] else ""),
-    Col("#Before", "rate_before", short, limits="rate_before"),
-    Col("#After", "rate_after", short, limits="rate_after"),
-    Col("#Ratio", "ratio", short, unknown="no incident before", detail=lambda row: ends(row, "ratio")),
-    Col("#Rests on", lambda row: exposure(row["event_count"], row["exposure"], event="incident")),
-    Col("At the same time", lambda row: printable(row["annotation"] or "nothing known within 7 days", 200)),
-)  # fmt: skip
-
-
-def _until(row: Row) -> str:
-    """Say how many nodes changed, and until when."""
-    if row["changed_node_count"] is None:
-        return ""
-    nodes, last = (
-        f"{whole(row['changed_node_count'])} of {whole(row['node_count'])} nodes",
-        row["last_changed_at"].date(),
-    )
-    return nodes if last == row["changed_at"].date() else f"{nodes}, until {last}"
-
-
-def _names(row: Row, length: int) -> str:
-    """Name a change with all that are inseparable from it."""
-    others = f"; {row['inseparable_from']}" if row["inseparable_from"] else ""
-    return printable(f"{row['change']}{others}", length)
-
-
-def _first_of_groups(known: list[Row]) -> list[Row]:
-    """Keep one row of each test."""
-    return [rows[0] for rows in grouped(known, "failure_category", "change_group").values()]
-
-
-KNOWN = (
-    Col("What changed", lambda row: _names(row, 200), detail="note"),
-    Col("On", lambda row: str(row["changed_at"].date()), detail=_until),
-    Col("Incidents", "label", str, has_swatch=True),
-    Col("#Ratio ({level})", "ratio", short, unknown="no incident before",
-        detail=lambda row: "" if row["low"] is None else span(row["low"], row["high"])),
-    Col("#Before", "incident_count_before", short, detail=lambda row: f"{short(row['node_days_before'])} node-days"),
-    Col("#After", "incident_count_after", short, detail=lambda row: f"{short(row['node_days_after'])} node-days"),
-    Col("#Ratio of unchanged nodes", "unchanged_ratio", short, unknown=""),
-    Col("#Detectable fall", "smallest_ratio", lambda ratio: f"to {share(ratio)}", unknown="none"),
-    Col("Verdict", "verdict"),
-)  # fmt: skip
-RATES = {"helped": "fewer", "hurt": "more"}
-
-
-def _words_on_known(known: list[Row], tests: list[Row]) -> Text | str:
-    """Say after which changes there were fewer or more incidents, or how large a change would have been seen."""
-    if not known:
-        return note(
-            "No change is known to ask about. Boot lines of kernel logs, inventories and the controller's log tell of "
-            "versions, and [[annotations]] in cluster.toml of anything else."
-        )
-    shown = [
-        f"{RATES[row['verdict']]} {TOGETHER.get(row['label'], 'failures of ' + row['label'])} after {_names(row, 120)}"
-        + (", which are inseparable" if row["inseparable_from"] else "")
-        for row in tests
-        if row["verdict"] in SHOWN
-    ]
-    count = plural(len({(row["change_kind"], row["changed_at"]) for row in known}), "known change")
-    if shown:
-        return f"Of {count}: {'; '.join(shown)}."
-    falls = [row["smallest_ratio"] for row in tests if row["failure_category"] == "all" and row["smallest_ratio"]]
-    seen = f"a fall of all incidents to {share(max(falls))} would be shown" if falls else "too little was seen for any"
-    return f"Of {count} none is shown to have changed a rate; {seen}."
-
-
-def _words_on_changes(series: list[Row]) -> str:
-    first, changed = series[0], [str(row["changed_at"].date()) for row in series if row["changed_at"]]
-    if changed:
-        return f"The rate of all incidents changed on {', '.join(changed)}.{_trend(first)}"
-    said = f"Change of the rate of incidents: {first['note'] or 'none found'}."
-    if first["exposure"]:
-        limits = f" ({ends(first, 'rate_before')})" if first["event_count"] else ""
-        said += f" Over all days: {rate(first, 'rate_before', 'event_count')}{limits} {PER_1000}, "
-        said += f"{exposure(first['event_count'], first['exposure'], event='incident')}."
-    return f"{said}{_trend(first)}"
-
-
-def _trend(series: Row) -> str:
-    p_value = series["trend_p_value"]
-    if p_value is None:
-        return ""
-    way = {"rises": "incidents become more frequent", "falls": "incidents become less frequent"}
-    if series["trend_verdict"] == "cannot tell":
-        why = f": {series['note'].rpartition('; ')[2]}" if series["changed_at"] else ""
-        return f" Whether incidents become more or less frequent over the whole study cannot be told{why}."
-    found = way.get(series["trend_verdict"], "no drift is shown")
-    return f" Over the whole study {found} (Laplace's test, p = {short(p_value, 2)}; below 0.02 is called a drift)."
+    named = (dict(zip(("day", "kind", "label", "text"), mark, strict=True)) for mark in sorted(marks))
+    return [mark | {"name": MARKS[mark["kind"]][0]} for mark in named]

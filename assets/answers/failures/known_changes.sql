@@ -1,0 +1,11 @@
+-- Incidents before and after each known change. Changes that came together share one test, which their first row shows.
+-- One row per cluster, change and cause.
+select
+    *,
+    concat_ws('; ', change, inseparable_from) as changes,
+    row_number() over same_test = 1 as is_first,
+    is_first
+    and (verdict in ('helped', 'hurt') or (failure_category = 'all' and verdict != 'cannot tell')) as is_told
+from estimates.est_changes
+window same_test as (partition by cluster_id, failure_category, change_group order by changed_at, change_kind)
+order by changed_at, change_kind, failure_category != 'all', failure_category

@@ -1,0 +1,11 @@
+-- How well months were forecast: those whose rate lay inside the limits, and the mean log scores of the forecasts and
+-- of naive ones where both are known. One row per cluster.
+select
+    cluster_id,
+    count(log_score) as scored_count,
+    count(*) filter (where log_score is not null and has_rate_inside) as inside_count,
+    avg(log_score) filter (where log_score_naive is not null) as mean_log_score,
+    avg(log_score_naive) filter (where log_score is not null) as mean_log_score_naive
+from estimates.est_forecast_scores
+where rate_expected is not null and has_enough_data is not false
+group by cluster_id
