@@ -20,7 +20,7 @@ from tests.report.planting import MADE_AT
 from tests.report.reading import parse, section, table
 
 SECTIONS = [
-    "actions", "headline", "drawn", "causes", "checks", "failures", "over-time", "lemons", "repairs", "delivered",
+    "actions", "headline", "drawn", "checks", "causes", "failures", "over-time", "lemons", "repairs", "delivered",
     "places", "hidden", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "checkpoints", "what-if", "ettr",
     "losses", "gaps",
 ]  # fmt: skip

@@ -2,7 +2,12 @@
 -- alert, else over the longest that is known. One row per cluster and month.
 with months as (
     select
-        *,
+        months.*,
+        -- a month that the study period cuts has fewer days
+        ceil(epoch(
+            least(months.month_date + interval 1 month, clusters.study_to_at)
+            - greatest(months.month_date, clusters.study_from_at)
+        ) / 86400) as seen_day_count,
         unknown_node_hours / total_node_hours as unknown_ratio,
         case
             when burn_pace = 'fast' then 3
@@ -12,11 +17,13 @@ with months as (
             when burn_rate_3d is not null then 3
             when burn_rate_1d is not null then 1
         end as burn_days
-    from marts.agg_availability_monthly
+    from marts.agg_availability_monthly as months
+    inner join marts.dim_clusters as clusters using (cluster_id)
 )
 
 select
     *,
+    seen_day_count < day(last_day(month_date)) as is_part,
     case burn_days
         when 28 then burn_rate_28d
         when 7 then burn_rate_7d

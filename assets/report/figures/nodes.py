@@ -57,7 +57,9 @@ def delivered(own: Own) -> Figure:
 
     bars = [
         {
-            "month": f"{row['month_date']:%Y-%m}",
+            "month": f"{row['month_date']:%Y-%m}"
+            + (f", {plural(row['seen_day_count'], 'day')} of it" if row["is_part"] else ""),
+            "is_part": row["is_part"],
             "kind": kind,
             "percent": 100 * hours(row, kind) / row["total_node_hours"],
             "allowed": None if row["objective"] is None else 100 * (1 - row["objective"]),
@@ -79,9 +81,12 @@ def delivered(own: Own) -> Figure:
         {"month": "Month", "kind": "Kind", "percent": "Node-hours (%)"},
         [
             layer("bar", size=28, x=name("month", title=None, axis=FLAT_AXIS), y=at("percent", y, stack="zero"),
-                  color=colours(SHADES, "kind", title=None), tooltip=hover(month="month", kind="kind", text="hours")),
+                  color=colours(SHADES, "kind", title=None),
+                  opacity={"condition": {"test": "datum.is_part", "value": 0.5}, "value": 1},
+                  tooltip=hover(month="month", kind="kind", text="hours")),
             layer("rule", where="isValid(datum.allowed)", strokeDash=[4, 3], color=INK, y=at("allowed", y)),
         ],
         160,
-        "Dashed: what the objective allows to fail." if months[-1]["objective"] is not None else "",
+        "Lighter bars: months that were seen in part."
+        + (" Dashed: what the objective allows to fail." if months[-1]["objective"] is not None else ""),
     )  # fmt: skip
