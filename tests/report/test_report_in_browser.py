@@ -93,7 +93,7 @@ def test_the_bar_cuts_no_mark_however_many_clusters_there_are(tab, page, bundle,
 
 
 def test_a_date_stays_on_one_line(opened):
-    opened.go("demo/nodes")
+    opened.go("demo/failures")
     opened.show(390)
     dates = "Array.from(document.querySelectorAll('article:not([hidden]) time')).filter((date) => date.offsetHeight)"
     assert opened.run(f"{dates}.length") > 5
