@@ -183,9 +183,8 @@ class Own:
 @cache
 def texts() -> dict[str, str]:
     """List the queries by the names of their frames."""
-    files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SQL.glob("*.sql"))}
-    for page in sorted(ANSWERS.glob("*/page.html.j2")):
-        files |= queries_of(page.parent.name)
+    of_pages = [path for path in sorted(ANSWERS.glob("*/*.sql")) if (path.parent / "page.html.j2").exists()]
+    files = {path.stem: path.read_text(encoding="utf-8") for path in (*sorted(SQL.glob("*.sql")), *of_pages)}
     return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | EXPLAINED | files
 
 

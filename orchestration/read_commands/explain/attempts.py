@@ -97,16 +97,16 @@ MAX_SHOWN = 20
 def explain_failure(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
     """Explain one attempt that infrastructure failed."""
     reader = Reader(con, subject.cluster_id)
-    return _attempt(reader, reader.rows(ATTEMPTS, attempts=[subject.key])[0])
+    return _attempt(reader, reader.ask(ATTEMPTS, attempts=[subject.key])[0])
 
 
 def explain_job(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
     """Explain a job by its attempts, and say what it cost and who made room for it."""
     reader = Reader(con, subject.cluster_id)
-    keys = [row["attempt_id"] for row in reader.rows(OF_JOB, key=subject.key)]
-    attempts = reader.rows(ATTEMPTS, attempts=keys)
-    run = reader.rows(RUN, key=subject.key)[0]
-    victims = reader.rows(VICTIMS, attempts=keys)
+    keys = [row["attempt_id"] for row in reader.ask(OF_JOB, key=subject.key)]
+    attempts = reader.ask(ATTEMPTS, attempts=keys)
+    run = reader.ask(RUN, key=subject.key)[0]
+    victims = reader.ask(VICTIMS, attempts=keys)
     shown = [_attempt(reader, attempt) for attempt in attempts[-MAX_SHOWN:]]
     failed = [row for answer in shown for row in answer.rows.get("failures", [])]
     parts = [("In short", _in_short(attempts, run))]
@@ -230,7 +230,7 @@ def _failed(reader: Reader, attempt: Row) -> list[str]:
     code, signal = attempt["exit_code"], attempt["exit_signal"]
     ended = "Its batch script ended" + (" with an unknown exit code" if code is None else f" with exit code {code}")
     texts = [f"{ended}, killed by signal {signal}." if signal else f"{ended}."]
-    (sight,) = reader.rows(SIGHT, attempt=attempt["attempt_id"], ended_at=attempt["ended_at"])
+    (sight,) = reader.ask(SIGHT, attempt=attempt["attempt_id"], ended_at=attempt["ended_at"])
     count, unseen = sight["node_count"], sight["node_count"] - sight["seen_count"]
     if not sight["seen_count"]:
         why = "No log of its nodes covers the day of its end" if count else "Accounting names no node of it"
@@ -242,7 +242,7 @@ def _failed(reader: Reader, attempt: Row) -> list[str]:
         )
     else:
         texts.append("No node of it shows a critical fault around the end, so it counts as a failure of the program.")
-    for reach in reader.rows(REACH):
+    for reach in reader.ask(REACH):
         limits = f"{share(reach['low'])} to {share(reach['high'])}"
         texts.append(f"Logs of this cluster show {share(reach['reach'])} of what infrastructure ends ({limits}).")
     return texts + _suspects(reader, attempt)

@@ -31,7 +31,7 @@ VERDICTS = ("fails more", "fails together", "both")
 def explain_node(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
     """Explain one node."""
     reader = Reader(con, subject.cluster_id)
-    node, history = reader.node(subject.key), reader.rows(HISTORY, node=subject.key)
+    node, history = reader.node(subject.key), reader.ask(HISTORY, node=subject.key)
     parts = parts_of_node(node)
     bad = [
         _place(row)

@@ -34,7 +34,7 @@ class Reader:
         self.con = con
         self.cluster_id = cluster_id
 
-    def rows(self, statement: str, **values: Any) -> list[Row]:
+    def ask(self, statement: str, **values: Any) -> list[Row]:
         """Run a statement with `$cluster` and other values; categories get their labels."""
         found = [known_of(row) for row in rows_of(self.con, statement, {"cluster": self.cluster_id, **values})]
         add_labels(found, self._labels)
@@ -42,16 +42,16 @@ class Reader:
 
     def rows_if_there(self, statement: str, table: str, **values: Any) -> list[Row]:
         """Run a statement on an estimate that an older publication may lack."""
-        return self.rows(statement, **values) if table in self._estimates else []
+        return self.ask(statement, **values) if table in self._estimates else []
 
     def report_rows(self, name: str, **wanted: Any) -> list[Row]:
         """Give the rows of a query of the report that have the values wanted."""
         conditions = " and ".join(f"{identifier(column)} = ${column}" for column in wanted)
-        return self.rows(f"select * from ({texts()[name]}) where cluster_id = $cluster and {conditions}", **wanted)
+        return self.ask(f"select * from ({texts()[name]}) where cluster_id = $cluster and {conditions}", **wanted)
 
     def around(self, attempt_id: str) -> list[Row]:
         """Give what tables tell of the nodes of an attempt around its end, beside evidence."""
-        return self.rows(AROUND, attempt=attempt_id)
+        return self.ask(AROUND, attempt=attempt_id)
 
     def node(self, node_id: str) -> Row:
         """Give what the report knows of a node."""
@@ -77,7 +77,7 @@ class Reader:
     @cached_property
     def cluster(self) -> Row:
         """The cluster itself."""
-        return self.rows("from marts.dim_clusters where cluster_id = $cluster")[0]
+        return self.ask("from marts.dim_clusters where cluster_id = $cluster")[0]
 
     @cached_property
     def _labels(self) -> dict[str, str]:
