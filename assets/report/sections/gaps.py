@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from assets.log_kinds import IN_SERVICE, LOG_KINDS, WARNINGS, Gap, missing, parts_of
 from assets.report.blocks import Section, Text, section
+from assets.report.names import HIDDEN
 from assets.report.numbers import moment, printable, share, short, whole, words
 from assets.report.queries import Own, Row, grouped
 from assets.report.tables import Col, steps, table
@@ -62,6 +64,13 @@ def longest_gap(covered: Row) -> str:
     return text if covered["gap_count"] == 1 else f"the longest: {text}"
 
 
+def lines_to_paste(row: Row) -> str:
+    """Write the rule to paste; where its text is hidden, the command that prints it."""
+    if row["signal"] == HIDDEN:
+        return f"faultline doctor {shlex.quote(printable(row['cluster_id']))} --rules"
+    return "\n".join(lines_of(Signal.of(row))[1:])
+
+
 SPANS = (
     Col("Log", "kind"),
     Col("From", "from_at", moment),
@@ -84,7 +93,7 @@ UNMAPPED = (
     Col("#Share of completed ends", "completed_end_ratio", share),
     Col("#How much more often", "ratio", short, limits="ratio"),
     Col("Example", lambda row: printable(Signal.of(row).place, 120)),
-    Col("Lines for cluster.toml", lambda row: "\n".join(lines_of(Signal.of(row))[1:]), is_code=True),
+    Col("Lines for cluster.toml", lines_to_paste, is_code=True),
 )
 OF_ENDS = UNMAPPED[6:9]
 """Columns that compare ends of attempts."""
