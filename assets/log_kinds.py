@@ -70,6 +70,8 @@ def parts_of(step: str, folder: object = "FOLDER", start: str = "START") -> tupl
     return tuple(re.sub("FOLDER|START", lambda found: named[found[0]], part) for part in step.split("`"))
 
 
+START = "$(date -d '90 days ago' +%F)"
+"""The first day in commands for data of which nothing is known yet, as bash writes it: that of a first pull."""
 SILENT_DAYS = 3.0
 """A log that goes on all the time and ends so long before the study period does has gone silent."""
 EPOCH_TIMES = "SLURM_TIME_FORMAT=%s"

@@ -82,7 +82,14 @@ def _(arguments, con):
         order by is_simulated, cluster_id
     """).df()
     names = clusters.cluster_id.to_list()
-    asked = str(arguments.get("cluster") or names[0])
+    ((largest,),) = con.execute("""
+        select cluster_id
+        from dim_clusters
+        order by cluster_id in (select cluster_id from est_failure_rates where has_enough_data) desc,
+            node_count desc nulls last, is_simulated, cluster_id
+        limit 1
+    """).fetchall()
+    asked = str(arguments.get("cluster") or largest)
     chosen = mo.ui.dropdown(names, asked, label="Cluster")
     return chosen, clusters
 

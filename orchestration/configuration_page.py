@@ -24,7 +24,7 @@ INTRODUCTION = """# Configuration
 This page is written by `make configuration` from the code that reads the settings. There are two kinds of them:
 
 * `cluster.toml` in a cluster's folder says how that cluster's logs are read and judged. It may be missing: every key
-  that is not required has a default. `faultline init CLUSTER` writes a file with every key and its meaning, and asks
+  that is not required has a default. `faultline init CLUSTER` writes a file with the keys that a site decides, and asks
   Slurm what it can.
 * Variables of the environment say where the home is and what a refresh may use.
 

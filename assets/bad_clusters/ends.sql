@@ -18,6 +18,7 @@ select
         else 'last good'
     end as cluster_end,
     coalesce(clusters.is_simulated, false) as is_simulated,
+    cluster_id in (select cluster_id from raw.clusters where report_names = 'hidden') as are_names_hidden,
     coalesce(clusters.is_stale, false) as is_stale, -- so is a cluster that was built without its newest accounting
     clusters.stale_reason,
     clusters.built_at,

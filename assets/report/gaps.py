@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from assets.log_kinds import IN_SERVICE, LOG_KINDS, WARNINGS, Gap, missing, parts_of
+from assets.report.names import HIDDEN
 from assets.report.numbers import moment, printable, share, words
 from assets.report.queries import Own, Row, grouped
 from assets.report.wording import plural
@@ -78,12 +80,18 @@ def spans_of(own: Own) -> list[Row]:
     return [row | {"longest_gap": longest_gap(row)} for row in own.rows("spans")]
 
 
+def lines_to_paste(row: Row) -> str:
+    """Write the rule to paste; where its text is hidden, the command that prints it."""
+    if row["signal"] == HIDDEN:
+        return f"faultline doctor {shlex.quote(printable(row['cluster_id']))} --rules"
+    return "\n".join(lines_of(Signal.of(row))[1:])
+
+
 def unmapped_of(own: Own) -> list[Row]:
     """Add to each signal that no rule knows what it is, an example, and the lines that would give it a meaning."""
-    signals = ((row, Signal.of(row)) for row in own.rows("unmapped_signals")[:MAX_UNMAPPED])
     return [
-        row | {"what": KINDS[row["kind"]], "place": signal.place, "lines": "\n".join(lines_of(signal)[1:])}
-        for row, signal in signals
+        row | {"what": KINDS[row["kind"]], "place": Signal.of(row).place, "lines": lines_to_paste(row)}
+        for row in own.rows("unmapped_signals")[:MAX_UNMAPPED]
     ]
 
 

@@ -9,10 +9,12 @@ import shutil
 import time
 import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from assets.simulation.clusters import read_profile
 from assets.simulation.engine import simulate_cluster
 from assets.simulation.logs.dirt import spoil, write_dirt
 from assets.simulation.logs.record import Record
+from assets.simulation.logs.wall_clock import midnight
 from assets.simulation.profiles import Profile
 from assets.simulation.side_by_side import can_run_side_by_side, run_side_by_side
 from assets.simulation.truth import planted
@@ -88,9 +91,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Order:
-    """One cluster to simulate and where to put it."""
+    """One cluster to simulate, the first day that its logs show, and where to put them."""
 
     profile: Profile
+    first_day: date
     sources: Path
     truth: Path
     seed: int
@@ -110,6 +114,7 @@ def simulate(
     seed: int = 1,
     *,
     dirt: float = 0.0,
+    until: date | datetime | None = None,
     progress: Callable[[float], None] | None = None,
     sources_dir: Path | None = None,
     truth_dir: Path | None = None,
@@ -130,6 +135,9 @@ def simulate(
         The same seed gives the same bytes, whatever other clusters are simulated with it.
     dirt
         Share of the lines that are spoiled, such as cut off or written twice.
+    until
+        The midnight at which the logs end; for a time, the last midnight in each cluster's zone that leaves nothing
+        after that time. It moves only the wall clock. None keeps the profile's first day.
     progress
         Called with the share done, from 0 to 1.
     sources_dir, truth_dir
@@ -148,13 +156,14 @@ def simulate(
     started, tell = time.monotonic(), progress or (lambda share: None)
     orders = [
         Order(
-            cluster.resized(days, scale),
+            cluster,
+            cluster.first_day if until is None else _first_day(cluster, until),
             (sources_dir or out / "sources") / cluster.cluster_id,
             (truth_dir or out / "truth") / cluster.cluster_id,
             seed,
             dirt,
         )
-        for cluster in clusters
+        for cluster in (cluster.resized(days, scale) for cluster in clusters)
     ]
     for order in orders:
         refuse_real_logs(order.sources)
@@ -179,6 +188,20 @@ def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) 
         raise ValueError(f"seed is {seed}; it must not be negative")
     if not 0 <= dirt <= 0.5:
         raise ValueError(f"dirt is {dirt}; it is a share of all lines, from 0 to 0.5")
+
+
+def _first_day(profile: Profile, until: date | datetime) -> date:
+    """Return the first day of logs that end at a midnight, or at the last midnight before a time.
+
+    A simulated day has 24 hours, so after a change of the clocks the logs end an hour beside midnight.
+    """
+    if not isinstance(until, datetime):
+        return until - timedelta(days=profile.days)
+    zone = ZoneInfo(profile.timezone)
+    first_day = until.astimezone(zone).date() - timedelta(days=profile.days)
+    if midnight(first_day, zone) + profile.horizon > until.timestamp():
+        first_day -= timedelta(days=1)
+    return first_day
 
 
 Hear = Callable[[Order, float], None]
@@ -208,7 +231,7 @@ def _fulfil(order: Order, tell: Callable[[float], None]) -> SimulatedCluster:
     started, profile, sources, truth = time.monotonic(), order.profile, order.sources, order.truth
     rng = np.random.default_rng([order.seed, *profile.cluster_id.encode()])
     ledger = simulate_cluster(profile, rng, lambda share: tell(share * SIMULATED_SHARE))
-    record = Record(profile, ledger, order.seed)
+    record = Record(replace(profile, first_day=order.first_day), ledger, order.seed)
     # The unfinished folder stands beside the truth, because a refresh at the same time would read it beside the logs.
     unfinished = truth.with_name(f".{truth.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)

@@ -73,14 +73,13 @@ BURNS = """
 def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list[Event]]:
     """Read what readers see now; return what is to be told, and what is only to be remembered as known."""
     with published(home.published_file) as con:
-        ends = rows_of(con, f"from ({ENDS}) order by cluster_id")
+        ends, failed = _without_names(rows_of(con, f"from ({ENDS}) order by cluster_id"), rows_of(con, NOT_COMPUTED))
         clusters = {row["cluster_id"]: row for row in ends if row["cluster_end"] == "built" and not row["is_stale"]}
         lemons, changes = (_of(rows_of(con, sql), clusters) for sql in (LEMONS, CHANGES))
         try:
             burns = _of(rows_of(con, BURNS), clusters)
         except duckdb.CatalogException:  # a publication of an earlier version, to which a rollback leads
             burns = {}
-        failed = rows_of(con, NOT_COMPUTED)
     said = "\n".join(map(failed_in_words, failed))
     events = [failure_event(said, failed[0]["run_id"], "estimates could not be computed")] if failed else []
     events += [_failing_event(row) for row in ends if row["cluster_end"] != "built"]
@@ -97,6 +96,16 @@ def events_of_publication(home: Home, ledger: Ledger) -> tuple[list[Event], list
             is_history = is_new and through - change["changed_at"] > timedelta(days=NEWS_DAYS)
             (known if is_history else events).append(_change_event(cluster, change))
     return events, known
+
+
+def _without_names(ends: list[dict[str, Any]], failed: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], ...]:
+    """Hide the words of errors of clusters that hide names, as they may quote a log."""
+    from assets.report.names import hide_names
+    from assets.report.queries import Frames
+
+    frames = {"clusters": ends, "clusters_without_numbers": ends, "checks": [], "not_computed": failed}
+    kept = hide_names(Frames(frames))
+    return kept["clusters_without_numbers"], kept["not_computed"]
 
 
 def _of(rows: list[dict[str, Any]], clusters: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""`faultline init`: a new cluster's folder and its commented cluster.toml."""
+"""`faultline init`: a new cluster's folder and its cluster.toml."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def init(
     ] = None,
     is_printed: Annotated[bool, typer.Option("--print", help="Print the file, and write nothing.")] = False,
 ) -> None:
-    """Make a cluster's folder with a cluster.toml that shows every key, and ask Slurm what it can."""
+    """Make a cluster's folder with a cluster.toml of what a site decides, and ask Slurm what it can."""
     from orchestration.new_cluster.folder import make_cluster, show_file
 
     if is_printed:

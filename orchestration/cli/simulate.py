@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +30,7 @@ def simulate(  # noqa: PLR0917
         str,
         typer.Argument(
             help="What to simulate: **rsc1** (2,000 nodes, 334 days), **rsc2** (1,000 nodes, 334 days), **demo** "
-            "(two small clusters, 90 days).",
+            "(two small clusters, the last 90 days).",
             autocompletion=complete_profiles,
         ),
     ],
@@ -41,6 +42,15 @@ def simulate(  # noqa: PLR0917
         int | None, typer.Option("--days", min=1, help="Length of the logs [default: the profile's].")
     ] = None,
     scale: Annotated[float, typer.Option("--scale", min=0.01, help="Share of the profile's nodes and jobs.")] = 1.0,
+    until: Annotated[
+        datetime | None,
+        typer.Option(
+            "--until",
+            formats=["%Y-%m-%d"],
+            metavar="DATE",
+            help="The midnight at which the logs end [default: the last one for demo, else the profile's].",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same bytes.")] = 1,
     dirt: Annotated[
         float,
@@ -51,9 +61,10 @@ def simulate(  # noqa: PLR0917
     as_json: JsonOption = False,
 ) -> None:
     """Write the raw logs of simulated clusters, and the truth planted in them apart."""
+    end = until.date() if until else datetime.now(UTC) if profile == "demo" else None
     try:
-        summary = simulate_with_progress(profile, out, days=days, scale=scale, seed=seed, dirt=dirt)
-    except (ValueError, OSError, RuntimeError) as error:
+        summary = simulate_with_progress(profile, out, days=days, scale=scale, seed=seed, dirt=dirt, until=end)
+    except (ValueError, OverflowError, OSError, RuntimeError) as error:
         fail(str(error))
     if as_json:
         terminal.say_json(summary.as_dict())
@@ -62,7 +73,7 @@ def simulate(  # noqa: PLR0917
 
 
 def simulate_with_progress(
-    profile: str, out: Path, *, days: int | None, scale: float, seed: int, dirt: float
+    profile: str, out: Path, *, days: int | None, scale: float, seed: int, dirt: float, until: date | datetime | None
 ) -> Summary:
     """Simulate a profile and show the progress on stderr, if a person is looking.
 
@@ -101,5 +112,6 @@ def simulate_with_progress(
             scale=scale,
             seed=seed,
             dirt=dirt,
+            until=until,
             progress=lambda done: bar.update(task, completed=done),
         )

@@ -7,7 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from assets.log_kinds import IN_SERVICE, LOG_KINDS
+from assets.log_kinds import IN_SERVICE, LOG_KINDS, START
 from assets.sources.errors import SourceError, SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.find.candidates import Candidate, candidates, shown, unreachable_folders
@@ -18,8 +18,6 @@ from orchestration.doctor.findings import Finding, Level
 
 PULLED_KINDS = {"sacct": "sacct", "events": "sacctmgr", "inventory": "scontrol", "squeue": "squeue"}
 """What `faultline pull` fetches, and the command that it runs for it."""
-START = "2024-01-01"
-"""The first day in the commands that are advised."""
 
 
 def sources_findings(sources: Path) -> list[Finding]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections import defaultdict
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 import duckdb
 
 from assets.bad_clusters.ends import ENDS
-from assets.log_kinds import LOG_KINDS, WARNINGS
+from assets.log_kinds import LOG_KINDS, START, WARNINGS, parts_of
 from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.report.gaps import longest_gap
 from assets.report.numbers import moment, share
@@ -21,7 +23,6 @@ from assets.site_rules import LISTED, Signal, counted, lines_of
 from assets.sources.intake.cluster_failures import FOLDER_GONE, gone_step
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
-from orchestration.doctor.sources import START
 from orchestration.home import Home
 from orchestration.read_commands.published import published
 
@@ -152,9 +153,15 @@ def _refusal(file: Row) -> str:
     return f"{what}; older versions of it count, which tell of nothing after {moment(file['since_at'])} UTC"
 
 
+def _first_days(con: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
+    """Read the day on which the study period of each cluster begins, as exports are asked for."""
+    days = con.execute("select cluster_id, strftime(study_from_at, '%Y-%m-%d') from marts.dim_clusters").fetchall()
+    return defaultdict(lambda: START, {cluster_id: day for cluster_id, day in days if day})
+
+
 def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     """Word the warnings of readers as the report does; an unknown warning is shown as it is."""
-    findings = []
+    findings, first_days = [], _first_days(con)
     for path, warning in con.execute(WARNED).fetchall():
         name, _, detail = warning.partition(": ")
         gap = WARNINGS.get(name)
@@ -163,7 +170,7 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
             findings.append(Finding("warning", warning.replace("_", " "), path, seen))
         else:
             folder = home.sources / path.partition("/")[0]
-            step = gap.command.replace("FOLDER", shlex.quote(str(folder))).replace("START", START)
+            step = "".join(parts_of(gap.step, folder, first_days[folder.name]))
             if named := _NAMED.match(detail):
                 step = step.replace('"NAME"', json.dumps(named[1])).replace(", with the name in the rows", "")
             what = f"{gap.name}, {detail}" if detail else gap.name
@@ -188,9 +195,9 @@ def _quarantine_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
 
 def _span_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     """Report logs that cover only a part of the study period."""
-    covered = rows_of(con, (SQL / "spans.sql").read_text(encoding="utf-8"))
+    covered, first_days = rows_of(con, (SQL / "spans.sql").read_text(encoding="utf-8")), _first_days(con)
     return [
-        _span_finding(span, home)
+        _span_finding(span, home, first_days[span["cluster_id"]])
         for span in covered
         if LOG_KINDS[span["kind"]].is_continuous
         and span["covered_ratio"] is not None
@@ -198,13 +205,13 @@ def _span_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
     ]
 
 
-def _span_finding(covered: Row, home: Home) -> Finding:
+def _span_finding(covered: Row, home: Home, first_day: str) -> Finding:
     folder = f"{covered['cluster_id']}/{covered['kind']}"
     what = f"covers {share(covered['covered_ratio'])} of the study period, {moment(covered['from_at'])} to "
     what += f"{moment(covered['to_at'])} UTC"
     if gap := longest_gap(covered):
         what += f" without {gap.removeprefix('the longest: ')}"
-    command = LOG_KINDS[covered["kind"]].export_to(home.sources / folder, START)
+    command = LOG_KINDS[covered["kind"]].export_to(home.sources / folder, first_day)
     step = f"export the rest: {command}; if the log is whole, say so under [[spans]] in cluster.toml"
     return Finding("warning", f"{what}: outside of it what rests on it is unknown", folder, step)
 

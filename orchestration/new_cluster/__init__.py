@@ -1,1 +1,1 @@
-"""A new cluster's folder: what Slurm tells of it, and the `cluster.toml` that shows every key."""
+"""A new cluster's folder: what Slurm tells of it, and the `cluster.toml` with what a site decides."""

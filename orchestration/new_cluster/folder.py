@@ -6,14 +6,11 @@ import json
 import shlex
 from pathlib import Path
 
-from assets.log_kinds import LOG_KINDS
+from assets.log_kinds import LOG_KINDS, START
 from orchestration.new_cluster.slurm_facts import Facts, ask, runner
 from orchestration.new_cluster.text import cluster_toml
 from orchestration.read_commands.published import ReadingError
 from orchestration.upkeep.permissions import WRITE_OF_OTHERS, private_files
-
-START = "$(date -d '30 days ago' +%F)"
-"""The first day in the commands that are advised, as bash writes it."""
 
 
 def require_name(cluster: str) -> None:

@@ -1,7 +1,7 @@
-"""The text of a new `cluster.toml`: every key with its meaning, what was found as keys, all else as comments.
+"""The text of a new `cluster.toml`: what a site decides, with what was found as keys and all else as comments.
 
-Made of the same models that read the file. A line that begins with `#` and no blank is a key with its default, to be
-made a key by taking the `#` away; text begins with `# `.
+Made of the same models that read the file. A line that begins with `#` and no blank is a key, to be set by taking the
+`#` away; text begins with `# `.
 """
 
 from __future__ import annotations
@@ -10,48 +10,57 @@ import textwrap
 import tomllib
 from typing import Any
 
-from assets.sources.settings.described import NO_DEFAULT, Described, sections, toml_value
+from assets.sources.settings.described import Described, Key, sections, toml_value
 from orchestration.new_cluster.slurm_facts import Facts
 from orchestration.terminal import visible
 
-WIDTH = 98
+WIDTH = 118
+DECIDED = {
+    "": ("timezone", "gpus_per_node", "gpu_model", "price_per_gpu_hour", "currency", "privacy"),
+    "ettr": ("checkpoint_minutes", "restart_minutes"),
+    "availability": ("objective",),
+    "report": ("names",),
+    "pull": ("ssh",),
+}
+"""The keys that a new site decides, by section; every other one has a default that fits until a page says otherwise."""
 
 
 def cluster_toml(cluster: str, facts: Facts) -> str:
     """Return the file for a cluster."""
     lines = _prose(
-        f"Settings of the cluster {visible(cluster)}. A line that begins with #key shows a default: take the # away to "
-        "change it. docs/configuration.md describes every key, and `faultline doctor` checks this file."
+        f"Settings of the cluster {visible(cluster)}: what a site decides. Take the # before a key away to set it. "
+        "docs/configuration.md has every setting with its default, and `faultline doctor` checks this file."
     )
     for note in facts.notes:
         lines += _prose(f"Note: {visible(note)}.")
     for section in sections():
-        lines += ["", *(_list_section(section) if section.is_list else _section(section, facts))]
+        found = {key: given for (path, key), given in facts.values.items() if path == section.path}
+        keys = [key for key in section.keys if key.name in {*DECIDED.get(section.path, ()), *found}]
+        if keys:
+            lines += ["", *_section(section, keys, found)]
     return "\n".join(lines) + "\n"
 
 
-def _section(section: Described, facts: Facts) -> list[str]:
-    found = {key: given for (path, key), given in facts.values.items() if path == section.path}
-    lines = [*_prose(section.meaning), f"{'' if found else '#'}{section.header}"] if section.path else []
+def _section(section: Described, keys: list[Key], found: dict[str, tuple[Any, str]]) -> list[str]:
+    lines = (
+        [*_prose(_first_sentence(section.meaning)), f"{'' if found else '#'}{section.header}"] if section.path else []
+    )
     examples = _example(section)
-    for key in section.keys:
+    for key in keys:
+        choices = f": {key.takes}." if key.takes.startswith('"') else "."
+        meaning = _first_sentence(key.meaning).removesuffix(".") + choices
         if key.name in found:
             value, source = found[key.name]
-            lines += [*_prose(f"{key.meaning} Found: {visible(source)}."), f"{key.name} = {toml_value(value)}"]
+            lines += [*_prose(f"{meaning} Found: {visible(source)}."), f"{key.name} = {toml_value(value)}"]
         elif key.default is None:
-            lines += _prose(f"{key.meaning} Not set by default; this is an example.")
-            lines.append(f"#{key.name} = {toml_value(examples[key.name])}")
+            lines += [*_prose(f"{meaning} An example:"), f"#{key.name} = {toml_value(examples[key.name])}"]
         else:
-            lines += [*_prose(key.meaning), f"#{key.name} = {key.default_text}"]
+            lines += [*_prose(f"{meaning} The default:"), f"#{key.name} = {key.default_text}"]
     return lines
 
 
-def _list_section(section: Described) -> list[str]:
-    lines = _prose(f"{section.meaning} There may be several; this is an example.")
-    for key in section.keys:
-        default = "required" if key.default is NO_DEFAULT else f"default {key.default_text}"
-        lines += _prose(f"{key.name} ({default}): {key.meaning}")
-    return lines + [f"#{line}" for line in section.example.splitlines() if line]
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].removesuffix(".") + "."
 
 
 def _example(section: Described) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """`faultline export --public`: tables without names, in which cells of few users are NULL.
 
 Which columns go out, and by what they are counted, stands in assets/public/tables.yml; which cells are hidden in
-cells.sql beside it.
+cells.sql beside it. A column that may hold a name or a text, by contents.yml there, never goes out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import yaml
 
+from assets.public.contents import content_of
 from assets.sql import fill, identifier, literal
 from orchestration.home import PROJECT
 from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_columns
@@ -96,7 +97,11 @@ def public_relation(con: duckdb.DuckDBPyConnection, table: TableListing) -> Rela
     """Give what goes out of a table, and how much of it does not."""
     decided = decisions()["tables"][table.name]
     kinds = {name: kind for kind in KINDS for name in decided.get(kind, ())}
-    columns = [column for column in list_columns(con, table.name) if column.name in {*decided["shown"], *kinds}]
+    columns = [
+        column
+        for column in list_columns(con, table.name)
+        if column.name in {*decided["shown"], *kinds} and is_nameless(table.name, column.name)
+    ]
     source = " ".join(_source(table.name, decided, columns, kinds))
     values = ", ".join(_value(column.name, kinds.get(column.name)) for column in columns)
     # Whatever they hold: a count of those that are not NULL inside would tell how many are.
@@ -108,6 +113,11 @@ def public_relation(con: duckdb.DuckDBPyConnection, table: TableListing) -> Rela
     return Relation(
         table, columns, f"select {values} {source} order by all", LeftOut(cells, decided.get("withheld", []))
     )
+
+
+def is_nameless(table: str, column: str) -> bool:
+    """Tell whether a column holds no name and no text; accounts get other names."""
+    return column == "account" or content_of(table.partition(".")[2], column) in ("none", None)
 
 
 def _source(

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -42,7 +43,7 @@ class TestDoctor:
     def test_a_missing_sources_folder_is_an_error(self, tmp_path):
         (first, *_) = doctor(Home.at(tmp_path / "none"))
         assert first.level == "error"
-        assert "sacct -a -D -X -P" in first.next_step
+        assert re.search(r"sacct -a -D -X -P .* -S \$\(date -d '90 days ago' \+%F\) ", first.next_step)
 
     def test_a_cluster_without_accounting_is_an_error(self, home, findings):
         (home.sources / "gamma").mkdir()
@@ -271,7 +272,7 @@ class TestDoctor:
             )
         (found,) = [finding for finding in doctor(home) if finding.where == "beta/sacct" and "covers" in finding.what]
         assert "covers 50.0% of the study period" in found.what
-        assert "START" not in found.next_step and "FOLDER" not in found.next_step
+        assert f" -S {first:%Y-%m-%d} " in found.next_step and "FOLDER" not in found.next_step
 
     def test_old_data_is_told_except_for_simulated_clusters(self, home, findings):
         change(home, "update raw.clusters set is_simulated = true where cluster_id = 'beta'")

@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 
 from assets.log_kinds import LOG_KINDS
 from assets.sources.settings import Settings, read_settings
-from assets.sources.settings.described import sections
 from orchestration.cli import app
 from orchestration.new_cluster.slurm_facts import Facts, ask
-from orchestration.new_cluster.text import cluster_toml
+from orchestration.new_cluster.text import DECIDED, cluster_toml
 
 PROJECT = Path(__file__).parents[2]
 CONFIG = PROJECT / "tests" / "fixtures" / "slurm-22.05" / "scontrol_config.txt"
@@ -115,18 +114,16 @@ def test_without_slurm_every_key_is_a_comment():
     assert "Slurm was not asked" in text
 
 
-def test_every_key_is_there_and_can_be_taken_out_of_its_comment():
+def test_what_a_site_decides_fits_a_screen_and_can_be_taken_out_of_its_comment():
     text = cluster_toml("gpu1", Facts())
     document = tomllib.loads(re.sub(r"^#(?=\S)", "", text, flags=re.MULTILINE))
     settings = Settings.model_validate(document)
-    assert settings.attribution == Settings().attribution
     assert settings.ettr == Settings().ettr
-    for section in sections():
-        below = document
-        for part in filter(None, section.path.split(".")):
-            below = below[part]
-        keys = set().union(*below) if section.is_list else set(below)
-        assert {key.name for key in section.keys} <= keys, section.path
+    assert {path: {*(document[path] if path else document)} - {*DECIDED} for path in DECIDED} == {
+        path: {*keys} for path, keys in DECIDED.items()
+    }
+    assert {"docs/configuration.md", '"plain"', '"pseudonymous"'} <= {*re.findall(r'docs/[\w.]+|"\w+"', text)}
+    assert len(text.splitlines()) <= 42
     assert max(map(len, text.splitlines())) <= 120
 
 

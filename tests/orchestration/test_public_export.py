@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assets.sql import fill
 from orchestration.home import Home
 from orchestration.read_commands.export_folder import LOCK, UNFINISHED
-from orchestration.read_commands.public_export import KINDS, decisions
+from orchestration.read_commands.public_export import KINDS, decisions, is_nameless
 from tests.homes import change, copy_of, faultline
 from tests.warehouses import create_tables, insert, published_tables
 
@@ -110,6 +110,8 @@ def test_a_new_table_or_column_needs_a_decision():
     for table, decided in decisions()["tables"].items():
         named = [*published_columns(table), *decided.get("withheld", ())]
         assert sorted(named) == sorted(published_tables()[table]), table
+        assert [column for column in published_columns(table) if not is_nameless(table, column)] == []
+    assert not is_nameless("marts.fct_node_outages", "reason")
 
 
 def test_what_is_not_counted_is_a_key_or_a_word_of_the_product():

@@ -45,7 +45,7 @@ def simulated(home: Home, *profiles: str) -> None:
 
     for profile in profiles:
         arguments = ["simulate", profile, "--out", str(home.root)]
-        arguments += [] if profile == "demo" else ["--scale", SCALE]
+        arguments += ["--until", "2026-04-05"] if profile == "demo" else ["--scale", SCALE]
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, done.output
 

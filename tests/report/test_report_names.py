@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from assets.report.names import HIDDEN, NOTE, PEOPLE, hide_names
+from assets.public.contents import content_of, contents
+from assets.report.names import HIDDEN, NOTE, hide_names
 from assets.report.page import build, render
-from assets.report.queries import Frames, read_frames
+from assets.report.queries import Frames, read_frames, texts
+from assets.report.summary import draw_summary, write_summary
 from tests.report.planting import MADE_AT
+from tests.warehouses import filled, published_tables
 
+PERSONS = {"user_name": "user", "victim_user_name": "user", "account": "account"}
 PLANTED = "zebulon-planted"
 
 
@@ -36,9 +42,24 @@ def named(planted):
             ("marts.agg_lost_hours_by_account", ("user_name", "account")),
             ("ops.quarantine", ("raw", "detail")),
             ("marts.fct_health_events", ("message",)),
+            ("marts.fct_node_outages", ("reason", "reason_user")),
+            ("marts.dim_clusters", ("stale_reason",)),
+            ("marts.fct_tickets", ("action", "summary")),
         ):
             for column in columns:
                 con.execute(f"update {table} set {column} = '{PLANTED}-{column}' where cluster_id = 'demo'")
+        con.execute("update marts.dim_clusters set is_stale = true where cluster_id = 'demo'")
+        con.execute("update marts.fct_node_outages set failure_category = 'unmapped' where cluster_id = 'demo'")
+        con.execute(
+            f"""
+            insert into marts.agg_unmapped_signals by name
+            select
+                'demo' as cluster_id, unnest(['node_reason', 'kernel', 'repair_action']) as kind,
+                '{PLANTED}-s' as signal, 1 as event_count, 1 as node_count,
+                timestamp '2026-09-01' as first_seen_at, timestamp '2026-09-01' as last_seen_at,
+                '{PLANTED}-e' as example, 'demo/a' as example_path, 1 as example_line_number
+            """
+        )
         con.execute(f"update ops.checks set observed = '{PLANTED}-observed' where not passed")
         con.execute(
             f"insert into ops.quarantine values ('demo', 'demo/a', 1, 'field_count', '{PLANTED}-d', '{PLANTED}-r')"
@@ -48,10 +69,36 @@ def named(planted):
     return frames
 
 
+def text_columns(folder):
+    """Every published column that holds text, and every one of a query of the report, with its table or query."""
+    with filled(folder).reading() as con:
+        described = (
+            "select table_name, column_name, data_type from information_schema.columns where table_schema = 'ops'"
+        )
+        found = [*con.execute(described).fetchall()]
+        for frame, text in texts().items():
+            found += [(frame, name, kind) for name, kind, *_ in con.execute(f"describe {text}").fetchall()]
+    for table, columns in published_tables().items():
+        found += [(table.partition(".")[2], name, kind) for name, kind in columns.items()]
+    return {(table, name) for table, name, kind in found if re.search("varchar|json|struct", kind.lower())}
+
+
+def test_what_every_text_column_holds_is_known(tmp_path):
+    found = text_columns(tmp_path)
+    assert len(found) > 400
+    assert sorted(".".join(column) for column in found if content_of(*column) is None) == []
+    listed = {name for _, name in found} | {".".join(column) for column in found}
+    assert {*contents()} - listed == set(), "columns that no longer exist"
+
+
 def test_no_name_stands_in_the_report(named, bundle):
     assert any(PLANTED in str(rows) for rows in named.values())
-    html = render(build(named, MADE_AT), bundle)
+    page = build(named, MADE_AT)
+    html = render(page, bundle)
     assert PLANTED not in html
+    assert PLANTED not in write_summary(page, None, MADE_AT)
+    assert draw_summary(page, MADE_AT)
+    assert "faultline doctor demo --rules" in html
     assert NOTE in html
     assert "user 1" in html
 
@@ -79,13 +126,15 @@ def test_one_name_has_one_number_and_other_clusters_keep_theirs(frames):
     numbers: dict[str, set[str]] = {}
     for name, rows in frames.items():
         for before, after in zip(rows, hidden[name], strict=True):
-            for column in PEOPLE.keys() & before.keys():
+            for column, kind in PERSONS.items():
+                if column not in before:
+                    continue
                 if before.get("cluster_id") != "demo":
                     assert after[column] == before[column]
                 elif before[column] is None:
                     assert after[column] is None
                 else:
-                    numbers.setdefault(f"{PEOPLE[column]} {before[column]}", set()).add(after[column])
+                    numbers.setdefault(f"{kind} {before[column]}", set()).add(after[column])
     assert numbers
     assert all(len(found) == 1 for found in numbers.values())
     assert len({next(iter(found)) for found in numbers.values()}) == len(numbers)

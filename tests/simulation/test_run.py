@@ -7,9 +7,12 @@ import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from assets.simulation import simulate
@@ -22,6 +25,31 @@ def test_same_seed_gives_same_bytes(make: Callable[..., Simulated]) -> None:
     assert content(first.summary.sources) == content(second.summary.sources)
     assert content(first.summary.truth) == content(second.summary.truth)
     assert content(first.summary.sources) != content(other.summary.sources)
+
+
+MOMENTS = {
+    "an ordinary day": ("2026-11-29T14:41+00:00", "2026-11-29", "2026-11-29"),
+    "night in one zone": ("2026-11-29T23:30+00:00", "2026-11-29", "2026-11-30"),
+    "the clocks change in the last days": ("2026-04-05T07:30+00:00", "2026-04-04", "2026-04-05"),
+}
+
+
+@pytest.mark.parametrize(("now", "llm", "vision"), MOMENTS.values(), ids=MOMENTS)
+def test_logs_that_end_at_a_time_end_at_the_last_midnight_of_each_zone(
+    now: str, llm: str, vision: str, tmp_path: Path
+) -> None:
+    moved = simulate("demo", tmp_path / "moved", days=60, scale=0.1, until=datetime.fromisoformat(now)).clusters
+    ledgers = simulate("demo", tmp_path / "own", days=60, scale=0.1).clusters
+    for made, own, end in zip(moved, ledgers, (llm, vision), strict=True):
+        fixed = tmp_path / end
+        simulate("demo", fixed, days=60, scale=0.1, until=date.fromisoformat(end))
+        assert content(made.sources) == content(fixed / "sources" / made.cluster_id)
+        assert made.planted == own.planted
+        ends = [pq.read_table(c.truth / "attempts.parquet")["ended_epoch"].to_numpy() for c in (made, own)]
+        assert len({*(ends[0] - ends[1])[~np.isnan(ends[0])]}) == 1, "the same ledger on another day"
+        assert np.nanmax(ends[0]) <= datetime.fromisoformat(now).timestamp()
+        newest = max((made.sources / "sacct").iterdir()).stem.removeprefix("sacct-")
+        assert timedelta(days=0) <= date.fromisoformat(end) - date.fromisoformat(newest) <= timedelta(days=1)
 
 
 def test_simulating_again_replaces_the_earlier_one(make: Callable[..., Simulated], tmp_path: Path) -> None:

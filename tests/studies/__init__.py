@@ -7,7 +7,8 @@ Every module here that has a `study` is one study. LANL's and InfiniteHBD's reco
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,21 @@ FOLDER = "FAULTLINE_STUDIES_DATA"
 """Setting that names the folder with the data of all studies, a folder each."""
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "samples" / "public"
 """Where the data are looked for without it: in a folder `shared` beside the checkout."""
+
+
+GITHUB = "https://raw.githubusercontent.com"
+DATA = {
+    "lanl": (
+        "LA-UR-05-7318-failure-data-1996-2005.csv.xz",
+        f"{GITHUB}/Derek-Jones/ESEUR-code-data/HEAD/reliability/LA-UR-05-7318-failure-data-1996-2005.csv.xz",
+    ),
+    "titan": ("gc_summary_loc.csv.xz", f"{GITHUB}/olcf/TitanGPULife/HEAD/data/gc_summary_loc.csv"),
+    "alpine": (
+        "alpine_formatted_data.csv.xz",
+        f"{GITHUB}/Ann-Geo/Disk-failures-in-HPC-2024/HEAD/alpine_formatted_data.csv",
+    ),
+}
+"""The file that a study reads in its folder, and where it is from. The data of InfiniteHBD are part of this project."""
 
 
 class DataMissingError(Exception):
@@ -43,18 +59,31 @@ class Study:
     besides: Sequence[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]] = ()
 
 
-def data_file(study: str, name: str) -> Path:
-    """Give a file of a study's data.
+def data_file(study: str) -> Path:
+    """Return the file of a study's data.
 
     Raises
     ------
     DataMissingError
-        It is not there.
+        It does not exist. The message names the file and the command that fetches it.
     """
+    name, source = DATA[study]
     path = Path(os.environ.get(FOLDER) or BESIDE) / study / name
     if not path.is_file():
+        loaded = path if source.endswith(path.suffix) else path.with_suffix("")
+        folder, file = (shlex.quote(str(place)) for place in (path.parent, loaded))
+        fetched = f"curl -fL -o {file} {source}" + (f" && xz {file}" if loaded != path else "")
         raise DataMissingError(
-            f"{path} is not there: set {FOLDER} to the folder that holds {study}/{name}; docs/studies.md says where "
-            "each study's data are from"
+            f"{study}: {path} does not exist; fetch it with\n  mkdir -p {folder} && {fetched}\n"
+            f"  or set {FOLDER} to the folder that holds {study}/{name}"
         )
     return path
+
+
+def missing_data() -> Iterator[str]:
+    """Say of each study without its data which file it lacks, and how to fetch it."""
+    for study in DATA:
+        try:
+            data_file(study)
+        except DataMissingError as error:
+            yield str(error)

@@ -7,7 +7,7 @@ import time
 from importlib import import_module
 
 from orchestration.pages import page_options, put_page
-from tests.studies import DataMissingError, Study
+from tests.studies import Study, missing_data
 from tests.studies.page import page
 
 STUDIES = ("lanl", "titan", "hbd", "alpine")
@@ -16,11 +16,10 @@ STUDIES = ("lanl", "titan", "hbd", "alpine")
 def main() -> int:
     """Read, refresh, fit, print."""
     options = page_options("tests.studies", __doc__).parse_args()
-    try:
-        studies = [_timed(name) for name in STUDIES]
-    except DataMissingError as error:
-        print(error, file=sys.stderr)
+    if missing := [*missing_data()]:
+        print("\n".join(missing), file=sys.stderr)
         return 1
+    studies = [_timed(name) for name in STUDIES]
     put_page(page(studies), options.write)
     wrong = [figure for study in studies for figure in study.figures if figure.agrees != figure.follows]
     for figure in wrong:

@@ -37,7 +37,7 @@ SECOND_HALF, TOP = {2019: "45.4", 2020: "62.3", 2021: "58.2", 2022: "53.1", 2023
 
 def study() -> Study:
     """Count the gaps between failures, and failures by place against an even spread over the places of the file."""
-    disks = pd.read_csv(data_file("alpine", "alpine_formatted_data.csv.xz"))
+    disks = pd.read_csv(data_file("alpine"))
     at = pd.to_datetime(disks["Timestamp"], utc=True).sort_values()
     gaps = at.diff().dropna().dt.total_seconds().to_numpy() / 3600
     fit = fit_weibull(gaps[gaps > 0], np.ones(np.count_nonzero(gaps > 0)))

@@ -20,8 +20,9 @@ make studies
 
 which reads the data from the folder that `FAULTLINE_STUDIES_DATA` names (by default `shared/samples/public` beside the
 checkout), a folder per study: `lanl/`, `titan/`, `hbd/`, `alpine/`. `tests/studies/test_studies.py` asserts every
-figure. A figure *agrees* if ours, rounded as it was printed, is the printed one. What is *worked out* no source
-printed: it was computed from the same data, apart from this code.
+figure. Where data are missing, the command names each file and how to fetch it. A figure *agrees* if ours, rounded as
+it was printed, is the printed one. What is *worked out* no source printed: it was computed from the same data, apart
+from this code.
 
 Records of failures go through the product: they are read as `failures/` of a cluster, refreshed, and counted from
 `marts.fct_unit_failures`. What was published without its data, by counts alone (the paper itself, Llama 3, ByteRobust,

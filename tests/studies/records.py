@@ -67,7 +67,7 @@ def refreshed() -> Path:
 
 def lanl_release() -> Path:
     """Give LANL's file, or raise `DataMissingError`."""
-    return data_file("lanl", "LA-UR-05-7318-failure-data-1996-2005.csv.xz")
+    return data_file("lanl")
 
 
 def _write_lanl(sources: Path) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.proof.published import Figure
-from tests.studies import FOLDER, DataMissingError, Study, data_file
-from tests.studies.__main__ import STUDIES
+from tests.studies import DATA, FOLDER, DataMissingError, Study, data_file
+from tests.studies.__main__ import STUDIES, main
 from tests.studies.page import section
 from tests.studies.titan import concordance
 
@@ -59,10 +59,25 @@ def test_what_does_not_agree_is_on_the_page_with_its_difference_and_its_reason()
     ]
 
 
-def test_absent_data_name_the_setting(tmp_path, monkeypatch):
-    monkeypatch.setenv(FOLDER, str(tmp_path))
-    with pytest.raises(DataMissingError, match="FAULTLINE_STUDIES_DATA"):
-        data_file("titan", "gc_summary_loc.csv.xz")
+def test_each_study_without_data_names_its_file_and_the_command(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "all data"
+    monkeypatch.setenv(FOLDER, str(folder))
+    monkeypatch.setattr("sys.argv", ["tests.studies", "--write", str(tmp_path / "page.md")])
+    (folder / "titan").mkdir(parents=True)
+    data = folder / "titan" / DATA["titan"][0]
+    data.touch()
+    assert main() == 1
+    assert [*tmp_path.iterdir()] == [folder]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in lines if not line.startswith(" ")] == ["lanl", "alpine"]
+    for study, said in (("lanl", lines[0:3]), ("alpine", lines[3:6])):
+        name, source = DATA[study]
+        assert f"{folder}/{study}/{name} does not exist" in said[0]
+        assert f"mkdir -p '{folder}/{study}' && curl -fL -o '{folder}/{study}/{name.removesuffix('.xz')}" in said[1]
+        assert f"' {source}" in said[1]
+        assert said[1].endswith(".csv'" if study == "alpine" else ".csv.xz")
+        assert FOLDER in said[2]
+    assert data_file("titan") == data
 
 
 def test_concordance_of_a_small_example():

@@ -30,7 +30,7 @@ YEARS = 5.0
 
 def study() -> Study:
     """Fit the paper's model to its data."""
-    gpus = pd.read_csv(data_file("titan", "gc_summary_loc.csv.xz"), dtype={"SN": str})
+    gpus = pd.read_csv(data_file("titan"), dtype={"SN": str})
     gpus["dead"] = gpus["dead"].astype(bool)
     old = gpus[gpus["batch"] == "old"]
     figures = [

@@ -31,7 +31,7 @@ class WallClock:
 
     def __init__(self, zone: ZoneInfo, first_day: date, days: int) -> None:
         self._first_day = np.datetime64(first_day, "D")
-        self.epoch = int(datetime(first_day.year, first_day.month, first_day.day, tzinfo=zone).timestamp())
+        self.epoch = midnight(first_day, zone)
         self._low, self._high = -MARGIN_DAYS * DAY, (days + MARGIN_DAYS) * DAY
         self._changes, self._offsets = _offsets(zone, self.epoch + self._low, self.epoch + self._high)
 
@@ -60,6 +60,11 @@ class WallClock:
     def date(self, day: int) -> str:
         """Format the date of a local day."""
         return str(self._first_day + day)
+
+
+def midnight(day: date, zone: ZoneInfo) -> int:
+    """Return the epoch seconds at which a day begins."""
+    return int(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp())
 
 
 def _offsets(zone: ZoneInfo, low: int, high: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -412,4 +412,5 @@ class Report(Section):
     """What the report shows."""
 
     names: Literal["shown", "hidden"] = "shown"
-    """Whether users, accounts and job names stand in the report. The published tables have them in any case."""
+    """Whether names of users, accounts and jobs, and texts from people and logs, stand in the report and in alerts. The
+    published tables have them in any case."""

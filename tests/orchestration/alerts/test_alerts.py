@@ -159,6 +159,24 @@ def test_a_cluster_of_which_nothing_was_ever_fetched_is_told_once(settings, home
     assert text.splitlines()[1] == "ssh failed; none of its accounting is there yet"
 
 
+@pytest.mark.parametrize("names", ["shown", "hidden"])
+def test_words_of_errors_are_hidden_where_names_are(settings, home, web, names):
+    rows = "select unnest(['alpha', 'beta']) as cluster_id, ? as report_names"
+    write(home, f"create or replace table raw.clusters as {rows}", [names])
+    failing = "insert into ops.cluster_failures values ('run-1', 'alpha', 'sources', ?, timestamp '2026-01-03')"
+    write(home, failing, ["marts.fct_node_outages: reason zebulon-planted"])
+    stale = "update marts.dim_clusters set is_stale = true, stale_reason = ? where cluster_id = 'beta'"
+    write(home, stale, ["zebulon-planted"])
+    check = "'run-1', 'estimates.est_repairs', 'computed', false, false, ?, '', timestamp '2026-01-03', null"
+    write(home, f"insert into ops.checks values ({check})", ["KeyError: zebulon-planted"])
+    tell(settings)
+    sent = b"".join(web.bodies).decode()
+    assert all(
+        words in sent for words in ("could not be built", "beta (simulated): no new numbers", "could not be computed")
+    )
+    assert ("zebulon" in sent) == (names == "shown")
+
+
 def test_processes_that_find_the_same_at_once_tell_it_once(settings, web):
     together = Barrier(4)
 
