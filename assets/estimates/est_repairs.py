@@ -250,7 +250,7 @@ def _judge(rows: list[dict[str, Any]]) -> None:
     effects = bounded(detectable_effect(information, int(np.count_nonzero(information))))
     for row, verdict, effect in zip(rows, verdicts(comparisons), effects, strict=True):
         row |= {"verdict": verdict, "detectable_effect": effect}
-        if verdict == CANNOT_TELL and effect is not None:
+        if verdict == CANNOT_TELL and np.isfinite(effect):
             seen = f"{effect:.3g} times the relapses of the others would have been found"
             row["note"] = "; ".join(filter(None, (row["note"], seen)))
     for category in {row["failure_category"] for row in rows}:

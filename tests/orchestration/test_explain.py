@@ -157,14 +157,9 @@ def test_a_node_of_which_failures_were_recorded_tells_of_them(testbed_home, tmp_
         "'bad riser' as cause, 'testbed/failures/list.csv' as source_path, 4 as source_line_number",
     )
     answer = explained(own.published_file, "node002")
-<<<<<<< ours
     assert texts(answer)["Failures"] == (
         "1 incident in all records: GPU unavailable (1), 0.0489 GPU-hours lost; 1 recorded failure."
     )
-=======
-    incident = "1 incident in all records: GPU unavailable (1), 0.0489 GPU-hours lost"
-    assert texts(answer)["Failures"] == f"{incident}; 1 recorded failure."
->>>>>>> theirs
     (entry,) = [entry for entry in answer.rows["history"] if entry["kind"] == "recorded failure"]
     assert (entry["message"], entry["source_line_number"]) == ("gpu-3: bad riser", 4)
     assert (entry["observed_at"].day, entry["until_at"].day) == (1, 2)
