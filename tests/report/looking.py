@@ -86,3 +86,28 @@ SORTED = """(() => {
   return wrong;
 })()"""
 """Columns that a click does not sort."""
+COUNTED = r"""(() => {
+  const page = document.querySelector('article:not([hidden])');
+  const texts = document.createTreeWalker(page, NodeFilter.SHOW_TEXT), seen = [];
+  while (texts.nextNode()) {
+    const holder = texts.currentNode.parentElement;
+    if (!holder.closest('svg, script, style') && holder.checkVisibility()) seen.push(texts.currentNode.data);
+  }
+  const said = seen.join(' ').replace(/\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?/g, '1');
+  const numbers = said.split(/\s+/).filter((word) => /^[\[(]?\d/.test(word)).length;
+  return [numbers, Math.ceil(page.getBoundingClientRect().height)];
+})()"""
+"""How many words of a page as it is loaded begin with a digit, a moment as one, and how tall the page is in pixels."""
+MAX_NUMBERS, MAX_HEIGHTS, EXEMPT = 150, {1440: 3000, 390: 7000}, ("methods", "provenance")
+"""What a page may have at most, at each width, and the pages that may have more."""
+
+
+def too_much(tab, width: int) -> dict[str, list[int]]:
+    """List the pages of an opened report that have more numbers, or are taller, than a reader takes in."""
+    found = {}
+    for page in tab.run("Array.from(document.querySelectorAll('[data-page-id]'), (page) => page.dataset.pageId)"):
+        tab.go(page)
+        numbers, height = tab.run(COUNTED)
+        if page not in EXEMPT and (numbers > MAX_NUMBERS or height > MAX_HEIGHTS[width]):
+            found[page] = [numbers, height]
+    return found

@@ -16,7 +16,8 @@ from assets.report.actions import Action, actions_of, drain_command
 from assets.report.advice import RECENT_DAYS, advise
 from assets.report.queries import Frames, Own, read_frames
 from assets.warehouse import Warehouse
-from orchestration.read_commands.lemon_list import lines_of, list_lemons
+from orchestration.read_commands.lemon_list import list_lemons, with_hidden
+from orchestration.read_commands.saying import lines_of
 from tests.recovery.month import CLUSTERS
 from tests.report.clusters import HOSTILE
 from tests.warehouses import filled
@@ -338,7 +339,9 @@ def test_the_report_and_the_command_lemons_use_the_same_words(planted):
     assert [action.node_names for action in lemons] == [("sim007",), ("sim021",)]
     assert answer["exclude"] == "--exclude=sim[007,021]"
     for action in lemons:
-        said = next(line for line in lines_of(answer) if f" {action.node_names[0]}: " in line)
+        said = next(
+            line for line in lines_of("lemons", clusters=[with_hidden(answer)]) if f" {action.node_names[0]}: " in line
+        )
         assert action.reason.startswith(said.split(": ", 1)[1])
 
 

@@ -16,10 +16,11 @@ from assets.report.page import build, figures_in, render
 from assets.report.queries import read_frames
 from tests.report.browser import Tab, browser
 from tests.report.clusters import HOSTILE, KINDS, hostile_cluster
-from tests.report.looking import CUT, OVERLAPS
+from tests.report.looking import CUT, MAX_HEIGHTS, OVERLAPS, too_much
 from tests.report.planting import MADE_AT, insert
 from tests.warehouses import filled
 
+UNFOLDED = "document.querySelectorAll('article:not([hidden]) details').forEach((fold) => { fold.open = true; })"
 ROWS = "Array.from(document.querySelectorAll('article:not([hidden]) {}')).map((node) => node.innerText.trim())"
 
 
@@ -67,6 +68,28 @@ def test_every_page_is_whole_at_every_width(opened, page, width, scheme):
         assert not opened.run(r"/\b(NaN|undefined|null)\b/.test(document.querySelector('main').innerText)")
 
 
+@pytest.mark.parametrize("width", MAX_HEIGHTS)
+def test_every_page_can_be_read(opened, width):
+    opened.show(width)
+    opened.go("index")
+    assert too_much(opened, width) == {}
+
+
+def test_no_tile_has_more_than_two_lines_below_its_number(opened):
+    for cluster in ("demo", "hall-b"):
+        opened.go(cluster)
+        lines = (
+            "(part) => Math.round(part.getBoundingClientRect().height / parseFloat(getComputedStyle(part).lineHeight))"
+        )
+        tiles = "Array.from(document.querySelectorAll('article:not([hidden]) .first .tile'))"
+        below = (
+            f"(tile) => Array.from(tile.querySelectorAll('.unit, p:not(.value)'), {lines}).reduce((a, b) => a + b, 0)"
+        )
+        found = opened.run(f"{tiles}.map({below})")
+        assert len(found) == 5
+        assert max(found) <= 2, found
+
+
 def test_the_first_screen_needs_no_scrolling(opened):
     opened.go("demo")
     assert opened.run("document.querySelector('article:not([hidden]) .first').getBoundingClientRect().bottom") <= 900
@@ -95,6 +118,7 @@ def test_the_bar_cuts_no_mark_however_many_clusters_there_are(tab, page, bundle,
 def test_a_date_stays_on_one_line(opened):
     opened.go("demo/failures")
     opened.show(390)
+    opened.run(UNFOLDED)
     dates = "Array.from(document.querySelectorAll('article:not([hidden]) time')).filter((date) => date.offsetHeight)"
     assert opened.run(f"{dates}.length") > 5
     assert opened.run(f"{dates}.filter((date) => date.getClientRects().length > 1).length") == 0
@@ -119,7 +143,7 @@ class Reader:
         )
         assert self.tab.run(f"!!(window.found = {found})"), (selector, text)
         foot = self.tab.run("window.found.getBoundingClientRect().bottom + window.scrollY")
-        assert foot <= 1800, (selector, text)
+        assert foot <= 1000, (selector, text)
         return self.tab.run("window.found.innerText")
 
     def click(self, selector: str, text: str = "") -> None:
@@ -152,6 +176,29 @@ def test_which_nodes_to_take_out_and_why_and_what_that_costs(reader):
     assert "GPU-hours a month" in action
     reader.click(of_demo("To do"))
     assert "Take sim007 out of service" in reader.read("[data-section=actions] li")
+
+
+def test_what_costs_most(reader, page):
+    first = page.chapters[0].leaves[0].first
+    reader.click(of_demo("Lost GPU-hours"))
+    assert first.tiles[3].value in reader.read("[data-section=losses] p")
+    assert reader.read("[data-section=losses] figure")
+
+
+def test_what_a_run_of_1024_gpus_meets(reader):
+    reader.click(of_demo("MTTF, whole cluster"))
+    assert "an extrapolation" in reader.read("[data-section=checkpoints] tbody tr", "1,024 GPUs")
+
+
+def test_which_check_to_trust(reader):
+    reader.click(of_demo("Failures per 1,000 node-days"))
+    assert reader.read("[data-section=checks] :is(li, p)")
+
+
+def test_which_repair_holds(reader):
+    reader.click(of_demo("Cluster"))
+    reader.click(".pagebar a, header a", "Nodes")
+    assert reader.read("[data-section=repairs] p")
 
 
 def test_what_an_account_lost_last_month(reader):

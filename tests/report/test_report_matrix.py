@@ -23,7 +23,7 @@ from assets.report.what_if import start_of
 from orchestration.home import Home
 from tests.conftest import CAPTURE, new_home, refresh
 from tests.report.browser import Tab, browser
-from tests.report.looking import BARE, CUT, EMPTY, LATE, LOST, OVERLAPS, SORTED
+from tests.report.looking import BARE, CUT, EMPTY, LATE, LOST, MAX_HEIGHTS, OVERLAPS, SORTED, too_much
 from tests.report.planting import MADE_AT
 from tests.report.test_report_what_if import INPUTS, model
 from tests.warehouses import filled
@@ -99,6 +99,12 @@ def opened(tab: Tab, report: Path, width: int = 1440, scheme: str = "light") -> 
     tab.show(width, scheme=scheme)
     tab.open(report.resolve().as_uri())
     return tab.run("Array.from(document.querySelectorAll('[data-page-id]'), (page) => page.dataset.pageId)")
+
+
+@pytest.mark.parametrize("width", MAX_HEIGHTS)
+def test_every_page_can_be_read(tab, report, width):
+    opened(tab, report, width)
+    assert too_much(tab, width) == {}
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)

@@ -365,11 +365,14 @@ def test_each_figure_of_the_paper_is_where_methods_says(root, demo, planted):
             con.execute(query.removeprefix("faultline query ").strip("'"))
 
 
-def test_the_papers_counting_stands_once_beside_ours(root, frames):
+def test_the_papers_counting_stands_once_beside_ours(root, frames, planted):
     rows = {row[0]: row[1:] for row in table(root.all("section", id="paper")[0], "Failures and lost").rows()}
     states = {row["cluster_id"]: row for row in frames["states"] if row["is_infrastructure"]}
-    sizes = [row for row in frames["lost_goodput"] if row["cluster_id"] == "demo"]
-    paper, expected = (sum(row[name] or 0 for row in sizes) for name in ("paper_gpu_hours", "expected_lost_gpu_hours"))
+    with planted.reading() as con:
+        paper, expected = con.execute(
+            "select sum(first_order_gpu_hours) + sum(second_order_gpu_hours), sum(expected_lost_gpu_hours) "
+            "from marts.agg_lost_goodput where cluster_id = 'demo'"
+        ).fetchone()
     counts = (states["demo"]["expected_failure_count"], states["demo"]["attempt_count"])
     assert rows["demo"] == [*map(number, counts), short(expected), short(paper)]
 

@@ -18,7 +18,7 @@ with months as (
             when burn_rate_1d is not null then 1
         end as burn_days
     from marts.agg_availability_monthly as months
-    inner join marts.dim_clusters as clusters using (cluster_id)
+    left join marts.dim_clusters as clusters using (cluster_id)
 )
 
 select
