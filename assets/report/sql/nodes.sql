@@ -77,7 +77,8 @@ counted as (
         cluster_id, node_id,
         count(*) as incident_count,
         cast(sum(attempt_count) as bigint) as failure_count,
-        max(failed_at) as last_failed_at
+        max(failed_at) as last_failed_at,
+        list({'failed_at': failed_at, 'label': label} order by failed_at desc, incident_id)[:3] as last_incidents
     from incidents
     group by cluster_id, node_id
 ),
