@@ -41,3 +41,15 @@ def test_no_riddles_are_left():
     files = _files("docs/*.md", *(f"{room}/*{kind}" for room in ROOMS for kind in KINDS))
     found = {str(file.relative_to(PROJECT)): PHRASES.findall(file.read_text(encoding="utf-8")) for file in files}
     assert {name: phrases for name, phrases in found.items() if phrases} == {}
+
+
+def test_no_line_of_a_template_is_longer_than_one_of_the_code():
+    files = _files("assets/answers/*.j2")
+    long = [
+        f"{file.relative_to(PROJECT)}:{number}"
+        for file in files
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1)
+        if len(line) > 120
+    ]
+    assert len(files) > 10
+    assert long == []
