@@ -169,11 +169,6 @@ class Own:
         """Select the first such row, or an empty one."""
         return next(iter(self.rows(name, **wanted)), {})
 
-    def rows_of_all(self, name: str) -> list[Row]:
-        """Select the rows of all clusters of a frame."""
-        self.frames_read.add(name)
-        return self.frames[name]
-
     def not_computed(self, *names: str) -> list[Row]:
         """Select the estimates that these frames are read from and that could not be computed."""
         read = {table for name in names for table in TABLES.findall(texts()[name])}
