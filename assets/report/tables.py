@@ -1,7 +1,7 @@
 """Tables from specifications: a column says what it shows and how that is written, and one renderer makes the cells.
 
-To add a table: write a tuple of `Col`, and put `table(caption, rows, COLUMNS, note)` among the blocks of a section.
-Without rows there is no table. Strings of the logs go through `printable`, as a column without a writer does.
+Templates make columns by `col` of `answers.py`. Without rows there is no table. Strings of the logs go through
+`printable`, as a column without a writer does.
 """
 
 from __future__ import annotations
@@ -101,16 +101,6 @@ def steps(parts: tuple[str, ...]) -> Cell:
 def ends(row: Row, stem: str, write: Write = short) -> str:
     """Write the two ends of an interval of a row."""
     return span(row[f"{stem}_low"], row[f"{stem}_high"], write)
-
-
-def interval(stem: str, write: Write = short, heading: str = "#{level} interval", unless: str = "") -> Col:
-    """Make a column of an interval; empty in rows whose column `unless` is zero or unknown."""
-    return Col(heading, lambda row: ends(row, stem, write) if not unless or row[unless] else "")
-
-
-def flag(heading: str, column: str) -> Col:
-    """Make a column that says yes or no; empty where that is unknown."""
-    return Col(heading, column, {True: "yes", False: "no"}.__getitem__, unknown="")
 
 
 def level_of(rows: Iterable[Row]) -> str:
