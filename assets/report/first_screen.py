@@ -210,7 +210,8 @@ def _sentence(own: Own, actions: Sequence[Action]) -> str:
     said, lost = [], losses_of(own)["expected_lost_gpu_hours"]
     if lost:
         least, shown = ("At least ", " that left evidence") if is_doubtful(own) else ("", "")
-        said.append(f"{least}{short(lost)} GPU-hours were lost to failures{shown}{_main_cause(own, lost)}.")
+        cause = _main_cause(own, lost) if has_enough(own) else ""
+        said.append(f"{least}{short(lost)} GPU-hours were lost to failures{shown}{cause}.")
     if has_enough(own):
         out = sum(action.takes_out for action in actions)
         said.append(f"Take out {plural(out, 'node')}." if out else "No node to take out.")
