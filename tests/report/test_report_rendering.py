@@ -18,6 +18,7 @@ import assets.report
 from assets.log_kinds import LOG_KINDS
 from assets.report import palette
 from assets.report.advice import NEXT_STEP, advise
+from assets.report.filling import plain_environment
 from assets.report.folder import ReportFolder
 from assets.report.index import index
 from assets.report.observed import period
@@ -143,6 +144,11 @@ def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
     assert "none seen; rate below 6.00 (90%) 0 failed attempts in 500 node-days" in text
     assert "none failed; MTTF above 83.3 days (90%)" in text
     assert [figure.key for _, figure in figures_of(page)] == ["mttf"]
+
+
+def test_in_plain_text_each_value_stays_on_one_line_and_is_seen():
+    said = plain_environment().from_string("{{ name }}: {{ 7 }}").render(name="a\nb\x1b[2J\u202ec<b>")
+    assert said == r"a\nb\x1b[2J\u202ec<b>: 7"
 
 
 def test_the_asset_replaces_the_page_in_one_step(planted, tmp_path):
