@@ -17,11 +17,14 @@ from typing import Any
 
 from jinja2 import TemplateRuntimeError
 
+from assets.model.change_effects import CHANGE_DAYS
+from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.report import numbers, wording
 from assets.report.addresses import of_cause, of_failure, of_node
 from assets.report.blocks import Part, Section, Tile
 from assets.report.figures import FIGURES
 from assets.report.filling import environment, plain_environment
+from assets.report.names import NOTE
 from assets.report.numbers import UNKNOWN, printable
 from assets.report.queries import Own, Row
 from assets.report.rows import DERIVED
@@ -102,6 +105,10 @@ def col(
     )  # fmt: skip
 
 
+SAID = {"CHANGE_DAYS": CHANGE_DAYS, "names_note": NOTE, "scale_verdicts": VERDICT_IN_WORDS}
+"""What templates of pages say as it stands in the code."""
+
+
 class NoRow(dict[str, Any]):
     """A row that is not there: false, and each of its columns is unknown."""
 
@@ -126,7 +133,7 @@ class Page:
         called = (self.rows, self.row, self.note, self.section, self.fold, self.table, self.figure, self.tile)
         words = {method.__name__: method for method in called}
         template = environment().get_template(f"{name}/page.html.j2")
-        template.render(words | {"cluster": self.own.cluster, "own": self.own, "col": col} | more)
+        template.render(SAID | words | {"cluster": self.own.cluster, "own": self.own, "col": col} | more)
         if self.needy:
             needy = "; ".join(filter(None, self.needy))
             said = self._macros.paragraph(

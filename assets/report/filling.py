@@ -16,13 +16,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assets.model.change_effects import CHANGE_DAYS
-from assets.model.scale_verdicts import VERDICT_IN_WORDS
 from assets.node_lists import exclude_option, safe_names
 from assets.report import numbers, tables, wording
 from assets.report.actions import lemon_words, saving_of
 from assets.report.addresses import anchor_of, of_cause, of_failure, of_node
-from assets.report.names import NOTE
 from assets.report.queries import ANSWERS, summed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -40,12 +37,6 @@ WORDS |= {
         tables.ends, tables.level_of, tables.steps,
     )
 } | {"second": tables.second}  # fmt: skip
-SAID = {
-    "CHANGE_DAYS": CHANGE_DAYS,
-    "populations": wording.POPULATIONS,
-    "scale_verdicts": VERDICT_IN_WORDS,
-    "names_note": NOTE,
-}
 
 
 @cache
@@ -74,7 +65,7 @@ def _environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= WORDS
-    made.globals |= WORDS | SAID
+    made.globals |= WORDS | {"populations": wording.POPULATIONS}
     return made
 
 

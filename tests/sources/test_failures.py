@@ -35,7 +35,7 @@ def test_two_failures_of_one_moment_stay_two_in_whatever_order_an_export_has_the
 
 def test_the_release_of_los_alamos_gives_its_numbers_by_cause() -> None:
     try:
-        release = data_file("lanl", "LA-UR-05-7318-failure-data-1996-2005.csv.xz")
+        release = data_file("lanl")
     except DataMissingError as error:
         pytest.skip(str(error))
     columns = {"node": "nodenumz", "from": "Prob Started", "to": "Prob Fixed", "duration": "Down Time"}
