@@ -28,5 +28,5 @@ def test_no_planted_name_is_in_the_report_or_its_summary(tmp_path: Path) -> None
         row["Reason"] = reason
     events.write_text("\n".join([header, *("|".join(row.values()) for row in rows)]) + "\n", encoding="utf-8")
     refresh(home)
-    assert names_in(home.report.read_text(encoding="utf-8")) == [f"{MARK}-ticket"], "ids of tickets stay"
+    assert set(names_in(home.report.read_text(encoding="utf-8"))) <= {f"{MARK}-ticket"}, "ids of tickets may stay"
     assert names_in((home.report.parent / "summary.md").read_text(encoding="utf-8")) == []

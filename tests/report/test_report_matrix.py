@@ -160,7 +160,7 @@ def test_the_sliders_answer_what_the_model_answers(tab, small_home):
     compared = 0
     for cluster in frames["clusters"]:
         row = start_of(Own(frames, cluster))
-        if row["failure_count"] is None or not row["node_days"]:
+        if not row["has_enough_data"] or not row["node_days"]:
             continue
         tab.go(f"{cluster['cluster_id']}/ettr")
         block = "document.querySelector('article:not([hidden]) [data-whatif-data]')"
