@@ -38,7 +38,6 @@ LINEAGE = "FAULTLINE_OPENLINEAGE"
 LINEAGE_KEY_FILE = "FAULTLINE_OPENLINEAGE_KEY_FILE"
 DAGSTER_HOME = "DAGSTER_HOME"
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
-SLURM_TOKEN = "SLURM_JWT"  # noqa: S105 -- as above; Slurm's own name
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
 """This and the one above name the two files in dbt's profile."""
@@ -280,11 +279,6 @@ def user_cache_folder() -> Path:
 def take_ui_token() -> str:
     """Return the token of the environment, or nothing; it is removed, as what this process starts has no use for it."""
     return os.environ.pop(UI_TOKEN, "").strip()
-
-
-def read_slurm_token() -> str | None:
-    """Return the token of slurmrestd, if the environment has one."""
-    return os.environ.get(SLURM_TOKEN) or None
 
 
 def environment_of_dagster(settings: HomeSettings) -> dict[str, str]:

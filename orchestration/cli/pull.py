@@ -13,7 +13,6 @@ import typer
 from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, fail, settings_of
-from orchestration.environment import read_slurm_token
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,9 +120,7 @@ def _chosen(home: Home, cluster: str | None, out: Path | None, ssh: str | None) 
     settings, wrong = read_settings(folder, cluster)
     if wrong:
         fail("\n".join(str(error) for error in wrong))
-    if settings.settings.pull is None:
-        return {cluster: Pull()}
-    return {cluster: settings.untrusted or settings.settings.pull}
+    return {cluster: settings.pull or Pull()}
 
 
 def _with_options(pull: Pull | Untrusted, ssh: str | None, pause: str | None) -> Pull | Untrusted:
@@ -163,14 +160,13 @@ def _day(text: str | None, option: str) -> date | None:
 
 def _print_commands(chosen: dict[str, Pull | Untrusted], folders: dict[str, Path], span: Span, as_json: bool) -> None:
     from assets.sources.settings import Untrusted
-    from orchestration.pull.clusters import source_of
     from orchestration.pull.dry_run import commands
 
     found = {}
     for name, settings in chosen.items():
         if isinstance(settings, Untrusted):
             fail(f"{name}: [pull] is not obeyed: {settings.what}; {settings.next_step}")
-        found[name] = commands(settings, source_of(settings, read_slurm_token()), folders[name], span)
+        found[name] = commands(settings, folders[name], span)
     if as_json:
         terminal.say_json(found)
         return
@@ -187,7 +183,7 @@ def _pulls(
 
     for name, settings in chosen.items():
         with PullProgress(name, console) as progress:
-            result = pull_cluster(name, folders[name], settings, read_slurm_token(), span=span, say=progress.say)
+            result = pull_cluster(name, folders[name], settings, span=span, say=progress.say)
         yield result
 
 

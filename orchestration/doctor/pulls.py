@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assets.sources.settings import Untrusted
 from orchestration.doctor.findings import Finding, Level
 from orchestration.home import Home
 from orchestration.pull.clusters import clusters_to_pull
@@ -9,9 +10,14 @@ from orchestration.pull.outcomes import in_words, last_outcome
 
 
 def pull_findings(home: Home) -> list[Finding]:
-    """Report the clusters with `[pull]` whose last pull did not fetch everything."""
+    """Report the clusters with `[pull]` whose last pull did not fetch everything.
+
+    Tables that are not obeyed are among the findings on the sources.
+    """
     findings = []
-    for cluster_id in clusters_to_pull(home.sources):
+    for cluster_id, pull in clusters_to_pull(home.sources).items():
+        if isinstance(pull, Untrusted):
+            continue
         outcome = last_outcome(home, cluster_id)
         place = f"{cluster_id}/cluster.toml"
         if outcome is None:

@@ -13,7 +13,7 @@ from assets.sources.formats import READERS
 from assets.sources.intake.find.candidates import Candidate, candidates, shown, unreachable_folders
 from assets.sources.intake.find.folder import cluster_folders
 from assets.sources.regular import require_regular, unreadable
-from assets.sources.settings import KINDS, ClusterSettings, Pull, read_settings
+from assets.sources.settings import KINDS, NO_CLIENT, ClusterSettings, Pull, Untrusted, read_settings
 from orchestration.doctor.findings import Finding, Level
 
 PULLED_KINDS = {"sacct": "sacct", "events": "sacctmgr", "inventory": "scontrol", "squeue": "squeue"}
@@ -33,8 +33,9 @@ def sources_findings(sources: Path) -> list[Finding]:
         cluster, errors = read_settings(folder, folder.name)
         findings += [_finding("error", error) for error in errors]
         if not errors:
-            findings += [*_untrusted_findings(cluster), *_settings_findings(folder, cluster)]
-        findings += _log_findings(folder, cluster, None if errors else cluster.settings.pull)
+            findings += [*_untrusted_findings(cluster), *_gone_client_findings(cluster)]
+            findings += _settings_findings(folder, cluster)
+        findings += _log_findings(folder, cluster)
     return findings
 
 
@@ -48,6 +49,16 @@ def _untrusted_findings(cluster: ClusterSettings) -> list[Finding]:
     return [Finding("error", what, f"{cluster.cluster_id}/cluster.toml", untrusted.next_step)]
 
 
+def _gone_client_findings(cluster: ClusterSettings) -> list[Finding]:
+    pull, place = cluster.settings.pull, f"{cluster.cluster_id}/cluster.toml"
+    if pull is None:
+        return []
+    if pull.via == "slurmrestd":
+        return [Finding("warning", f"[pull] is not obeyed: {NO_CLIENT.what}", place, NO_CLIENT.next_step)]
+    what = f"[pull] has keys of the client of slurmrestd, which is gone: {', '.join(pull.gone_keys)}"
+    return [Finding("warning", what, place, "remove them")] if pull.gone_keys else []
+
+
 def _settings_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:
     if "timezone" in cluster.settings.model_fields_set:
         return []
@@ -56,7 +67,7 @@ def _settings_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:
     return [Finding("warning", what, f"{folder.name}/cluster.toml", step)]
 
 
-def _log_findings(folder: Path, cluster: ClusterSettings, pull: Pull | None) -> list[Finding]:
+def _log_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:
     """Look at what a refresh would read of a cluster, without reading it."""
     ignored: list[SourceError] = []
     try:
@@ -74,17 +85,17 @@ def _log_findings(folder: Path, cluster: ClusterSettings, pull: Pull | None) -> 
         # Before accounting, no other log explains a failure.
         if not files and (kind == "sacct" or not has_records_alone):
             level = "warning" if has_records_alone else LOG_KINDS[kind].weight
-            findings.append(_missing_kind(folder, kind, pull, level))
+            findings.append(_missing_kind(folder, kind, cluster.pull, level))
         for candidate in files:
             place = shown(candidate.path, folder.parent)
             findings += _file_findings(candidate, kind, place)
     return [*findings, *(_finding("warning", message) for message in ignored)]
 
 
-def _missing_kind(folder: Path, kind: str, pull: Pull | None, level: Level) -> Finding:
+def _missing_kind(folder: Path, kind: str, pull: Pull | Untrusted | None, level: Level) -> Finding:
     log = LOG_KINDS[kind]
     next_step = f"{_by_pull(folder, kind)}{log.export_to(folder / kind, START)}"
-    if pull is not None and pull.via != "slurmrestd" and kind in pull.kinds:
+    if isinstance(pull, Pull) and kind in pull.kinds:
         next_step = "nothing to do: [pull] asks for it, and a file comes as soon as Slurm has any"
     return Finding(level, f"no logs there. {log.unknown_without}", f"{folder.name}/{kind}", next_step)
 

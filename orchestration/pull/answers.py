@@ -39,8 +39,6 @@ gigabytes of memory."""
 _OVERLAP = 200
 _JSON_ENDS = re.compile(rb'"end"\s*:\s*(?:\{[^{}]*?"number"\s*:\s*)?(\d+)')
 _JSON_JOBS = re.compile(rb'"jobs"\s*:\s*\[')
-_JSON_NODES = re.compile(rb'"hostname"\s*:')
-"""Stands once in each node, in all versions of Slurm."""
 _JSON_ERRORS = re.compile(rb'"errors"\s*:\s*\[\s*\{(.{0,2000})', re.S)
 
 
@@ -170,7 +168,6 @@ def _judge_lines(query: Query, lines: Iterator[str]) -> Answer:
 def _judge_json(query: Query, path: Path) -> Answer:
     """Look through a document by pieces: one of a busy day may have gigabytes."""
     answer, has_jobs, rest = Answer(), False, b""
-    of_record = _JSON_NODES if query.kind == "inventory" else _JSON_ENDS
     first = last = b""
     with path.open("rb") as stream:
         while piece := stream.read(_CHUNK):
@@ -184,16 +181,13 @@ def _judge_json(query: Query, path: Path) -> Answer:
             has_jobs = has_jobs or _JSON_JOBS.search(text) is not None
             # A match that touches the end may go on in the next piece.
             seen_to = 0
-            for match in of_record.finditer(text):
+            for match in _JSON_ENDS.finditer(text):
                 if match.end() < len(text):
-                    ended_at = int(match[1]) if match.groups() else 0
-                    answer.note(query, ended_at or None)
+                    answer.note(query, int(match[1]) or None)
                     seen_to = match.end()
             rest = text[max(seen_to, len(text) - _OVERLAP) :]
-    if not has_jobs and query.kind == "sacct":
+    if not has_jobs:
         raise _refusal(query, "it gave no document with jobs", 'this Slurm may have no --json; use via = "text"')
-    if query.kind == "inventory" and not answer.record_count:
-        raise _refusal(query, "it lists no node", "look at the log of slurmrestd")
     if (first, last) != (b"{", b"}") or (path.stat().st_size <= MAX_PARSED_BYTES and not _is_json(path)):
         raise _refusal(query, "its document is cut off", "pull again")
     return answer

@@ -15,8 +15,7 @@ from orchestration.home import Home
 from orchestration.pull.failures import PullRunning
 from orchestration.pull.host import Host
 from orchestration.pull.outcomes import BUSY, FAILED, is_pseudonymous, keep_outcome
-from orchestration.pull.pulling import ClusterPull, Problem, Pulled, Say, Source, Span, say_nothing
-from orchestration.pull.slurmrestd import SlurmRest
+from orchestration.pull.pulling import ClusterPull, Problem, Pulled, Say, Span, say_nothing
 
 EVERYTHING = Span()
 """What the settings and earlier pulls say is due."""
@@ -39,21 +38,15 @@ def clusters_to_pull(sources: Path) -> dict[str, Pull | Untrusted]:
         except OSError:
             continue
         cluster, wrong = read_settings(folder, folder.name) if is_mentioned else (None, [])
-        if cluster is not None and not wrong and cluster.settings.pull is not None:
-            found[folder.name] = cluster.untrusted or cluster.settings.pull
+        if cluster is not None and not wrong and cluster.pull is not None:
+            found[folder.name] = cluster.pull
     return found
-
-
-def source_of(pull: Pull, token: str | None) -> Source:
-    """Return what answers the questions of a cluster."""
-    return SlurmRest(pull, token) if pull.via == "slurmrestd" else Host(pull)
 
 
 def pull_cluster(
     cluster_id: str,
     folder: Path,
     pull: Pull | Untrusted,
-    token: str | None,
     *,
     span: Span = EVERYTHING,
     say: Say = say_nothing,
@@ -63,7 +56,7 @@ def pull_cluster(
         return Pulled(cluster_id, FAILED, problems=[Problem("", f"[pull] is not obeyed: {pull.what}", pull.next_step)])
     now = datetime.now(UTC).replace(microsecond=0)
     try:
-        return ClusterPull(cluster_id, folder, pull, source_of(pull, token), now=now, say=say).run(span)
+        return ClusterPull(cluster_id, folder, pull, Host(pull), now=now, say=say).run(span)
     except PullRunning as error:
         return Pulled(cluster_id, BUSY, problems=[Problem("", error.what, error.next_step)])
     except OSError as error:
@@ -73,12 +66,12 @@ def pull_cluster(
         return Pulled(cluster_id, FAILED, problems=[Problem("", what, f"{step}, then pull again")])
 
 
-def pull_all(clusters: Mapping[str, Pull | Untrusted], home: Home, token: str | None, say: Say) -> list[Pulled]:
+def pull_all(clusters: Mapping[str, Pull | Untrusted], home: Home, say: Say) -> list[Pulled]:
     """Pull clusters, one after the other, and keep how each pull ended; nothing is said of clusters with pseudonyms."""
     found = []
     for cluster_id, pull in clusters.items():
         # What is said here is kept in the log of the run.
         own = say_nothing if is_pseudonymous(home, cluster_id) else say
-        found.append(pull_cluster(cluster_id, home.sources / cluster_id, pull, token, say=own))
+        found.append(pull_cluster(cluster_id, home.sources / cluster_id, pull, say=own))
         keep_outcome(home, cluster_id, found[-1].outcome())
     return found

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from assets.sources.manifests import MANIFEST_SUFFIX
 from assets.sources.settings import Pull
@@ -19,7 +19,7 @@ from orchestration.pull import state as states
 from orchestration.pull.answers import Answer, judge, require_success
 from orchestration.pull.failures import HostUnreachable, PullFailed
 from orchestration.pull.files import put_in_place, remove_unfinished, unfinished, write_manifest
-from orchestration.pull.host import Finished
+from orchestration.pull.host import Finished, Host
 from orchestration.pull.outcomes import FAILED, INCOMPLETE, PULLED, PullOutcome
 from orchestration.pull.privacy import hidden_jobs
 from orchestration.pull.queries import (
@@ -45,16 +45,6 @@ Say = Callable[[str], None]
 
 def say_nothing(_: str) -> None:
     """Show no progress."""
-
-
-class Source(Protocol):
-    """What answers queries: Slurm's commands on a host, or slurmrestd."""
-
-    def run(self, words: tuple[str, ...], into: Path) -> Finished:
-        """Put a question, write the answer into a file, and tell how that ended."""
-
-    def shown(self, words: tuple[str, ...]) -> str:
-        """Write a question as a person would put it."""
 
 
 @dataclass
@@ -133,13 +123,11 @@ def planned(
     end = now if span.until is None else min(now, midnight(span.until))
     for kind in pull.kinds:
         if kind in WINDOWED:
-            if kind == "events" and pull.via == "slurmrestd":
-                continue
             complete = _complete_days(kind, state, folder / kind, span)
             for window in windows(first, end):
                 if is_due(window, complete, now, pull.look_back_days):
                     yield kind, window
-        elif end == now and not (kind == "squeue" and pull.via == "slurmrestd"):
+        elif end == now:
             yield kind, None
 
 
@@ -164,8 +152,8 @@ class ClusterPull:
         The cluster, and its folder in the sources folder.
     pull
         The settings.
-    source
-        What answers.
+    host
+        Where Slurm's commands run.
     now
         The moment of the pull, in UTC.
     say
@@ -173,9 +161,9 @@ class ClusterPull:
     """
 
     def __init__(
-        self, cluster_id: str, folder: Path, pull: Pull, source: Source, *, now: datetime, say: Say = say_nothing
+        self, cluster_id: str, folder: Path, pull: Pull, host: Host, *, now: datetime, say: Say = say_nothing
     ) -> None:
-        self._folder, self._pull, self._source, self._say, self._now = folder, pull, source, say, now
+        self._folder, self._pull, self._host, self._say, self._now = folder, pull, host, say, now
         self._result = Pulled(cluster_id)
         self._state = states.State()
         self._fields = SACCT_FIELDS
@@ -213,7 +201,7 @@ class ClusterPull:
         for kind in kinds:
             self._result.kinds[kind] = KindCounts()
             try:
-                if kind == "sacct" and self._pull.via != "slurmrestd":
+                if kind == "sacct":
                     self._prepare_accounting()
                 self._fetch_kind(kind, [window for other, window in asked if other == kind])
             except HostUnreachable as error:
@@ -285,7 +273,7 @@ class ClusterPull:
         time.sleep(max(0.0, self._rest_until - time.monotonic()))
         answer = unfinished(self._folder / query.kind, query.file_name)
         try:
-            finished = self._source.run(query.words, answer)
+            finished = self._host.run(query.words, answer)
             # A quick query needs no long rest: 90 days without a job would take minutes.
             self._rest_until = time.monotonic() + min(self._pull.pause_seconds, finished.seconds)
             require_success(query, finished, self._pull.harmless_errors)
@@ -336,7 +324,7 @@ class ClusterPull:
             if found.first_moment is None:
                 return False
             from_at = datetime.fromtimestamp(found.first_moment, UTC)
-        return write_manifest(file, self._source.shown(query.words), from_at, window.to_at)
+        return write_manifest(file, self._host.shown(query.words), from_at, window.to_at)
 
     def _fetch_ended_late(self) -> None:
         """Ask by number for jobs that ran at the last pull, run no longer, and ended in no window that was asked for.

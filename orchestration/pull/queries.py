@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
 
 from assets.log_kinds import EVENT_COLUMNS, NODE_EVENTS, NODES, QUEUE, SACCT
 from assets.sources.sacct.columns import FIELDS, FREE_TEXT, REQUIRED
@@ -21,8 +20,6 @@ LIST_FIELDS = ("sacct", "--helpformat")
 SHOW_CONFIGURATION = ("sacctmgr", "show", "configuration")
 WHO_ASKS = ("id", "-un")
 """Not a command of Slurm, so it is on the PATH of every host."""
-REST, VERSION = "slurmrestd", "VERSION"
-"""The first word of a question to slurmrestd, and what stands for the version of its API in the second."""
 SACCT_FIELDS = tuple(sorted(FIELDS, key=lambda field: (field in FREE_TEXT, field != "JobIDRaw")))
 """The job first and free text last, so that a line break in a name does not hide the fields before it."""
 
@@ -67,11 +64,6 @@ def windowed(kind: str, window: Window, pull: Pull, fields: tuple[str, ...]) -> 
         words = [*NODE_EVENTS, *([f"cluster={cluster}"] if cluster else []), f"start={start}", f"end={end}"]
         words.append(f"format={','.join(EVENT_COLUMNS)}")
         return Query(kind, tuple(words), file_name(window, "psv"), window)
-    if pull.via == "slurmrestd":
-        # A time without a zone would be one of slurmrestd's own zone.
-        epochs = {"start_time": window.from_at.timestamp(), "end_time": window.to_at.timestamp()}
-        asked = urlencode({name: f"uts{epoch:.0f}" for name, epoch in epochs.items()} | {"skip_steps": "true"})
-        return Query(kind, (REST, f"/slurmdb/{VERSION}/jobs?{asked}"), file_name(window, "json"), window)
     options = [*(["-M", cluster] if cluster else []), "-S", start, "-E", end]
     if pull.via == "json":
         # Of the options for text only those that choose records have a meaning here.
@@ -89,8 +81,6 @@ def of_jobs(job_ids: Sequence[str], since: datetime, now: datetime, pull: Pull, 
 
 def snapshot(kind: str, now: datetime, pull: Pull) -> Query:
     """Ask for the nodes or the queue as they are now."""
-    if pull.via == "slurmrestd":
-        return Query(kind, (REST, f"/slurm/{VERSION}/nodes"), f"pulled-{now:%Y-%m-%d}.json")
     command, *options = NODES if kind == "inventory" else QUEUE
     cluster = ["-M", pull.slurm_cluster] if pull.slurm_cluster else []
     # Each look at the queue counts; of several inventories of a day the last one says it all.

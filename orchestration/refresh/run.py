@@ -22,7 +22,7 @@ from assets.sources.text.privacy_key import WrongKey
 from assets.warehouse import is_interruption
 from orchestration import terminal
 from orchestration.alerts.sending import tell_of_failure, tell_of_publication
-from orchestration.environment import HomeSettings, collect_garbage_seldom, read_slurm_token
+from orchestration.environment import HomeSettings, collect_garbage_seldom
 from orchestration.failures import (
     INTERRUPTIONS,
     NOT_PUBLISHED,
@@ -129,7 +129,7 @@ def _pull(settings: HomeSettings, console: Console) -> None:
     from orchestration.pull.progress import PullProgress, lines_of
 
     with PullProgress(", ".join(clusters), console) as progress:
-        results = pull_all(clusters, settings.home, read_slurm_token(), progress.say)
+        results = pull_all(clusters, settings.home, progress.say)
     for result in results:
         for line in lines_of(result):
             console.print(line)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assets.sources.settings import Pull
-from orchestration.pull.clusters import source_of
+from orchestration.pull.host import Host
 from orchestration.pull.pulling import ClusterPull, Span
 from tests.pull.fake_slurm import FakeSlurm
 
@@ -35,10 +35,10 @@ def rests(monkeypatch):
 def pull(slurm, folder, rests):
     """Pull up to a moment, by default in the middle of the fifth day of March."""
 
-    def pull(now="2026-03-05T12:00", *, span=Span(), token=None, **settings):  # noqa: B008
+    def pull(now="2026-03-05T12:00", *, span=Span(), **settings):  # noqa: B008
         given = Pull(**{"first_days": 3, "look_back_days": 1, **settings})
         moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
-        return ClusterPull("c1", folder, given, source_of(given, token), now=moment).run(span)
+        return ClusterPull("c1", folder, given, Host(given), now=moment).run(span)
 
     return pull
 

@@ -51,6 +51,12 @@ def test_a_refresh_obeys_no_file_that_others_may_write(refresh, slurm, folder):
     assert (cluster, status, slurm.calls) == ("c1", "failed", []) and "[pull] is not obeyed" in reason
 
 
+def test_a_refresh_says_that_the_client_of_slurmrestd_is_gone(refresh, slurm, folder):
+    (folder / "cluster.toml").write_text('[pull]\nvia = "slurmrestd"\nslurmrestd = "unix:///run/slurmrestd.socket"\n')
+    ((cluster, status, reason, _),) = refresh(is_pulling=True)
+    assert (cluster, status, slurm.calls) == ("c1", "failed", []) and '"slurmrestd" is gone' in reason
+
+
 def test_a_pull_that_fails_does_not_fail_the_refresh(refresh, slurm):
     slurm.answer("sacct", "helpformat", "", stderr="sacct: error: no way\n", status=1)
     ((cluster, status, reason, _),) = refresh(is_pulling=True)

@@ -165,7 +165,7 @@ def test_a_disk_that_is_full_or_broken_leaves_no_part_of_an_answer(slurm, folder
 
     monkeypatch.setattr("orchestration.pull.host.os.fsync", fail)
     given = Pull(first_days=3)
-    result = pull_cluster("c1", folder, given, None)
+    result = pull_cluster("c1", folder, given)
     assert result.status == "failed" and files() == []
     (problem,) = result.problems
     assert "cannot be written" in problem.what and problem.next_step.endswith("then pull again")
@@ -175,5 +175,5 @@ def test_a_disk_that_is_full_or_broken_leaves_no_part_of_an_answer(slurm, folder
 def test_a_folder_that_cannot_be_written_is_named(slurm, folder):
     (folder / "sacct").write_text("a file where the folder should be")
     given = Pull(first_days=1)
-    (problem,) = pull_cluster("c1", folder, given, None).problems
+    (problem,) = pull_cluster("c1", folder, given).problems
     assert str(folder / "sacct") in problem.what and "make it writable" in problem.next_step

@@ -16,6 +16,15 @@ from tests.homes import faultline
 
 FAILED = PullOutcome("failed", "2026-03-05T12:00:00+00:00", "2026-03-04T02:00:00+00:00", "sacct: down", "start it")
 
+GONE_CLIENT = """timezone = "UTC"
+[pull]
+via = "slurmrestd"
+slurmrestd = "unix:///run/slurmrestd.socket"
+slurmrestd_user = "faultline"
+token_file = "/etc/faultline/token"
+api_version = "v0.0.41"
+"""
+
 
 @pytest.fixture
 def home(folder):
@@ -85,6 +94,14 @@ def test_a_file_that_others_may_write_is_not_obeyed(slurm, run, home, arguments)
     assert run(*arguments).exit_code == 0 and slurm.calls
 
 
+@pytest.mark.parametrize("arguments", [[], ["c1"], ["--dry-run"], ["c1", "--ssh", "login1"]])
+def test_the_client_of_slurmrestd_is_gone(slurm, run, home, arguments):
+    (home.sources / "c1" / "cluster.toml").write_text(GONE_CLIENT)
+    result = run(*arguments)
+    assert result.exit_code == 1 and slurm.calls == []
+    assert '[pull] is not obeyed: the client for via = "slurmrestd" is gone; remove via, slurmrestd' in result.stderr
+
+
 def test_what_pulls_and_reads_no_setting_of_the_file_needs_no_trust(slurm, run, home):
     file = home.sources / "c1" / "cluster.toml"
     file.write_text("gpus_per_node = 4\n")
@@ -137,6 +154,17 @@ class TestTelling:
         assert found[0].next_step.endswith(f"run: chmod go-w {file.parent}")
         file.write_text('timezone = "UTC"\n')
         assert not [finding for finding in sources_findings(home.sources) if "obeyed" in finding.what]
+
+    def test_the_doctor_warns_of_the_client_that_is_gone_and_of_its_keys(self, home):
+        file = home.sources / "c1" / "cluster.toml"
+        file.write_text(GONE_CLIENT)
+        keep_outcome(home, "c1", FAILED)
+        (found,) = [finding for finding in sources_findings(home.sources) if "[pull]" in finding.what]
+        assert found.level == "warning" and 'the client for via = "slurmrestd" is gone' in found.what
+        assert "docs/pull.md" in found.next_step and pull_findings(home) == []
+        file.write_text(GONE_CLIENT.replace('via = "slurmrestd"\n', ""))
+        (found,) = [finding for finding in sources_findings(home.sources) if "[pull]" in finding.what]
+        assert found.level == "warning" and "slurmrestd, slurmrestd_user, token_file, api_version" in found.what
 
     def test_the_doctor_asks_for_no_export_of_what_is_pulled(self, home):
         steps = {finding.where: finding.next_step for finding in sources_findings(home.sources)}

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from assets.sources.settings.ownership import Untrusted
-from assets.sources.settings.pull import Pull
+from assets.sources.settings.pull import GONE_KEYS, Pull
 from assets.sources.settings.rules import MAX_RULES, Health, Kernel, NodeReason, RepairAction, XidMeaning
 from assets.sources.settings.sections import (
     Accelerators,
@@ -39,6 +39,11 @@ from assets.sources.text.patterns import require_patterns
 
 READ_BY_RULES = ("kernel", "slurmctld")
 """Kinds of logs of which a site's kernel rules tell the lines worth reading."""
+NO_CLIENT = Untrusted(
+    'the client for via = "slurmrestd" is gone',
+    f'remove via, {", ".join(GONE_KEYS)}: Slurm\'s commands then run on this machine, or with ssh = "HOST" on another'
+    " (docs/pull.md)",
+)
 
 
 class Settings(Section):
@@ -135,6 +140,14 @@ class ClusterSettings(BaseModel):
         """Slurm's name of the cluster."""
         pulled = self.settings.pull.slurm_cluster if self.settings.pull else None
         return self.settings.slurm_cluster or pulled or self.cluster_id
+
+    @property
+    def pull(self) -> Pull | Untrusted | None:
+        """How the cluster is pulled, or why its table `[pull]` is not obeyed; None without this table."""
+        pull = self.settings.pull
+        if pull is None:
+            return None
+        return self.untrusted or (NO_CLIENT if pull.via == "slurmrestd" else pull)
 
     @property
     def is_pseudonymous(self) -> bool:

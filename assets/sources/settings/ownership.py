@@ -18,7 +18,7 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 @dataclass(frozen=True)
 class Untrusted:
-    """Why a file is not obeyed, and what to run about it."""
+    """Why a file or its table `[pull]` is not obeyed, and what to do about it."""
 
     what: str
     next_step: str

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from assets.sources.settings.sections import Section
-from assets.sources.settings.values import Days, Finite, Name, SlurmCluster, Text, in_known_years
+from assets.sources.settings.values import Days, Finite, SlurmCluster, Text, in_known_years
 
 PulledKind = Literal["sacct", "events", "inventory", "squeue"]
 """The kinds of logs that Slurm's commands give."""
 Destination = Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9_\[][^\s\x00-\x1f]*$")]
 """A host or user@host as ssh takes it; what begins with a hyphen would be an option."""
 Word = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00-\x1f]+$")]
+GONE_KEYS = ("slurmrestd", "slurmrestd_user", "token_file", "api_version")
 
 
 def regular_expression(pattern: str) -> str:
@@ -34,8 +35,8 @@ class Pull(Section):
     """
 
     via: Literal["text", "json", "slurmrestd"] = "text"
-    """How accounting is asked for: `sacct -P`, `sacct --json`, or the REST API of slurmrestd, which gives accounting
-    and inventory only."""
+    """How accounting is asked for: `sacct -P` or `sacct --json`. The client for "slurmrestd" is gone: with it, every
+    pull of the cluster fails and says so."""
     ssh: Destination | None = None
     """Host or user@host on which Slurm's commands run; without it they run on this machine."""
     ssh_options: list[Word] = Field(default_factory=list)
@@ -58,19 +59,22 @@ class Pull(Section):
     """Longest rest between two queries. After a query that took less, the rest is as long as the query took."""
     timeout_seconds: Annotated[Finite, Field(gt=0, le=86_400)] = 600
     """How long one query may take."""
-    slurmrestd: Annotated[str, Field(pattern=r"^(unix:///|https?://)[^\s@]+$", max_length=1_000)] | None = None
-    """Where slurmrestd listens: unix:///run/slurmrestd.socket or http://host:6820."""
-    slurmrestd_user: Name | None = None
-    """The user whose token it is; a Unix socket needs neither."""
-    token_file: Word | None = None
-    """File with the token of slurmrestd; without it the variable SLURM_JWT is used, if it is set."""
-    api_version: Annotated[str, Field(pattern=r"^v0\.0\.\d+$")] | None = None
-    """Version of the REST API, such as v0.0.41; without it the newest that slurmrestd has."""
     harmless_errors: list[Annotated[Text, AfterValidator(regular_expression)]] = Field(default_factory=list)
     """Regular expressions of Python for error lines that the site's commands print although their answer is whole."""
 
-    @model_validator(mode="after")
-    def _has_an_address(self) -> Pull:
-        if self.via == "slurmrestd" and self.slurmrestd is None:
-            raise ValueError('via = "slurmrestd" needs the key slurmrestd, such as "unix:///run/slurmrestd.socket"')
-        return self
+    _gone_keys: tuple[str, ...] = PrivateAttr(default=())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_gone_keys(cls, given: Any, handler: ModelWrapValidatorHandler[Pull]) -> Pull:
+        """Leave out the keys of the client of slurmrestd; this release warns of them."""
+        if not isinstance(given, dict):
+            return handler(given)
+        pull = handler({key: value for key, value in given.items() if key not in GONE_KEYS})
+        pull._gone_keys = tuple(key for key in GONE_KEYS if key in given)
+        return pull
+
+    @property
+    def gone_keys(self) -> tuple[str, ...]:
+        """Keys of the client of slurmrestd that the file still has."""
+        return self._gone_keys
