@@ -110,12 +110,7 @@ def _alert_variables() -> list[Variable]:
         Variable(alert_settings.KINDS, "all", f"What to tell, separated by commas: {kinds} ([alerts.md](alerts.md))."),
         Variable(alert_settings.WEBHOOK, "none", 'An address to which `{"text": ...}` is posted.'),
         Variable(alert_settings.WEBHOOK_FILE, "none", "A file that holds that address."),
-        Variable(alert_settings.EMAIL, "none", "Addresses that get mail, separated by commas."),
         Variable(alert_settings.COMMAND, "none", "A program with arguments, quoted as in a shell."),
-        Variable(alert_settings.SMTP, "none", "`smtp://user@host:587` (STARTTLS) or `smtps://user@host`."),
-        Variable(alert_settings.SMTP_PASSWORD_FILE, "none", "A file that holds the password."),
-        Variable(alert_settings.SMTP_PASSWORD, "none", "The password itself."),
-        Variable(alert_settings.SMTP_FROM, "`faultline@` and this machine's name", "The sender."),
     ]
 
 

@@ -41,6 +41,10 @@ UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
 """This and the one above name the two files in dbt's profile."""
+ALERT_TITLE, ALERT_TEXT = "FAULTLINE_ALERT_TITLE", "FAULTLINE_ALERT_TEXT"
+"""What the program of an alert finds in its environment, beside the JSON on its input."""
+MAX_ALERT_TEXT = 30_000
+"""Linux takes 131,072 bytes for a variable and its value, and UTF-8 up to four for a character."""
 CACHE = "XDG_CACHE_HOME"
 PARSED = "DBT_TARGET_PATH"
 """Where dagster-dbt looks for a parsed project, to spare a new home the parsing."""
@@ -291,6 +295,11 @@ def environment_of_dagster(settings: HomeSettings) -> dict[str, str]:
         DAGSTER_HOME: str(settings.home.dagster),
         "DO_NOT_TRACK": "1",
     }
+
+
+def environment_of_alert_command(title: str, text: str) -> dict[str, str]:
+    """Return the environment of the program that sends an alert: with its title and the text, cut to Linux's limit."""
+    return {**os.environ, ALERT_TITLE: title[:MAX_ALERT_TEXT], ALERT_TEXT: text[:MAX_ALERT_TEXT]}
 
 
 def environment_of_dbt(settings: HomeSettings) -> dict[str, str]:

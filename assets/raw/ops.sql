@@ -138,7 +138,7 @@ create table if not exists ops.alerts (       -- one row per event and channel: 
     kind varchar not null,                    -- failure, stale, cluster, change_point, lemon, error_budget
     cluster_id varchar,                       -- NULL: the home
     told varchar not null,                    -- the line about the event
-    channel varchar not null,                 -- webhook, email, command; of a cluster's own: cluster/webhook ...
+    channel varchar not null,                 -- webhook, command; of a cluster's own: cluster/webhook ...
     status varchar not null,                  -- delivered, failed (sent again for a day), uncertain and pending (not sent again)
     attempt_count integer not null,           -- how often it was sent
     error varchar,                            -- why it did not arrive

@@ -1,4 +1,4 @@
-"""The ways an alert goes out: a webhook, mail, a command. Each says what happened if it does not arrive, and no secret.
+"""The ways an alert goes out: a webhook and a command. Each says what happened if it does not arrive, and no secret.
 
 An address of a webhook is a secret, as whoever knows it can post there; messages name its host only. Nothing runs
 through a shell, and no redirect is followed.
@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import http.client
 import json
-import smtplib
-import socket
 import ssl
 import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from email.message import EmailMessage
-from email.utils import formatdate, make_msgid
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from orchestration.alert_settings import MailServer, is_web_address
+from orchestration.alert_settings import is_web_address
+from orchestration.environment import environment_of_alert_command
 
 SECONDS = 10
 """How long a channel may take."""
-MAX_SUBJECT = 200
 _SLACK = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """Slack reads <!channel> and the like as commands; names come from logs, which anybody can write."""
 
@@ -96,7 +91,7 @@ class Webhook:
 
     def send(self, message: Message) -> None:
         """Post; any answer but 2xx means that the message was not taken."""
-        address = self.address or read_secret(self.file)
+        address = self.address or (read_secret(self.file) if self.file else "")
         if not is_web_address(address):
             raise NotDelivered(f"{self.file} holds no address that begins with https:// or http://")
         post(
@@ -131,70 +126,11 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 @dataclass(frozen=True)
-class Mail:
-    """Sends mail by SMTP, encrypted unless the server is on this machine and offers no encryption."""
-
-    name: str
-    to: tuple[str, ...]
-    server: MailServer | None
-
-    def send(self, message: Message) -> None:
-        """Send one mail to all addresses."""
-        if self.server is None:
-            raise NotDelivered("no server takes the mail; set FAULTLINE_SMTP=smtp://user@host:587")
-        server, mail = self.server, self._compose(message, self.server)
-        try:
-            with self._connect(server) as smtp:
-                if server.user:
-                    smtp.login(server.user, server.password or read_secret(server.password_file))
-                refused = smtp.send_message(mail)
-        except smtplib.SMTPAuthenticationError as error:
-            raise NotDelivered(f"{server.host} does not let {server.user} in ({error.smtp_code})") from None
-        except smtplib.SMTPRecipientsRefused:
-            raise NotDelivered(f"{server.host} takes mail for none of the addresses") from None
-        except smtplib.SMTPResponseException as error:
-            raise NotDelivered(f"{server.host} answered {error.smtp_code}") from None
-        except smtplib.SMTPServerDisconnected:
-            raise NotDelivered(f"{server.host} closed the connection", is_certain=False) from None
-        except (smtplib.SMTPException, UnicodeError) as error:
-            raise NotDelivered(f"{server.host}: {_words(error)}") from None
-        except OSError as error:
-            raise NotDelivered(f"{server.host}: {_words(error)}", is_certain=_was_refused(error)) from None
-        if refused:
-            raise NotDelivered(f"{server.host} refused {len(refused)} of {len(self.to)} addresses", is_certain=False)
-
-    def _compose(self, message: Message, server: MailServer) -> EmailMessage:
-        mail = EmailMessage()
-        mail["Subject"] = " ".join(f"[faultline] {message.title}".split())[:MAX_SUBJECT]
-        mail["From"] = server.sender or f"faultline@{socket.getfqdn()}"
-        mail["To"] = ", ".join(self.to)
-        mail["Date"] = formatdate(localtime=False)
-        mail["Message-ID"] = make_msgid("faultline")
-        mail["Auto-Submitted"] = "auto-generated"
-        mail.set_content(message.text)
-        return mail
-
-    def _connect(self, server: MailServer) -> smtplib.SMTP:
-        encryption = ssl.create_default_context()
-        if server.is_tls:
-            return smtplib.SMTP_SSL(server.host, server.port, timeout=SECONDS, context=encryption)
-        smtp = smtplib.SMTP(server.host, server.port, timeout=SECONDS)
-        try:
-            smtp.ehlo()
-            if smtp.has_extn("starttls"):
-                smtp.starttls(context=encryption)
-                smtp.ehlo()
-            elif server.user or not _is_this_machine(server.host):
-                raise NotDelivered(f"{server.host} offers no encryption (STARTTLS), and nothing is sent without it")
-        except BaseException:
-            smtp.close()
-            raise
-        return smtp
-
-
-@dataclass(frozen=True)
 class Command:
-    """Runs a program with the message as JSON on standard input; status 0 means that it was delivered."""
+    """Runs a program with the message as JSON on standard input, and its title and text in the environment.
+
+    Status 0 means that it was delivered.
+    """
 
     name: str
     words: tuple[str, ...] = field(repr=False)
@@ -206,6 +142,7 @@ class Command:
             done = subprocess.run(  # noqa: S603 -- the words are the user's own setting
                 self.words,
                 input=json.dumps(asdict(message), default=str).encode(),
+                env=environment_of_alert_command(message.title, message.text),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 timeout=SECONDS,
@@ -231,10 +168,8 @@ class Refused:
         raise NotDelivered(self.why)
 
 
-def read_secret(file: Path | None) -> str:
+def read_secret(file: Path) -> str:
     """Read a secret from a file, without the line break at its end."""
-    if file is None:
-        raise NotDelivered("no password is set: FAULTLINE_SMTP_PASSWORD_FILE or FAULTLINE_SMTP_PASSWORD")
     try:
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -250,14 +185,3 @@ def _words(error: object) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return type(error).__name__
-
-
-def _was_refused(error: OSError) -> bool:
-    return isinstance(error, ConnectionRefusedError | socket.gaierror | ssl.SSLCertVerificationError)
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -22,6 +22,8 @@ from orchestration.read_commands.published import published
 
 NEWS_DAYS = 92
 """Of a cluster that is seen for the first time, a change that is older than this at the end of its data is history."""
+REMOVED_KEY = "a removed setting"
+"""Subject and title of the event of a key that is not read any more."""
 BURN_DAYS = (1, 3, 7, 28)
 """The windows of `marts.agg_availability_monthly`."""
 
@@ -194,6 +196,19 @@ def _cluster_event(row: dict[str, Any], subject: str, line: str, since: datetime
     details = {"built_at": since} | {name: row[name] for name in ("cluster_id", "is_simulated", why)}
     key = f"cluster:{row['cluster_id']}:{since or 'never'}"
     return Event(key, "cluster", row["cluster_id"], subject, line, row["is_simulated"], details)
+
+
+def removed_key_events(home: Home) -> list[Event]:
+    """Make an event for each key of a `cluster.toml` that is not read any more."""
+    from assets.sources.settings import read_settings, warnings_of
+
+    events = []
+    for file in sorted(home.sources.glob("*/cluster.toml")):
+        cluster, _ = read_settings(file.parent, file.parent.name)
+        for key, warning in zip(cluster.removed_keys, warnings_of(cluster), strict=True):
+            event_key, simulated = f"cluster:{cluster.cluster_id}:{key}", cluster.settings.simulated
+            events.append(Event(event_key, "cluster", cluster.cluster_id, REMOVED_KEY, str(warning), simulated))
+    return events
 
 
 def failure_event(message: str, run_id: str | None, subject: str = "the refresh failed") -> Event:

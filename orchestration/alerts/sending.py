@@ -14,8 +14,14 @@ from pathlib import Path
 from assets.sources.text.masking import mask
 from assets.warehouse import is_interruption
 from orchestration.alert_settings import AlertSettings
-from orchestration.alerts.channels import Channel, Command, Mail, Message, NotDelivered, Refused, Webhook
-from orchestration.alerts.events import events_of_publication, failure_event, stale_event
+from orchestration.alerts.channels import Channel, Command, Message, NotDelivered, Refused, Webhook
+from orchestration.alerts.events import (
+    REMOVED_KEY,
+    events_of_publication,
+    failure_event,
+    removed_key_events,
+    stale_event,
+)
 from orchestration.alerts.ledger import DELIVERED, FAILED, UNCERTAIN, Event, Ledger
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
@@ -43,7 +49,7 @@ def tell_of_publication(settings: HomeSettings, say: Say) -> None:
     def events(ledger: Ledger) -> list[Event]:
         found_events, known = events_of_publication(settings.home, ledger)
         ledger.claim(known, {})
-        return found_events
+        return [*found_events, *removed_key_events(settings.home)]
 
     _tell(settings, events, say)
 
@@ -92,7 +98,7 @@ def all_channels(settings: HomeSettings) -> list[tuple[Channel, str | None]]:
             (channel, folder.name)
             for folder in folders
             if folder.is_dir()
-            for channel in cluster_channels(home, folder.name, settings.alerts)[0]
+            for channel in cluster_channels(home, folder.name)[0]
         ),
     ]
 
@@ -102,14 +108,12 @@ def home_channels(settings: AlertSettings) -> list[Channel]:
     channels: list[Channel] = []
     if settings.webhook or settings.webhook_file:
         channels.append(Webhook("webhook", settings.webhook, settings.webhook_file))
-    if settings.email:
-        channels.append(Mail("email", settings.email, settings.mail_server))
     if settings.command:
         channels.append(Command("command", settings.command))
     return channels
 
 
-def cluster_channels(home: Home, cluster_id: str, settings: AlertSettings) -> tuple[list[Channel], Sequence[str]]:
+def cluster_channels(home: Home, cluster_id: str) -> tuple[list[Channel], Sequence[str]]:
     """Return the channels that a cluster's own file names, and the kinds of events that they are for."""
     from assets.sources.settings import read_settings
 
@@ -124,8 +128,6 @@ def cluster_channels(home: Home, cluster_id: str, settings: AlertSettings) -> tu
         channels.append(
             Webhook(f"{cluster_id}/webhook", own.webhook, Path(own.webhook_file) if own.webhook_file else None)
         )
-    if own.email:
-        channels.append(Mail(f"{cluster_id}/email", tuple(own.email), settings.mail_server))
     if own.command:
         channels.append(Command(f"{cluster_id}/command", tuple(own.command)))
     if cluster.untrusted is not None:
@@ -147,7 +149,7 @@ def _tell(settings: HomeSettings, events: Callable[[Ledger], list[Event]], say: 
         claimed = ledger.claim(found, names)
         _retry(settings, ledger, say)
         is_claimed = True
-        for (_, _), group in groupby(claimed, lambda event: (event.kind, event.cluster_id or "")):
+        for _, group in groupby(claimed, _kind_cluster_and_title):
             of_kind = list(group)
             for channel in channels[of_kind[0].key]:
                 _send(channel, of_kind, settings.home, ledger, say)
@@ -169,7 +171,7 @@ def _has_any_channel(settings: HomeSettings) -> bool:
 def _channels_for(event: Event, settings: HomeSettings) -> list[Channel]:
     channels = home_channels(settings.alerts) if event.kind in settings.alerts.kinds else []
     if event.cluster_id is not None:
-        own, kinds = cluster_channels(settings.home, event.cluster_id, settings.alerts)
+        own, kinds = cluster_channels(settings.home, event.cluster_id)
         channels += own if event.kind in kinds else []
     return channels
 
@@ -177,13 +179,17 @@ def _channels_for(event: Event, settings: HomeSettings) -> list[Channel]:
 def _retry(settings: HomeSettings, ledger: Ledger, say: Say) -> None:
     by_name = {channel.name: channel for channel, _ in all_channels(settings)}
     for name, events in ledger.claim_retries(list(by_name)).items():
-        ordered = sorted(events, key=_kind_and_cluster)
-        for _, group in groupby(ordered, _kind_and_cluster):
+        ordered = sorted(events, key=_kind_cluster_and_title)
+        for _, group in groupby(ordered, _kind_cluster_and_title):
             _send(by_name[name], list(group), settings.home, ledger, say)
 
 
-def _kind_and_cluster(event: Event) -> tuple[str, str]:
-    return event.kind, event.cluster_id or ""
+def _kind_cluster_and_title(event: Event) -> tuple[str, str, str]:
+    return event.kind, event.cluster_id or "", _title(event)
+
+
+def _title(event: Event) -> str:
+    return event.subject if event.cluster_id is None or event.subject == REMOVED_KEY else TITLES[event.kind]
 
 
 def _send(channel: Channel, events: Sequence[Event], home: Home, ledger: Ledger, say: Say) -> None:
@@ -223,7 +229,7 @@ def compose(events: Iterable[Event], home: Home) -> Message:
     simulated = " (simulated)" if first.is_simulated else ""
     where = f"{first.cluster_id}{simulated}" if first.cluster_id else f"Faultline, {home.root}"
     count = f" ({len(listed)})" if len(listed) > 1 else ""
-    title = visible(f"{where}: {TITLES[first.kind] if first.cluster_id else first.subject}{count}")
+    title = visible(f"{where}: {_title(first)}{count}")
     lines = [visible(mask(event.line), keep="\n")[:MAX_LINE] for event in listed[:MAX_LINES]]
     if len(listed) > MAX_LINES:
         lines.append(f"and {len(listed) - MAX_LINES} more")

@@ -31,7 +31,7 @@ def alerts(
         else:
             say_lines([f"{name}: {problem or 'sent'}" for name, problem in results])
         if not results:
-            fail("no channel is set: set FAULTLINE_ALERT_WEBHOOK, FAULTLINE_ALERT_EMAIL or FAULTLINE_ALERT_COMMAND")
+            fail("no channel is set: set FAULTLINE_ALERT_WEBHOOK or FAULTLINE_ALERT_COMMAND")
         if any(problem for _, problem in results):
             raise typer.Exit(1)
         return

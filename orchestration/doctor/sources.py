@@ -13,7 +13,7 @@ from assets.sources.formats import READERS
 from assets.sources.intake.find.candidates import Candidate, candidates, shown, unreachable_folders
 from assets.sources.intake.find.folder import cluster_folders
 from assets.sources.regular import require_regular, unreadable
-from assets.sources.settings import KINDS, NO_CLIENT, ClusterSettings, Pull, Untrusted, read_settings
+from assets.sources.settings import KINDS, NO_CLIENT, ClusterSettings, Pull, Untrusted, read_settings, warnings_of
 from orchestration.doctor.findings import Finding, Level
 
 PULLED_KINDS = {"sacct": "sacct", "events": "sacctmgr", "inventory": "scontrol", "squeue": "squeue"}
@@ -32,6 +32,7 @@ def sources_findings(sources: Path) -> list[Finding]:
     for folder in folders:
         cluster, errors = read_settings(folder, folder.name)
         findings += [_finding("error", error) for error in errors]
+        findings += [_finding("warning", warning) for warning in warnings_of(cluster)]
         if not errors:
             findings += [*_untrusted_findings(cluster), *_gone_client_findings(cluster)]
             findings += _settings_findings(folder, cluster)

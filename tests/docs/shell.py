@@ -31,7 +31,7 @@ NEEDS = {
     "network": "curl git pip pip3 pipx uv",
     "nights": "faultline",
     "nodes": "cp health_checks journalctl",
-    "programs": "apprise jq oauth2-proxy",
+    "programs": "apprise jq mail oauth2-proxy",
     "root": "chown install systemctl useradd",
     "server": "faultline",
     "slurm": "sacct sacctmgr scontrol squeue ssh",
@@ -104,6 +104,7 @@ class Sandbox:
         self.variables |= {
             "PATH": str(folder / ".programs"), "PYTHONPATH": str(PROJECT), "LANG": "C.UTF-8", "TOKEN": "secret",
             "FAULTLINE_HOME": str(folder / "data"), "PREPARED": str(home.root),
+            "FAULTLINE_ALERT_TITLE": "alpha: new lemon", "FAULTLINE_ALERT_TEXT": "alpha: new lemon",
         }  # fmt: skip
 
     def run(self, blocks: Sequence[Block]) -> None:

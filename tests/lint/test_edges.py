@@ -43,5 +43,5 @@ def test_every_variable_that_the_code_reads_is_on_the_page():
     for path in (PROJECT / "orchestration").rglob("*.py"):
         named |= set(re.findall(r'^\w+ = "(FAULTLINE_\w+)"', path.read_text(encoding="utf-8"), re.MULTILINE))
     listed = {variable.name for variable in variables()}
-    assert {"FAULTLINE_HOME", "FAULTLINE_PUBLISH_GROUP", "FAULTLINE_SMTP"} <= named
+    assert {"FAULTLINE_HOME", "FAULTLINE_PUBLISH_GROUP", "FAULTLINE_ALERT_COMMAND"} <= named
     assert named - INTERNAL == {name for name in listed if name.startswith("FAULTLINE_")}

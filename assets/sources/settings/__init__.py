@@ -7,7 +7,7 @@
 from assets.sources.settings.cluster import NO_CLIENT, ClusterSettings, Settings
 from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
-from assets.sources.settings.reading import MAX_ERRORS, MAX_SETTINGS_BYTES, read_settings
+from assets.sources.settings.reading import MAX_ERRORS, MAX_SETTINGS_BYTES, read_settings, warnings_of
 from assets.sources.settings.sections import CAUSE, KINDS, ColumnMap, FailureCategory, Failures, Nodes, Section, Tickets
 from assets.sources.settings.values import in_utc
 
@@ -29,4 +29,5 @@ __all__ = [
     "Untrusted",
     "in_utc",
     "read_settings",
+    "warnings_of",
 ]

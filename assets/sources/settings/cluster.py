@@ -134,6 +134,8 @@ class ClusterSettings(BaseModel):
     config_sha256: str | None = None
     untrusted: Untrusted | None = None
     """Why the file may not run a program, read a file that it names or send anything; None if it may."""
+    removed_keys: tuple[str, ...] = ()
+    """Keys in the file that are not read any more."""
 
     @property
     def slurm_cluster(self) -> str:

@@ -22,6 +22,9 @@ MAX_SETTINGS_BYTES = 1024 * 1024
 MAX_ERRORS, MAX_SHOWN, MAX_EXPLANATION = 20, 100, 400
 """How many errors of a file are told, and how many characters of a wrong key or value and of what is allowed."""
 
+REMOVED_KEYS = {"alerts.email": "Let 'command' run a program that sends mail (docs/alerts.md), and delete the key."}
+"""Keys that are ignored with a warning for one release, and what replaces them."""
+
 NOT_SHOWN = "webhook"
 """A key with this in its name has a value that is a secret."""
 
@@ -43,6 +46,7 @@ def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[
         content, status = read_small_with_status(file, MAX_SETTINGS_BYTES)
         untrusted = distrust(file, status)
         document = tomllib.loads(content.decode("utf-8"))
+        removed = _take_removed(document)
     except OSError as error:
         return ClusterSettings(cluster_id=cluster_id), [unreadable(shown, error)]
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, numbers of thousands of digits, deep nesting
@@ -56,10 +60,35 @@ def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[
     digest = hashlib.sha256(content).hexdigest()
     return (
         ClusterSettings(
-            cluster_id=cluster_id, settings=settings, config_path=shown, config_sha256=digest, untrusted=untrusted
+            cluster_id=cluster_id,
+            settings=settings,
+            config_path=shown,
+            config_sha256=digest,
+            untrusted=untrusted,
+            removed_keys=removed,
         ),
         [],
     )
+
+
+def warnings_of(cluster: ClusterSettings) -> list[SourceError]:
+    """Return a warning for each key of a cluster's file that is not read any more."""
+    return [
+        SourceError(f"{cluster.cluster_id}/cluster.toml", f"key '{key}' is not read any more", REMOVED_KEYS[key])
+        for key in cluster.removed_keys
+    ]
+
+
+def _take_removed(document: dict[str, Any]) -> tuple[str, ...]:
+    """Remove from a file's content the keys that are not read any more, and return their names."""
+    found = []
+    for key in REMOVED_KEYS:
+        table, _, name = key.partition(".")
+        section = document.get(table)
+        if isinstance(section, dict) and name in section:
+            del section[name]
+            found.append(key)
+    return tuple(found)
 
 
 def section_of(annotation: Any) -> type[BaseModel] | None:

@@ -18,7 +18,6 @@ from assets.sources.settings.values import (
     TimeZone,
     in_known_years,
     in_utc,
-    mail_address,
     no_quote_or_newline,
     one_character,
     strptime_format,
@@ -312,15 +311,14 @@ class Alerts(Section):
     """Address to which {"text": ...} is posted, as Slack, Mattermost and Rocket.Chat take it. It is a secret."""
     webhook_file: Text | None = None
     """File that holds the address of the webhook."""
-    email: list[Annotated[Name, AfterValidator(mail_address)]] = []
-    """Addresses that get a mail by the server of FAULTLINE_SMTP."""
     command: list[Text] = []
-    """Program and arguments that are run with the alert as JSON on standard input."""
+    """Program and arguments that are run with the alert as JSON on standard input, and its title and text in the
+    environment."""
 
     @property
     def has_channel(self) -> bool:
         """Whether anything is sent anywhere."""
-        return bool(self.webhook or self.webhook_file or self.email or self.command)
+        return bool(self.webhook or self.webhook_file or self.command)
 
 
 NodeMeaning = Literal[

@@ -94,10 +94,3 @@ def web_address(text: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("it must be an address that begins with https:// or http://")
     return text
-
-
-def mail_address(text: str) -> str:
-    """Return the address; refuse a text that is none."""
-    if "@" not in text or len(text.split()) > 1:
-        raise ValueError('it must be an address, such as "oncall@example.org"')
-    return text

@@ -1,16 +1,11 @@
-"""Receivers of alerts on this machine: a web server, a mail server with STARTTLS, a program that keeps its input."""
+"""Receivers of alerts on this machine: a web server, a program that keeps its input."""
 
 from __future__ import annotations
 
-import email
 import json
-import socketserver
-import ssl
-import subprocess
 import sys
 import threading
 from contextlib import contextmanager
-from email import policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.patience import PATIENCE_SECONDS
@@ -56,93 +51,6 @@ def web_server():
         yield web
     finally:
         web.wait.set()
-        server.shutdown()
-        server.server_close()
-
-
-class Post:
-    """Mails that came in, and how."""
-
-    def __init__(self):
-        self.mails, self.sessions, self.refuses = [], [], False
-
-
-class MailHandler(socketserver.BaseRequestHandler):
-    """As much of RFC 5321, 3207 and 4954 as smtplib speaks."""
-
-    def handle(self):
-        self.session = {"tls": False, "user": None}
-        self.server.post.sessions.append(self.session)
-        self._open()
-        self._say("220 test")
-        for line in iter(self._read_line, b""):
-            word, _, rest = line.decode().strip().partition(" ")
-            answer = getattr(self, f"do_{word.upper()}", lambda _: self._say("250 fine"))
-            if answer(rest) == "end":
-                return
-
-    def do_EHLO(self, _):
-        can_encrypt = self.server.context and not self.session["tls"]
-        offers = ["test", *(["STARTTLS"] if can_encrypt else []), "AUTH PLAIN"]
-        for number, offer in enumerate(offers, 1):
-            self._say(f"250{' ' if number == len(offers) else '-'}{offer}")
-
-    def do_STARTTLS(self, _):
-        self._say("220 go on")
-        self.request = self.server.context.wrap_socket(self.request, server_side=True)
-        self.session["tls"] = True
-        self._open()
-
-    def do_AUTH(self, words):
-        self.session["user"] = words
-        self._say("535 no" if self.server.post.refuses else "235 yes")
-
-    def do_DATA(self, _):
-        self._say("354 go on")
-        lines = list(iter(self.file.readline, b".\r\n"))
-        self.server.post.mails.append(email.message_from_bytes(b"".join(lines), policy=policy.default))
-        self._say("250 taken")
-
-    def do_QUIT(self, _):
-        self._say("221 bye")
-        return "end"
-
-    def _read_line(self):
-        # After STARTTLS it is another file.
-        return self.file.readline()
-
-    def _open(self):
-        self.file = self.request.makefile("rb")
-
-    def _say(self, text):
-        self.request.sendall(f"{text}\r\n".encode())
-
-
-class MailServer(socketserver.ThreadingTCPServer):
-    allow_reuse_address = daemon_threads = True
-
-    def handle_error(self, *_):
-        pass
-
-
-@contextmanager
-def mail_server(folder, *, with_tls=True):
-    post = Post()
-    server = MailServer(("127.0.0.1", 0), MailHandler)
-    server.post, server.context = post, None
-    if with_tls:
-        post.certificate, key = folder / "mail.pem", folder / "mail.key"
-        make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-        names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-        files = ["-keyout", str(key), "-out", str(post.certificate)]
-        subprocess.run([*make, *names, *files], check=True, capture_output=True)
-        server.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        server.context.load_cert_chain(post.certificate, key)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    post.port = server.server_address[1]
-    try:
-        yield post
-    finally:
         server.shutdown()
         server.server_close()
 

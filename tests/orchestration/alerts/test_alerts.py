@@ -17,7 +17,9 @@ from orchestration.alerts.channels import Message
 from orchestration.alerts.ledger import Event, Ledger, copy_alerts
 from orchestration.alerts.sending import all_channels, send_test, tell_if_stale, tell_of_failure, tell_of_publication
 from orchestration.doctor.doctor import alert_findings
+from orchestration.doctor.sources import sources_findings
 from orchestration.environment import HomeSettings
+from orchestration.refresh.wrong_settings import tell_wrong_settings
 from tests.orchestration.alerts.homes import END, cluster_file, write
 from tests.orchestration.alerts.receivers import keeping_program
 from tests.patience import PATIENCE_SECONDS
@@ -211,6 +213,11 @@ def test_what_certainly_did_not_arrive_is_sent_again_for_a_day(settings, home, w
     tell(settings)
     assert sum("disk full" in text for text in web.texts) == 1
     assert alert_findings(home) == []
+    mail = Event("failure:run-0", "failure", None, "the refresh failed", "disk full")
+    Ledger(home.alerts).claim([mail], {mail.key: ["email", "alpha/email"]})
+    for channel in ("email", "alpha/email"):
+        Ledger(home.alerts).record([mail], channel, "failed", "by an earlier version")
+    assert alert_findings(home) == []
     tell(settings)
     assert sum("disk full" in text for text in web.texts) == 1
 
@@ -304,7 +311,7 @@ def test_channels_in_a_file_that_others_may_write_are_not_used_and_the_refusal_i
 ):
     words, kept = keeping_program(tmp_path)
     (tmp_path / "secret").write_text(web.address)
-    own = f"webhook_file = '{tmp_path / 'secret'}'\nemail = ['a@b']\ncommand = {json.dumps([*words, '0'])}\n"
+    own = f"webhook_file = '{tmp_path / 'secret'}'\ncommand = {json.dumps([*words, '0'])}\n"
     file = cluster_file(home, f"[alerts]\n{own}")
     opened = file if what == "file" else file.parent
     opened.chmod(0o777)
@@ -312,12 +319,30 @@ def test_channels_in_a_file_that_others_may_write_are_not_used_and_the_refusal_i
     assert not kept.exists() and web.texts == []
     assert f"others may write {opened} (mode 0777)" in said[0] and f"chmod go-w {opened}" in said[0]
     results = send_test(HomeSettings(home))
-    assert [name for name, _ in results] == ["alpha/webhook", "alpha/email", "alpha/command"]
+    assert [name for name, _ in results] == ["alpha/webhook", "alpha/command"]
     assert all("[alerts] is not obeyed" in problem for _, problem in results)
     opened.chmod(0o700)
     home.alerts.unlink()
     tell(HomeSettings(home))
     assert kept.exists() and web.texts
+
+
+def test_a_removed_key_of_a_cluster_is_ignored_with_a_warning_and_one_alert(home, web, said):
+    file = cluster_file(home, f"[alerts]\non = ['cluster']\nwebhook = '{web.address}'\nemail = ['ana@example.org']\n")
+    warning = (
+        f"alpha/{file.name}: key 'alerts.email' is not read any more."
+        " Let 'command' run a program that sends mail (docs/alerts.md), and delete the key."
+    )
+    settings = HomeSettings(home)
+    tell(settings, said)
+    tell(settings, said)
+    assert said == []
+    assert web.texts == [f"alpha: a removed setting\n{warning}"]
+    assert tell_wrong_settings(home, said.append) is None
+    assert said == [warning]
+    (finding,) = (found for found in sources_findings(home.sources) if "alerts.email" in found.what)
+    assert (finding.level, finding.where) == ("warning", "alpha/cluster.toml")
+    assert "docs/alerts.md" in finding.next_step
 
 
 def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web, warehouse):
@@ -338,7 +363,7 @@ def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web
 def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_a_refresh_up(monkeypatch):
     monkeypatch.setattr(sending, "MAX_SECONDS", 0.2)
     never = Signal()
-    channel = SimpleNamespace(name="email", send=lambda _message: never.wait(PATIENCE_SECONDS))
+    channel = SimpleNamespace(name="webhook", send=lambda _message: never.wait(PATIENCE_SECONDS))
     started = time()
     assert sending._problem_of(channel, Message("test", None, "t", "t", "h")) == ("uncertain", "no end after 0.2 s")
     assert time() - started < PATIENCE_SECONDS

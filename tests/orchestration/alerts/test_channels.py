@@ -1,13 +1,13 @@
 """Each channel delivers what was written, and says without a secret why it did not."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from orchestration.alert_settings import MailServer
 from orchestration.alerts import channels
-from orchestration.alerts.channels import Command, Mail, Message, NotDelivered, Webhook
-from tests.orchestration.alerts.receivers import keeping_program, mail_server
+from orchestration.alerts.channels import Command, Message, NotDelivered, Webhook
+from tests.orchestration.alerts.receivers import keeping_program
 
 MESSAGE = Message(
     "lemon", "alpha", "alpha: new lemon", "alpha: new lemon\ngpu<!channel>&1: 8 failures", "/srv/faultline", False,
@@ -62,70 +62,6 @@ def test_a_server_that_does_not_answer_may_have_got_it(web, monkeypatch):
     assert why_not(Webhook("webhook", web.address)) == ("127.0.0.1: no answer in time", False)
 
 
-def test_mail_is_encrypted_before_anybody_signs_in(tmp_path, monkeypatch):
-    (tmp_path / "password").write_text("hunter2\n")
-    with mail_server(tmp_path) as post:
-        monkeypatch.setenv("SSL_CERT_FILE", str(post.certificate))
-        server = MailServer("localhost", post.port, False, "faultline", None, tmp_path / "password", "f@example.org")
-        Mail("email", ("ana@example.org", "bo@example.org"), server).send(MESSAGE)
-        (session,) = post.sessions
-        (mail,) = post.mails
-    assert session["tls"]
-    assert session["user"]
-    assert mail["To"] == "ana@example.org, bo@example.org"
-    assert mail["From"] == "f@example.org"
-    assert mail["Subject"] == "[faultline] alpha: new lemon"
-    assert mail["Auto-Submitted"] == "auto-generated"
-    assert mail.get_content().splitlines() == MESSAGE.text.splitlines()
-
-
-def test_a_certificate_that_nobody_vouches_for_stops_mail_before_the_password(tmp_path):
-    with mail_server(tmp_path) as post:
-        server = MailServer("localhost", post.port, False, "faultline", "hunter2")
-        why, is_certain = why_not(Mail("email", ("ana@example.org",), server))
-        assert [session["user"] for session in post.sessions] == [None]
-    assert "certificate is not valid" in why
-    assert is_certain
-
-
-@pytest.mark.parametrize(("host", "user"), [("localhost", "faultline"), ("127.0.0.1", "faultline")])
-def test_no_password_goes_out_unencrypted(tmp_path, host, user):
-    with mail_server(tmp_path, with_tls=False) as post:
-        why, _ = why_not(Mail("email", ("ana@example.org",), MailServer(host, post.port, False, user, "hunter2")))
-        assert "STARTTLS" in why
-        assert [session["user"] for session in post.sessions] == [None]
-        assert post.mails == []
-
-
-def test_a_mail_server_of_this_machine_may_do_without_encryption(tmp_path):
-    with mail_server(tmp_path, with_tls=False) as post:
-        Mail("email", ("root@localhost",), MailServer("localhost", post.port)).send(MESSAGE)
-        assert len(post.mails) == 1
-
-
-def test_a_mail_server_that_refuses_the_user_is_told_by_its_number(tmp_path, monkeypatch):
-    with mail_server(tmp_path) as post:
-        monkeypatch.setenv("SSL_CERT_FILE", str(post.certificate))
-        post.refuses = True
-        server = MailServer("localhost", post.port, False, "faultline", "hunter2")
-        assert why_not(Mail("email", ("ana@example.org",), server)) == (
-            "localhost does not let faultline in (535)", True,
-        )  # fmt: skip
-
-
-def test_mail_without_a_server_says_what_to_set():
-    assert "FAULTLINE_SMTP=" in why_not(Mail("email", ("ana@example.org",), None))[0]
-
-
-def test_a_line_break_in_a_title_adds_no_header(tmp_path):
-    hostile = Message("lemon", "a", "lemon\r\nBcc: all@example.org", "text", "/srv")
-    with mail_server(tmp_path, with_tls=False) as post:
-        Mail("email", ("root@localhost",), MailServer("localhost", post.port)).send(hostile)
-        (mail,) = post.mails
-    assert mail["Bcc"] is None
-    assert mail["Subject"] == "[faultline] lemon Bcc: all@example.org"
-
-
 def test_a_command_gets_json_and_runs_without_a_shell(tmp_path):
     words, kept = keeping_program(tmp_path)
     Command("command", (*words, "0", "$(touch hunter2)")).send(MESSAGE)
@@ -134,6 +70,15 @@ def test_a_command_gets_json_and_runs_without_a_shell(tmp_path):
     assert found["text"] == MESSAGE.text
     assert found["events"] == list(MESSAGE.events)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keep it.py", "kept.jsonl"]
+
+
+def test_a_command_finds_title_and_text_in_its_environment(tmp_path):
+    words, file = '"$FAULTLINE_ALERT_TITLE" "$FAULTLINE_ALERT_TEXT"', tmp_path / "kept"
+    Command("command", ("sh", "-c", f"printf '%s|%s' {words} > {file}")).send(MESSAGE)
+    assert file.read_text() == f"{MESSAGE.title}|{MESSAGE.text}"
+    # Linux starts no program with more than 131,072 bytes in a variable.
+    Command("command", ("sh", "-c", f"printf '%s%.0s' {words} > {file}")).send(replace(MESSAGE, text="€" * 100_000))
+    assert file.read_text() == MESSAGE.title
 
 
 def test_a_command_that_fails_is_named_by_its_program_alone(tmp_path, monkeypatch):
