@@ -52,7 +52,7 @@ def by_month(own: Own) -> Figure | None:
         f"Bars of {plural(len(months), 'month')}: recorded failures. Most: {most['count']:,} in {most['text']}.",
         rows,
         {"text": "Month", "count": "Recorded failures"},
-        [bars, *labelled("part", dy=-8, x=x, y=at("count", y))],
+        [bars, *labelled("part", dy=-8, x={**x, "bandPosition": 0.5}, y=at("count", y))],
         220,
         "Lighter bars: months that were seen in part, with their days.",
     )
