@@ -146,7 +146,7 @@ class TestTelling:
 
     def test_the_doctor_reports_tables_that_are_not_obeyed_and_how_to_correct_it(self, home):
         file = home.sources / "c1" / "cluster.toml"
-        file.write_text('timezone = "UTC"\n[pull]\n[alerts]\nemail = ["a@b"]\n')
+        file.write_text('timezone = "UTC"\n[pull]\n[alerts]\nwebhook = "https://example.org/hook"\n')
         file.parent.chmod(0o775)
         found = [finding for finding in sources_findings(home.sources) if "obeyed" in finding.what]
         assert [finding.level for finding in found] == ["error"]
