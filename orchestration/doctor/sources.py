@@ -51,13 +51,10 @@ def _untrusted_findings(cluster: ClusterSettings) -> list[Finding]:
 
 
 def _gone_client_findings(cluster: ClusterSettings) -> list[Finding]:
-    pull, place = cluster.settings.pull, f"{cluster.cluster_id}/cluster.toml"
-    if pull is None:
+    if cluster.settings.pull is None or cluster.settings.pull.via != "slurmrestd":
         return []
-    if pull.via == "slurmrestd":
-        return [Finding("warning", f"[pull] is not obeyed: {NO_CLIENT.what}", place, NO_CLIENT.next_step)]
-    what = f"[pull] has keys of the client of slurmrestd, which is gone: {', '.join(pull.gone_keys)}"
-    return [Finding("warning", what, place, "remove them")] if pull.gone_keys else []
+    what = f"[pull] is not obeyed: {NO_CLIENT.what}"
+    return [Finding("warning", what, f"{cluster.cluster_id}/cluster.toml", NO_CLIENT.next_step)]
 
 
 def _settings_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from assets.sources.settings.ownership import Untrusted
-from assets.sources.settings.pull import GONE_KEYS, Pull
+from assets.sources.settings.pull import Pull
 from assets.sources.settings.rules import MAX_RULES, Health, Kernel, NodeReason, RepairAction, XidMeaning
 from assets.sources.settings.sections import (
     Accelerators,
@@ -41,8 +41,7 @@ READ_BY_RULES = ("kernel", "slurmctld")
 """Kinds of logs of which a site's kernel rules tell the lines worth reading."""
 NO_CLIENT = Untrusted(
     'the client for via = "slurmrestd" is gone',
-    f'remove via, {", ".join(GONE_KEYS)}: Slurm\'s commands then run on this machine, or with ssh = "HOST" on another'
-    " (docs/pull.md)",
+    'remove via: Slurm\'s commands then run on this machine, or with ssh = "HOST" on another (docs/pull.md)',
 )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
+from pydantic import AfterValidator, Field
 
 from assets.sources.settings.sections import Section
 from assets.sources.settings.values import Days, Finite, SlurmCluster, Text, in_known_years
@@ -16,7 +16,6 @@ PulledKind = Literal["sacct", "events", "inventory", "squeue"]
 Destination = Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9_\[][^\s\x00-\x1f]*$")]
 """A host or user@host as ssh takes it; what begins with a hyphen would be an option."""
 Word = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00-\x1f]+$")]
-GONE_KEYS = ("slurmrestd", "slurmrestd_user", "token_file", "api_version")
 
 
 def regular_expression(pattern: str) -> str:
@@ -61,20 +60,3 @@ class Pull(Section):
     """How long one query may take."""
     harmless_errors: list[Annotated[Text, AfterValidator(regular_expression)]] = Field(default_factory=list)
     """Regular expressions of Python for error lines that the site's commands print although their answer is whole."""
-
-    _gone_keys: tuple[str, ...] = PrivateAttr(default=())
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _without_gone_keys(cls, given: Any, handler: ModelWrapValidatorHandler[Pull]) -> Pull:
-        """Leave out the keys of the client of slurmrestd; this release warns of them."""
-        if not isinstance(given, dict):
-            return handler(given)
-        pull = handler({key: value for key, value in given.items() if key not in GONE_KEYS})
-        pull._gone_keys = tuple(key for key in GONE_KEYS if key in given)
-        return pull
-
-    @property
-    def gone_keys(self) -> tuple[str, ...]:
-        """Keys of the client of slurmrestd that the file still has."""
-        return self._gone_keys

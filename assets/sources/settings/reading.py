@@ -22,7 +22,13 @@ MAX_SETTINGS_BYTES = 1024 * 1024
 MAX_ERRORS, MAX_SHOWN, MAX_EXPLANATION = 20, 100, 400
 """How many errors of a file are told, and how many characters of a wrong key or value and of what is allowed."""
 
-REMOVED_KEYS = {"alerts.email": "Let 'command' run a program that sends mail (docs/alerts.md), and delete the key."}
+REMOVED_KEYS = {
+    "alerts.email": "Let 'command' run a program that sends mail (docs/alerts.md), and delete the key.",
+    **dict.fromkeys(
+        ("pull.slurmrestd", "pull.slurmrestd_user", "pull.token_file", "pull.api_version"),
+        "Delete the key: Slurm's commands run on this machine, or with ssh on another (docs/pull.md).",
+    ),
+}
 """Keys that are ignored with a warning for one release, and what replaces them."""
 
 NOT_SHOWN = "webhook"
