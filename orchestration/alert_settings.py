@@ -35,7 +35,7 @@ class AlertSettings:
 
     @property
     def has_channel(self) -> bool:
-        """Tell whether anything is sent anywhere."""
+        """Return whether anything is sent anywhere."""
         return bool(self.webhook or self.webhook_file or self.command)
 
 
@@ -75,7 +75,7 @@ def parse_alert_settings(environment: Mapping[str, str], wrong: Callable[[str], 
 
 
 def is_web_address(text: str) -> bool:
-    """Tell whether a text is an address that a message can be posted to."""
+    """Return whether a text is an address that a message can be posted to."""
     try:
         parts = urlsplit(text)
     except ValueError:

@@ -83,7 +83,7 @@ class LineageSettings:
 
     @property
     def is_set(self) -> bool:
-        """Tell whether events go anywhere."""
+        """Return whether events go anywhere."""
         return self.address is not None or self.file is not None
 
 
@@ -151,7 +151,7 @@ class HomeSettings:
 
 
 def is_home_set() -> bool:
-    """Tell whether the environment names a home."""
+    """Return whether the environment names a home."""
     return bool(os.environ.get(HOME))
 
 

@@ -76,7 +76,7 @@ class RefreshInterrupted(RefreshFailed):
 
 
 def was_interrupted(result: ExecuteInProcessResult) -> bool:
-    """Tell whether a step ended by Ctrl-C, of which DuckDB makes an error of its own."""
+    """Return whether a step ended by Ctrl-C, of which DuckDB makes an error of its own."""
     return was_interrupted_by(result.all_events)
 
 
@@ -86,7 +86,7 @@ def was_interrupted_by(events: Iterable[DagsterEvent]) -> bool:
 
 
 def may_be_of_damage(result: ExecuteInProcessResult) -> bool:
-    """Tell whether a run may have failed because a DuckDB file is damaged; dbt may end without telling why it does."""
+    """Return whether a run may have failed because a DuckDB file is damaged; dbt may end without a reason."""
     for error in [] if result.success else _errors_of(result.all_events):
         kind = kind_of(error.message)
         if kind == "fatal" or (kind and is_damage(error.message)) or DBT_TELLS_NOTHING in error.message:

@@ -210,7 +210,7 @@ def _drain(node: Row) -> Action:
 
 
 def _has_relapsed(node: Row) -> bool:
-    """Tell whether a repair did not hold lately; a node that the lemon list judges, by its count, speaks for itself."""
+    """Return whether a repair did not hold lately; a node that the lemon list judges speaks for itself."""
     is_recent = node["days_since_relapse"] is not None and node["days_since_relapse"] <= RECENT_DAYS
     return is_recent and node["verdict"] not in {"lemon", "ok"} and node["open_since"] is None
 

@@ -137,7 +137,7 @@ class Page:
         if self.needy:
             needy = "; ".join(filter(None, self.needy))
             said = self._macros.paragraph(
-                f"No accounting. An export of sacct (docs/logs.md) would tell: {needy}.", "note"
+                f"No accounting. An export of sacct (docs/logs.md) would show: {needy}.", "note"
             )
             self.sections.append(Section("without-jobs", "What takes accounting", said))
         return tuple(self.sections)

@@ -101,7 +101,8 @@ def change_of(own: Own) -> Change:
     """Answer the first question: is it worse than last month? Both months count all incidents on the nodes in use."""
     reference = reference_of(own)
     if reference.get("node_days") and reference["failure_count"] is None:
-        return Change(f"How often machines fail is unknown: {reference['note']}.", UNKNOWN)
+        why = reference["note"].rpartition("; ")[2]
+        return Change(f"How often machines fail is unknown: {why}.", UNKNOWN)
     if not has_enough(own):
         why = (reference.get("note") or "nothing was seen").rpartition(f"{LITTLE}: ")[2].partition("; ")[0]
         said = f"{sentence(f'{LITTLE}: {why}')} The pages show what happened; of the machine they say little yet."
@@ -206,15 +207,18 @@ def losses_of(own: Own, months: str = "study") -> Row:
 
 
 def _sentence(own: Own, actions: Sequence[Action]) -> str:
-    """Say what failures cost, most by which cause, and how many nodes to take out; limits stand at the tiles."""
+    """Say what failures cost, most by which cause, and how many nodes to take out; limits stand at the tiles.
+
+    Where too little was seen, the tile alone has what was lost: the sentence has the reason.
+    """
+    if not has_enough(own):
+        return ""
     said, lost = [], losses_of(own)["expected_lost_gpu_hours"]
     if lost:
         least, shown = ("At least ", " that left evidence") if is_doubtful(own) else ("", "")
-        cause = _main_cause(own, lost) if has_enough(own) else ""
-        said.append(f"{least}{short(lost)} GPU-hours were lost to failures{shown}{cause}.")
-    if has_enough(own):
-        out = sum(action.takes_out for action in actions)
-        said.append(f"Take out {plural(out, 'node')}." if out else "No node to take out.")
+        said.append(f"{least}{short(lost)} GPU-hours were lost to failures{shown}{_main_cause(own, lost)}.")
+    out = sum(action.takes_out for action in actions)
+    said.append(f"Take out {plural(out, 'node')}." if out else "No node to take out.")
     return " ".join(said)
 
 

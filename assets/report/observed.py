@@ -14,12 +14,12 @@ def reference_of(own: Own) -> Row:
 
 
 def is_doubtful(own: Own) -> bool:
-    """Tell whether the logs may miss much of what failed, so that losses are at least what is told."""
+    """Return whether the logs may miss much of what failed, so that losses are at least what is told."""
     return bool(own.row("evidence_reach").get("is_doubtful"))
 
 
 def has_enough(own: Own) -> bool:
-    """Tell whether enough was observed for the estimates to say something of the machine."""
+    """Return whether enough was observed for the estimates to say something of the machine."""
     return bool(reference_of(own).get("has_enough_data"))
 
 

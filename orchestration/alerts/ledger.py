@@ -187,7 +187,7 @@ class Ledger:
         return episodes
 
     def is_new_cluster(self, cluster_id: str) -> bool:
-        """Tell whether a cluster is looked at for the first time, and remember that it was."""
+        """Return whether a cluster is looked at for the first time, and remember that it was."""
         if self._rows("select 1 from clusters where cluster_id = ?", [cluster_id]):
             return False
         with self._writing() as con:

@@ -157,6 +157,6 @@ def failed_checks(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
 
 
 def is_any_cluster_left(con: duckdb.DuckDBPyConnection, run_id: str) -> bool:
-    """Tell whether some cluster of the sources folder did not fail in a run."""
+    """Return whether some cluster of the sources folder did not fail in a run."""
     clusters = {cluster_id for (cluster_id,) in con.execute("select cluster_id from raw.clusters").fetchall()}
     return bool(clusters - failing_clusters(con, run_id).keys())

@@ -122,7 +122,7 @@ def problem_of_current(home: Home) -> str | None:
 
 
 def was_published(home: Home, run_id: str) -> bool:
-    """Tell whether a run was published; it may have been killed just before the link was changed."""
+    """Return whether a run was published; it may have been killed just before the link was changed."""
     newest = newest_publication(home)
     return newest is not None and newest.run_id == run_id
 

@@ -35,7 +35,7 @@ NOT_PULLED = "select cluster_id from ops.pulls where status = 'failed'"
 
 
 def is_up_to_date(home: Home) -> bool:
-    """Tell whether a refresh would publish what is already published.
+    """Return whether a refresh would publish what is already published.
 
     After a rollback only new logs count: those that the newest publication was not made from.
     """
@@ -93,7 +93,7 @@ def _failed_pulls(home: Home, found: Survey) -> set[str]:
 def _files_are_unchanged(
     found: Survey, known: Mapping[tuple[str, str], KnownFile], readers: Mapping[str, Reader]
 ) -> bool:
-    """Tell whether the files of all clusters that can be built were read, or refused for the same reason, before."""
+    """Return whether the files of all clusters that can be built were read, or refused for the same reason, before."""
     files = {file.key: file for file in found.files}
     refused = {refusal.file.key: refusal.error.what for refusal in found.refused}
     return (

@@ -65,7 +65,7 @@ def last_outcome(home: Home, cluster_id: str) -> PullOutcome | None:
 
 
 def is_pseudonymous(home: Home, cluster_id: str) -> bool:
-    """Tell whether no name of a cluster is to be kept."""
+    """Return whether no name of a cluster is to be kept."""
     from assets.sources.settings import read_settings
 
     return read_settings(home.sources / cluster_id, cluster_id)[0].is_pseudonymous

@@ -303,7 +303,7 @@ class ClusterPull:
             self._open = found.open_jobs
 
     def _is_kept(self, query: Query, found: Answer, file: Path) -> bool:
-        """Tell whether an answer is worth a file, and note the first day on which something ended.
+        """Return whether an answer is worth a file, and note the first day on which something ended.
 
         Before that day an empty answer may mean that Slurm has forgotten what there was. It must not look like quiet.
         """

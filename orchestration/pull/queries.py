@@ -52,7 +52,7 @@ def level_of(user: str) -> tuple[str, ...]:
 
 
 def lacks_required(fields: Sequence[str]) -> bool:
-    """Tell whether a list of fields cannot be that of a working sacct."""
+    """Return whether a list of fields cannot be that of a working sacct."""
     return not {"JobIDRaw", *REQUIRED} <= set(fields)
 
 

@@ -38,7 +38,7 @@ class Window:
         return self.to_at == self.from_at + DAY
 
     def has(self, epoch: int) -> bool:
-        """Tell whether a moment lies within, in seconds since 1970."""
+        """Return whether a moment lies within, in seconds since 1970."""
         return self.from_at.timestamp() <= epoch < self.to_at.timestamp()
 
 
@@ -61,6 +61,6 @@ def windows(first: date, to_at: datetime) -> Iterator[Window]:
 
 
 def is_due(window: Window, complete: Collection[date], now: datetime, look_back_days: int) -> bool:
-    """Tell whether a window has to be asked for: for the first time, or again because records may have come late."""
+    """Return whether a window has to be asked for: for the first time, or again because records may have come late."""
     looked_back_to = now.date() - timedelta(days=look_back_days)
     return window.day not in complete or window.day >= looked_back_to

@@ -116,7 +116,7 @@ def public_relation(con: duckdb.DuckDBPyConnection, table: TableListing) -> Rela
 
 
 def is_nameless(table: str, column: str) -> bool:
-    """Tell whether a column holds no name and no text; accounts get other names."""
+    """Return whether a column holds no name and no text; accounts get other names."""
     return column == "account" or content_of(table.partition(".")[2], column) in ("none", None)
 
 

@@ -57,7 +57,7 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
 
 
 def says_user(con: duckdb.DuckDBPyConnection, sql: str) -> bool:
-    """Tell whether a statement asks for DuckDB's own user, of tables that have a column `user_name`."""
+    """Return whether a statement asks for DuckDB's own user, of tables that have a column `user_name`."""
     if not re.search(r"\buser\b|current_user", sql, re.IGNORECASE):
         return False
     import sqlglot

@@ -83,7 +83,7 @@ def forget(home: Home, named: Sequence[str], *, is_confirmed: bool) -> list[Forg
 
 
 def has_logs(home: Home) -> bool:
-    """Tell whether any cluster has a log in the sources folder."""
+    """Return whether any cluster has a log in the sources folder."""
     return any(True for folder in visible_folders(home.sources) for _ in folder.glob("*/*"))
 
 

@@ -16,7 +16,7 @@ class BadRequest(ValueError):
 
 
 def check_request(body: bytes) -> bool:
-    """Tell whether a request has a mutation; raise `BadRequest` unless it is exactly one request.
+    """Return whether a request has a mutation; raise `BadRequest` unless it is exactly one request.
 
     A list of requests and a request without its text (a persisted query) are refused: Dagster knows neither.
     """

@@ -51,12 +51,12 @@ class Token:
         return hmac.compare_digest(other.encode("utf-8", "replace"), self.value.encode())
 
     def is_in_header(self, header: str) -> bool:
-        """Tell whether a header `Authorization` has it, as `Bearer ...` or `token ...`."""
+        """Return whether a header `Authorization` has it, as `Bearer ...` or `token ...`."""
         scheme, _, value = header.strip().partition(" ")
         return scheme.lower() in {"bearer", "token"} and self.equals(value.strip())
 
     def is_in_cookies(self, header: str) -> bool:
-        """Tell whether a header `Cookie` has the cookie of this token."""
+        """Return whether a header `Cookie` has the cookie of this token."""
         name, expected = self._session
         for cookie in header.split(";"):
             key, _, value = cookie.strip().partition("=")

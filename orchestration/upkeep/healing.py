@@ -113,7 +113,7 @@ def problem_of(file: Path, deep: bool = False) -> str | None:
 
 
 def is_damage(error: BaseException | str) -> bool:
-    """Tell whether an error of DuckDB, or its message, means that the file is damaged."""
+    """Return whether an error of DuckDB, or its message, means that the file is damaged."""
     text = str(error)
     kind = kind_of(text)
     if kind in _KINDS_WITH_ROWS or any(words in text.lower() for words in _WORDS_OF_OTHER_CAUSES):

@@ -326,7 +326,7 @@ def test_the_report_of_records_alone_shows_them_and_says_no_accounting_for_the_r
         "losses": ["without-jobs"],
         "quality": ["gaps"],
     }
-    said = "No accounting. An export of sacct (docs/logs.md) would tell: Lost goodput"
+    said = "No accounting. An export of sacct (docs/logs.md) would show: Lost goodput"
     assert said in found["losses"].sections[0].html
 
 

@@ -148,7 +148,7 @@ def test_a_fleet_that_cannot_be_ranked_says_so(hall):
 def test_unknown_signals_are_no_zeros(demo):
     rows = {row[0]: row for row in table(section(demo, "lemons"), "Signals of the nodes").rows()}
     excluded = rows["jobs that exclude the node excl_jobid_count"]
-    assert excluded[1:] == ["0", *["unknown"] * 4, "no source tells", "unknown"]
+    assert excluded[1:] == ["0", *["unknown"] * 4, "no source shows", "unknown"]
     assert rows["repair tickets tickets"][-2:] == ["3.00 (configured)", "2"]
 
 

@@ -157,15 +157,15 @@ def test_checks_to_drop_come_first_with_what_they_cost(sections):
     assert rows["link flaps"][5] == "6.50"
     assert rows["check pci"][4] == "4.00 min before at the end to 4.17 min before"
     assert rows["service status"][7] == "2.00"
-    assert "Logs of health checks would tell" in sections("hall-b", "checks").text
+    assert "Logs of health checks would show" in sections("hall-b", "checks").text
 
 
 @pytest.mark.parametrize(
     ("days", "has_checks", "said"),
     [
         (90.0, True, "No health check failed in the study period."),
-        (None, True, "Accounting would tell which health checks to trust"),
-        (None, False, "Logs of health checks would tell"),
+        (None, True, "Accounting would show which health checks to trust"),
+        (None, False, "Logs of health checks would show"),
     ],
 )
 def test_without_a_score_the_page_says_what_is_missing(frames, days, has_checks, said):
@@ -242,7 +242,7 @@ def test_suspects_of_hidden_failures_come_first_and_who_held_gpus_idle_is_told(s
     quiet = sections("hall-b", "hidden").text
     assert "On none of 1 node do jobs fail at once or time out more often" in quiet
     assert "3.50 times the odds elsewhere would have been found on the median node, and 4.00 times on 100%" in quiet
-    assert "Accounting with jobstats' summaries (AdminComment) would tell" in quiet
+    assert "Accounting with jobstats' summaries (AdminComment) would show" in quiet
 
 
 @pytest.mark.parametrize("cluster_id", ["demo", "hall-b"])
