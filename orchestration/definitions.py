@@ -17,7 +17,7 @@ from orchestration.alerts.ledger import copy_alerts
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
 from orchestration.environment import HomeSettings, read_settings
-from orchestration.jobs import in_process, nightly, refresh_jobs
+from orchestration.jobs import Everything, in_process, nightly, refresh_job
 from orchestration.metrics.collecting import headline_numbers
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
@@ -26,7 +26,7 @@ from orchestration.pull.clusters import clusters_to_pull
 from orchestration.resources import resources
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
-from orchestration.upkeep.dead_runs import BUILD
+from orchestration.session import Caller
 
 PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
 """Schemas of the assets that readers see."""
@@ -36,12 +36,8 @@ FLOW = (
 """Schemas in the order in which a refresh makes them; Dagster lists groups by their names."""
 
 
-def build(settings: HomeSettings, *, is_refresh: bool = False) -> dg.Definitions:
-    """Bind assets, checks, jobs, schedule and sensors to one home and its settings.
-
-    A refresh gets all assets and one job of them. Everybody else gets what Dagster's pages show: jobs that start a
-    refresh, and all assets but the publication to choose from.
-    """
+def build(settings: HomeSettings, caller: Caller | None = None) -> dg.Definitions:
+    """Bind assets, checks, the job, schedule and sensors to one home, its settings and who runs the job."""
     dbt.prepare(settings)
     to_pull = clusters_to_pull(settings.home.sources)
     pulls = [pulls_asset(settings.home, to_pull)] if to_pull else []
@@ -63,25 +59,17 @@ def build(settings: HomeSettings, *, is_refresh: bool = False) -> dg.Definitions
         numbers=headline_numbers,
     )
     logs = [spec.merge_attributes(deps=after_pulls) for spec in LOGS]
-    last = [published] if is_refresh else published.specs
-    graph = dg.Definitions(
-        assets=finished([*pulls, *logs, *raw, models, *estimates, last_good, *report, *last], settings),
-        asset_checks=checks.all_checks(estimates),
-        resources=resources(settings, is_refresh=is_refresh),
+    made = finished([*pulls, *logs, *raw, models, *estimates, last_good, *report, published], settings)
+    judges = checks.all_checks(estimates)
+    job = refresh_job()
+    return dg.Definitions(
+        assets=made,
+        asset_checks=judges,
+        resources=resources(settings, caller, Everything.of(made, judges)),
         executor=in_process,
-    )
-    if is_refresh:
-        # Nothing but another refresh can start it again.
-        tags = {"dagster/max_retries": "0"}
-        job = dg.define_asset_job(BUILD, dg.AssetSelection.all(), tags=tags, executor_def=in_process)
-        return dg.Definitions.merge(graph, dg.Definitions(jobs=[job]))
-    return dg.Definitions.merge(
-        graph,
-        dg.Definitions(
-            jobs=refresh_jobs(settings),
-            schedules=[nightly(settings)],
-            sensors=[new_files(settings), *alerting_sensors(settings)],
-        ),
+        jobs=[job],
+        schedules=[nightly(settings)],
+        sensors=[new_files(settings), *alerting_sensors(settings, job)],
     )
 
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import shutil
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import duckdb
 
 from assets.bad_clusters.errors import kind_of, said_by_the_machine
 from assets.sources.text.masking import mask
-from assets.sql import literal
 from assets.warehouse import HELD
-from orchestration.home import Home, code_version
+from orchestration.home import Home
 from orchestration.upkeep.healing import is_damage
 from orchestration.upkeep.holder import holder_of
+from orchestration.upkeep.lock import RefreshRunning
 
 if TYPE_CHECKING:
-    from dagster import DagsterEvent, ExecuteInProcessResult
+    from dagster import DagsterEvent
 
 FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
 INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
@@ -41,6 +38,7 @@ EXPLAIN_THEMSELVES = {
     "UnreadableSettings",
     "WrongKey",
     "PrivacyChanged",
+    "WrongGroup",
     "DbtKilled",
 }
 
@@ -75,19 +73,20 @@ class RefreshInterrupted(RefreshFailed):
         )
 
 
-def was_interrupted(result: ExecuteInProcessResult) -> bool:
-    """Return whether a step ended by Ctrl-C, of which DuckDB makes an error of its own."""
-    return was_interrupted_by(result.all_events)
-
-
-def was_interrupted_by(events: Iterable[DagsterEvent]) -> bool:
-    """Tell the same of the events of a run."""
+def was_interrupted(events: Iterable[DagsterEvent]) -> bool:
+    """Return whether a step of a run ended by Ctrl-C, of which DuckDB makes an error of its own."""
     return any(error.cls_name in INTERRUPTIONS or DUCKDB_INTERRUPTED in error.message for error in _errors_of(events))
 
 
-def may_be_of_damage(result: ExecuteInProcessResult) -> bool:
+def is_quiet(events: Iterable[DagsterEvent]) -> bool:
+    """Return whether a run ended in a way that nobody is told of: somebody stopped it, or another one is under way."""
+    events = list(events)
+    return was_interrupted(events) or any(error.cls_name == RefreshRunning.__name__ for error in _errors_of(events))
+
+
+def may_be_of_damage(events: Iterable[DagsterEvent]) -> bool:
     """Return whether a run may have failed because a DuckDB file is damaged; dbt may end without a reason."""
-    for error in [] if result.success else _errors_of(result.all_events):
+    for error in _errors_of(events):
         kind = kind_of(error.message)
         if kind == "fatal" or (kind and is_damage(error.message)) or DBT_TELLS_NOTHING in error.message:
             return True
@@ -110,13 +109,11 @@ def _error_of(event: DagsterEvent) -> Any:
     return data.error if data else None
 
 
-def explain_result(result: ExecuteInProcessResult, home: Home) -> str:
-    """Explain a failed run: by the checks that stopped it or, if there are none, by the first error of a step."""
-    return explain_events(result.all_events, result.run_id, home)
-
-
 def explain_events(events: Iterable[DagsterEvent], run_id: str, home: Home, *, reads_checks: bool = True) -> str:
-    """Explain the same of a run's events; the checks are left out while another run may write them."""
+    """Explain a failed run: by the checks that stopped it or, if there are none, by the first error of a step.
+
+    The checks are left out while another run may write them.
+    """
     from assets.warehouse import Warehouse
     from orchestration.checks.asset_checks import failed_checks
 
@@ -129,53 +126,6 @@ def explain_events(events: Iterable[DagsterEvent], run_id: str, home: Home, *, r
         if event.is_step_failure or event.is_job_failure:
             return _explain_event(event, home)
     return f"the run {run_id} failed; `faultline ui` shows its log"
-
-
-def note_failure(home: Home, run_id: str | None, message: str) -> None:
-    """Write the reason of a failure to ops.runs, for `faultline status`.
-
-    Without a run id the latest run gets the reason, unless it has one: then the failure came before any run.
-
-    If it cannot be written, for instance on a full disk, the user has seen it on the terminal.
-    """
-    from assets.warehouse import Warehouse
-
-    try:
-        with Warehouse(path=str(home.working_file)).writing() as con:
-            con.execute(
-                """
-                update ops.runs set message = $message
-                where status = 'failed' and (
-                    run_id = $run_id
-                    or (
-                        $run_id is null
-                        and message is null
-                        and run_id = (select run_id from ops.runs order by rowid desc limit 1)
-                    )
-                )
-                """,
-                {"message": message, "run_id": run_id},
-            )
-    except (duckdb.IOException, OSError) as error:
-        logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)
-
-
-def note_failed_run(home: Home, message: str) -> str | None:
-    """Keep a refresh that failed before a run was started as a failed run, and return its id."""
-    from assets.warehouse import Warehouse
-
-    run_id, now = str(uuid4()), datetime.now(UTC).replace(tzinfo=None).isoformat()
-    # Literals: DuckDB loads pandas to look at parameters, which takes three seconds on a busy machine.
-    values = ", ".join(literal(text) for text in (run_id, now, now, "failed", code_version(), message))
-    try:
-        with Warehouse(path=str(home.working_file)).writing() as con:
-            con.execute(
-                f"insert into ops.runs (run_id, started_at, ended_at, status, code_version, message) values ({values})"
-            )
-    except (duckdb.Error, OSError) as error:
-        logging.getLogger(__name__).warning("the reason could not be kept in ops.runs: %s", error)
-        return None
-    return run_id
 
 
 def _explain_event(event: DagsterEvent, home: Home) -> str:

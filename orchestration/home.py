@@ -86,6 +86,11 @@ class Home:
         return self.work / "unfinished-run"
 
     @property
+    def damage_suspected(self) -> Path:
+        """A file that a failed run leaves: the next one reads the DuckDB files from end to end before it begins."""
+        return self.work / "damage-suspected"
+
+    @property
     def pulls(self) -> Path:
         """Folder of what is known of the last pull of each cluster."""
         return self.work / "pulls"

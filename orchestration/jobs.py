@@ -1,57 +1,40 @@
-"""The jobs of the web UI, and the schedule that starts one every night: one step, which runs `faultline refresh`.
+"""The job of every night, which holds all assets, its schedule, and which of its runs is a whole refresh."""
 
-So there is one life of a refresh, whoever starts it (`orchestration/refresh/run.py`). The command writes its own run,
-with an event for each asset, into the same history. The schedule is on as soon as Dagster's daemon runs.
-"""
+from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from tempfile import TemporaryFile
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import dagster as dg
 
-from orchestration.environment import HomeSettings, environment_of_dagster
-from orchestration.ui import attended
+from orchestration.environment import HomeSettings
 
 in_process = dg.in_process_executor.configured({}, config_schema={})
 """Runs every step in the process of the run, and takes no configuration from a run."""
 REFRESH = "refresh"
-"""Name of the job of every night."""
-FULL = "faultline/full"
-"""Tag of a run that reads every file again and rebuilds all; its value is `true`."""
-COMMAND = (sys.executable, "-P", "-c", "from orchestration.cli import main; main()", "refresh", "--json")
-ENDED_BY_ITSELF = "ended_by_itself"
-"""Metadata of a failure of which the command has told already."""
-_RETRIES = {"dagster/max_retries": "2", "dagster/retry_on_asset_or_op_failure": "false"}
+"""Name of the job."""
+COMMAND = "faultline/command"
+"""Tag of a run in the process of `faultline refresh`, which has pulled and asked whether anything is new before."""
+ASKING = ("dagster/schedule_name", "dagster/sensor_name")
+"""Tags of runs that nobody asked for: they build only if something is new."""
+_RETRIES = {
+    "dagster/max_retries": "2",
+    "dagster/retry_on_asset_or_op_failure": "false",
+    # A run that goes on after a step of another process would publish what it has not judged.
+    "dagster/retry_strategy": "ALL_STEPS",
+}
 
 
-def refresh_jobs(settings: HomeSettings) -> list[dg.JobDefinition]:
-    """Build the job of every night, and the one that rebuilds everything."""
-
-    @dg.op(description="Run `faultline refresh` and pass on what it says.")
-    def faultline_refresh(context: dg.OpExecutionContext) -> None:
-        run_command(context, settings)
-
-    @dg.job(
-        name=REFRESH,
-        executor_def=in_process,
+def refresh_job() -> dg.UnresolvedAssetJobDefinition:
+    """Build the job; the command, the schedule, the sensor on new files and the web UI run it."""
+    return dg.define_asset_job(
+        REFRESH,
+        dg.AssetSelection.all(),
         tags=_RETRIES,
-        description="Read what is new, build, fit, validate, write the report and publish. Ends at once if nothing is"
-        " new.",
-    )
-    def refresh() -> None:
-        faultline_refresh()
-
-    @dg.job(
         executor_def=in_process,
-        tags={**_RETRIES, FULL: "true"},
-        description="Read every file again and rebuild all, also where nothing is new.",
+        description="Read what is new, build, fit, validate, write the report and publish. Started by the schedule or a"
+        " sensor, it ends after its first steps if nothing is new.",
     )
-    def full_refresh() -> None:
-        faultline_refresh()
-
-    return [refresh, full_refresh]
 
 
 def nightly(settings: HomeSettings) -> dg.ScheduleDefinition:
@@ -66,32 +49,29 @@ def nightly(settings: HomeSettings) -> dg.ScheduleDefinition:
     )
 
 
-def run_command(context: dg.OpExecutionContext, settings: HomeSettings) -> None:
-    """Run the command with the settings of the home; it ends with this process, however this process ends."""
-    command = [sys.executable, attended.__file__, *COMMAND]
-    if context.run.tags.get(FULL) == "true":
-        command.append("--full")
-    with (
-        TemporaryFile("w+") as answer,
-        subprocess.Popen(  # noqa: S603 -- a constant
-            command,
-            stdin=subprocess.PIPE,
-            stdout=answer,
-            stderr=subprocess.PIPE,
-            env=environment_of_dagster(settings),
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process,
-    ):
-        for line in process.stderr or ():
-            context.log.info(line.rstrip())
-        process.wait()
-        answer.seek(0)
-        found = json.loads(answer.read() or "{}")
-    if process.returncode:
-        message = found.get("message", f"`faultline refresh` ended with status {process.returncode}; its log says more")
-        raise dg.Failure(message, {ENDED_BY_ITSELF: "message" in found}, allow_retries=False)
-    if found["status"] == "unchanged":
-        context.log.info("nothing is new; to rebuild all the same, launch the job full_refresh")
-    context.add_output_metadata({"status": found["status"], "report": found["report"], "summary": found})
+@dataclass(frozen=True)
+class Everything:
+    """What a whole refresh makes: assets and checks by key, and the steps that make them."""
+
+    assets: frozenset[dg.AssetKey]
+    checks: frozenset[dg.AssetCheckKey]
+    steps: frozenset[str]
+
+    @classmethod
+    def of(cls, assets: Iterable[object], checks: Iterable[dg.AssetChecksDefinition]) -> Everything:
+        """Collect it from definitions; specs alone are files of others, which no step makes."""
+        made = [asset for asset in assets if isinstance(asset, dg.AssetsDefinition) and asset.is_executable]
+        judges = [*made, *checks]
+        return cls(
+            frozenset(key for asset in made for key in asset.keys),
+            frozenset(key for judge in judges for key in judge.check_keys),
+            frozenset(judge.node_def.name for judge in judges),
+        )
+
+    def is_in(self, run: dg.DagsterRun) -> bool:
+        """Return whether a run is to make all of it, whatever its job."""
+        chosen, judged = run.asset_selection or frozenset(), run.asset_check_selection
+        # Nothing chosen is everything; assets chosen without a word of checks are judged by all of theirs.
+        has_all = chosen >= self.assets and (judged is None or judged >= self.checks)
+        has_all_steps = run.step_keys_to_execute is None or self.steps <= {*run.step_keys_to_execute}
+        return has_all_steps and (has_all or not (chosen or judged))

@@ -6,33 +6,35 @@ None of them accepts configuration from a run: a user who may start runs cannot 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
-from assets.warehouse import OpenWarehouse
 from orchestration.code_cache import cache_folder
 from orchestration.dbt.build import build_without_failing, dbt_resource
 from orchestration.environment import HomeSettings
-from orchestration.session import session_of_chosen_assets
+from orchestration.home import Home
+from orchestration.jobs import ASKING, Everything
+from orchestration.publication.freshness import is_up_to_date
+from orchestration.session import Caller, Session, SessionWarehouse
 
 
-def resources(settings: HomeSettings, *, is_refresh: bool = False) -> dict[str, Any]:
-    """Build every resource; a refresh holds the home's lock already."""
+def resources(
+    settings: HomeSettings, caller: Caller | None = None, everything: Everything | None = None
+) -> dict[str, Any]:
+    """Build every resource, for the runs of a caller; without `everything`, each of them makes a part of a refresh."""
     home = settings.home
     return {
         "warehouse": dg.ResourceDefinition(
-            lambda _: _warehouse_of(settings), config_schema={}, required_resource_keys={"session"}
+            lambda context: _warehouse_of(settings, caller or Caller(), everything, context), config_schema={}
         ),
-        "sources": bound(
-            lambda: SourcesFolder(path=str(home.sources), full=settings.is_full, privacy_key=str(settings.privacy_key))
-        ),
+        "sources": bound(lambda run: _sources_of(settings, run)),
         "report": bound(
-            lambda: ReportFolder(
+            lambda _: ReportFolder(
                 path=str(home.working_reports),
                 parts=str(cache_folder(home)),
                 publications=str(home.publications),
@@ -41,27 +43,57 @@ def resources(settings: HomeSettings, *, is_refresh: bool = False) -> dict[str, 
                 sources=str(home.sources),
             )
         ),
-        "session": dg.ResourceDefinition.none_resource() if is_refresh else session_of_chosen_assets(settings),
-        "dbt": bound(lambda: dbt_resource(home)),
+        "dbt": bound(lambda _: dbt_resource(home)),
         # Assets pass no values to each other. Dagster's default would accept a folder from a run's configuration.
         "io_manager": dg.IOManagerDefinition(resource_fn=lambda _: dg.InMemoryIOManager(), config_schema={}),
     }
 
 
-def _warehouse_of(settings: HomeSettings) -> Iterator[OpenWarehouse]:
-    """Name the files of a home, with the limits of the settings, and close them when the run ends."""
-    warehouse = OpenWarehouse(
+def _warehouse_of(
+    settings: HomeSettings, caller: Caller, everything: Everything | None, context: dg.InitResourceContext
+) -> Iterator[SessionWarehouse]:
+    """Name the files of a home, with the limits of the settings; close them and the session when the run has ended."""
+    if context.run is None or context.instance is None or context.log is None:
+        raise dg.DagsterInvariantViolationError("the warehouse is opened by runs alone")
+    say = caller.say or context.log.warning
+    is_whole = settings.is_from_marts or (everything is not None and everything.is_in(context.run))
+    session = Session(settings, context.run, context.instance, caller, say, is_whole=is_whole)
+    warehouse = SessionWarehouse(
         path=str(settings.home.working_file),
         publication=str(settings.home.build_file),
         memory_limit=settings.memory_limit,
         threads=settings.threads,
         rebuild=partial(build_without_failing, settings),
+        session=session,
     )
-    with closing(warehouse):
+    try:
         yield warehouse
+    finally:
+        warehouse.close()
+        session.end()
 
 
-def bound(make: Callable[[], dg.ConfigurableResource]) -> dg.ResourceDefinition:
+class AskedSources(SourcesFolder):
+    """The sources folder of a run that nobody asked for: it builds only what is new."""
+
+    home: str
+
+    def has_news(self) -> bool:
+        """Compare the folder and the code with what is published."""
+        return not is_up_to_date(Home.at(Path(self.home), Path(self.path)))
+
+
+def _sources_of(settings: HomeSettings, run: dg.DagsterRun | None) -> SourcesFolder:
+    """Name the folder; runs of the schedule and of sensors ask whether anything in it is new."""
+    given: dict[str, Any] = {
+        "path": str(settings.home.sources), "full": settings.is_full, "privacy_key": str(settings.privacy_key)
+    }  # fmt: skip
+    if run is not None and any(tag in run.tags for tag in ASKING):
+        return AskedSources(home=str(settings.home.root), **given)
+    return SourcesFolder(**given)
+
+
+def bound(make: Callable[[dg.DagsterRun | None], dg.ConfigurableResource]) -> dg.ResourceDefinition:
     """Make a resource that is new for each run and refuses all configuration.
 
     Dagster lets a run's configuration replace any field of a `ConfigurableResource`. Through the web server that would
@@ -69,7 +101,7 @@ def bound(make: Callable[[], dg.ConfigurableResource]) -> dg.ResourceDefinition:
     """
 
     def provide(context: dg.InitResourceContext) -> Iterator[Any]:
-        with make().yield_for_execution(context) as resource:
+        with make(context.run).yield_for_execution(context) as resource:
             yield resource
 
     return dg.ResourceDefinition(resource_fn=provide, config_schema={})

@@ -1,75 +1,190 @@
-"""The row of a run in ops.runs, and the lock of the home for assets that somebody chose in the web UI.
+"""The home in the hands of one run of Dagster's: its lock, its repair, its row in ops.runs, and what people are told.
 
-A refresh takes the lock itself (`orchestration/refresh/run.py`) and uses only `recorded`. A run of chosen assets is no
-refresh: it publishes nothing, and its row is deleted at its end. The rows that it wrote to ops.checks and
-ops.cluster_failures stay, and after an interruption its row in ops.runs stays as failed.
+A session begins when the run first writes, as pulling logs may take hours, and ends after the run's last event. A run
+of chosen assets is no refresh: it publishes nothing, and its row is deleted at its end. The rows that it wrote to
+ops.checks and ops.cluster_failures stay, and after a kill its row in ops.runs stays as failed.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import dagster as dg
 import duckdb
+from sqlalchemy.exc import SQLAlchemyError
 
-from assets.warehouse import Warehouse
+from assets.warehouse import OpenWarehouse, Warehouse
+from orchestration.alerts.sending import tell_of_failure
 from orchestration.dbt.processes import end_started
 from orchestration.environment import HomeSettings
+from orchestration.failures import RefreshInterrupted, explain_events, is_quiet, may_be_of_damage, was_interrupted
 from orchestration.home import Home, code_version
-from orchestration.publication.folders import remove_leftovers, was_published
-from orchestration.upkeep.dead_runs import end_runs_of_refreshes
+from orchestration.publication.folders import problem_of_current, put_back_link, remove_leftovers, was_published
+from orchestration.pull.clusters import clusters_to_pull
+from orchestration.pull.outcomes import last_outcome, record_pulls
+from orchestration.refresh.telling import tell_of_end
+from orchestration.stages import record_stages
+from orchestration.upkeep.dead_runs import end_runs_of_commands
 from orchestration.upkeep.healing import heal, remove_scratch
 from orchestration.upkeep.lock import RefreshLock
-from orchestration.upkeep.permissions import private_files
-from orchestration.upkeep.privacy import require_no_change
+from orchestration.upkeep.old_runs import delete_old_runs
+from orchestration.upkeep.permissions import private_files, set_permissions
+
+Say = Callable[[str], None]
+DIED = "it ended without a word: its process was killed, or the machine or its memory gave out; the next run began anew"
+STOPPED = "it was stopped between two steps; nothing was published; `faultline refresh` takes up what was read"
 
 
-def session_of_chosen_assets(settings: HomeSettings) -> dg.ResourceDefinition:
-    """Build the resource that gives a run of chosen assets the home for itself."""
+@dataclass
+class Caller:
+    """Who runs the job: how long the run waits for the home, where its lines go, and whether it has told people."""
 
-    def hold(context: dg.InitResourceContext) -> Iterator[None]:
-        home, run_id = settings.home, context.run.run_id if context.run else "no-run"
-        with private_files(), RefreshLock(home.lock_file):
-            require_no_change(home, settings.privacy_key)
-            heal(home, logging.getLogger(__name__).warning)
-            if context.instance is not None:
-                end_runs_of_refreshes(context.instance, home)
-            with recorded(home, run_id) as file:
-                yield
-            with file.writing() as con:
-                con.execute("delete from ops.runs where run_id = ?", [run_id])
-
-    return dg.ResourceDefinition(hold, config_schema={})
+    patience_seconds: float = 60
+    say: Say | None = None
+    """None: to the log of the run."""
+    has_told: bool = False
 
 
-@contextmanager
-def recorded(home: Home, run_id: str) -> Iterator[Warehouse]:
-    """Open a run's row in ops.runs and clean up after a killed run; at the end the row fails unless it was published.
+class Session:
+    """What a run holds of a home.
 
-    The working file is given, for what is noted of the run later.
+    Parameters
+    ----------
+    settings
+        The home, and where people are told.
+    run, instance
+        The run, and Dagster's storage.
+    caller
+        Who runs it.
+    say
+        Called with a line for people.
+    is_whole
+        The run makes everything, and publishes it.
     """
-    file = Warehouse(path=str(home.working_file))
-    with file.writing() as con:
+
+    def __init__(
+        self,
+        settings: HomeSettings,
+        run: dg.DagsterRun,
+        instance: dg.DagsterInstance,
+        caller: Caller,
+        say: Say,
+        *,
+        is_whole: bool,
+    ) -> None:
+        self._settings, self._run, self._instance, self._caller, self._say = settings, run, instance, caller, say
+        self.is_whole = is_whole
+        self._held: ExitStack | None = None
+        self._has_read_deep = False
+        self._died: list[str] = []
+
+    def begin(self) -> None:
+        """Take the home, unless this run has it already.
+
+        Raises
+        ------
+        RefreshRunning
+            Another process has it.
+        """
+        if self._held is not None:
+            return
+        home = self._settings.home
+        with ExitStack() as stack:
+            stack.enter_context(private_files())
+            # The lock comes first: a second run must not touch the files that the first one works on.
+            stack.enter_context(RefreshLock(home.lock_file, self._caller.patience_seconds))
+            set_permissions(home, self._settings.publish_group)
+            self._heal()
+            self._died = open_row(home, self._run.run_id)
+            self._held = stack.pop_all()
+        end_runs_of_commands(self._instance, home, but=self._run.run_id)
+        home.unfinished_run.write_text(self._run.run_id, encoding="utf-8")
+
+    def _heal(self) -> None:
+        home = self._settings.home
+        put_back = put_back_link(home)
+        if put_back is not None:
+            self._say(
+                f"the link to what readers see was lost: they see publication {put_back.number} until there is a newer"
+                " one"
+            )
+        problem = problem_of_current(home)
+        if problem is not None:
+            self._say(f"{home.published_file} was damaged ({problem}): what readers see is published anew")
+        self._has_read_deep = home.damage_suspected.exists()
+        heal(home, self._say, deep=self._has_read_deep)
+        home.damage_suspected.unlink(missing_ok=True)
+
+    def end(self) -> None:
+        """Close the run's row, give the home back and tell people; what goes wrong becomes a line.
+
+        Dagster says how a run ended after its resources are gone: it failed if a step did. Where none did, and nothing
+        was published either, whoever started the run knows why.
+        """
+        end_started()
+        run_id, home, has_begun = self._run.run_id, self._settings.home, self._held is not None
+        has_published = has_begun and was_published(home, run_id)
+        events = self._failures()
+        is_unexplained = has_begun and self.is_whole and not (has_published or events)
+        message = STOPPED if is_unexplained else None
+        if was_interrupted(events):
+            message = str(RefreshInterrupted(has_published=has_published))
+        elif events:
+            message = explain_events(events, run_id, home, reads_checks=has_begun)
+        is_suspected = may_be_of_damage(events) and not (self._has_read_deep or was_interrupted(events))
+        with self._held or nullcontext():
+            if has_begun:
+                self._close(message, is_suspected=is_suspected)
+        self._held = None
+        for died in self._died:
+            tell_of_failure(self._settings, DIED, died, self._say)
+        if is_unexplained or is_suspected or is_quiet(events):
+            return
+        self._caller.has_told = True
+        if message is not None or self.is_whole:
+            tell_of_end(self._settings, self._say, message, run_id, has_published=has_published)
+
+    def _failures(self) -> list[dg.DagsterEvent]:
+        try:
+            records = self._instance.all_logs(self._run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
+        except (OSError, SQLAlchemyError, dg.DagsterError) as error:
+            self._say(f"how the run ended could not be read: {' '.join(str(error).split())}")
+            return []
+        return [record.dagster_event for record in records if record.dagster_event is not None]
+
+    def _close(self, message: str | None, *, is_suspected: bool) -> None:
+        home, run_id = self._settings.home, self._run.run_id
+        try:
+            if is_suspected:
+                home.damage_suspected.touch()
+            close_row(home, run_id, message, is_refresh=self.is_whole)
+            with Warehouse(path=str(home.working_file)).writing() as con:
+                # The stage of publication has ended only now.
+                record_stages(con, self._instance, run_id)
+            delete_old_runs(self._instance, run_id)
+            home.unfinished_run.unlink(missing_ok=True)
+        except (OSError, duckdb.Error, SQLAlchemyError, dg.DagsterError) as error:
+            self._say(f"how the run ended could not be written: {' '.join(str(error).split())}")
+
+
+def open_row(home: Home, run_id: str) -> list[str]:
+    """Open a run's row in ops.runs and clean up after killed runs; return those, which nobody has told of."""
+    outcomes = {cluster_id: last_outcome(home, cluster_id) for cluster_id in clusters_to_pull(home.sources)}
+    with Warehouse(path=str(home.working_file)).writing() as con:
         remove_leftovers(home)
         remove_scratch(home)
         mark_unpublished_run_as_failed(con, home)
-        con.execute(
-            "update ops.runs set status = 'failed', ended_at = started_at, message = 'stopped without an end'"
-            " where status = 'running'"
-        )
+        died = con.execute(
+            "update ops.runs set status = 'failed', ended_at = started_at, message = $message where status = 'running'"
+            " returning run_id",
+            {"message": DIED},
+        ).fetchall()
         con.execute("insert into ops.runs values (?, ?, null, 'running', ?, null)", [run_id, _now(), code_version()])
-    try:
-        yield file
-    finally:
-        end_started()
-        with file.writing() as con:
-            con.execute(
-                "update ops.runs set status = 'failed', ended_at = ? where run_id = ? and status = 'running'",
-                [_now(), run_id],
-            )
+        record_pulls(con, run_id, outcomes)
+    return [run_id for (run_id,) in died]
 
 
 def mark_unpublished_run_as_failed(con: duckdb.DuckDBPyConnection, home: Home) -> None:
@@ -85,5 +200,32 @@ def mark_unpublished_run_as_failed(con: duckdb.DuckDBPyConnection, home: Home) -
     con.execute("delete from ops.published where run_id = ?", [last[0]])
 
 
+def close_row(home: Home, run_id: str, message: str | None, *, is_refresh: bool) -> None:
+    """Mark a run as failed unless it was published; the row of a run that is no refresh is deleted."""
+    with Warehouse(path=str(home.working_file)).writing() as con:
+        if is_refresh:
+            con.execute(
+                "update ops.runs set status = 'failed', ended_at = ?, message = ? where run_id = ? and"
+                " status = 'running'",
+                [_now(), message, run_id],
+            )
+        else:
+            con.execute("delete from ops.runs where run_id = ?", [run_id])
+
+
 def _now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionWarehouse(OpenWarehouse):
+    """A warehouse whose first opening begins the session of its run."""
+
+    session: Session = field(repr=False, compare=False)
+
+    @contextmanager
+    def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give a connection to the open files."""
+        self.session.begin()
+        with super().writing() as con:
+            yield con

@@ -126,6 +126,7 @@ _SPECS = [
         group_name=table.split(".")[0],
         description=cleandoc(text),
         deps=[log_key(kind) for kind in LOG_KINDS if _KINDS.get(table) in {kind, *_OF_ALL_KINDS}],
+        skippable=True,
     )
     for table, text in TABLES.items()
 ]
@@ -135,7 +136,10 @@ _SPECS = [
 def raw(
     context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], sources: SourcesFolder
 ) -> Iterator[dg.MaterializeResult[None]]:
-    """Bring all raw tables up to what the sources folder holds now."""
+    """Bring all raw tables up to what the sources folder holds now; without news the whole run is skipped."""
+    if not sources.has_news():
+        context.log.info("nothing is new since the last publication; what follows is skipped")
+        return
     with warehouse.writing() as con:
         found = sources.survey(con, context.log)
         for observation in observed(found):
@@ -178,8 +182,6 @@ def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[s
 
     failing = failing_by_sources(con, found, settle_good_clusters(con, found, settle_all))
     record_failures(con, run_id, SOURCES, failing)
-    # Clusters that are pulled no more have left their rows.
-    con.execute("delete from ops.pulls where run_id <> ?", [run_id])
     return failing
 
 

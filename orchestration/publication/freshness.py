@@ -24,6 +24,8 @@ from assets.sources.reader import Reader
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
 from orchestration.pull.outcomes import last_outcome
+from orchestration.upkeep.healing import problem_of
+from orchestration.upkeep.lock import free_of_refresh
 
 FAILED_BY_SOURCES = """
     select cluster_id, list(reason) from ops.cluster_failures
@@ -42,7 +44,7 @@ def is_up_to_date(home: Home) -> bool:
     # The readers need pyarrow, which a refresh that stops at its settings does without.
     from assets.sources.formats import READERS
 
-    if not (home.published_file.exists() and home.report.exists()) or problem_of_current(home):
+    if not (home.published_file.exists() and home.report.exists()) or problem_of_current(home) or _is_damaged(home):
         return False
     newest = newest_publication(home)
     is_pinned = pinned_publication(home) is not None
@@ -78,6 +80,14 @@ def is_up_to_date(home: Home) -> bool:
         and _failed_pulls(home, found) == not_pulled
         and _files_are_unchanged(found, known, READERS)
     )
+
+
+def _is_damaged(home: Home) -> bool:
+    """Return whether the working file is damaged, or may be; while a run has it, that run knows."""
+    if home.damage_suspected.exists():
+        return True
+    with free_of_refresh(home.lock_file) as holder:
+        return holder is None and home.working_file.exists() and problem_of(home.working_file) is not None
 
 
 def _failed_pulls(home: Home, found: Survey) -> set[str]:

@@ -7,7 +7,7 @@ not get here, so the last publication stays. Readers with an open connection kee
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from orchestration.ddl import comments
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import publish, remove_old
+from orchestration.session import SessionWarehouse
 from orchestration.stages import record_stages
 from orchestration.upkeep.permissions import WrongGroup
 
@@ -167,14 +168,22 @@ def published_asset(
     """
     home = settings.home
 
-    @dg.asset(key=["published", "warehouse"], group_name="published", deps=[upstream], kinds={"duckdb"})
-    def published_warehouse(
-        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse]
-    ) -> dg.MaterializeResult:
-        """Let readers see the new warehouse and the report made with it, in one step, after every blocking check.
+    spec = dg.AssetSpec(
+        ["published", "warehouse"],
+        deps=[upstream],
+        kinds={"duckdb"},
+        skippable=True,
+        description="The warehouse and the report made with it, which readers see from one moment to the next, after"
+        " every blocking check. One file per home.\n\nOnly a run of all assets and checks publishes.",
+    )
 
-        Only a refresh publishes. One file per home.
-        """
+    @dg.multi_asset(name="published__warehouse", specs=[spec])
+    def published_warehouse(
+        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[SessionWarehouse]
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        if not warehouse.session.is_whole:
+            context.log.warning("part of a refresh: nothing is published; run the job refresh")
+            return
         with warehouse.writing() as con:
             failed = failed_checks(con, context.run_id)
             if failed:
@@ -183,14 +192,15 @@ def published_asset(
             record_stages(con, context.instance, context.run_id)
             before(con)
         counts = publish_run(warehouse, home, context.run_id, settings.keep_publications, settings.publish_group)
-        return dg.MaterializeResult(
+        yield dg.MaterializeResult(
+            asset_key=spec.key,
             metadata={
                 "tables": len(counts),
                 "rows": sum(counts.values()),
                 "file": dg.MetadataValue.path(home.published_file),
                 "report": dg.MetadataValue.path(home.report),
                 **numbers(home.published_file),
-            }
+            },
         )
 
     return published_warehouse

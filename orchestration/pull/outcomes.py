@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from orchestration.home import Home
+
+if TYPE_CHECKING:
+    import duckdb
 
 PULLED, INCOMPLETE, FAILED, BUSY = "pulled", "incomplete", "failed", "busy"
 """How a pull ended: with all that was asked for; without some of it; without the newest accounting; not begun, because
@@ -75,6 +80,22 @@ def _without_names(home: Home, cluster_id: str, outcome: PullOutcome) -> PullOut
     if outcome.reason is None or not is_pseudonymous(home, cluster_id):
         return outcome
     return replace(outcome, reason=REASON_WITH_NAMES)
+
+
+def record_pulls(con: duckdb.DuckDBPyConnection, run_id: str, outcomes: Mapping[str, PullOutcome | None]) -> None:
+    """Replace the rows of `ops.pulls` by what is known now; a cluster that was never pulled has none."""
+    con.execute("delete from ops.pulls")
+    for cluster_id, outcome in outcomes.items():
+        if outcome is not None:
+            ended_at, pulled_to = _in_utc(outcome.ended_at), _in_utc(outcome.pulled_to)
+            con.execute(
+                "insert into ops.pulls values (?, ?, ?, ?, ?, ?, ?)",
+                [cluster_id, run_id, outcome.status, ended_at, pulled_to, outcome.reason, outcome.next_step],
+            )
+
+
+def _in_utc(moment: str | None) -> datetime | None:
+    return None if moment is None else datetime.fromisoformat(moment).astimezone(UTC).replace(tzinfo=None)
 
 
 def in_words(moment: str | None) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from orchestration.failures import RefreshFailed, note_failed_run
 from orchestration.home import Home
 from orchestration.upkeep.healing import Say
 
@@ -32,11 +31,3 @@ def tell_wrong_settings(home: Home, say: Say) -> str | None:
     for name in wrong:
         say(f"{name} is left out until that is corrected; if it has numbers, they stay as they are, marked as stale")
     return None
-
-
-def stop_at_wrong_settings(home: Home, say: Say) -> None:
-    """Raise `RefreshFailed` if no cluster has usable settings; the failure is kept for `faultline status`."""
-    message = tell_wrong_settings(home, say)
-    if message is not None:
-        run_id = note_failed_run(home, message) if home.working_file.exists() else None
-        raise RefreshFailed(message, run_id)

@@ -1,7 +1,6 @@
 """Dagster's sensors that alert: on a run that failed, and on a night without publication.
 
-Both are on as soon as the daemon runs. `faultline refresh` tells of its own failures itself, also where a job runs it.
-The sensor tells of a refresh that was killed, and of chosen assets that could not be made.
+Both are on as soon as the daemon runs. A run tells of its own failure itself (orchestration/session.py).
 """
 
 from __future__ import annotations
@@ -11,36 +10,39 @@ from multiprocessing import active_children
 
 import dagster as dg
 
-from orchestration.alerts.sending import tell_if_stale, tell_of_failure
+from orchestration.alerts.sending import tell_if_stale
 from orchestration.environment import HomeSettings
-from orchestration.failures import explain_events, was_interrupted_by
-from orchestration.jobs import ENDED_BY_ITSELF
-from orchestration.metrics.collecting import keep_metrics
+from orchestration.failures import explain_events, was_interrupted
+from orchestration.jobs import COMMAND
+from orchestration.refresh.telling import tell_of_end
 from orchestration.upkeep.dead_runs import end_dead_runs
-from orchestration.upkeep.lock import free_of_refresh
 
 SECONDS_BETWEEN_LOOKS = 600
 TIME_TO_START = timedelta(minutes=1)
 """Dagster says that a run starts a moment before its process does."""
 
 
-def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
-    """Build both."""
+def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinition) -> list[dg.SensorDefinition]:
+    """Build both; the job is started again where a run left word of damage."""
 
     @dg.run_failure_sensor(
         name="alert_on_failure",
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Alert when a run failed of which no refresh has told.",
+        request_job=job,
+        description="Alert when a run died, and start the refresh once more after one that may have met a damaged"
+        " file. Any other run that failed has told of it itself.",
     )
-    def alert_on_failure(context: dg.RunFailureSensorContext) -> None:
-        events = [*context.get_step_failure_events(), context.failure_event]
-        if was_interrupted_by(events) or any(_was_told(event) for event in events):
-            return
-        run_id = context.dagster_run.run_id
-        with free_of_refresh(settings.home.lock_file) as holder:
-            message = explain_events(events, run_id, settings.home, reads_checks=holder is None)
-        tell_of_failure(settings, message, run_id, context.log.warning)
-        keep_metrics(settings, context.log.warning)
+    def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.RunRequest | None:
+        run = context.dagster_run
+        if context.get_step_failure_events():
+            if settings.home.damage_suspected.exists() and COMMAND not in run.tags:
+                return dg.RunRequest(run_key=run.run_id)
+            return None
+        events = [context.failure_event]
+        if not was_interrupted(events):
+            message = explain_events(events, run.run_id, settings.home, reads_checks=False)
+            tell_of_end(settings, context.log.warning, message, run.run_id)
+        return None
 
     @dg.sensor(
         name="alert_on_stale_night",
@@ -57,9 +59,3 @@ def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
         return dg.SkipReason(event.line if event else "the newest publication is young enough")
 
     return [alert_on_failure, alert_on_stale_night]
-
-
-def _was_told(event: dg.DagsterEvent) -> bool:
-    failure = event.step_failure_data.user_failure_data if event.is_step_failure else None
-    mark = failure.metadata.get(ENDED_BY_ITSELF) if failure else None
-    return mark is not None and bool(mark.value)

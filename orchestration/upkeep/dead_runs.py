@@ -1,23 +1,23 @@
 """Runs that Dagster takes for unfinished although nothing runs them: with one run at a time, its queue waits for ever.
 
-Their process was killed, or it could not write how they ended. The own run of a refresh lives while its process holds
-the home's lock. A run that Dagster's daemon started lives while its process does, which is a child of the code server
-of `faultline ui`.
+Their process was killed, or it could not write how they ended. The run of a command lives while its process holds the
+home's lock. A run that Dagster's daemon started lives while its process does, which is a child of the code server of
+`faultline ui`.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import datetime
 
 import dagster as dg
 from sqlalchemy.exc import SQLAlchemyError
 
 from orchestration.home import Home
+from orchestration.jobs import COMMAND
 from orchestration.upkeep.lock import free_of_refresh
 
-BUILD = "build"
-"""Name of the job of all assets, which a refresh runs in its own process."""
 UNFINISHED = [
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
@@ -28,12 +28,24 @@ UNFINISHED = [
 REASON = "ended without a word: its process was killed, the machine went down, or how it ended could not be written"
 
 
-def end_runs_of_refreshes(instance: dg.DagsterInstance, home: Home) -> None:
-    """Mark unfinished runs of refreshes as failed. The caller holds the lock of the home, so that none of them lives.
+def end_runs_of_commands(
+    instance: dg.DagsterInstance, home: Home, *, but: str = "", unchanged_since: datetime | None = None
+) -> None:
+    """Mark unfinished runs of commands as failed. No other process holds the lock of the home, so that none lives.
 
     What goes wrong fails no refresh, and is tried again later.
+
+    Parameters
+    ----------
+    instance, home
+        Dagster's storage, and the home.
+    but
+        The run of this process.
+    unchanged_since
+        Only runs whose state is as old as that: a command takes the lock a moment after its run has begun.
     """
-    if _end(instance, dg.RunsFilter(job_name=BUILD, statuses=UNFINISHED)):
+    of = dg.RunsFilter(tags={COMMAND: "true"}, statuses=UNFINISHED, updated_before=unchanged_since)
+    if _end(instance, of, lambda run: run.run_id != but):
         home.unfinished_run.unlink(missing_ok=True)
 
 
@@ -45,18 +57,20 @@ def end_dead_runs(instance: dg.DagsterInstance, home: Home, *, unchanged_since: 
     instance, home
         Dagster's storage, and the home, whose lock this process does not hold.
     unchanged_since
-        Of the runs that the daemon started, only those whose state is as old as that. None: all.
+        Only runs whose state is as old as that. None: all.
     """
     with free_of_refresh(home.lock_file) as holder:
         if holder is None:
-            end_runs_of_refreshes(instance, home)
-    _end(instance, dg.RunsFilter(statuses=UNFINISHED, updated_before=unchanged_since), but=BUILD)
+            end_runs_of_commands(instance, home, unchanged_since=unchanged_since)
+    of = dg.RunsFilter(statuses=UNFINISHED, updated_before=unchanged_since)
+    if _end(instance, of, lambda run: COMMAND not in run.tags) and holder is None:
+        home.unfinished_run.unlink(missing_ok=True)
 
 
-def _end(instance: dg.DagsterInstance, of: dg.RunsFilter, but: str = "") -> bool:
+def _end(instance: dg.DagsterInstance, of: dg.RunsFilter, is_dead: Callable[[dg.DagsterRun], bool]) -> bool:
     try:
         for run in instance.get_runs(of):
-            if run.job_name != but:
+            if is_dead(run):
                 instance.report_run_failed(run, REASON)
     except (OSError, SQLAlchemyError, dg.DagsterError) as error:
         why = " ".join(str(error).split())

@@ -14,7 +14,7 @@ from orchestration.upkeep.healing import make_accessible, set_aside
 from orchestration.upkeep.holder import Holder, holder_of
 
 PATIENCE_SECONDS = 2
-"""For how long a taken lock is tried again: `faultline status` holds it for milliseconds."""
+"""For how long a command tries a taken lock again: `faultline status` holds it for milliseconds."""
 
 
 class RefreshRunning(RuntimeError):
@@ -24,8 +24,8 @@ class RefreshRunning(RuntimeError):
 class RefreshLock:
     """An advisory lock on a file; the kernel drops it when the process ends, however it ends."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self.path, self._patience = path, patience_seconds
         self._file: TextIO | None = None
 
     def acquire(self) -> None:
@@ -36,7 +36,7 @@ class RefreshLock:
         if self.path.is_dir():
             set_aside(self.path)
         file = self.path.open("a+", errors="replace")
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + self._patience
         while not _locked(file) and time.monotonic() < deadline:
             time.sleep(0.05)
         if not _locked(file):

@@ -1,0 +1,40 @@
+"""Tell people how a refresh ended: alerts, lineage and metrics, which other programs read. It never makes one fail."""
+
+from __future__ import annotations
+
+import os
+
+from orchestration.alerts.sending import Say, tell_of_failure, tell_of_publication
+from orchestration.environment import HomeSettings
+from orchestration.metrics.collecting import keep_metrics
+from orchestration.open_lineage.sending import send_failure, send_publication
+
+
+def tell_of_end(
+    settings: HomeSettings, say: Say, message: str | None, run_id: str | None, *, has_published: bool = False
+) -> None:
+    """Tell of a refresh, whose lock is given back: the working file is read for the metrics.
+
+    Parameters
+    ----------
+    settings
+        The home, and where people are told.
+    say
+        Called with a line about what could not be told.
+    message
+        Why the refresh failed; None if it did not.
+    run_id
+        The run, if one was started.
+    has_published
+        The run has published what readers see.
+    """
+    if message is None:
+        tell_of_publication(settings, say)
+    else:
+        tell_of_failure(settings, message, run_id, say)
+        send_failure(settings, run_id, message, say)
+    if run_id is not None and has_published:
+        send_publication(settings, run_id, say)
+    # Where the home cannot be written, the failure says so already.
+    if settings.metrics_file or os.access(settings.home.work, os.W_OK):
+        keep_metrics(settings, say)
