@@ -1,28 +1,25 @@
-"""Dagster's sensors tell of a failed run and of a stale night, and keep the reason; the command does not tell again."""
+"""Dagster's sensors tell of a run that died and of a stale night; a run that could fail tells of it itself."""
 
 import dagster as dg
 import pytest
 
-from assets.warehouse import Warehouse
 from orchestration.alert_settings import AlertSettings
-from orchestration.alerts.sending import tell_of_failure
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
-from orchestration.jobs import ENDED_BY_ITSELF
-from orchestration.sensors import alerting
+from orchestration.jobs import COMMAND, refresh_job
 from orchestration.sensors.alerting import alerting_sensors
-from orchestration.upkeep.lock import RefreshLock
+from orchestration.upkeep.dead_runs import REASON
 from tests.orchestration.alerts.receivers import web_server
 
 
 @dg.op
-def break_(context):
-    raise dg.Failure(context.run.tags["why"], {ENDED_BY_ITSELF: "is_told" in context.run.tags})
+def fail():
+    raise dg.Failure("marts.fct_attempts is empty")
 
 
 @dg.job
-def breaking():
-    break_()
+def failing():
+    fail()
 
 
 @pytest.fixture
@@ -34,61 +31,67 @@ def web():
 @pytest.fixture
 def settings(tmp_path, web):
     home = Home.at(tmp_path / "home")
-    with Warehouse(path=str(home.working_file)).writing():
-        pass
+    home.work.mkdir(parents=True)
     return HomeSettings(home, alerts=AlertSettings(webhook=web.address))
 
 
-def fail(settings, why, **tags):
-    """Let a run fail, and call the sensor as the daemon does; return the run."""
+def sensors(settings):
+    return alerting_sensors(settings, refresh_job())
+
+
+def look_at(settings, instance, run_id):
+    """Call the sensor on a run that failed, twice, as after a restart of the daemon."""
+    events = [record.dagster_event for record in instance.all_logs(run_id)]
+    (event,) = [event for event in events if event.is_job_failure]
+    run = instance.get_run_by_id(run_id)
+    context = dg.build_run_status_sensor_context("alert_on_failure", event, instance, run)
+    sensors(settings)[0](context.for_run_failure())
+    return sensors(settings)[0](context.for_run_failure())
+
+
+def failed_by_itself(instance, **tags):
+    return failing.execute_in_process(instance=instance, raise_on_error=False, tags=tags).run_id
+
+
+def died(instance, **tags):
+    run = instance.create_run_for_job(failing, tags=tags)
+    instance.report_run_failed(run, REASON)
+    return run.run_id
+
+
+@pytest.mark.parametrize(
+    ("end", "is_suspected", "tags", "told", "requests"),
+    [
+        (died, False, {}, 1, False),
+        (failed_by_itself, False, {}, 0, False),
+        (failed_by_itself, True, {}, 0, True),
+        (failed_by_itself, True, {COMMAND: "true"}, 0, False),
+    ],
+    ids=["died", "told by itself", "left word of damage", "left it to its command"],
+)
+def test_who_died_is_told_once_and_who_may_have_met_damage_runs_once_more(
+    settings, web, end, is_suspected, tags, told, requests
+):
+    if is_suspected:
+        settings.home.damage_suspected.touch()
     with dg.DagsterInstance.ephemeral() as instance:
-        result = breaking.execute_in_process(instance=instance, raise_on_error=False, tags={"why": why, **tags})
-        (event,) = [event for event in result.all_events if event.is_job_failure]
-        run = instance.get_run_by_id(result.run_id)
-        context = dg.build_run_status_sensor_context("alert_on_failure", event, instance, run)
-        alerting_sensors(settings)[0](context.for_run_failure())
-        alerting_sensors(settings)[0](context.for_run_failure())
-    return result.run_id
-
-
-def test_a_failed_run_is_told_once_with_its_reason(settings, web):
-    run_id = fail(settings, "marts.fct_attempts is empty")
-    tell_of_failure(settings, "told by the command", run_id, pytest.fail)
-    (text,) = web.texts
-    assert "marts.fct_attempts is empty" in text
-    assert "faultline_alert_channels_failing 0.0" in settings.home.metrics.read_text()
-
-
-def test_while_another_run_writes_the_failure_is_told_and_its_file_left_alone(settings, web):
-    before = settings.home.working_file.stat().st_mtime_ns
-    with dg.DagsterInstance.ephemeral(), RefreshLock(settings.home.lock_file):
-        fail(settings, "disk full")
-    assert len(web.texts) == 1
-    assert settings.home.working_file.stat().st_mtime_ns == before
-
-
-def test_what_the_command_has_told_is_not_told_again(settings, web):
-    fail(settings, "stopped", is_told="true")
-    assert web.texts == []
-
-
-def test_what_somebody_stopped_is_not_told(settings, web, monkeypatch):
-    monkeypatch.setattr(alerting, "was_interrupted_by", lambda _: True)
-    fail(settings, "stopped")
-    assert web.texts == []
+        run_id = end(instance, **tags)
+        asked = look_at(settings, instance, run_id)
+    assert [REASON in text for text in web.texts] == [True] * told
+    assert (asked.run_key if requests else asked) == (run_id if requests else None)
 
 
 def test_the_sensor_on_stale_nights_says_what_it_saw(settings, web):
-    sensor = alerting_sensors(settings)[1]
+    sensor = sensors(settings)[1]
     with dg.DagsterInstance.ephemeral() as instance:
         context = dg.build_sensor_context(instance)
         assert sensor.evaluate_tick(context).skip_message == "the newest publication is young enough"
         settings.home.dagster.mkdir()
-        stale = alerting_sensors(HomeSettings(settings.home, alerts=settings.alerts, freshness_hours=-1))[1]
+        stale = sensors(HomeSettings(settings.home, alerts=settings.alerts, freshness_hours=-1))[1]
         for _ in range(2):
             assert "nothing was ever published" in stale.evaluate_tick(context).skip_message
     assert len(web.texts) == 1
 
 
 def test_both_are_on_from_the_start(settings):
-    assert {sensor.default_status for sensor in alerting_sensors(settings)} == {dg.DefaultSensorStatus.RUNNING}
+    assert {sensor.default_status for sensor in sensors(settings)} == {dg.DefaultSensorStatus.RUNNING}

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from datetime import timedelta
+from functools import partial
 
 import dagster as dg
 import pytest
@@ -10,15 +11,15 @@ from sqlalchemy.exc import OperationalError
 from orchestration.environment import HomeSettings
 from orchestration.failures import explain_events
 from orchestration.home import Home
-from orchestration.jobs import REFRESH
-from orchestration.resources import resources
+from orchestration.jobs import COMMAND, REFRESH, refresh_job
 from orchestration.sensors import alerting
-from orchestration.upkeep.dead_runs import BUILD, REASON, end_dead_runs, end_runs_of_refreshes
+from orchestration.upkeep.dead_runs import REASON, end_dead_runs, end_runs_of_commands
 from tests.homes import faultline, held_lock
 
-CHOSEN = "__ASSET_JOB"
+DAEMON, CHOSEN = "daemon", "__ASSET_JOB"
 BEGUN = ("NOT_STARTED", "STARTING", "STARTED", "CANCELING")
 OTHERS = ("SUCCESS", "FAILURE", "CANCELED")
+TAGS = {COMMAND: {COMMAND: "true"}, DAEMON: {}, CHOSEN: {}}
 
 
 @pytest.fixture
@@ -31,44 +32,36 @@ def home(tmp_path):
 
 @pytest.fixture
 def instance():
-    """A history with a run of each job in each state."""
+    """A history with a run of each kind in each state."""
     with dg.DagsterInstance.ephemeral() as instance:
-        for job in (BUILD, REFRESH, CHOSEN):
+        for kind, tags in TAGS.items():
             for status in (*BEGUN, *OTHERS):
-                instance.add_run(dg.DagsterRun(job, f"{job} {status}", status=dg.DagsterRunStatus(status)))
+                job, state = CHOSEN if kind == CHOSEN else REFRESH, dg.DagsterRunStatus(status)
+                instance.add_run(dg.DagsterRun(job, f"{kind} {status}", status=state, tags=tags))
         yield instance
 
 
-def choose(instance, home):
-    @dg.asset(required_resource_keys={"session"})
-    def chosen():
-        pass
-
-    dg.materialize([chosen], instance=instance, resources=resources(HomeSettings(home)))
-
-
 def look(instance, home):
-    sensor = alerting.alerting_sensors(HomeSettings(home))[1]
+    sensor = alerting.alerting_sensors(HomeSettings(home), refresh_job())[1]
     sensor.evaluate_tick(dg.build_sensor_context(instance=instance))
 
 
 @pytest.mark.parametrize(
-    ("by", "is_refreshing", "at_work", "seconds", "jobs"),
+    ("by", "is_refreshing", "at_work", "seconds", "kinds"),
     [
-        (end_runs_of_refreshes, False, 0, 0, {BUILD}),
-        (choose, False, 0, 0, {BUILD}),
-        (end_dead_runs, False, 0, 0, {BUILD, REFRESH, CHOSEN}),
-        (end_dead_runs, True, 0, 0, {REFRESH, CHOSEN}),
-        (look, False, 0, 600, {BUILD}),
-        (look, False, 0, 0, {BUILD, REFRESH, CHOSEN}),
-        (look, True, 0, 0, {REFRESH, CHOSEN}),
+        (end_runs_of_commands, False, 0, 0, {COMMAND}),
+        (end_dead_runs, False, 0, 0, {COMMAND, DAEMON, CHOSEN}),
+        (end_dead_runs, True, 0, 0, {DAEMON, CHOSEN}),
+        (look, False, 0, 600, set()),
+        (look, False, 0, 0, {COMMAND, DAEMON, CHOSEN}),
+        (look, True, 0, 0, {DAEMON, CHOSEN}),
         (look, False, 1, 0, set()),
     ],
-    ids=["refresh", "chosen assets", "ui", "ui beside a refresh", "sensor", "sensor later", "sensor beside a refresh",
+    ids=["refresh", "ui", "ui beside a refresh", "sensor at once", "sensor", "sensor beside a refresh",
          "sensor beside a run of the daemon"],
 )  # fmt: skip
-def test_runs_of_some_jobs_end_whatever_they_had_begun(
-    instance, home, monkeypatch, by, is_refreshing, at_work, seconds, jobs
+def test_runs_of_some_kinds_end_whatever_they_had_begun(
+    instance, home, monkeypatch, by, is_refreshing, at_work, seconds, kinds
 ):
     monkeypatch.setattr(alerting, "active_children", lambda: [None] * at_work)
     monkeypatch.setattr(alerting, "TIME_TO_START", timedelta(seconds=seconds))
@@ -76,24 +69,29 @@ def test_runs_of_some_jobs_end_whatever_they_had_begun(
     with held_lock(home) if is_refreshing else nullcontext():
         by(instance, home)
     changed = {run_id for run_id, status in before.items() if instance.get_run_by_id(run_id).status != status}
-    assert changed == {f"{job} {status}" for job in jobs for status in BEGUN}
-    assert home.unfinished_run.exists() == (BUILD not in jobs)
+    assert changed == {f"{kind} {status}" for kind in kinds for status in BEGUN}
     for run_id in changed:
         assert instance.get_run_by_id(run_id).status == dg.DagsterRunStatus.FAILURE
         events = [record.dagster_event for record in instance.all_logs(run_id)]
         assert explain_events(events, run_id, home, reads_checks=False) == REASON
 
 
+def test_a_refresh_spares_itself(instance, home):
+    end_runs_of_commands(instance, home, but=f"{COMMAND} STARTED")
+    assert instance.get_run_by_id(f"{COMMAND} STARTED").status == dg.DagsterRunStatus.STARTED
+
+
 def test_what_cannot_be_marked_fails_nothing_and_is_tried_again(instance, home, monkeypatch, caplog):
     def refuse(*_):
         raise OperationalError("update runs", {}, OSError("database or disk is full"))
 
+    end = partial(end_runs_of_commands, instance, home)
     with monkeypatch.context() as patch:
         patch.setattr(instance, "report_run_failed", refuse)
-        end_runs_of_refreshes(instance, home)
+        end()
     assert "disk is full" in caplog.text
     assert home.unfinished_run.exists()
-    end_runs_of_refreshes(instance, home)
+    end()
     assert not home.unfinished_run.exists()
 
 

@@ -11,18 +11,12 @@ from orchestration.dbt.build import JUDGED_WITH_THE_CODE, manifest_of
 from orchestration.definitions import FLOW, build, finished
 from orchestration.environment import HomeSettings, WrongSetting, read_settings
 from orchestration.home import PROJECT, Home
-from orchestration.jobs import nightly
-from orchestration.upkeep.dead_runs import BUILD
+from orchestration.jobs import REFRESH, nightly
 
 
 @pytest.fixture(scope="module")
 def definitions(tmp_path_factory):
     return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))))
-
-
-@pytest.fixture(scope="module")
-def of_a_refresh(definitions, tmp_path_factory):
-    return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))), is_refresh=True)
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +28,16 @@ def test_everything_loads(definitions):
     dg.Definitions.validate_loadable(definitions)
 
 
-def test_a_refresh_has_the_assets_that_the_pages_show_and_only_a_refresh_can_publish(definitions, of_a_refresh):
-    shown, built = (found.resolve_asset_graph() for found in (definitions, of_a_refresh))
-    assert shown.get_all_asset_keys() == built.get_all_asset_keys()
-    published = dg.AssetKey(["published", "warehouse"])
-    assert built.materializable_asset_keys - shown.materializable_asset_keys == {published}
-    assert shown.get(published).parent_keys == built.get(published).parent_keys
+def test_the_one_job_makes_every_asset_and_the_schedule_and_the_sensors_run_it(definitions):
+    graph = definitions.resolve_asset_graph()
+    job = definitions.resolve_job_def(REFRESH)
+    assert job.asset_layer.selected_asset_keys == graph.materializable_asset_keys
+    assert job.run_tags["dagster/retry_strategy"] == "ALL_STEPS"
+    repository = definitions.get_repository_def()
+    assert {name for name in repository.job_names if not name.startswith("__")} == {REFRESH}
+    assert repository.get_schedule_def("nightly_refresh").job_name == REFRESH
+    for sensor in ("new_files", "alert_on_failure"):
+        assert [target.job_name for target in repository.get_sensor_def(sensor).targets] == [REFRESH]
 
 
 def defining_file(schema: str, table: str) -> str:
@@ -74,13 +72,13 @@ def test_the_groups_are_the_schemas_in_the_order_of_the_flow(definitions):
     assert all(group.endswith(f"_{schema}") for group, schema in groups.items())
 
 
-def test_the_folders_of_logs_stand_before_the_raw_tables(definitions, of_a_refresh):
+def test_the_folders_of_logs_stand_before_the_raw_tables(definitions):
     graph = definitions.resolve_asset_graph()
     logs = {dg.AssetKey(["sources", kind]) for kind in LOG_KINDS}
     assert all(graph.get(key).is_external for key in logs)
     assert graph.get(dg.AssetKey(["raw", "kernel_messages"])).parent_keys == {dg.AssetKey(["sources", "kernel"])}
     assert graph.get(dg.AssetKey(["ops", "files"])).parent_keys == logs
-    assert not logs & of_a_refresh.resolve_job_def(BUILD).asset_layer.selected_asset_keys
+    assert not logs & definitions.resolve_job_def(REFRESH).asset_layer.selected_asset_keys
 
 
 def test_every_stage_border_has_blocking_checks(definitions):

@@ -8,15 +8,9 @@ from rich.console import Console
 
 from assets.warehouse import Warehouse
 from orchestration.environment import HomeSettings
-from orchestration.failures import note_failure
 from orchestration.home import Home
 from orchestration.publication import folders
 from orchestration.refresh import run as refreshing
-from tests.homes import ask, change
-
-
-def messages(home):
-    return [message for (message,) in ask(home.working_file, "select message from ops.runs order by run_id")]
 
 
 @pytest.fixture
@@ -36,27 +30,9 @@ def test_whether_it_had_published_is_told(home, monkeypatch, is_published, words
     def execute(*_):
         if is_published:
             folders.publish(home, "run-2", "v", home.build_file, home.working_reports / "latest")
-        return SimpleNamespace(success=False, run_id="run-2")
+        return SimpleNamespace(success=False, run_id="run-2", all_events=[])
 
     monkeypatch.setattr(refreshing, "_execute", execute)
-    monkeypatch.setattr(refreshing, "was_interrupted", lambda _result: True)
+    monkeypatch.setattr(refreshing, "was_interrupted", lambda _events: True)
     with pytest.raises(refreshing.RefreshInterrupted, match=words):
         refreshing.run_refresh(HomeSettings(home, is_full=True), Console(quiet=True))
-
-
-def test_one_that_is_stopped_before_its_run_leaves_the_last_runs_reason(home, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(refreshing, "_prepare", stop)
-    with pytest.raises(refreshing.RefreshInterrupted):
-        refreshing.run_refresh(HomeSettings(home, is_full=True), Console(quiet=True))
-    assert messages(home) == ["a full disk"]
-    note_failure(home, "run-1", "stopped")
-    assert messages(home) == ["stopped"]
-
-
-def test_the_reason_goes_to_the_last_run_though_the_clock_was_set_back(home):
-    change(home.working_file, "insert into ops.runs values ('run-2', '2025-01-01', '2025-01-01', 'failed', 'v', null)")
-    note_failure(home, None, "stopped")
-    assert messages(home) == ["a full disk", "stopped"]

@@ -9,7 +9,7 @@ from assets.warehouse import Warehouse, remove_file
 from orchestration.home import Home
 from orchestration.publication import publish
 from orchestration.publication.publish import complete_publication, reader_tables
-from orchestration.session import recorded
+from orchestration.session import open_row
 
 
 @pytest.fixture
@@ -113,7 +113,8 @@ def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, mo
         raise duckdb.IOException("could not write: no space left on device")
 
     monkeypatch.setattr(publish, "complete_publication", full)
-    with pytest.raises(duckdb.IOException, match="no space left"), recorded(home, "run-1"):
+    open_row(home, "run-1")
+    with pytest.raises(duckdb.IOException, match="no space left"):
         publish.publish_run(warehouse, home, "run-1", keep=1)
     with warehouse.reading() as con:
         assert con.execute("select count(*) from ops.published").fetchone() == (0,)

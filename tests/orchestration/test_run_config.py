@@ -6,7 +6,7 @@ import pytest
 from orchestration.definitions import build
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
-from orchestration.resources import bound, resources
+from orchestration.resources import bound
 
 
 @pytest.fixture(scope="module")
@@ -14,9 +14,9 @@ def definitions(tmp_path_factory):
     return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))))
 
 
-@pytest.fixture(scope="module", params=["refresh", "full_refresh", "any selection of assets"])
+@pytest.fixture(scope="module", params=["refresh", "any selection of assets"])
 def job(definitions, request):
-    if request.param.endswith("refresh"):
+    if request.param == "refresh":
         return definitions.resolve_job_def(request.param)
     return definitions.resolve_implicit_global_asset_job_def()
 
@@ -28,7 +28,6 @@ HOSTILE = {
     "a setting of DuckDB": {"resources": {"warehouse": {"config": {"memory_limit": "1TB'; install x; --"}}}},
     "sources": {"resources": {"sources": {"config": {"path": "/etc"}}}},
     "a report": {"resources": {"report": {"config": {"path": "/tmp/evil"}}}},
-    "a lock": {"resources": {"session": {"config": {"lock_file": "/tmp/evil"}}}},
     "a folder of values": {"resources": {"io_manager": {"config": {"base_dir": "/tmp/evil"}}}},
     "another executor": {"execution": {"config": {"multiprocess": {}}}},
     "modules to preload": {
@@ -57,7 +56,7 @@ def test_every_resource_and_the_executor_take_nothing(job):
         name: dict(resource.config_type.fields["config"].config_type.fields)
         for name, resource in fields["resources"].config_type.fields.items()
     }
-    assert set(taken) == {"warehouse", "sources", "report", "session", "dbt", "io_manager"}
+    assert set(taken) == {"warehouse", "sources", "report", "dbt", "io_manager"}
     assert not any(taken.values())
     assert not fields["execution"].config_type.fields["config"].config_type.fields
 
@@ -77,17 +76,8 @@ def test_a_bound_resource_is_set_up_torn_down_and_new_for_each_run():
         happened.append(("used", id(session)))
 
     kept = []
-    made = bound(lambda: kept.append(Session()) or kept[-1])
+    made = bound(lambda _: kept.append(Session()) or kept[-1])
     for _ in range(2):
         assert dg.materialize([table], resources={"session": made}).success
     first, second = map(id, kept)
     assert happened == [(step, which) for which in (first, second) for step in ("up", "used", "down")]
-
-
-def test_the_resources_belong_to_the_home(tmp_path):
-    home = Home.at(tmp_path)
-    made = dg.build_resources(resources(HomeSettings(home)) | {"session": dg.ResourceDefinition.none_resource()})
-    with made as given:
-        assert given.warehouse.path == str(home.working_file)
-        assert given.sources.path == str(home.sources)
-        assert given.report.path == str(home.working_reports)

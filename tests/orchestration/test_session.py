@@ -1,18 +1,25 @@
-"""A run's row in ops.runs is right even after its process was killed; chosen assets have the home for themselves."""
+"""A run has the home for itself from its first writing to its end, and its row in ops.runs is right however it ends."""
 
 import subprocess
 
 import dagster as dg
+import duckdb
 import pytest
 
 from assets.warehouse import Warehouse
 from orchestration.dbt.processes import note_started
-from orchestration.environment import HomeSettings
+from orchestration.environment import read_settings
 from orchestration.home import Home
+from orchestration.jobs import Everything
 from orchestration.resources import resources
-from orchestration.session import recorded
+from orchestration.session import DIED, STOPPED, Caller
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning
-from orchestration.upkeep.privacy import PrivacyChanged
+from tests.homes import ask, change
+from tests.orchestration.alerts.receivers import web_server
+
+A, B = dg.AssetKey("a"), dg.AssetKey("b")
+CHECK = dg.AssetCheckKey(A, "check")
+EVERYTHING = Everything(frozenset({A, B}), frozenset({CHECK}), frozenset({"a", "b", "check"}))
 
 
 @pytest.fixture
@@ -20,94 +27,154 @@ def home(tmp_path):
     return Home.at(tmp_path / "home")
 
 
-def statuses(home):
-    with Warehouse(path=str(home.working_file)).reading() as con:
-        return [status for (status,) in con.execute("select status from ops.runs order by started_at").fetchall()]
-
-
-def test_a_run_that_nobody_closed_has_failed(home):
-    with recorded(home, "run-1"):
-        assert statuses(home) == ["running"]
-    assert statuses(home) == ["failed"]
-
-
-def test_dbt_ends_with_its_run(home):
-    """A step that is stopped between two events of dbt leaves it running."""
-    with subprocess.Popen(["sleep", "600"]) as dbt:
-        with pytest.raises(KeyboardInterrupt), recorded(home, "run-1"):
-            note_started(dbt)
-            raise KeyboardInterrupt
-        assert dbt.poll() is not None
-    assert statuses(home) == ["failed"]
-
-
-def test_a_killed_run_is_told_at_the_next_start(home):
-    with Warehouse(path=str(home.working_file)).writing() as con:
-        con.execute("insert into ops.runs values ('old', '2026-01-01', null, 'running', 'v', null)")
-    with recorded(home, "run-1"):
-        assert statuses(home) == ["failed", "running"]
-
-
-def test_a_run_that_was_killed_before_readers_saw_its_publication_is_taken_back(home):
-    left = home.publications / ".run-2"
-    left.mkdir(parents=True)
-    with Warehouse(path=str(home.working_file)).writing() as con:
-        con.execute("insert into ops.runs values ('run-2', '2026-01-01', '2026-01-01', 'succeeded', 'v', null)")
-        con.execute("insert into ops.published values ('run-2', '2026-01-01', 'h', 'v', '{}')")
-    with recorded(home, "run-3"):
-        pass
-    with Warehouse(path=str(home.working_file)).reading() as con:
-        assert con.execute("select count(*) from ops.published").fetchone() == (0,)
-        (row,) = con.execute("select status, message from ops.runs where run_id = 'run-2'").fetchall()
-    assert row == ("failed", "stopped before its publication was finished")
-    assert not left.exists()
+@pytest.fixture
+def web(monkeypatch):
+    with web_server() as web:
+        monkeypatch.setenv("FAULTLINE_ALERT_WEBHOOK", web.address)
+        yield web
 
 
 @pytest.fixture
-def choose(home):
-    """Run an asset that writes, as somebody who chose it in the web UI."""
+def run(home):
+    """Run an asset that does something with the warehouse, as a whole refresh or as a part of one."""
 
-    def choose(**arguments):
-        @dg.asset
+    def run(do, *, is_whole=True, lines=None):
+        @dg.asset(output_required=False)
         def table(warehouse: dg.ResourceParam[Warehouse]):
-            with pytest.raises(RefreshRunning):
-                RefreshLock(home.lock_file).acquire()
-            assert statuses(home)[-1] == "running"
-            with warehouse.writing() as con:
-                con.execute("create table ops.made as select 1 as a")
+            do(warehouse)
 
-        return dg.materialize([table], resources=resources(HomeSettings(home, **arguments)), raise_on_error=True)
+        steps = frozenset({"table"} if is_whole else {"table", "another"})
+        everything = Everything(frozenset({table.key}), frozenset(), steps)
+        caller = Caller(patience_seconds=0, say=None if lines is None else lines.append)
+        given = resources(read_settings(home.root), caller, everything)
+        return dg.materialize([table], resources=given, raise_on_error=False)
 
-    return choose
-
-
-def test_chosen_assets_have_the_home_for_themselves_and_leave_no_row_of_a_refresh(home, choose):
-    assert choose().success
-    assert statuses(home) == []
-    with RefreshLock(home.lock_file), Warehouse(path=str(home.working_file)).reading() as con:
-        assert con.execute("from ops.made").fetchall() == [(1,)]
+    return run
 
 
-def test_chosen_assets_wait_for_no_refresh_and_open_nothing(home, choose):
-    with RefreshLock(home.lock_file), pytest.raises(dg.DagsterResourceFunctionError) as refused:
-        choose()
-    assert isinstance(refused.value.__cause__, RefreshRunning)
-    assert [path.name for path in home.work.iterdir()] == ["refresh.lock"]
+def rows(home):
+    return ask(home.working_file, "select status, message from ops.runs order by rowid")
 
 
-def test_the_lock_is_given_back_where_the_run_cannot_start(home, choose, tmp_path):
-    (home.sources / "c1").mkdir(parents=True)
-    (home.sources / "c1" / "cluster.toml").write_text('privacy = "pseudonymous"\n')
-    with pytest.raises(dg.DagsterResourceFunctionError) as refused:
-        choose(privacy_key=tmp_path / "key")
-    assert isinstance(refused.value.__cause__, PrivacyChanged)
+def write(warehouse):
+    with warehouse.writing() as con:
+        con.execute("create table ops.made as select 1 as a")
+
+
+def fail(warehouse):
+    write(warehouse)
+    raise dg.Failure("an answer that no one expected")
+
+
+def damage(warehouse):
+    write(warehouse)
+    raise duckdb.IOException("Serialization Error: Failed to deserialize")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "is_whole"),
+    [
+        ({}, True),
+        ({"asset_selection": frozenset()}, True),
+        ({"asset_selection": frozenset({A, B})}, True),
+        ({"asset_selection": frozenset({A, B}), "asset_check_selection": frozenset({CHECK})}, True),
+        ({"asset_selection": frozenset({A, B}), "asset_check_selection": frozenset()}, False),
+        ({"asset_selection": frozenset({A})}, False),
+        ({"asset_check_selection": frozenset({CHECK})}, False),
+        ({"step_keys_to_execute": ["a", "b", "check"]}, True),
+        ({"step_keys_to_execute": ["b"]}, False),
+    ],
+)
+def test_only_a_run_of_all_assets_checks_and_steps_is_a_refresh_whatever_its_job(chosen, is_whole):
+    for job in ("refresh", "__ASSET_JOB"):
+        assert EVERYTHING.is_in(dg.DagsterRun(job, "run", **chosen)) == is_whole
+
+
+def test_the_home_is_taken_at_the_first_writing_and_given_back_at_the_end(home, run):
+    def take(warehouse):
+        assert not home.lock_file.exists()
+        write(warehouse)
+        with pytest.raises(RefreshRunning):
+            RefreshLock(home.lock_file, 0).acquire()
+        with warehouse.reading() as con:
+            assert con.execute("select status from ops.runs").fetchall() == [("running",)]
+
+    assert run(take).success
+    with RefreshLock(home.lock_file, 0):
+        assert ask(home.working_file, "from ops.made") == [(1,)]
+
+
+def test_while_another_process_has_the_home_nothing_is_opened_and_nobody_told(home, run, web):
     with RefreshLock(home.lock_file):
-        assert not home.working_file.exists()
+        result = run(write)
+    (event,) = [event for event in result.all_events if event.is_step_failure]
+    assert "is already running" in event.step_failure_data.error.to_string()
+    assert [path.name for path in home.work.iterdir()] == ["refresh.lock"]
+    assert web.texts == []
 
 
-def test_damaged_files_are_set_aside_before_chosen_assets_are_made(home, choose, caplog):
+@pytest.mark.parametrize(
+    ("do", "is_whole", "left", "told"),
+    [
+        (write, True, [("failed", STOPPED)], 0),
+        (write, False, [], 0),
+        (fail, True, [("failed", "an answer that no one expected")], 1),
+        (fail, False, [], 1),
+    ],
+    ids=["stopped between steps", "a part", "a step failed", "a step of a part failed"],
+)
+def test_only_a_refresh_leaves_a_row_and_a_failure_is_told(home, run, web, do, is_whole, left, told):
+    run(do, is_whole=is_whole)
+    assert rows(home) == left
+    assert ["an answer that no one expected" in text for text in web.texts] == [True] * told
+    assert not home.unfinished_run.exists()
+
+
+def test_after_word_of_damage_the_next_run_reads_the_files_whole_and_only_the_second_failure_is_told(home, run, web):
+    run(damage)
+    assert home.damage_suspected.exists()
+    assert web.texts == []
+    change(home.working_file, "drop table ops.made")
+    run(damage)
+    assert not home.damage_suspected.exists()
+    assert len(web.texts) == 1
+
+
+def test_damaged_files_are_set_aside_before_anything_is_written(home, run):
     home.work.mkdir(parents=True)
     home.working_file.write_bytes(b"garbage" * 10_000)
-    assert choose().success
-    assert "was damaged" in caplog.text
+    lines = []
+    assert run(write, lines=lines).success
+    assert "was damaged" in lines[0]
     assert list(home.work.glob("faultline.duckdb.damaged-*"))
+
+
+def test_dbt_ends_with_its_run(run):
+    """A step that is stopped between two events of dbt leaves it running."""
+    with subprocess.Popen(["sleep", "600"]) as dbt:
+        run(lambda _: note_started(dbt))
+        assert dbt.poll() is not None
+
+
+def test_a_run_that_died_without_a_word_is_told_by_the_next(home, run, web):
+    with Warehouse(path=str(home.working_file)).writing() as con:
+        con.execute("insert into ops.runs values ('old', '2026-01-01', null, 'running', 'v', null)")
+    run(write, is_whole=False)
+    assert rows(home) == [("failed", DIED)]
+    assert [DIED in text for text in web.texts] == [True]
+
+
+def test_a_run_that_was_killed_before_readers_saw_its_publication_is_taken_back(home, run):
+    left = home.publications / ".run-2"
+    left.mkdir(parents=True)
+    with Warehouse(path=str(home.working_file)).writing():
+        pass
+    change(
+        home.working_file,
+        "insert into ops.runs values ('run-2', '2026-01-01', '2026-01-01', 'succeeded', 'v', null)",
+        "insert into ops.published values ('run-2', '2026-01-01', 'h', 'v', '{}')",
+    )
+    run(write, is_whole=False)
+    assert ask(home.working_file, "from ops.published") == []
+    assert rows(home) == [("failed", "stopped before its publication was finished")]
+    assert not left.exists()

@@ -6,10 +6,8 @@ import sys
 
 import pytest
 
-from orchestration.failures import RefreshFailed
 from orchestration.home import Home
-from orchestration.refresh.wrong_settings import stop_at_wrong_settings, tell_wrong_settings
-from tests.homes import ask, change
+from orchestration.refresh.wrong_settings import tell_wrong_settings
 
 WRONG = 'timezon = "UTC"\ngpus_per_node = "x"\n'
 COMMAND = """
@@ -72,20 +70,5 @@ def test_a_pattern_is_judged_by_the_engine_that_applies_it(home):
 def test_without_mistakes_nothing_is_told(home):
     spoil(home, "alpha", text="gpus_per_node = 4\n")
     lines = []
-    stop_at_wrong_settings(home, lines.append)
+    assert tell_wrong_settings(home, lines.append) is None
     assert lines == []
-
-
-def test_a_failure_without_a_run_is_a_failed_run_of_the_home(home):
-    spoil(home, "alpha", "beta")
-    home.work.mkdir()
-    change(
-        home.working_file,
-        "create schema ops",
-        "create table ops.runs (run_id text, started_at timestamp, ended_at timestamp, status text, "
-        "code_version text, message text)",
-    )
-    with pytest.raises(RefreshFailed) as failed:
-        stop_at_wrong_settings(home, print)
-    ((run_id, status, message),) = ask(home.working_file, "select run_id, status, message from ops.runs")
-    assert (run_id, status, message) == (failed.value.run_id, "failed", str(failed.value))

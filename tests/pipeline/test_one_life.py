@@ -1,8 +1,4 @@
-"""The same night by the command and by a button of the web UI: what is left of it is the same.
-
-Dagster's own events differ: the button has a run of its own, whose only step runs the command. The schedule starts the
-job of the button.
-"""
+"""The same night by the command, the schedule, the sensor on new files and a button: what is left of it is the same."""
 
 import json
 import os
@@ -17,15 +13,15 @@ import dagster as dg
 import duckdb
 import pytest
 
-from orchestration import jobs
 from orchestration.definitions import build
-from orchestration.environment import HomeSettings, read_settings
-from orchestration.home import Home
+from orchestration.environment import read_settings
 from orchestration.instance import open_storage
+from orchestration.sensors.new_files import Seen, fingerprint
+from orchestration.session import Caller
 from orchestration.upkeep.lock import RefreshLock
 from tests.homes import add_a_line, copy_of
 from tests.orchestration.alerts.receivers import web_server
-from tests.pipeline.pages import CATALOGUE, FAULTLINE, SELECTOR, STOP, Pages
+from tests.pipeline.pages import CATALOGUE, FAULTLINE, STOP, Pages
 from tests.published import content_of
 
 
@@ -59,16 +55,34 @@ def by_command(home):
     return subprocess.run([FAULTLINE, "refresh", "--home", home.root], check=False).returncode == 0
 
 
-def tick(home):
-    """Let the schedule start a run in this process, as the daemon does in another."""
-    definitions = build(read_settings(home.root))
-    schedule = definitions.resolve_schedule_def("nightly_refresh")
-    assert f'jobName: "{schedule.job_name}"' in SELECTOR
-    (request,) = schedule.evaluate_tick(dg.build_schedule_context()).run_requests
+def run_request(home, definitions, by):
+    """Evaluate the schedule, or the sensor on files that have been still for long."""
+    if by == "schedule":
+        ticked = definitions.resolve_schedule_def("nightly_refresh")
+        return ticked, ticked.evaluate_tick(dg.build_schedule_context()).run_requests
+    ticked = definitions.resolve_sensor_def("new_files")
+    seen = Seen(fingerprint(home.sources), since=0).as_cursor()
+    with dg.DagsterInstance.ephemeral() as instance:
+        return ticked, ticked.evaluate_tick(dg.build_sensor_context(instance, cursor=seen)).run_requests
+
+
+def tick(home, by="schedule"):
+    """Let the schedule or the sensor start a run in this process, as the daemon does in another."""
+    definitions = build(read_settings(home.root), Caller(patience_seconds=0))
+    ticked, (request,) = run_request(home, definitions, by)
     with open_storage(home) as instance:
-        job = definitions.resolve_job_def(schedule.job_name)
-        result = job.execute_in_process(instance=instance, tags=request.tags, raise_on_error=False)
+        result = definitions.resolve_job_def(ticked.job_name).execute_in_process(
+            instance=instance, tags={f"dagster/{by}_name": ticked.name, **request.tags}, raise_on_error=False
+        )
         return result.success, [record.user_message for record in instance.all_logs(result.run_id)]
+
+
+def by_schedule(home):
+    return tick(home)[0]
+
+
+def by_sensor(home):
+    return tick(home, "sensor")[0]
 
 
 def by_button(home):
@@ -84,13 +98,12 @@ def by_button(home):
         pages.process.terminate()
         pages.process.wait()
     with open_storage(home) as instance:
-        said = [record.user_message for record in instance.all_logs(launched)]
-    assert any(" raw " in line for line in said), said
+        assert instance.get_run_by_id(launched) is not None
     return is_success
 
 
 def stop_when_it_works(pages, home, run_id):
-    """Stop a run of the button while its command has the lock; the command ends, and has changed nothing."""
+    """Stop a run of the button while it has the lock; it ends, and has changed nothing."""
     before = home.published_file.resolve()
     while not (home.lock_file.exists() and (holder := home.lock_file.read_text())):
         time.sleep(0.1)
@@ -136,7 +149,7 @@ def folders(home):
 @pytest.fixture(scope="module")
 def nights(make_home, web):
     found = {}
-    for by in (by_button, by_command):
+    for by in (by_button, by_command, by_schedule, by_sensor):
         home = make_home(by.__name__)
         before = len(web.texts)
         is_success = by(home)
@@ -154,42 +167,22 @@ def test_whoever_starts_it_the_same_is_left(nights):
         assert {what for what in expected if found[what] != expected[what]} == set(), name
 
 
-def test_where_nothing_is_new_the_run_of_the_schedule_is_a_success_that_says_so(nights):
+@pytest.mark.parametrize("by", ["schedule", "sensor"])
+def test_where_nothing_is_new_a_run_that_nobody_asked_for_is_a_success_that_says_so(nights, by):
     home = nights["by_command"][0]
     before = runs(home), home.published_file.resolve()
-    is_success, said = tick(home)
+    is_success, said = tick(home, by)
     assert is_success
     assert any(text.startswith("nothing is new") for text in said)
     assert (runs(home), home.published_file.resolve()) == before
 
 
-def test_the_run_fails_with_the_words_of_the_command(nights):
+def test_a_run_that_finds_the_home_taken_fails_with_the_words_of_the_command_and_alerts_nobody(nights, web):
     home = nights["by_command"][0]
+    (home.sources / "testbed/kernel/more-20261121.log").write_text("Nov 21 08:06:00 node001 kernel: [2.0] usb\n")
+    before = len(web.texts)
     with RefreshLock(home.lock_file):
         is_success, said = tick(home)
     assert not is_success
     assert any(f"a refresh of {home.root} is already running" in text for text in said)
-
-
-@pytest.fixture
-def options(tmp_path, monkeypatch):
-    """Run jobs with a command that writes its options down, and fails without a word."""
-    file = tmp_path / "options"
-    monkeypatch.setattr(jobs, "COMMAND", ("sh", "-c", f'echo "$@" >> {file}; exit 3', "sh"))
-
-    def options(job, **tags):
-        found = {made.name: made for made in jobs.refresh_jobs(HomeSettings(Home.at(tmp_path)))}[job]
-        result = found.execute_in_process(tags=tags, raise_on_error=False)
-        (failure,) = [event.step_failure_data for event in result.all_events if event.is_step_failure]
-        assert not failure.user_failure_data.metadata[jobs.ENDED_BY_ITSELF].value
-        assert "ended with status 3" in failure.user_failure_data.description
-        return file.read_text().splitlines()[-1]
-
-    return options
-
-
-def test_a_job_or_a_tag_rebuilds_all(options):
-    assert options("refresh") == ""
-    assert options("full_refresh") == "--full"
-    assert options("refresh", **{jobs.FULL: "true"}) == "--full"
-    assert options("refresh", **{jobs.FULL: "false"}) == ""
+    assert web.texts[before:] == []

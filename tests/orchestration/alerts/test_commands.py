@@ -52,7 +52,7 @@ def test_a_refresh_whose_home_is_not_there_is_told_and_makes_no_folder(tmp_path,
     [
         ("newest_publication", PermissionError(13, "Permission denied"), "cannot be written"),
         ("check_sources_of_a_new_home", LookupError("boom"), "unexpected LookupError: boom; nothing was published"),
-        ("stop_at_wrong_settings", re.error("boom"), "boom; nothing was published"),
+        ("tell_wrong_settings", re.error("boom"), "boom; nothing was published"),
         ("is_up_to_date", duckdb.BinderException("boom"), "unexpected BinderException: boom; nothing was published"),
         ("read_outcome", MemoryError(), "unexpected MemoryError: ; nothing was published"),
         ("is_up_to_date", KeyboardInterrupt(), ""),
@@ -63,8 +63,6 @@ def test_every_error_is_an_alert_but_an_interruption_and_another_refresh(home, w
     def fail(*_):
         raise error
 
-    for name in ("stop_at_wrong_settings", "set_permissions", "follow_privacy"):
-        monkeypatch.setattr(run, name, lambda *_: None)
     monkeypatch.setattr(run, "is_up_to_date", lambda _: True)
     monkeypatch.setattr(run, step, fail)
     result = faultline(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
