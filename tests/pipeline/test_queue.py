@@ -17,7 +17,7 @@ from tests.homes import add_a_line, ask, copy_of, faultline
 from tests.patience import PATIENCE_SECONDS, is_gone
 from tests.pipeline.pages import FAULTLINE, Pages
 
-DIED = "unexpectedly exited"
+DIED = "Run execution process for"
 """What Dagster's code server says of the process of a run."""
 
 
