@@ -6,11 +6,12 @@ import re
 import signal
 import time
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
-import websockets.sync.client
 from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from orchestration.home import Home
 from tests.patience import PATIENCE_SECONDS
@@ -67,30 +68,26 @@ def test_only_the_token_and_only_from_the_own_site_changes_anything(pages):
     assert schedule()["status"] == "STOPPED"
 
 
-def test_a_websocket_needs_the_token_and_the_own_site(pages):
-    def opened(origin, **headers):
-        address = f"ws://127.0.0.1:{pages.port}/graphql"
-        return websockets.sync.client.connect(
-            address, additional_headers=headers, origin=origin, subprotocols=["graphql-ws"]
-        )
-
-    bearer = {"Authorization": f"Bearer {pages.token}"}
-    for headers, origin in (({}, None), (bearer, "https://evil.example")):
-        with pytest.raises(InvalidStatus, match="403"):
-            opened(origin, **headers)
-    with opened(f"http://127.0.0.1:{pages.port}", **bearer) as socket:
+def test_a_websocket_needs_the_own_site(pages):
+    address, bearer = f"127.0.0.1:{pages.port}", {"Authorization": f"Bearer {pages.token}"}
+    opened = partial(connect, f"ws://{address}/graphql", additional_headers=bearer, subprotocols=["graphql-ws"])
+    with pytest.raises(InvalidStatus, match="403"):
+        opened(origin="https://evil.example")
+    with opened(origin=f"http://{address}") as socket:
         socket.send('{"type": "connection_init"}')
         assert json.loads(socket.recv(timeout=PATIENCE_SECONDS)) == {"type": "connection_ack"}
 
 
+def daemons(pages):
+    statuses = pages.ask(DAEMONS)["instance"]["daemonHealth"]["allDaemonStatuses"]
+    return [(status["daemonType"], status["healthy"]) for status in statuses if status["required"]]
+
+
 def test_the_daemon_runs_the_schedule(pages):
     deadline = time.monotonic() + PATIENCE_SECONDS
-    ill = None
-    while ill != set() and time.monotonic() < deadline:
-        statuses = pages.ask(DAEMONS)["instance"]["daemonHealth"]["allDaemonStatuses"]
-        ill = {status["daemonType"] for status in statuses if status["required"] and not status["healthy"]}
+    while ill := [name for name, is_well in daemons(pages) if not is_well]:
+        assert time.monotonic() < deadline, ill
         time.sleep(0.2)
-    assert ill == set()
 
 
 def descendants(pid):
