@@ -1,11 +1,10 @@
 """A real `faultline ui`: the token gives access, one guarded port listens, and its processes end together."""
 
-import http.client
 import json
 import re
 import signal
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +16,9 @@ from orchestration.home import Home
 from tests.patience import PATIENCE_SECONDS
 from tests.pipeline.pages import Pages
 
-SCHEDULE = """{
-    schedulesOrError(repositorySelector: {
-        repositoryLocationName: "orchestration.definitions", repositoryName: "__repository__"
-    }) { ... on Schedules { results { scheduleState { id selectorId status } } } }
-}"""
+SCHEDULE = """{ schedulesOrError(repositorySelector: {
+    repositoryLocationName: "orchestration.definitions", repositoryName: "__repository__"
+}) { ... on Schedules { results { scheduleState { id selectorId status } } } } }"""
 STOP = 'mutation { stopRunningSchedule(id: "%s") { __typename } }'
 DAEMONS = "{ instance { daemonHealth { allDaemonStatuses { daemonType required healthy } } } }"
 
@@ -34,13 +31,6 @@ def pages(tmp_path_factory):
     running.process.wait()
 
 
-def ask(pages, method, path, headers, body=None):
-    with closing(http.client.HTTPConnection("127.0.0.1", pages.port, timeout=PATIENCE_SECONDS)) as connection:
-        connection.request(method, path, body, headers)
-        response = connection.getresponse()
-        return response.status, response.headers, response.read().decode()
-
-
 def test_only_the_token_and_only_from_the_own_site_changes_anything(pages):
     """`test_ui_guard` has every door; this shows that the mutation behind them does something."""
 
@@ -48,10 +38,10 @@ def test_only_the_token_and_only_from_the_own_site_changes_anything(pages):
         return pages.ask(SCHEDULE)["schedulesOrError"]["results"][0]["scheduleState"]
 
     state = schedule()
-    status, headers, _ = ask(pages, "GET", f"/?token={pages.token}", {})
+    status, headers, _ = pages.request("GET", f"/?token={pages.token}", {})
     assert (status, headers["Location"]) == (303, "/")
     cookie = {"Cookie": headers["Set-Cookie"].partition(";")[0]}
-    status, headers, page = ask(pages, "GET", "/", cookie)
+    status, headers, page = pages.request("GET", "/", cookie)
     assert (status, headers["X-Frame-Options"], page[:15]) == (200, "DENY", "<!DOCTYPE html>")
     stop, kind = json.dumps({"query": STOP % state["id"]}), {"Content-Type": "application/json"}
     for status, *request in (
@@ -62,9 +52,9 @@ def test_only_the_token_and_only_from_the_own_site_changes_anything(pages):
         (403, "POST", "/graphql", cookie | kind | {"Host": "evil.example"}, stop),
         (405, "POST", "/report_asset_materialization/raw/sacct", cookie | kind, "{}"),
     ):
-        assert ask(pages, *request)[0] == status
+        assert pages.request(*request)[0] == status
     assert (schedule(), state["status"]) == (state, "RUNNING")
-    assert ask(pages, "POST", "/graphql", cookie | kind, stop)[0] == 200
+    assert pages.request("POST", "/graphql", cookie | kind, stop)[0] == 200
     assert schedule()["status"] == "STOPPED"
 
 
@@ -78,15 +68,12 @@ def test_a_websocket_needs_the_own_site(pages):
         assert json.loads(socket.recv(timeout=PATIENCE_SECONDS)) == {"type": "connection_ack"}
 
 
-def daemons(pages):
-    statuses = pages.ask(DAEMONS)["instance"]["daemonHealth"]["allDaemonStatuses"]
-    return [(status["daemonType"], status["healthy"]) for status in statuses if status["required"]]
-
-
 def test_the_daemon_runs_the_schedule(pages):
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while ill := [name for name, is_well in daemons(pages) if not is_well]:
+    deadline, ill = time.monotonic() + PATIENCE_SECONDS, True
+    while ill:
         assert time.monotonic() < deadline, ill
+        statuses = pages.ask(DAEMONS)["instance"]["daemonHealth"]["allDaemonStatuses"]
+        ill = [status for status in statuses if status["required"] and not status["healthy"]]
         time.sleep(0.2)
 
 

@@ -5,9 +5,9 @@ import json
 from itertools import product
 from types import SimpleNamespace
 
-import graphql
 import pytest
 from dagster_graphql.schema import create_schema
+from graphql import get_named_type, is_leaf_type
 
 from orchestration.environment import UI_TOKEN
 from orchestration.home import Home
@@ -24,7 +24,6 @@ COOKIE = f"cookie: {NAME}={VALUE}"
 HOST = "host: 127.0.0.1:3000"
 JSON = "content-type: application/json"
 MUTATION = "query=mutation{launchRun(executionParams:{})}"
-METHODS = ("PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY", "post", "get")
 OTHER_HOSTS = [
     "evil.example:3000", "localhost.evil.example:3000", "localhost.:3000", "localhost:3000@evil.example",
     "localhost:3000x", "0.0.0.0:3000", "",
@@ -55,10 +54,8 @@ def connect(scope, incoming, behind=None):
     async def server(scope, receive, send):
         got.reached.append(scope)
         if scope["type"] == "http":
-            message = {"more_body": True}
-            while message["more_body"]:
-                message = await receive()
-                got.read += message["body"].decode()
+            while part := (await receive()).get("body"):
+                got.read += part.decode()
             await send({"type": "http.response.start", "status": 200, "headers": [(b"x-frame-options", b"ALLOWALL")]})
         elif scope["type"] == "websocket":
             await receive()
@@ -85,8 +82,7 @@ def ask(line, headers, body="", behind=None):
 
 DOORS = [
     # Status; requests; headers of them all; headers of which each request is tried with one.
-    (401, ["GET /", "GET /?token=", "GET /?token=wrong", "GET /server_info"], [HOST], []),
-    (401, ["GET /logs/x.err", "GET /download_debug/x", "GET /_next/x.js"], [HOST], []),
+    (401, ["GET /", "GET /?token=", "GET /?token=wrong", "GET /logs/x", "GET /download_debug/x"], [HOST], []),
     (401, ["POST /graphql", f"POST /graphql?token={TOKEN.value}"], [HOST, JSON], []),
     (CLOSED, ["WS /graphql", f"WS /graphql?token={TOKEN.value}"], [HOST], []),
     (401, ["GET /"], [HOST], [
@@ -98,7 +94,7 @@ DOORS = [
     (405, [f"{method} /graphql{end}" for method in ("GET", "HEAD") for end in ("", "/")], [HOST, BEARER], []),
     (405, [f"GET /graphql?{MUTATION}", f"GET /GraphQL?{MUTATION}"], [HOST, COOKIE], ["accept: text/html", JSON]),
     (400, ["GET /graphql\n", "GET //graphql", "GET /x/../graphql", "GET graphql"], [HOST, BEARER], []),
-    (405, [f"{method} /graphql" for method in METHODS], [HOST, BEARER, JSON], []),
+    (405, [f"{method} /graphql" for method in ("PUT", "DELETE", "OPTIONS", "post", "get")], [HOST, BEARER, JSON], []),
     # Through a name that was made to point here.
     (403, ["GET /", "POST /graphql"], [BEARER, JSON], [f"host: {host}" for host in OTHER_HOSTS]),
     (CLOSED, ["WS /graphql"], [COOKIE], [f"host: {host}" for host in OTHER_HOSTS]),
@@ -120,8 +116,7 @@ DOORS = [
     ]),
     (400, ["POST /graphql"], [HOST, COOKIE, JSON, "content-type: text/plain"], []),
     # Elsewhere than GraphQL.
-    (405, ["POST /", "POST /graphql/", "POST /report_asset_materialization/raw/sacct"], [HOST, BEARER, JSON], []),
-    (405, ["POST /report_asset_check/raw/sacct", "POST /report_asset_observation/raw/sacct"], [HOST, BEARER, JSON], []),
+    (405, ["POST /", "POST /graphql/", "POST /report_asset_check/raw/sacct"], [HOST, BEARER, JSON], []),
     (404, ["GET /notebook?path=/x.ipynb", "GET /dagit/notebook?path=/x.ipynb"], [HOST, BEARER], []),
     (400, ["GET /logs/x\x00.err", "GET /logs/..\\..\\x", "GET /logs/../../x.err"], [HOST, BEARER], []),
     (CLOSED, ["WS /other"], [HOST, BEARER], []),
@@ -140,46 +135,35 @@ DOORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("status", "line", "headers"),
-    [
-        (status, line, [*headers, *one])
-        for status, lines, headers, ones in DOORS
-        for line, one in product(lines, [[one] for one in ones] or [[]])
-    ],
-)
-def test_a_request_gets_its_status(status, line, headers):
-    got = ask(line, headers, "a body")
-    assert got.status == status
-    is_through = status in {REACHED, ACCEPTED} and "/healthz" not in line
-    assert (len(got.reached), got.read) == ((1, "a body") if is_through else (0, ""))
-    if not line.startswith("WS"):
-        assert [value for key, value in got.sent[0]["headers"] if key == b"x-frame-options"] == [b"DENY"]
-    assert "set-cookie" not in got.headers
-    assert TOKEN.value not in str(got.sent)
-    # The server behind could log them.
-    assert not {key for scope in got.reached for key, _ in scope["headers"]} & {b"cookie", b"authorization"}
+@pytest.mark.parametrize(("status", "lines", "headers", "ones"), DOORS)
+def test_a_request_gets_its_status(status, lines, headers, ones):
+    for line, one in product(lines, ones or [None]):
+        got = ask(line, filter(None, [*headers, one]), "a body")
+        assert got.status == status, (line, one)
+        is_through = status in {REACHED, ACCEPTED} and "/healthz" not in line
+        assert (len(got.reached), got.read) == ((1, "a body") if is_through else (0, ""))
+        if not line.startswith("WS"):
+            assert [value for key, value in got.sent[0]["headers"] if key == b"x-frame-options"] == [b"DENY"]
+        assert "set-cookie" not in got.headers
+        assert TOKEN.value not in str(got.sent)
+        # The server behind could log what proves who asks.
+        assert not {key for scope in got.reached for key, _ in scope["headers"]} & {b"cookie", b"authorization"}
 
 
-@pytest.mark.parametrize(("size", "status"), [(MAX_BODY_BYTES, REACHED), (MAX_BODY_BYTES + 1, 413)])
-def test_a_body_has_a_limit(size, status):
-    assert ask("POST /graphql", [HOST, BEARER, JSON], " " * size).status == status
+def test_a_body_has_a_limit():
+    for size, status in ((MAX_BODY_BYTES, REACHED), (MAX_BODY_BYTES + 1, 413)):
+        assert ask("POST /graphql", [HOST, BEARER, JSON], " " * size).status == status
 
 
 def test_the_token_of_the_address_becomes_a_cookie():
+    assert b"open that address" in ask("GET /", [HOST]).body
     got = ask(f"GET /runs/a b?x=1&token={TOKEN.value}&y=%26", [HOST])
     assert (got.status, got.headers["location"], got.reached) == (303, "/runs/a%20b?x=1&y=%26", [])
     assert got.headers["set-cookie"] == f"{NAME}={VALUE}; Path=/; HttpOnly; SameSite=Strict"
-    got = ask(f"GET /?token={TOKEN.value}", [HOST, "x-forwarded-proto: https"])
-    assert got.headers["set-cookie"].endswith("; Secure")
+    over_tls = ask(f"GET /?token={TOKEN.value}", [HOST, "x-forwarded-proto: https"]).headers
+    assert over_tls["set-cookie"].endswith("; Secure")
     got = ask("GET /?token=old", [HOST, COOKIE])
     assert (got.status, got.headers["location"], "set-cookie" in got.headers) == (303, "/", False)
-
-
-def test_a_person_without_the_token_is_told_where_to_find_it():
-    got = ask("GET /", [HOST])
-    assert got.headers["www-authenticate"] == "Bearer"
-    assert b"faultline ui" in got.body
 
 
 def test_start_and_end_of_the_server_get_through_and_no_unknown_connection():
@@ -188,28 +172,13 @@ def test_start_and_end_of_the_server_get_through_and_no_unknown_connection():
         connect({"type": "webtransport", "path": "/", "headers": []}, [])
 
 
-def smallest(kind):
-    """Return the shortest value of a type of GraphQL."""
-    if graphql.is_non_null_type(kind):
-        return smallest(kind.of_type)
-    if graphql.is_list_type(kind):
-        return f"[{smallest(kind.of_type)}]"
-    if graphql.is_enum_type(kind):
-        return next(iter(kind.values))
-    if graphql.is_input_object_type(kind):
-        return f"{{ {', '.join(needed(kind.fields, graphql.is_required_input_field))} }}"
-    return {"Int": "1", "Boolean": "true"}.get(kind.name, '"0"')
-
-
-def needed(fields, is_required):
-    return [f"{name}: {smallest(field.type)}" for name, field in fields.items() if is_required(field)]
-
-
 def every_mutation():
+    """Return a valid request for each; values are not needed, as validation comes before them."""
     for name, field in create_schema().graphql_schema.mutation_type.fields.items():
-        arguments = ", ".join(needed(field.args, graphql.is_required_argument))
-        selected = "" if graphql.is_leaf_type(graphql.get_named_type(field.type)) else "{ __typename }"
-        yield f"mutation {{ {name}{arguments and f'({arguments})'} {selected} }}"
+        variables = ", ".join(f"${key}: {argument.type}" for key, argument in field.args.items())
+        arguments = ", ".join(f"{key}: ${key}" for key in field.args)
+        selected = "" if is_leaf_type(get_named_type(field.type)) else "{ __typename }"
+        yield f"mutation {variables and f'({variables})'} {{ {name}{arguments and f'({arguments})'} {selected} }}"
 
 
 @pytest.mark.filterwarnings("ignore:Error loading repository location")
@@ -218,19 +187,16 @@ def test_a_read_only_server_executes_no_mutation(tmp_path, monkeypatch):
     home = Home.at(tmp_path)
     prepare_storage(home)
     workspace = _write_workspace(tmp_path, tmp_path / "nobody.sock")
-    mutations = list(every_mutation())
-    assert len(mutations) > 40
     with open_storage(home) as instance, web_application(instance, workspace, is_read_only=True) as dagster:
-        for text in mutations:
+        for text in every_mutation():
             answer = json.loads(ask("POST /graphql", [HOST, BEARER, JSON], json.dumps({"query": text}), dagster).body)
             assert answer["data"] is None, text
             assert [error["message"] for error in answer["errors"]] == ["this server is read-only"], text
             start = {"type": "start", "id": "1", "payload": {"query": text}}
             got = ask("WS /graphql", [HOST, BEARER], json.dumps(start), dagster)
             assert [json.loads(message["text"])["type"] for message in got.sent[1:]] == ["error"], text
-        query = json.dumps({"query": "{ permissions { permission value } }"})
-        permissions = json.loads(ask("POST /graphql", [HOST, BEARER, JSON], query, dagster).body)["data"]["permissions"]
-    assert {entry["value"] for entry in permissions} == {False}
+        answer = ask("POST /graphql", [HOST, BEARER, JSON], '{"query": "{ permissions { value } }"}', dagster).body
+    assert (b"false" in answer, b"true" in answer) == (True, False)
     assert not (tmp_path / "user").exists()
 
 
@@ -243,25 +209,21 @@ def test_a_token_is_that_of_the_file_or_the_environment_or_new(tmp_path, monkeyp
     # The variable is removed, whatever is taken.
     first, second = Token.choose(None), Token.choose(None)
     assert len({first.value, second.value, GOOD}) == 3
-    assert len(first.value) >= 40
-    assert not first.is_given
+    assert (len(first.value), first.is_given) == (43, False)
     assert first.value not in f"{first!r} {first}"
     monkeypatch.setenv(UI_TOKEN, GOOD)
     assert Token.choose(None) == Token(GOOD, is_given=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "mode", "message"),
-    [
-        ("", 0o600, "openssl rand"), ("short", 0o600, "openssl rand"), ("ä" * 30, 0o600, "openssl rand"),
-        ("with spaces in it, though long", 0o600, "openssl rand"), (GOOD, 0o644, "chmod 600"),
-    ],
-)  # fmt: skip
-def test_a_weak_token_is_refused(tmp_path, text, mode, message):
+def test_a_weak_token_is_refused(tmp_path):
     file = tmp_path / "token"
     with pytest.raises(WeakToken, match="cannot be read"):
         Token.choose(file)
-    file.write_text(text)
-    file.chmod(mode)
-    with pytest.raises(WeakToken, match=message):
-        Token.choose(file)
+    for text, mode, message in (
+        ("", 0o600, "openssl rand"), ("short", 0o600, "openssl rand"), ("\xe4" * 30, 0o600, "openssl rand"),
+        ("with spaces in it, though long", 0o600, "openssl rand"), (GOOD, 0o644, "chmod 600"),
+    ):  # fmt: skip
+        file.write_text(text)
+        file.chmod(mode)
+        with pytest.raises(WeakToken, match=message):
+            Token.choose(file)
