@@ -46,7 +46,7 @@ class ReadOnlyWebserver(DagsterWebserver):
 
 @contextmanager
 def web_application(instance: DagsterInstance, workspace_file: Path, *, is_read_only: bool) -> Iterator[App]:
-    """Build the application; the pages of a read-only one offer no buttons, as Dagster knows it too."""
+    """Build the application; Dagster's permissions switch off the buttons of a read-only one."""
     target = WorkspaceFileTarget(paths=[str(workspace_file)])
     with WorkspaceProcessContext(
         instance, version=__version__, read_only=is_read_only, workspace_load_target=target
