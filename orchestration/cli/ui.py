@@ -80,7 +80,7 @@ def ui(  # noqa: PLR0917
         )
     if host not in ANY_ADDRESS:
         names.append(_host_name(host))
-    rules = Rules(token, LOOPBACK | set(names), is_read_only=read_only)
+    rules = Rules(token, LOOPBACK | set(names))
 
     from orchestration.instance import UnreadableSettings, prepare_storage
 
@@ -97,7 +97,7 @@ def ui(  # noqa: PLR0917
     try:
         with private_files():
             prepare_storage(settings.home)
-            serve(settings, Address(host, port, socket), rules, announce)
+            serve(settings, Address(host, port, socket), rules, announce, is_read_only=read_only)
     except (NotServing, UnreadableSettings) as error:
         fail(str(error))
     except KeyboardInterrupt:

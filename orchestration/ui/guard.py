@@ -1,7 +1,8 @@
 """The guard before Dagster's web server: only requests with the token reach it.
 
 Dagster's server has no users, accepts any Host and Origin, and executes mutations sent by GET. The guard is a plain
-ASGI middleware that knows only a few paths of Dagster. Whatever it does not expect is refused.
+ASGI middleware that knows only a few paths of Dagster. Whatever it does not expect is refused. It reads no GraphQL:
+whoever has the token may change things, unless Dagster itself is read-only (webserver.py).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from orchestration.ui.graphql_requests import BadRequest, check_message, check_request
 from orchestration.ui.tokens import Token
 
 Scope = MutableMapping[str, Any]
@@ -78,13 +78,10 @@ class Rules:
     hosts
         Allowed names in the header Host, in lower case, without a port. A page of another site whose name was made to
         point here (DNS rebinding) sends that site's name.
-    is_read_only
-        Refuse every mutation.
     """
 
     token: Token
     hosts: frozenset[str] = LOOPBACK
-    is_read_only: bool = False
 
 
 class Guard:
@@ -120,7 +117,7 @@ class Guard:
             self._check_credentials(scope)
             if scope["method"] == "POST":
                 _check_content_type(scope)
-                receive = await self._checked_body(receive)
+                receive = await _limited_body(receive)
         except Refused as refused:
             is_unknown = refused.status == 401
             page = SIGN_IN if is_unknown else refused.reason + "\n"
@@ -138,26 +135,7 @@ class Guard:
             await receive()
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
             return
-        is_closed = False
-
-        async def receive_checked() -> Message:
-            nonlocal is_closed
-            message = await receive()
-            if message["type"] != "websocket.receive":
-                return message
-            try:
-                check_message(message.get("text") or message.get("bytes") or b"")
-            except BadRequest:
-                is_closed = True
-                await send({"type": "websocket.close", "code": POLICY_VIOLATION})
-                return {"type": "websocket.disconnect", "code": POLICY_VIOLATION}
-            return message
-
-        async def send_while_open(message: Message) -> None:
-            if not is_closed:
-                await send(message)
-
-        await self.app(_without_secrets(scope), receive_checked, send_while_open)
+        await self.app(_without_secrets(scope), receive, send)
 
     def _check_site(self, scope: Scope) -> None:
         """Refuse requests that a page of another site, or of another server on this machine, makes a browser send."""
@@ -203,35 +181,6 @@ class Guard:
             self._check_credentials(scope)
         await _respond(send, 303, "", headers)
 
-    async def _checked_body(self, receive: Receive) -> Receive:
-        """Read and check the body of a GraphQL request; return a `receive` that gives it once more."""
-        body = b""
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise Refused(400, "the request ended early")
-            body += message.get("body", b"")
-            if len(body) > MAX_BODY_BYTES:
-                raise Refused(413, f"a request has at most {MAX_BODY_BYTES:,} bytes")
-            if not message.get("more_body"):
-                break
-        try:
-            is_mutation = check_request(body)
-        except BadRequest as error:
-            raise Refused(400, str(error)) from None
-        if is_mutation and self.rules.is_read_only:
-            raise Refused(403, "this server is read-only")
-        is_read = False
-
-        async def receive_again() -> Message:
-            nonlocal is_read
-            if is_read:
-                return await receive()
-            is_read = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        return receive_again
-
 
 def _check_path(path: str) -> None:
     if _ODD_PATH.search(path):
@@ -257,6 +206,26 @@ def _check_content_type(scope: Scope) -> None:
     media_type, _, _ = _only(scope, b"content-type", needed=False).partition(";")
     if media_type.strip().lower() != "application/json":
         raise Refused(415, "a request has the content type application/json")
+
+
+async def _limited_body(receive: Receive) -> Receive:
+    """Read the body as far as the limit; return a `receive` that gives it once more."""
+    body = b""
+    is_complete = False
+    while not is_complete:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Refused(400, "the request ended early")
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY_BYTES:
+            raise Refused(413, f"a request has at most {MAX_BODY_BYTES:,} bytes")
+        is_complete = not message.get("more_body")
+    unread = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return unread.pop() if unread else await receive()
+
+    return receive_again
 
 
 def _is_same_place(origin: str, host: re.Match[str]) -> bool:

@@ -1,8 +1,7 @@
 """Serve Dagster's pages behind the guard, beside its daemon and its code server; all three end together.
 
 Others can reach the guarded address only. The code server has no authentication of its own, so it listens on a socket
-in a folder that only this user may enter. The few names of Dagster that are not public are those that its own command
-line uses (`dagster_webserver.cli`).
+in a folder that only this user may enter.
 """
 
 from __future__ import annotations
@@ -21,15 +20,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from orchestration.environment import HomeSettings, environment_of_dagster
-from orchestration.home import PROJECT, Home
+from orchestration.home import PROJECT
+from orchestration.instance import open_storage
 from orchestration.ui import attended
 from orchestration.ui.guard import App, Guard, Rules
-
-if TYPE_CHECKING:
-    from dagster import DagsterInstance
 
 LOCATION = "orchestration.definitions"
 """The module that the code server loads, and Dagster's name for it."""
@@ -37,8 +33,6 @@ ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- the user ha
 """Addresses that mean all interfaces, each with the address for a link."""
 SECONDS_TO_LOAD = 180.0
 SECONDS_FOR_OPEN_REQUESTS = 3
-LIVE_DATA_MILLISECONDS = 2000
-"""How often a page asks for news; Dagster's own default."""
 
 
 class NotServing(RuntimeError):
@@ -80,7 +74,14 @@ class Address:
         return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
 
 
-def serve(settings: HomeSettings, address: Address, rules: Rules, announce: Callable[[str, bool], None]) -> None:
+def serve(
+    settings: HomeSettings,
+    address: Address,
+    rules: Rules,
+    announce: Callable[[str, bool], None],
+    *,
+    is_read_only: bool = False,
+) -> None:
     """Serve until told to end; `announce` gets the link, and whether this process runs the schedule."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))
@@ -91,14 +92,16 @@ def serve(settings: HomeSettings, address: Address, rules: Rules, announce: Call
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="faultline-")))
         code_socket = folder / "code.sock"
         workspace_file = _write_workspace(folder, code_socket)
-        instance = stack.enter_context(_instance(settings.home))
+        # Before the other processes: two that create the storage's files at once disturb each other.
+        instance = stack.enter_context(open_storage(settings.home))
         parts = Parts(environment_of_dagster(settings))
         stack.callback(parts.end)
         parts.start("code server", _code_server(code_socket))
-        import dagster_webserver.webserver  # noqa: F401 -- while the code server loads
+        # Imported while the code server loads.
+        from orchestration.ui.webserver import web_application
 
         parts.wait_for(code_socket)
-        app = stack.enter_context(_webserver(instance, workspace_file, rules))
+        app = stack.enter_context(web_application(instance, workspace_file, is_read_only=is_read_only))
         daemon_lock = _take_lock(settings.home.dagster / "daemon.lock")
         if daemon_lock is not None:
             # Nothing that an earlier daemon started outlives it.
@@ -171,30 +174,6 @@ def _write_workspace(folder: Path, code_socket: Path) -> Path:
     file = folder / "workspace.yaml"
     file.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
     return file
-
-
-@contextmanager
-def _instance(home: Home) -> Iterator[DagsterInstance]:
-    """Open Dagster's storage before other processes do: two that create its files at once disturb each other."""
-    from orchestration.instance import open_storage
-
-    with open_storage(home) as instance:
-        yield instance
-
-
-@contextmanager
-def _webserver(instance: DagsterInstance, workspace_file: Path, rules: Rules) -> Iterator[App]:
-    """Build Dagster's own application on the code server."""
-    from dagster._core.workspace.context import WorkspaceProcessContext
-    from dagster._core.workspace.load_target import WorkspaceFileTarget
-    from dagster_webserver.version import __version__
-    from dagster_webserver.webserver import DagsterWebserver
-
-    target = WorkspaceFileTarget(paths=[str(workspace_file)])
-    with WorkspaceProcessContext(
-        instance, version=__version__, read_only=rules.is_read_only, workspace_load_target=target
-    ) as workspace:
-        yield DagsterWebserver(workspace, live_data_poll_rate=LIVE_DATA_MILLISECONDS).create_asgi_app()
 
 
 def run_server(app: App, listener: socket.socket, parts: Parts) -> None:

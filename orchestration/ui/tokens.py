@@ -51,9 +51,9 @@ class Token:
         return hmac.compare_digest(other.encode("utf-8", "replace"), self.value.encode())
 
     def is_in_header(self, header: str) -> bool:
-        """Return whether a header `Authorization` has it, as `Bearer ...` or `token ...`."""
+        """Return whether a header `Authorization` has it, as `Bearer ...`."""
         scheme, _, value = header.strip().partition(" ")
-        return scheme.lower() in {"bearer", "token"} and self.equals(value.strip())
+        return scheme.lower() == "bearer" and self.equals(value.strip())
 
     def is_in_cookies(self, header: str) -> bool:
         """Return whether a header `Cookie` has the cookie of this token."""

@@ -1,5 +1,6 @@
 """An attended command and its children end when the process that attends them ends, however it ends."""
 
+import signal
 import subprocess
 import sys
 
@@ -26,35 +27,24 @@ time.sleep(600)
 """
 
 
-def family(*kind):
-    return [sys.executable, "-c", FAMILY, *kind]
+def family(kind):
+    return [sys.executable, "-c", FAMILY, kind]
 
 
-def start(*kind):
-    process = subprocess.Popen(
-        [sys.executable, attended.__file__, *family(*kind)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+def start(kind):
+    command = [sys.executable, attended.__file__, *family(kind)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     return process, int(process.stdout.readline())
 
 
-def test_the_family_of_a_command_that_ends_ends_too():
-    process, grandchild = start("short")
-    assert process.wait(timeout=PATIENCE_SECONDS) == 7
-    assert is_gone(grandchild)
-
-
-def test_a_closed_input_ends_the_family():
-    process, grandchild = start()
-    process.stdin.close()
-    process.wait(timeout=PATIENCE_SECONDS)
-    assert is_gone(grandchild)
-
-
-@pytest.mark.parametrize("end", [subprocess.Popen.terminate, lambda process: process.send_signal(2)])
-def test_a_signal_ends_the_family(end):
-    process, grandchild = start()
-    end(process)
-    process.wait(timeout=PATIENCE_SECONDS)
+@pytest.mark.parametrize("end", ["its own", "closed input", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_the_family_ends_with_its_command_its_input_or_a_signal(end):
+    process, grandchild = start("short" if end == "its own" else "long")
+    if end == "closed input":
+        process.stdin.close()
+    elif end != "its own":
+        process.send_signal(end)
+    assert (process.wait(timeout=PATIENCE_SECONDS) == 7) == (end == "its own")
     assert is_gone(grandchild)
 
 
@@ -68,9 +58,8 @@ def test_who_does_not_listen_is_killed(monkeypatch):
 
 
 def test_the_family_ends_when_the_starter_is_killed_at_once():
-    starter = subprocess.Popen(
-        [sys.executable, "-c", ATTEND, attended.__file__, *family()], stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", ATTEND, attended.__file__, *family("long")]
+    starter = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     attendant, grandchild = int(starter.stdout.readline()), int(starter.stdout.readline())
     starter.kill()
     starter.wait()

@@ -41,11 +41,15 @@ class Pages:
         )  # fmt: skip
         self.port, self.token = re.search(r":(\d+)/\?token=(.+)", self.process.stdout.readline()).groups()
 
+    def request(self, method, path, headers, body=None):
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)) as connection:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.headers, response.read().decode()
+
     def ask(self, query):
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)) as connection:
-            connection.request("POST", "/graphql", json.dumps({"query": query}), headers)
-            return json.load(connection.getresponse())["data"]
+        return json.loads(self.request("POST", "/graphql", headers, json.dumps({"query": query}))[2])["data"]
 
     def launch(self):
         return self.ask(LAUNCH)["launchRun"]["run"]["runId"]
