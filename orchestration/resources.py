@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -16,7 +15,7 @@ from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
 from assets.warehouse import OpenWarehouse
 from orchestration.code_cache import cache_folder
-from orchestration.dbt.build import build_without_failing, dbt_resource
+from orchestration.dbt.build import dbt_resource
 from orchestration.environment import HomeSettings
 from orchestration.session import session_of_chosen_assets
 
@@ -55,7 +54,6 @@ def _warehouse_of(settings: HomeSettings) -> Iterator[OpenWarehouse]:
         publication=str(settings.home.build_file),
         memory_limit=settings.memory_limit,
         threads=settings.threads,
-        rebuild=partial(build_without_failing, settings),
     )
     with closing(warehouse):
         yield warehouse

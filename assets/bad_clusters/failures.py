@@ -1,7 +1,7 @@
 """Clusters that a run leaves out, with reasons, in `ops.cluster_failures`.
 
-Raw, dbt, the estimates and the checks add to the list. Dbt's macro `source_table`, the search in a failed step, the
-checks and the step that puts last good rows in place read it.
+Raw, dbt, the estimates and the checks add to the list. Dbt's macro `source_table` and the estimates read no rows of the
+clusters that it names; the checks and the step that puts last good rows in place read it too.
 """
 
 from __future__ import annotations
@@ -11,6 +11,13 @@ from datetime import UTC, datetime
 
 import duckdb
 
+TRIAL = "trial"
+"""The stage of the clusters that a trial of a failed step leaves out, until it ends."""
+LEFT_OUT = """
+    select cluster_id from ops.cluster_failures
+    where run_id = (select run_id from ops.runs where status = 'running' order by rowid desc limit 1)
+"""
+"""The clusters that the run under way leaves out."""
 _SUSPECTS = """
     select clusters.cluster_id
     from raw.clusters as clusters
@@ -19,13 +26,23 @@ _SUSPECTS = """
     group by clusters.cluster_id
     order by count(files.path) desc, clusters.cluster_id
 """
+_LEFT_OUT_BEFORE = """
+    select cluster_id from ops.cluster_failures
+    where stage = $stage and run_id = (select run_id from ops.published order by rowid desc limit 1)
+"""
 
 
 def record_failures(
     con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
 ) -> None:
-    """Keep reasons by cluster, in place of what the same stage of the same run said before."""
-    con.execute("delete from ops.cluster_failures where run_id = ? and stage = ?", [run_id, stage])
+    """Keep reasons by cluster, in place of what the same stage of the same run said before.
+
+    Rows of a trial that was killed are removed: they say nothing of their clusters.
+    """
+    con.execute(
+        "delete from ops.cluster_failures where (run_id = $run_id and stage = $stage) or stage = $trial",
+        {"run_id": run_id, "stage": stage, "trial": TRIAL},
+    )
     add_failures(con, run_id, stage, failures)
 
 
@@ -60,6 +77,11 @@ def running_run(con: duckdb.DuckDBPyConnection) -> str:
     return str(run[0]) if run else ""
 
 
-def suspects(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
-    """List the clusters that a run has not left out, those with the most new files first."""
-    return [cluster_id for (cluster_id,) in con.execute(_SUSPECTS, {"run_id": run_id}).fetchall()]
+def suspects(con: duckdb.DuckDBPyConnection, run_id: str, stage: str) -> tuple[list[str], list[str]]:
+    """List the clusters that a run has not left out, and those of them that a stage left out of the last publication.
+
+    Those with the most new files come first.
+    """
+    found = [cluster_id for (cluster_id,) in con.execute(_SUSPECTS, {"run_id": run_id}).fetchall()]
+    before = {cluster_id for (cluster_id,) in con.execute(_LEFT_OUT_BEFORE, {"stage": stage}).fetchall()}
+    return found, [cluster_id for cluster_id in found if cluster_id in before]

@@ -1,18 +1,17 @@
-"""Run a step over the raw tables of all clusters except those whose rows make it fail.
-
-The rows of these are set aside while the step runs for the others, and are put back unchanged in the same transaction.
+"""Run a step over the raw tables cluster by cluster, if it fails on the rows of all: those on which it fails stay as
+they were.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import duckdb
 
 from assets.bad_clusters.errors import described, may_be_of_rows
-from assets.bad_clusters.search import SCRATCH, find_bad_clusters, relations, scratch_database, show_rows
 from assets.sources.errors import SourceError
 from assets.sources.intake.find.folder import Survey
 from assets.sql import identifier
@@ -21,14 +20,9 @@ from assets.warehouse import create_raw_and_ops, transaction
 RawStep = Callable[[duckdb.DuckDBPyConnection, Survey], object]
 """Works on the raw tables of a connection, for the clusters that it is given, inside a transaction of the caller."""
 
-_UNCHANGED = {f"ops.{name}" for name in ("cluster_failures", "checks", "pulls", "privacy")} | {"raw.clusters"}
-"""Tables with a `cluster_id` that no step over files changes."""
-_SUSPECTS = """
-    select cluster_id
-    from (select unnest($surveyed::varchar[]) as cluster_id union select cluster_id from ops.files)
-    left join ops.files using (cluster_id)
-    group by cluster_id
-    order by max(files.modified_at) desc nulls last, cluster_id
+_TABLES = """
+    select schema_name, table_name from duckdb_columns()
+    where database_name = current_database() and schema_name in ('raw', 'ops') and column_name = 'cluster_id'
 """
 
 
@@ -51,32 +45,53 @@ def settle_good_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: R
     Raises
     ------
     Exception
-        The step's own error, if no cluster's rows cause it or no cluster would be left.
+        The step's own error, if it fails on the rows of no cluster alone or no cluster would be left.
     """
     logs = {str(file.absolute) for file in survey.files}
 
-    def may_be_of_cluster(error: Exception) -> bool:
-        return may_be_of_rows(error) or (isinstance(error, OSError) and error.filename in logs)
-
-    def attempt(clusters: Collection[str]) -> None:
-        with scratch_database(con) as trial:
-            create_raw_and_ops(trial)
-            show_rows(con, clusters, [name for name in relations(con) if _is_raw(name)], is_copy=True)
-            step(trial, _only(survey, clusters))
+    def require_of_cluster(error: Exception) -> None:
+        if not (may_be_of_rows(error) or (isinstance(error, OSError) and error.filename in logs)):
+            raise error
 
     try:
         with transaction(con):
             step(con, survey)
     except Exception as error:
-        if not may_be_of_cluster(error):
+        require_of_cluster(error)
+        failing = {}
+        # A cluster whose folder is missing has rows too.
+        known = con.execute("select distinct cluster_id from ops.files").fetchall()
+        for cluster_id in sorted({*survey.clusters, *(name for (name,) in known)}):
+            try:
+                with transaction(con), _rows_of(con, cluster_id):
+                    step(con, _only(survey, cluster_id))
+            except Exception as own:
+                require_of_cluster(own)
+                failing[cluster_id] = _explained(cluster_id, own)
+        if not failing or not survey.clusters.keys() - failing.keys():
             raise
-        suspects = con.execute(_SUSPECTS, {"surveyed": [*survey.clusters]}).fetchall()
-        found = find_bad_clusters([cluster_id for (cluster_id,) in suspects], attempt, may_be_of_cluster)
-        if not found or not survey.clusters.keys() - found.keys():
-            raise
-        _step_without(con, survey, step, found)
-        return {cluster_id: _explained(cluster_id, found[cluster_id]) for cluster_id in sorted(found)}
+        return failing
     return {}
+
+
+@contextmanager
+def _rows_of(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Iterator[None]:
+    """Let the raw tables hold the rows of one cluster, as statements on them read and write those of all.
+
+    The others stay in the tables, which bear another name meanwhile.
+    """
+    places = [(identifier(schema, name), identifier(schema, f"all_{name}"), name) for schema, name in con.execute(_TABLES).fetchall()]
+    for table, whole, name in places:
+        con.execute(f"alter table {table} rename to {identifier(f'all_{name}')}")
+    create_raw_and_ops(con)
+    for table, whole, _ in places:
+        con.execute(f"insert into {table} by name from {whole} where cluster_id = ?", [cluster_id])
+    yield
+    for table, whole, name in places:
+        con.execute(f"delete from {whole} where cluster_id = ?", [cluster_id])
+        con.execute(f"insert into {whole} by name from {table}")
+        con.execute(f"drop table {table}")
+        con.execute(f"alter table {whole} rename to {identifier(name)}")
 
 
 def _explained(cluster_id: str, error: Exception) -> SourceError:
@@ -89,36 +104,10 @@ def _explained(cluster_id: str, error: Exception) -> SourceError:
     return SourceError(cluster_id, what, next_step)
 
 
-def _only(survey: Survey, clusters: Collection[str]) -> Survey:
+def _only(survey: Survey, cluster_id: str) -> Survey:
     return replace(
         survey,
-        clusters={name: cluster for name, cluster in survey.clusters.items() if name in clusters},
-        files=[file for file in survey.files if file.cluster_id in clusters],
-        refused=[refused_file for refused_file in survey.refused if refused_file.file.cluster_id in clusters],
+        clusters={name: cluster for name, cluster in survey.clusters.items() if name == cluster_id},
+        files=[file for file in survey.files if file.cluster_id == cluster_id],
+        refused=[refused_file for refused_file in survey.refused if refused_file.file.cluster_id == cluster_id],
     )
-
-
-def _step_without(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep, bad: Collection[str]) -> None:
-    """Run the step for the other clusters; the next refresh tries those again that were left out."""
-    names = [
-        name
-        for name, (_, has_clusters) in relations(con).items()
-        if has_clusters and _is_raw(name) and name not in _UNCHANGED
-    ]
-    with scratch_database(con):
-        show_rows(con, bad, names, is_copy=True)
-        with transaction(con):
-            for name in names:
-                table = identifier(*name.split("."))
-                con.execute(
-                    f"delete from {table} where cluster_id in (select unnest($bad::varchar[]))", {"bad": [*bad]}
-                )
-            step(con, _only(survey, survey.clusters.keys() - set(bad)))
-            for name in names:
-                con.execute(
-                    f"insert into {identifier(*name.split('.'))} by name from {identifier(SCRATCH, *name.split('.'))}"
-                )
-
-
-def _is_raw(name: str) -> bool:
-    return name.startswith(("raw.", "ops."))
