@@ -18,38 +18,20 @@ LEFT_OUT = """
     where run_id = (select run_id from ops.runs where status = 'running' order by rowid desc limit 1)
 """
 """The clusters that the run under way leaves out."""
-_SUSPECTS = """
-    select clusters.cluster_id
-    from raw.clusters as clusters
-    left join ops.files as files on files.cluster_id = clusters.cluster_id and files.run_id = $run_id
-    where clusters.cluster_id not in (select cluster_id from ops.cluster_failures where run_id = $run_id)
-    group by clusters.cluster_id
-    order by count(files.path) desc, clusters.cluster_id
-"""
-_LEFT_OUT_BEFORE = """
-    select cluster_id from ops.cluster_failures
-    where stage = $stage and run_id = (select run_id from ops.published order by rowid desc limit 1)
+_SUSPECTS = f"""
+    select cluster_id, cluster_id in (
+        select cluster_id from ops.cluster_failures
+        where stage = ? and run_id = (select run_id from ops.published order by rowid desc limit 1)
+    )
+    from raw.clusters where cluster_id not in ({LEFT_OUT}) order by cluster_id
 """
 
 
 def record_failures(
     con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
 ) -> None:
-    """Keep reasons by cluster, in place of what the same stage of the same run said before.
-
-    Rows of a trial that was killed are removed: they say nothing of their clusters.
-    """
-    con.execute(
-        "delete from ops.cluster_failures where (run_id = $run_id and stage = $stage) or stage = $trial",
-        {"run_id": run_id, "stage": stage, "trial": TRIAL},
-    )
-    add_failures(con, run_id, stage, failures)
-
-
-def add_failures(
-    con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
-) -> None:
-    """Keep reasons by cluster, beside those that are there."""
+    """Add reasons by cluster. Those of a trial end with that, also of one that was killed."""
+    con.execute("delete from ops.cluster_failures where stage = ?", [TRIAL])
     now = datetime.now(UTC).replace(tzinfo=None)
     for cluster_id, reasons in sorted(failures.items()):
         for reason in dict.fromkeys(reasons):
@@ -58,17 +40,14 @@ def add_failures(
             )
 
 
-def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str, other_than: str = "") -> dict[str, list[str]]:
-    """Read the reasons of a run, by cluster; leave those of one stage aside."""
-    found: dict[str, list[str]] = {}
+def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, list[str]]:
+    """Read the reasons of a run, by cluster."""
     rows = con.execute(
-        "select cluster_id, reason from ops.cluster_failures where run_id = ? and stage <> ? "
-        "order by cluster_id, failed_at, reason",
-        [run_id, other_than],
+        "select cluster_id, list(reason order by failed_at, reason) from ops.cluster_failures where run_id = ?"
+        " group by cluster_id order by cluster_id",
+        [run_id],
     ).fetchall()
-    for cluster_id, reason in rows:
-        found.setdefault(cluster_id, []).append(reason)
-    return found
+    return dict(rows)
 
 
 def running_run(con: duckdb.DuckDBPyConnection) -> str:
@@ -77,11 +56,7 @@ def running_run(con: duckdb.DuckDBPyConnection) -> str:
     return str(run[0]) if run else ""
 
 
-def suspects(con: duckdb.DuckDBPyConnection, run_id: str, stage: str) -> tuple[list[str], list[str]]:
-    """List the clusters that a run has not left out, and those of them that a stage left out of the last publication.
-
-    Those with the most new files come first.
-    """
-    found = [cluster_id for (cluster_id,) in con.execute(_SUSPECTS, {"run_id": run_id}).fetchall()]
-    before = {cluster_id for (cluster_id,) in con.execute(_LEFT_OUT_BEFORE, {"stage": stage}).fetchall()}
-    return found, [cluster_id for cluster_id in found if cluster_id in before]
+def suspects(con: duckdb.DuckDBPyConnection, stage: str) -> tuple[list[str], list[str]]:
+    """List the clusters that the run under way has not left out, and those of them that a stage left out last time."""
+    found = con.execute(_SUSPECTS, [stage]).fetchall()
+    return [name for name, _ in found], [name for name, was_left_out in found if was_left_out]

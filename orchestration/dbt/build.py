@@ -286,12 +286,9 @@ class Build:
 
 
 def build_again(settings: HomeSettings, warehouse: Warehouse, arguments: Sequence[str] = ("run",)) -> None:
-    """Build models again, without telling Dagster of it and without the clusters that the run leaves out by now.
+    """Build models again without telling Dagster of it, from the clusters that the run does not leave out by now.
 
-    Raises
-    ------
-    StatementsFailed
-        Statements failed.
+    `StatementsFailed` is raised where statements fail.
     """
     target = settings.home.work / "dbt-again"
     (target / "run_results.json").unlink(missing_ok=True)

@@ -146,10 +146,10 @@ def last_good_asset(settings: HomeSettings, upstream: Sequence[dg.AssetKey]) -> 
         """
         with warehouse.writing() as con:
             failing = failing_clusters(con, context.run_id)
-            built = {name for (name,) in con.execute(f"select cluster_id from {PUBLICATION}.marts.dim_clusters").fetchall()}
-            if not built.isdisjoint(failing):
+            built = con.execute(f"select cluster_id from {PUBLICATION}.marts.dim_clusters").fetchall()
+        if any(cluster_id in failing for (cluster_id,) in built):
+            with warehouse.writing() as con:
                 remove_estimates(con, failing)
-        if not built.isdisjoint(failing):
             build_again(settings, warehouse)
         with warehouse.writing() as con:
             stale = keep_last_good(con, failing, settings.home.published_file, code_version())

@@ -1,5 +1,6 @@
-"""Run a step over the raw tables cluster by cluster, if it fails on the rows of all: those on which it fails stay as
-they were.
+"""Run a step over the raw tables cluster by cluster, if it fails on the rows of all.
+
+A cluster on whose rows it fails alone stays as it was.
 """
 
 from __future__ import annotations
@@ -7,7 +8,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import duckdb
 
@@ -27,46 +27,29 @@ _TABLES = """
 
 
 def settle_good_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep) -> dict[str, SourceError]:
-    """Run a step for all clusters whose rows do not make it fail.
+    """Run a step for all clusters whose rows do not make it fail; return the errors of the others.
 
-    Parameters
-    ----------
-    con
-        A writing connection, outside a transaction.
-    survey
-        The folder.
-    step
-        What to run.
-
-    Returns
-    -------
-    The errors of the clusters for which the step was not run.
-
-    Raises
-    ------
-    Exception
-        The step's own error, if it fails on the rows of no cluster alone or no cluster would be left.
+    The step's own error is raised if it fails on the rows of no cluster alone, or if no cluster would be left.
     """
     logs = {str(file.absolute) for file in survey.files}
 
-    def require_of_cluster(error: Exception) -> None:
-        if not (may_be_of_rows(error) or (isinstance(error, OSError) and error.filename in logs)):
-            raise error
+    def is_of_cluster(error: Exception) -> bool:
+        return may_be_of_rows(error) or (isinstance(error, OSError) and error.filename in logs)
 
     try:
         with transaction(con):
             step(con, survey)
     except Exception as error:
-        require_of_cluster(error)
-        failing = {}
         # A cluster whose folder is missing has rows too.
-        known = con.execute("select distinct cluster_id from ops.files").fetchall()
-        for cluster_id in sorted({*survey.clusters, *(name for (name,) in known)}):
+        known = {name for (name,) in con.execute("select distinct cluster_id from ops.files").fetchall()}
+        failing: dict[str, SourceError] = {}
+        for cluster_id in sorted(known | survey.clusters.keys()) if is_of_cluster(error) else ():
             try:
                 with transaction(con), _rows_of(con, cluster_id):
-                    step(con, _only(survey, cluster_id))
+                    step(con, survey.of_cluster(cluster_id))
             except Exception as own:
-                require_of_cluster(own)
+                if not is_of_cluster(own):
+                    raise
                 failing[cluster_id] = _explained(cluster_id, own)
         if not failing or not survey.clusters.keys() - failing.keys():
             raise
@@ -76,21 +59,24 @@ def settle_good_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: R
 
 @contextmanager
 def _rows_of(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Iterator[None]:
-    """Let the raw tables hold the rows of one cluster, as statements on them read and write those of all.
+    """Let the raw tables hold the rows of one cluster alone, within the caller's transaction.
 
-    The others stay in the tables, which bear another name meanwhile.
+    The step reads and writes tables whole. Those with the rows of all clusters bear another name meanwhile, which
+    copies nothing.
     """
-    places = [(identifier(schema, name), identifier(schema, f"all_{name}"), name) for schema, name in con.execute(_TABLES).fetchall()]
-    for table, whole, name in places:
-        con.execute(f"alter table {table} rename to {identifier(f'all_{name}')}")
+    tables = con.execute(_TABLES).fetchall()
+    for schema, name in tables:
+        con.execute(f"alter table {identifier(schema, name)} rename to {identifier('all_' + name)}")
     create_raw_and_ops(con)
-    for table, whole, _ in places:
-        con.execute(f"insert into {table} by name from {whole} where cluster_id = ?", [cluster_id])
+    for schema, name in tables:
+        own, whole = identifier(schema, name), identifier(schema, "all_" + name)
+        con.execute(f"insert into {own} by name from {whole} where cluster_id = ?", [cluster_id])
     yield
-    for table, whole, name in places:
+    for schema, name in tables:
+        own, whole = identifier(schema, name), identifier(schema, "all_" + name)
         con.execute(f"delete from {whole} where cluster_id = ?", [cluster_id])
-        con.execute(f"insert into {whole} by name from {table}")
-        con.execute(f"drop table {table}")
+        con.execute(f"insert into {whole} by name from {own}")
+        con.execute(f"drop table {own}")
         con.execute(f"alter table {whole} rename to {identifier(name)}")
 
 
@@ -102,12 +88,3 @@ def _explained(cluster_id: str, error: Exception) -> SourceError:
         " the maintainers."
     )
     return SourceError(cluster_id, what, next_step)
-
-
-def _only(survey: Survey, cluster_id: str) -> Survey:
-    return replace(
-        survey,
-        clusters={name: cluster for name, cluster in survey.clusters.items() if name == cluster_id},
-        files=[file for file in survey.files if file.cluster_id == cluster_id],
-        refused=[refused_file for refused_file in survey.refused if refused_file.file.cluster_id == cluster_id],
-    )
