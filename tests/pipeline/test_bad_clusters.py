@@ -123,47 +123,28 @@ def test_no_row_of_another_is_different_and_once_mended_all_is_as_a_clean_build_
     assert contents(clean) == nights["mended"]
 
 
-@pytest.fixture(scope="module")
-def night(testbed_home, many_clusters_home):
-    """A night in which the capture's accounting is broken and a cluster b is new, and what commands say after it."""
+def test_refused_accounting_leaves_yesterdays_numbers_and_commands_and_report_say_so(testbed_home, many_clusters_home):
     home = many_clusters_home
-    return {
-        "before": content(testbed_home, "testbed"),
-        "after": content(home, "testbed"),
-        "strict": subprocess.run(
-            [FAULTLINE, "refresh", "--strict", "--home", home.root], capture_output=True, text=True, check=False
-        ),
-    }
+    before = content(testbed_home, "testbed")
+    assert content(home, "testbed") == before
+    assert sum(bool(rows) for rows in before.values()) > 30
+    assert len(content(home, "b")["marts.fct_attempts"]) == 60
+    assert ("b", "testbed") in pairs(home)
 
-
-def test_refused_accounting_leaves_yesterdays_numbers_in_every_table(night, many_clusters_home):
-    assert night["after"] == night["before"]
-    assert sum(bool(rows) for rows in night["before"].values()) > 30
-    assert len(content(many_clusters_home, "b")["marts.fct_attempts"]) == 60
-    assert ("b", "testbed") in pairs(many_clusters_home)
-
-
-def test_refresh_status_and_report_say_what_was_kept_and_why(night, many_clusters_home):
-    kept = "testbed could not be built and keeps its last good numbers:"
-    assert kept in night["strict"].stdout
-    assert "sacct_all.psv: 7 of 102 lines quarantined" in night["strict"].stdout
-    first, *others = night["strict"].stderr.splitlines()
-    assert first == kept
+    assert is_up_to_date(home)
+    command = [FAULTLINE, "refresh", "--strict", "--home", home.root]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    kept, *others = done.stderr.splitlines()
+    assert kept == "testbed could not be built and keeps its last good numbers:"
     assert all(line.startswith("  ") for line in others)
-    status = json.loads(faultline(many_clusters_home, "status", "--json").stdout)["clusters"]
-    found = {entry["cluster_id"]: entry for entry in status}
+    assert all(text in done.stdout for text in (kept, "sacct_all.psv: 7 of 102 lines quarantined", "nothing new"))
+    found = {row["cluster_id"]: row for row in json.loads(faultline(home, "status", "--json").stdout)["clusters"]}
     assert (found["testbed"]["is_stale"], found["b"]["is_stale"]) == (True, False)
     assert "quarantined" in found["testbed"]["stale_reason"]
     assert found["testbed"]["data_through_at"]
-    words = faultline(many_clusters_home, "status").stdout
-    assert re.search(r"STALE: its numbers are of .*; there are no newer ones:", words)
-    assert "is stale, as of" in many_clusters_home.report.read_text()
-
-
-def test_a_refresh_without_news_changes_nothing_and_strict_exits_with_one(night, many_clusters_home):
-    assert is_up_to_date(many_clusters_home)
-    assert night["strict"].returncode == 1
-    assert "nothing new" in night["strict"].stdout
+    assert re.search(r"STALE: its numbers are of .*; there are no newer ones:", faultline(home, "status").stdout)
+    assert "is stale, as of" in home.report.read_text()
 
 
 FAKE_DBT = """
