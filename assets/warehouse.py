@@ -7,7 +7,7 @@ file: copying them out of the working file would write them twice.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,15 +48,12 @@ class Warehouse:
         DuckDB's limit, for instance `4GB`; empty keeps DuckDB's default of 80% of the machine.
     threads
         How many DuckDB may use; 0 keeps its default, one per core.
-    rebuild
-        Builds the marts anew without the clusters that failed; None where nothing can.
     """
 
     path: str
     publication: str = ""
     memory_limit: str = ""
     threads: int = 0
-    rebuild: Callable[[Warehouse], None] | None = field(default=None, repr=False, compare=False)
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:

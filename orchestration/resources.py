@@ -6,7 +6,6 @@ None of them accepts configuration from a run: a user who may start runs cannot 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import dagster as dg
 from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
 from orchestration.code_cache import cache_folder
-from orchestration.dbt.build import build_without_failing, dbt_resource
+from orchestration.dbt.build import dbt_resource
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.jobs import ASKING, Everything
@@ -63,7 +62,6 @@ def _warehouse_of(
         publication=str(settings.home.build_file),
         memory_limit=settings.memory_limit,
         threads=settings.threads,
-        rebuild=partial(build_without_failing, settings),
         session=session,
     )
     try:

@@ -1,7 +1,7 @@
 """Clusters that a run leaves out, with reasons, in `ops.cluster_failures`.
 
-Raw, dbt, the estimates and the checks add to the list. Dbt's macro `source_table`, the search in a failed step, the
-checks and the step that puts last good rows in place read it.
+Raw, dbt, the estimates and the checks add to the list. Dbt's macro `source_table` and the estimates read no rows of the
+clusters that it names; the checks and the step that puts last good rows in place read it too.
 """
 
 from __future__ import annotations
@@ -11,28 +11,27 @@ from datetime import UTC, datetime
 
 import duckdb
 
-_SUSPECTS = """
-    select clusters.cluster_id
-    from raw.clusters as clusters
-    left join ops.files as files on files.cluster_id = clusters.cluster_id and files.run_id = $run_id
-    where clusters.cluster_id not in (select cluster_id from ops.cluster_failures where run_id = $run_id)
-    group by clusters.cluster_id
-    order by count(files.path) desc, clusters.cluster_id
+TRIAL = "trial"
+"""The stage of the clusters that a trial of a failed step leaves out, until it ends."""
+LEFT_OUT = """
+    select cluster_id from ops.cluster_failures
+    where run_id = (select run_id from ops.runs where status = 'running' order by rowid desc limit 1)
+"""
+"""The clusters that the run under way leaves out."""
+_SUSPECTS = f"""
+    select cluster_id, cluster_id in (
+        select cluster_id from ops.cluster_failures
+        where stage = ? and run_id = (select run_id from ops.published order by rowid desc limit 1)
+    )
+    from raw.clusters where cluster_id not in ({LEFT_OUT}) order by cluster_id
 """
 
 
 def record_failures(
     con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
 ) -> None:
-    """Keep reasons by cluster, in place of what the same stage of the same run said before."""
-    con.execute("delete from ops.cluster_failures where run_id = ? and stage = ?", [run_id, stage])
-    add_failures(con, run_id, stage, failures)
-
-
-def add_failures(
-    con: duckdb.DuckDBPyConnection, run_id: str, stage: str, failures: Mapping[str, Iterable[str]]
-) -> None:
-    """Keep reasons by cluster, beside those that are there."""
+    """Add reasons by cluster. Those of a trial end with that, also of one that was killed."""
+    con.execute("delete from ops.cluster_failures where stage = ?", [TRIAL])
     now = datetime.now(UTC).replace(tzinfo=None)
     for cluster_id, reasons in sorted(failures.items()):
         for reason in dict.fromkeys(reasons):
@@ -41,17 +40,14 @@ def add_failures(
             )
 
 
-def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str, other_than: str = "") -> dict[str, list[str]]:
-    """Read the reasons of a run, by cluster; leave those of one stage aside."""
-    found: dict[str, list[str]] = {}
+def failing_clusters(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, list[str]]:
+    """Read the reasons of a run, by cluster."""
     rows = con.execute(
-        "select cluster_id, reason from ops.cluster_failures where run_id = ? and stage <> ? "
-        "order by cluster_id, failed_at, reason",
-        [run_id, other_than],
+        "select cluster_id, list(reason order by failed_at, reason) from ops.cluster_failures where run_id = ?"
+        " group by cluster_id order by cluster_id",
+        [run_id],
     ).fetchall()
-    for cluster_id, reason in rows:
-        found.setdefault(cluster_id, []).append(reason)
-    return found
+    return dict(rows)
 
 
 def running_run(con: duckdb.DuckDBPyConnection) -> str:
@@ -60,6 +56,7 @@ def running_run(con: duckdb.DuckDBPyConnection) -> str:
     return str(run[0]) if run else ""
 
 
-def suspects(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
-    """List the clusters that a run has not left out, those with the most new files first."""
-    return [cluster_id for (cluster_id,) in con.execute(_SUSPECTS, {"run_id": run_id}).fetchall()]
+def suspects(con: duckdb.DuckDBPyConnection, stage: str) -> tuple[list[str], list[str]]:
+    """List the clusters that the run under way has not left out, and those of them that a stage left out last time."""
+    found = con.execute(_SUSPECTS, [stage]).fetchall()
+    return [name for name, _ in found], [name for name, was_left_out in found if was_left_out]

@@ -1,119 +1,88 @@
-"""Find the clusters at fault where a step fails: repeat the step alone on halves of them, in a scratch database.
+"""Find the clusters at fault where a step fails: try it again, in place, on the rows of some clusters.
 
-Nothing here runs until a step fails. The scratch database holds tables, or views, with the rows of some clusters.
+A step is dbt's build or an estimate. In a trial the other clusters are left out by rows of stage `trial`. What a trial
+writes into the tables of the step stays there until the step is built again; nothing is published before that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
-import duckdb
+from assets.bad_clusters.errors import described, may_be_of_rows
+from assets.bad_clusters.failures import TRIAL, record_failures, running_run, suspects
+from assets.warehouse import Warehouse
 
-from assets.bad_clusters.errors import may_be_of_rows
-from assets.sql import identifier, literal
-from assets.warehouse import second_connection
 
-SCRATCH = "scratch"
-"""Name under which a scratch database is attached."""
-_RELATIONS = """
-    select database_name, schema_name, table_name, bool_or(column_name = 'cluster_id')
-    from duckdb_columns()
-    where not internal and database_name not in ('system', 'temp', $scratch)
-    group by database_name, schema_name, table_name
-    order by database_name = current_database()
-"""
-"""A relation of the working file comes after one of another file with the same name."""
+def leave_out_bad_clusters(
+    warehouse: Warehouse,
+    stage: str,
+    error: Exception,
+    attempt: Callable[[], object],
+    explain: Callable[[Exception], str] = described,
+) -> list[str]:
+    """Find the clusters on whose rows a step fails, and leave them out of the run that is under way.
+
+    The step has raised `error`; `attempt` runs it again on the clusters that the run does not leave out, and `explain`
+    turns an error into the reason that is recorded. No cluster is returned if it is the step's own error.
+    """
+    if not may_be_of_rows(error):
+        return []
+    with warehouse.writing() as con:
+        run_id = running_run(con)
+        clusters, left_out_before = suspects(con, stage)
+
+    def attempt_on(group: Sequence[str]) -> None:
+        with warehouse.writing() as con:
+            record_failures(con, run_id, TRIAL, {name: ["not on trial"] for name in clusters if name not in group})
+        attempt()
+
+    found = {}
+    try:
+        found = find_bad_clusters(clusters, attempt_on, error, left_out_before)
+    finally:
+        with warehouse.writing() as con:
+            record_failures(con, run_id, stage, {name: [explain(own)] for name, own in found.items()})
+    return list(found)
 
 
 def find_bad_clusters(
     suspects: Sequence[str],
     attempt: Callable[[Sequence[str]], object],
-    may_be_at_fault: Callable[[Exception], bool] = may_be_of_rows,
+    error: Exception,
+    left_out_before: Sequence[str] = (),
 ) -> dict[str, Exception]:
-    """Find every cluster on whose rows alone a step fails, where it has failed on the rows of all.
+    """Find every cluster on whose rows alone a step fails, where it has failed on those of all; return their errors.
 
-    Parameters
-    ----------
-    suspects
-        The clusters, the likeliest first.
-    attempt
-        Tries the step on some clusters, and raises its error.
-    may_be_at_fault
-        Tells whether rows can cause an error.
-
-    Returns
-    -------
-    The errors by cluster. There is none if no cluster fails alone, or if all do: leaving out a cluster is no help then.
-
-    Raises
-    ------
-    Exception
-        An error of a trial that rows cannot cause.
+    `attempt` tries the step on some clusters, and `error` is that on all. If the step works without those that the last
+    publication was made without, only they are searched. There is none if no cluster fails alone, or if all do: leaving
+    out a cluster is no help then. An error of a trial that rows cannot cause is raised.
     """
+
+    def error_on(group: Sequence[str]) -> Exception | None:
+        try:
+            attempt(group)
+        except Exception as found:
+            if not may_be_of_rows(found):
+                raise
+            return found
+        return None
 
     def search(group: Sequence[str], *, must_fail: bool) -> dict[str, Exception]:
         # A cluster is at fault only if it was tried alone: rows of two clusters may fail together and in no other way.
         if len(group) == 1 or not must_fail:
-            try:
-                attempt(group)
-            except Exception as error:
-                if not may_be_at_fault(error):
-                    raise
-                if len(group) == 1:
-                    return {group[0]: error}
-            else:
-                return {}
+            own = error_on(group)
+            if own is None or len(group) == 1:
+                return {group[0]: own} if own else {}
         middle = len(group) // 2
         found = search(group[:middle], must_fail=False)
         return found | search(group[middle:], must_fail=not found)
 
     if len(suspects) < 2:
         return {}
+    others = [cluster_id for cluster_id in suspects if cluster_id not in left_out_before]
+    if left_out_before and others and error_on(others) is None:
+        # One of several may be well again; a single one is at fault without a further trial.
+        found = search(left_out_before, must_fail=True) if len(left_out_before) > 1 else {}
+        return found or dict.fromkeys(left_out_before, error)
     found = search(suspects, must_fail=True)
     return {} if len(found) == len(suspects) else found
-
-
-def relations(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, bool]]:
-    """Give the database of every table and view, by `schema.name`, and whether its rows name clusters."""
-    found = con.execute(_RELATIONS, {"scratch": SCRATCH}).fetchall()
-    return {f"{schema}.{name}": (database, has_clusters) for database, schema, name, has_clusters in found}
-
-
-def show_rows(
-    con: duckdb.DuckDBPyConnection,
-    clusters: Collection[str],
-    names: Collection[str],
-    *,
-    is_copy: bool,
-) -> None:
-    """Give the scratch database the rows of some clusters, of tables and views named `schema.name`.
-
-    Rows that name no cluster are shown whole. A copy can be changed; otherwise each is a view of its original.
-    """
-    known = relations(con)
-    names_of_clusters = ", ".join(literal(cluster_id) for cluster_id in clusters)
-    for name in names:
-        origin, has_clusters = known[name]
-        schema, _, table = name.partition(".")
-        target = identifier(SCRATCH, schema, table)
-        rows = f"from {identifier(origin, schema, table)}"
-        shown = f"{rows} where cluster_id in ({names_of_clusters})" if has_clusters else rows
-        con.execute(f"create schema if not exists {identifier(SCRATCH, schema)}")
-        if is_copy:
-            con.execute(f"create table if not exists {target} as {rows} limit 0")
-            con.execute(f"insert into {target} by name {shown}")
-        else:
-            con.execute(f"create view {target} as {shown}")
-
-
-@contextmanager
-def scratch_database(con: duckdb.DuckDBPyConnection, file: str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a connection to an empty database, which the given connection knows as `scratch`."""
-    con.execute(f"attach {literal(file)} as {SCRATCH}")
-    try:
-        with second_connection(con) as trial:
-            trial.execute(f"use {SCRATCH}")
-            yield trial
-    finally:
-        con.execute(f"detach {SCRATCH}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from assets.bad_clusters.failures import failing_clusters, running_run
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
 from assets.model.coincidence import binomial_share
@@ -103,5 +104,5 @@ def headline(ratios: pd.DataFrame) -> str:
 def est_lemon_effects(warehouse: Warehouse) -> dg.MaterializeResult[None]:
     """Count large attempts and their failures, with and without lemons."""
     with warehouse.writing() as con:
-        ratios = with_ratios(con.execute(QUERY).df())
+        ratios = with_ratios(con.execute(QUERY, {"left_out": [*failing_clusters(con, running_run(con))]}).df())
         return write(con, TABLE, ratios, headline(ratios))

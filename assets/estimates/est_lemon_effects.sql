@@ -7,6 +7,7 @@ with windows as (
         window_end_date,
         large_gpu_count
     from inputs.inp_lemon_windows_chosen
+    where not list_contains(cast($left_out as varchar []), cluster_id)
 ),
 
 lemons as (
@@ -14,7 +15,7 @@ lemons as (
         cluster_id,
         node_id
     from estimates.est_lemon_nodes
-    where verdict = 'lemon'
+    where verdict = 'lemon' and not list_contains(cast($left_out as varchar []), cluster_id)
 ),
 
 lemon_counts as (

@@ -6,6 +6,7 @@ The row of the months answers "worse than last month?".
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -163,18 +164,22 @@ SIDE = ("failure_count", "failure_variance", "node_days")
 CELL = ["population", "counted_as"]
 
 
-def compared(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """Compare all pairs of clusters, and the periods of each cluster."""
+def compared(con: duckdb.DuckDBPyConnection, *, with_left_out: bool = False) -> pd.DataFrame:
+    """Compare all pairs of clusters, and the periods of each cluster.
+
+    With `with_left_out` those too that the run leaves out, once their last good rows are in place.
+    """
     import pandas as pd
 
-    rates = read(con, "est_failure_rates")
-    halves = read(con, "inp_halves_counted").assign(comparison="halves", population="all")
+    shown = partial(read, con, with_left_out=with_left_out)
+    rates = shown("est_failure_rates")
+    halves = shown("inp_halves_counted").assign(comparison="halves", population="all")
     halves["is_reference"] = halves["counted_as"] == "attempts"
-    months = read(con, "inp_last_months_counted").assign(comparison="months", counted_as="incidents")
+    months = shown("inp_last_months_counted").assign(comparison="months", counted_as="incidents")
     months["is_reference"] = months["population"] == "all"
     periods = [part.assign(other_cluster_id=part["cluster_id"]) for part in (halves, months)]
     sides = pd.concat([pairs_of(rates), *periods], ignore_index=True)
-    clusters = read(con, ENOUGH_DATA).set_index("cluster_id")
+    clusters = shown(ENOUGH_DATA).set_index("cluster_id")
     one, other = (clusters.loc[sides[name]].reset_index() for name in ("cluster_id", "other_cluster_id"))
     sides = sides.assign(
         is_simulated=one["is_simulated"],

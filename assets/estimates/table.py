@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.bad_clusters.errors import described, is_of_the_files
-from assets.estimates.good_clusters import Compute, Result, compute_for_good_clusters
+from assets.bad_clusters.failures import LEFT_OUT
+from assets.bad_clusters.search import leave_out_bad_clusters
 from assets.estimates.method_version import METHOD_VERSION
 from assets.model.failure_rate import RateInterval
 from assets.model.incident_counts import weighted_interval
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
+Result = dg.MaterializeResult[None]
+Compute = Callable[[Warehouse], Result]
 _log = logging.getLogger(__name__)
+STAGE = "estimates"
+"""The stage of the clusters on whose rows an estimate fails."""
 ENOUGH_DATA = "inp_clusters_judged"
 """The input that says whether enough was seen of each cluster."""
 NEEDED = (
@@ -157,9 +162,16 @@ def _place(table: str) -> str:
     return table if "." in table else f"{'inputs' if table.startswith('inp_') else 'estimates'}.{table}"
 
 
-def read(con: duckdb.DuckDBPyConnection, table: str, order: str = "all") -> pd.DataFrame:
-    """Read an input or an estimate, in the order of its columns or of those that are named."""
-    return con.execute(f"from {_place(table)} order by {order}").df()
+def read(
+    con: duckdb.DuckDBPyConnection, table: str, order: str = "all", *, with_left_out: bool = False
+) -> pd.DataFrame:
+    """Read an input or an estimate, in the order of its columns or of those that are named.
+
+    Without `with_left_out`, rows of clusters that the run leaves out are not shown: the table may be older than the
+    reason to do so.
+    """
+    shown = "true" if with_left_out else f"cluster_id not in ({LEFT_OUT})"
+    return con.execute(f"from {_place(table)} where {shown} order by {order}").df()
 
 
 def estimate(spec: TableSpec) -> Callable[[Compute], dg.AssetsDefinition]:
@@ -180,19 +192,33 @@ def estimate(spec: TableSpec) -> Callable[[Compute], dg.AssetsDefinition]:
             metadata=spec.metadata,
         )
         def asset(warehouse: dg.ResourceParam[Warehouse]) -> dg.MaterializeResult[None]:
-            def give_up(error: Exception) -> Result:
-                with warehouse.writing() as con:
-                    return publish_without_rows(con, spec, error)
-
             with warehouse.writing() as con:
                 for table, *_ in con.execute(NOT_COMPUTED).fetchall():
                     if dg.AssetKey(table.split(".")) in spec.upstream_keys:
                         return _write_nothing(con, spec, f"{table} could not be computed")
-            return compute_for_good_clusters(compute, warehouse, spec.name, give_up)
+            try:
+                return compute_for_good_clusters(compute, warehouse, spec.name)
+            except Exception as error:  # noqa: BLE001 -- which errors it raises again, it decides
+                with warehouse.writing() as con:
+                    return publish_without_rows(con, spec, error)
 
         return asset
 
     return made
+
+
+def compute_for_good_clusters(compute: Compute, warehouse: Warehouse, table: str) -> Result:
+    """Compute an estimate, without the clusters whose rows make it fail; raise the error that is of none of them."""
+
+    def explain(error: Exception) -> str:
+        return f"{table} could not be made of its rows: {described(error)}"
+
+    try:
+        return compute(warehouse)
+    except Exception as error:
+        if not leave_out_bad_clusters(warehouse, STAGE, error, partial(compute, warehouse), explain):
+            raise
+    return compute_for_good_clusters(compute, warehouse, table)
 
 
 def publish_without_rows(con: duckdb.DuckDBPyConnection, spec: TableSpec, error: Exception) -> Result:

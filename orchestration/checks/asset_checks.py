@@ -117,7 +117,7 @@ def record_verdicts(con: duckdb.DuckDBPyConnection, run_id: str, step: str, foun
 
     Verdicts on a cluster that failed in another step are left out: its rows are incomplete anyway.
     """
-    failed_before = failing_clusters(con, run_id, other_than=step)
+    failed_before = failing_clusters(con, run_id)
     new = [verdict for verdict in found if verdict.cluster_id not in failed_before]
     verdicts.record(con, run_id, new)
     failures: dict[str, list[str]] = {}

@@ -6,7 +6,8 @@ It holds no rule about the data. The manifest is made by `prepare`, never at imp
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,8 +15,7 @@ from typing import Any
 import dagster as dg
 
 from assets.bad_clusters.errors import may_be_of_rows
-from assets.bad_clusters.failures import add_failures, failing_clusters, running_run, suspects
-from assets.estimates.good_clusters import remove_clusters
+from assets.bad_clusters.search import leave_out_bad_clusters
 from assets.warehouse import Warehouse, remove_file, replace_lineage
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder
@@ -24,7 +24,6 @@ from orchestration.dbt.command import RESULTS_ONLY
 from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.processes import end_started, note_started, require_not_killed
 from orchestration.dbt.results import record_dbt_results
-from orchestration.dbt.trials import ONE_THREAD, StatementsFailed, Trials, failed_statements, run_dbt
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
 from orchestration.failures import DBT_TELLS_NOTHING
 from orchestration.home import DBT_PROJECT, Home
@@ -43,6 +42,8 @@ Python imports nothing from the current folder (`-P`), which may have a `dbt` or
 """
 JUDGED_WITH_THE_CODE = "judged_with_the_code"
 """Tag of the tests that no input can fail, such as those of seeds. They run with the tests of the code alone."""
+ONE_THREAD = ["--threads", "1", "--log-level-file", "info"]
+"""Statements lie in files beside the log: in the log as well they would cost a twentieth of dbt's own time."""
 TESTS_OF_CODE = f"resource_type:test,tag:{JUDGED_WITH_THE_CODE}"
 """dbt's own words for them.
 
@@ -175,6 +176,27 @@ def _built_by_a_refresh(manifest: dict[str, Any]) -> dict[str, Any]:
     return {**manifest, "nodes": nodes}
 
 
+class StatementsFailed(Exception):
+    """Statements that failed, by dbt's ids of the models, with their errors."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        self.errors = errors
+        self.messages = [f"{key.rpartition('.')[2]} could not be built: {error}" for key, error in errors.items()]
+        super().__init__("; ".join(self.messages))
+
+
+def failed_statements(run_results: Path) -> StatementsFailed:
+    """Read which statements of a build failed."""
+    results = json.loads(run_results.read_text(encoding="utf-8"))["results"] if run_results.exists() else []
+    return StatementsFailed(
+        {
+            str(result["unique_id"]): " ".join(str(result.get("message") or "").split())[:300]
+            for result in results
+            if result["status"] == "error"
+        }
+    )
+
+
 class Build:
     """One build of the dbt project, once more without the clusters on whose rows a statement fails."""
 
@@ -211,13 +233,17 @@ class Build:
                 yield self._lineage.attach(event, self._context)
 
     def _leave_out_bad_clusters(self, failed: StatementsFailed) -> bool:
-        """Record the clusters on whose rows the statements failed; tell whether there are any."""
-        run_id, nodes = self._context.run_id, {**self._manifest["nodes"], **self._manifest["sources"]}
-        with self._warehouse.writing() as con:
-            clusters = suspects(con, run_id)
-        found = Trials(self._settings, self._dbt, self._warehouse, nodes).bad_clusters(failed, clusters)
-        with self._warehouse.writing() as con:
-            add_failures(con, run_id, STAGE, {name: [str(error)] for name, error in found.items()})
+        """Leave out the clusters on whose rows the statements fail; return whether there are any.
+
+        A trial builds what the statements read as well. A build of chosen models would leave that as it is.
+        """
+        if not failed.errors or self._context.is_subset:
+            return False
+        # Of the tests none but those that failed.
+        selected = " ".join(f"+{self._manifest['nodes'][key]['name']}" for key in failed.errors)
+        trial = ["build", "--indirect-selection", "empty", "--select", selected]
+        attempt = partial(build_again, self._settings, self._warehouse, trial)
+        found = leave_out_bad_clusters(self._warehouse, STAGE, failed, attempt, str)
         if found:
             self._context.log.warning(f"{failed}; building once more without {' and '.join(found)}")
         return bool(found)
@@ -259,22 +285,27 @@ class Build:
         )
 
 
-def build_without_failing(settings: HomeSettings, warehouse: Warehouse) -> None:
-    """Build the tables of dbt once more, without the clusters that failed since; tests have judged the other rows.
+def build_again(settings: HomeSettings, warehouse: Warehouse, arguments: Sequence[str] = ("run",)) -> None:
+    """Build models again without telling Dagster of it, from the clusters that the run does not leave out by now.
 
-    Rows that these clusters have in the estimates so far are removed.
+    `StatementsFailed` is raised where statements fail.
     """
-    with warehouse.writing() as con:
-        remove_clusters(con, failing_clusters(con, running_run(con)))
+    target = settings.home.work / "dbt-again"
+    (target / "run_results.json").unlink(missing_ok=True)
     warehouse.close()
-    run_dbt(settings, dbt_resource(settings.home), ["run"], settings.home, settings.home.work / "dbt-again")
-
-
-def build_inputs(settings: HomeSettings, warehouse: Warehouse) -> None:
-    """Build the inputs of estimates again, with the rows of marts that were taken over."""
-    warehouse.close()
-    arguments = ["run", "--select", f"fqn:{PROJECT.name}.inputs"]
-    run_dbt(settings, dbt_resource(settings.home), arguments, settings.home, settings.home.work / "dbt-again")
+    with given_to_dbt(settings, cache_folder(settings.home)):
+        invocation = dbt_resource(settings.home).cli(
+            [*arguments, RESULTS_ONLY, *ONE_THREAD], target_path=target, raise_on_error=False
+        )
+    note_started(invocation.process)
+    try:
+        invocation.wait()
+    finally:
+        end_started()
+    require_not_killed(invocation.process.returncode)
+    if invocation.process.returncode:
+        failed = failed_statements(target / "run_results.json")
+        raise failed if failed.errors else RuntimeError(f"{DBT_TELLS_NOTHING}; its log: {target / 'dbt.log'}")
 
 
 def _name(event: Any) -> str:

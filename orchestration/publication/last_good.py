@@ -6,7 +6,7 @@ over, as they may have another meaning. A cluster without usable rows is publish
 clusters are then computed again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import dagster as dg
@@ -18,7 +18,7 @@ from assets.estimates.table import publish_without_rows, write
 from assets.not_computed import NOT_COMPUTED
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse, transaction
-from orchestration.dbt.build import build_inputs, build_without_failing
+from orchestration.dbt.build import PROJECT, build_again
 from orchestration.environment import HomeSettings
 from orchestration.home import code_version
 
@@ -41,6 +41,14 @@ _STALE = f"""
         ) as built_at
     )
 """
+
+
+def remove_estimates(con: duckdb.DuckDBPyConnection, failing: Collection[str]) -> None:
+    """Remove what was estimated of clusters before they failed."""
+    for schema, table in con.execute(_TABLES).fetchall():
+        if schema == "estimates":
+            name = identifier(PUBLICATION, schema, table)
+            con.execute(f"delete from {name} where cluster_id in (select unnest($failing))", {"failing": [*failing]})
 
 
 def keep_last_good(
@@ -80,7 +88,7 @@ def compare_clusters(con: duckdb.DuckDBPyConnection) -> None:
     """Compare all clusters again, with the rows that were taken over."""
     if est_rate_ratios.TABLE.name not in {row[0] for row in con.execute(NOT_COMPUTED).fetchall()}:
         try:
-            ratios = est_rate_ratios.compared(con)
+            ratios = est_rate_ratios.compared(con, with_left_out=True)
             write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
         except Exception as error:  # noqa: BLE001 -- which errors it raises again, it decides
             publish_without_rows(con, est_rate_ratios.TABLE, error)
@@ -140,11 +148,13 @@ def last_good_asset(settings: HomeSettings, upstream: Sequence[dg.AssetKey]) -> 
             failing = failing_clusters(con, context.run_id)
             built = con.execute(f"select cluster_id from {PUBLICATION}.marts.dim_clusters").fetchall()
         if any(cluster_id in failing for (cluster_id,) in built):
-            build_without_failing(settings, warehouse)
+            with warehouse.writing() as con:
+                remove_estimates(con, failing)
+            build_again(settings, warehouse)
         with warehouse.writing() as con:
             stale = keep_last_good(con, failing, settings.home.published_file, code_version())
         if stale:
-            build_inputs(settings, warehouse)
+            build_again(settings, warehouse, ["run", "--select", f"fqn:{PROJECT.name}.inputs"])
         if failing:
             with warehouse.writing() as con:
                 compare_clusters(con)

@@ -72,7 +72,7 @@ def heal(home: Home, say: Say, deep: bool = False) -> bool:
 
 def remove_scratch(home: Home) -> None:
     """Remove the copies of logs and the spilled rows that a killed refresh has left; the working file must be free."""
-    for path in (*home.work.glob("reading-*"), *home.work.glob("scratch-*"), *home.work.glob("*.duckdb.tmp")):
+    for path in (*home.work.glob("reading-*"), *home.work.glob("*.duckdb.tmp")):
         shutil.rmtree(path, ignore_errors=True)
 
 

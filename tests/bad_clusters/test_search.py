@@ -1,98 +1,87 @@
-"""Every cluster on whose rows a step fails is found, at a bounded cost, and no other one is."""
+"""Every cluster on whose rows a step fails is found, at a bounded cost, and no other one is; trials leave nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection
 from random import Random
 
+import dagster as dg
 import duckdb
 import pytest
 
 from assets.bad_clusters.errors import may_be_of_rows
-from assets.bad_clusters.search import SCRATCH, find_bad_clusters, scratch_database, show_rows
+from assets.bad_clusters.failures import TRIAL
+from assets.bad_clusters.search import find_bad_clusters, leave_out_bad_clusters
+from assets.estimates.table import compute_for_good_clusters, read
+from assets.warehouse import OpenWarehouse, replace_table
+from tests.homes import ask, change
 
 CLUSTERS = "abcdefgh"
+OWN = OverflowError("of all")
 
 
 class Step:
-    """Fails on the rows of some clusters, and notes what it was tried on."""
+    """Fails on the rows of some clusters, or of two of them together, and notes what it was tried on."""
 
-    def __init__(self, bad: str) -> None:
-        self.bad = set(bad)
+    def __init__(self, bad: str, together: str = "", error: Exception | None = None) -> None:
+        self.bad, self.together, self.error = {*bad}, {*together}, error
         self.tried: list[str] = []
 
-    def __call__(self, clusters: Sequence[str]) -> None:
-        self.tried.append("".join(clusters))
-        wrong = sorted(self.bad & set(clusters))
-        if wrong:
-            raise OverflowError(f"rows of {wrong[0]}")
+    def __call__(self, clusters: Collection[str]) -> None:
+        self.tried.append("".join(sorted(clusters)))
+        wrong = sorted(self.bad & {*clusters})
+        if wrong or (self.together and self.together <= {*clusters}):
+            raise self.error or OverflowError(f"rows of {''.join(wrong)[:1]}")
 
 
-@pytest.mark.parametrize("bad", CLUSTERS)
-def test_one_of_eight_is_found_with_less_than_two_more_steps_over_all(bad):
-    step = Step(bad)
-    found = find_bad_clusters(CLUSTERS, step)
-    assert {name: str(error) for name, error in found.items()} == {bad: f"rows of {bad}"}
-    assert sum(map(len, step.tried)) < 2 * len(CLUSTERS)
-    assert len(step.tried) <= 6
+@pytest.mark.parametrize(
+    ("clusters", "step", "before", "found", "trials"),
+    [
+        *((CLUSTERS, Step(name), "", name, 6) for name in CLUSTERS),
+        (CLUSTERS, Step("a"), "", "a", ["abcd", "ab", "a", "b", "cd", "efgh"]),
+        # Before all else without those that the last publication was made without.
+        (CLUSTERS, Step("b"), "b", "b", ["acdefgh"]),
+        (CLUSTERS, Step("b"), "bd", "b", ["acefgh", "b", "d"]),
+        (CLUSTERS, Step("", together="bf"), "b", "b", ["acdefgh"]),
+        ("ab", Step("a"), "b", "a", ["a", "a", "b"]),
+        # Where leaving out is no help.
+        (CLUSTERS, Step(CLUSTERS), "", "", 15),
+        (CLUSTERS, Step("", together="cf"), "", "", 15),
+        ("a", Step("a"), "", "", 0),
+    ],
+)
+def test_which_clusters_are_found_by_how_many_trials(clusters, step, before, found, trials):
+    assert "".join(find_bad_clusters(clusters, step, OWN, before)) == found
+    assert step.tried == trials if isinstance(trials, list) else len(step.tried) <= trials
 
 
 def test_several_at_once_are_found_each_with_its_own_error():
     rng = Random(5)
     for _ in range(50):
         bad = "".join(sorted(rng.sample(CLUSTERS, rng.randrange(1, len(CLUSTERS)))))
-        found = find_bad_clusters(CLUSTERS, Step(bad))
+        found = find_bad_clusters(CLUSTERS, Step(bad), OWN)
         assert {name: str(error) for name, error in found.items()} == {name: f"rows of {name}" for name in bad}
 
 
-def test_the_likeliest_are_tried_first():
-    step = Step("a")
-    find_bad_clusters(CLUSTERS, step)
-    assert step.tried[:3] == ["abcd", "ab", "a"]
-
-
-@pytest.mark.parametrize(("clusters", "bad"), [(CLUSTERS, CLUSTERS), ("a", "a"), (CLUSTERS, "")])
-def test_where_leaving_out_is_no_help_none_is_found(clusters, bad):
-    assert find_bad_clusters(clusters, Step(bad)) == {}
-
-
-def test_of_two_whose_rows_fail_only_together_none_is_at_fault():
-    def step(clusters):
-        if {"c", "f"} <= set(clusters):
-            raise OverflowError
-
-    assert find_bad_clusters(CLUSTERS, step) == {}
-
-
-def test_an_error_of_the_machine_ends_the_search():
-    def step(clusters):
-        raise OSError(28, "No space left on device") if len(clusters) == 2 else OverflowError
-
-    with pytest.raises(OSError, match="No space"):
-        find_bad_clusters(CLUSTERS, step)
+OF_DBT = "x could not be built: Runtime Error in model x (x.sql)"
 
 
 @pytest.mark.parametrize(
     ("error", "is_of_rows"),
     [
-        (duckdb.Error("Conversion Error: Type INT64 with value 7 can't be cast"), True),
-        (duckdb.Error("Out of Range Error: Overflow in addition"), True),
-        (duckdb.Error("Invalid Input Error: odd"), True),
+        *((duckdb.Error(f"{kind} Error: x"), True) for kind in ("Conversion", "Out of Range", "Invalid Input")),
+        *((duckdb.Error(f"{kind} Error: x"), False) for kind in ("Parser", "Catalog", "Binder", "Compilation")),
+        *((duckdb.Error(f"{kind} Error: x"), False) for kind in ("Out of Memory", "IO")),
+        # What follows the kind may quote rows.
+        (duckdb.ConversionException("Conversion Error: Could not convert string 'IO Error: No space left'"), True),
+        (Exception(f"{OF_DBT} Conversion Error: 'IO Error: a'"), True),
+        (Exception(f"{OF_DBT} IO Error: No space left on device"), False),
         (FloatingPointError("overflow encountered in exp"), True),
         (KeyError("x"), True),
-        (duckdb.Error("Parser Error: syntax error"), False),
-        (duckdb.Error("Catalog Error: Table does not exist"), False),
-        (duckdb.Error("Binder Error: no such column"), False),
-        (duckdb.Error("Compilation Error in model"), False),
-        (duckdb.Error("Out of Memory Error: failed to allocate"), False),
-        (duckdb.Error("IO Error: No space left on device"), False),
-        (duckdb.InterruptException("Interrupted"), False),
-        (duckdb.ConversionException("Conversion Error: Could not convert string 'No space left on device'"), True),
-        (duckdb.ConversionException("Conversion Error: Could not convert string 'fatal error: IO Error: quota'"), True),
-        (Exception("x could not be built: Runtime Error in model x (x.sql) Conversion Error: 'IO Error: a'"), True),
-        (Exception("x could not be built: Runtime Error in model x (x.sql) IO Error: No space left on device"), False),
         (MemoryError(), False),
         (OSError(28, "No space left on device"), False),
+        (duckdb.InterruptException("Interrupted"), False),
         (duckdb.ConnectionException("Connection Error: already closed"), False),
     ],
 )
@@ -100,19 +89,96 @@ def test_which_errors_rows_can_cause(error, is_of_rows):
     assert may_be_of_rows(error) == is_of_rows
 
 
-@pytest.mark.parametrize("is_copy", [True, False])
-def test_a_scratch_database_shows_the_rows_of_some_clusters_and_keeps_what_is_written(is_copy):
-    with duckdb.connect() as con:
-        con.execute("create schema raw; create table raw.x as select unnest(['a', 'b', 'c']) as cluster_id")
-        con.execute("create view raw.y as select cluster_id || '!' as text, cluster_id from raw.x")
-        con.execute("create table raw.z as select 7 as number")
-        with scratch_database(con) as trial:
-            show_rows(con, ["a", "c"], ["raw.x", "raw.y", "raw.z"], is_copy=is_copy)
-            assert trial.execute("select text from raw.y order by 1").fetchall() == [("a!",), ("c!",)]
-            assert trial.execute("from raw.z").fetchall() == [(7,)]
-            if is_copy:
-                trial.execute("delete from raw.x")
-            trial.execute("create table raw.made as select 1 as i")
-        assert con.execute("select count(*) from raw.x").fetchall() == [(3,)]
-        tables = con.execute("select table_name from duckdb_tables() order by 1").fetchall()
-        assert (tables, SCRATCH) == ([("x",), ("z",)], "scratch")
+@pytest.fixture
+def warehouse(tmp_path):
+    """The files of a run that is under way, with four clusters, after a publication without the estimates of c."""
+    warehouse = OpenWarehouse(path=str(tmp_path / "w.duckdb"), publication=str(tmp_path / "p.duckdb"))
+    change(
+        warehouse,
+        "create schema inputs",
+        "create table inputs.inp_x as select unnest(['a', 'b', 'c', 'd']) as cluster_id",
+        "create or replace table raw.clusters as from inputs.inp_x",
+        "insert into ops.runs values ('before', now(), now(), 'published', 'v', null)",
+        "insert into ops.published values ('before', now(), '', 'v', '{}')",
+        "insert into ops.cluster_failures values ('before', 'c', 'estimates', 'x', now())",
+        "insert into ops.runs values ('run', now(), null, 'running', 'v', null)",
+    )
+    yield warehouse
+    warehouse.close()
+
+
+def compute(step: Step, warehouse: OpenWarehouse) -> None:
+    """Compute an estimate of the clusters that it is shown."""
+
+    def est_x(warehouse):
+        with warehouse.writing() as con:
+            frame = read(con, "inp_x")
+            step("".join(frame["cluster_id"]))
+            replace_table(con, "estimates.est_x", frame, "cluster_id varchar")
+        return dg.MaterializeResult(metadata={})
+
+    compute_for_good_clusters(est_x, warehouse, "estimates.est_x")
+
+
+FAILURES = "select cluster_id, stage, reason from ops.cluster_failures where run_id = 'run' order by 1"
+REASON = "estimates.est_x could not be made of its rows: OverflowError: "
+
+
+@pytest.mark.parametrize(
+    ("step", "tried"),
+    [
+        (Step(""), ["abcd"]),
+        (Step("c"), ["abcd", "abd", "abd"]),
+        (Step("ad"), ["abcd", "abd", "ab", "a", "b", "cd", "c", "d", "bc"]),
+    ],
+)
+def test_an_estimate_is_made_without_the_clusters_at_fault(step, tried, warehouse):
+    compute(step, warehouse)
+    assert step.tried == tried
+    found = [(name, stage, reason[: len(REASON)]) for name, stage, reason in ask(warehouse, FAILURES)]
+    assert found == [(name, "estimates", REASON) for name in sorted(step.bad)]
+    made = ask(warehouse, "select string_agg(cluster_id, '' order by 1) from estimates.est_x")
+    assert made == [("".join(name for name in "abcd" if name not in step.bad),)]
+
+
+@pytest.mark.parametrize(
+    ("step", "runs"),
+    [
+        (Step("abcd"), 8),
+        (Step("", together="ab"), 8),
+        (Step("b", error=MemoryError()), 1),
+        (Step("b", error=duckdb.Error("Binder Error: no such column")), 1),
+    ],
+)
+def test_an_error_of_the_step_is_raised_and_nobody_is_left_out(step, runs, warehouse):
+    with pytest.raises((OverflowError, MemoryError, duckdb.Error)):
+        compute(step, warehouse)
+    assert ask(warehouse, FAILURES) == []
+    assert len(step.tried) <= runs
+
+
+def test_an_error_of_the_machine_in_a_trial_ends_the_search(warehouse):
+    def attempt():
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        leave_out_bad_clusters(warehouse, "build", OWN, attempt)
+    assert ask(warehouse, FAILURES) == []
+
+
+def test_a_run_that_is_killed_in_a_trial_leaves_nothing_out_of_the_next(warehouse):
+    warehouse.close()
+    if (child := os.fork()) == 0:
+        try:
+            leave_out_bad_clusters(warehouse, "build", OWN, lambda: os._exit(9))
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert {stage for _, stage, _ in ask(warehouse, FAILURES)} == {TRIAL}
+
+    running = "insert into ops.runs values ('next', now(), null, 'running', 'v', null)"
+    change(warehouse, "update ops.runs set status = 'failed'", running)
+    step = Step("b")
+    compute(step, warehouse)
+    assert (step.tried[0], step.tried[-1]) == ("abcd", "acd")
+    assert ask(warehouse, f"select stage from ops.cluster_failures where stage = '{TRIAL}'") == []

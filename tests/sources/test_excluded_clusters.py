@@ -20,7 +20,7 @@ from assets.sources.intake.loading import load_kinds
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
 from tests.logs import export
-from tests.sources.folders import connect, load_results, make, violations
+from tests.sources.folders import connect, make, violations
 
 XID = "Nov 21 07:34:{second:02d} {node} kernel: NVRM: Xid (PCI:0000:07:00): {code}, pid=1, name=python\n"
 OVERFLOW = "select cast(100 * code as tinyint) from raw.kernel_messages where code = 999"
@@ -34,24 +34,24 @@ def reader(*steps: str) -> SimpleNamespace:
     return SimpleNamespace(**given, dispositions=lambda: [*steps, *kernel.dispositions()])
 
 
-def log(*codes: int, node: str = "node001") -> str:
-    """Write a line per code, and the first once more, which is settled as a repeat."""
-    lines = [XID.format(second=place % 60, code=code, node=node) for place, code in enumerate(codes)]
-    return "".join([*lines, lines[0]])
+def clusters(**codes: tuple[int, ...]) -> dict[str, str]:
+    """Write accounting and a line per code for each cluster; the first line is repeated, which settling marks."""
+    files = {}
+    for name, of_cluster in codes.items():
+        lines = [XID.format(second=place, code=code, node="node001") for place, code in enumerate(of_cluster)]
+        files |= {f"{name}/sacct/a.txt": export([{}]), f"{name}/kernel/k.log": "".join([*lines, lines[0]])}
+    return files
 
 
-def cluster(name: str, *codes: int, node: str = "node001") -> dict[str, str]:
-    return {f"{name}/sacct/a.txt": export([{}]), f"{name}/kernel/k.log": log(*codes, node=node)}
-
-
-def spared(folder: Path, con: duckdb.DuckDBPyConnection, *steps: str) -> dict[str, str]:
-    """Load a folder as the raw assets do, and give the errors of the clusters that were spared."""
+def settled(folder: Path, con: duckdb.DuckDBPyConnection, *steps: str) -> dict[str, str]:
+    """Load a folder as the raw assets do, and give the errors of the clusters that were not settled."""
     readers: dict[str, Any] = {"sacct": sacct, "kernel": reader(*steps)}
     found = survey(folder, readers)
     write_clusters(con, found)
     load_kinds(con, found, readers, "run")
     errors = settle_good_clusters(con, found, partial(settle, readers=readers))
     assert violations(con) == []
+    assert list(failing_by_sources(con, found, errors)) == list(errors)
     return {name: str(error) for name, error in errors.items()}
 
 
@@ -63,74 +63,60 @@ def rows_of(con: duckdb.DuckDBPyConnection, cluster_id: str) -> list[list[tuple]
     ]
 
 
-def test_a_statement_that_fails_on_one_clusters_rows_settles_the_others(tmp_path):
-    folder = make(tmp_path, {**cluster("a", 79, 48), **cluster("b", 999, 48), **cluster("c", 31)})
-    con = connect()
-    errors = spared(folder, con, OVERFLOW)
-    assert list(errors) == ["b"]
+def test_those_at_fault_stay_as_they_were_and_all_is_settled_once_that_works(tmp_path):
+    folder = make(tmp_path, clusters(a=(79, 48), b=(999, 48), c=(31,), d=(999,)))
+    con, whole = connect(), connect()
+    errors = settled(folder, con, OVERFLOW)
+    assert list(errors) == ["b", "d"]
     assert errors["b"].startswith("b: its rows could not be settled (ConversionException: Conversion Error: Type INT")
     step = "kind: kernel). Take its newest files out of the folder, run `faultline refresh --forget b/FILE --yes`"
     assert step in errors["b"]
-    whole = connect()
-    assert spared(folder, whole) == {}
+    assert settled(folder, whole) == {}
     assert [rows_of(con, name) for name in "ac"] == [rows_of(whole, name) for name in "ac"]
     dispositions = "select disposition from raw.kernel_messages where cluster_id = 'b' order by 1"
     assert con.execute(dispositions).fetchall() == [("loaded",)] * 3
     assert whole.execute(dispositions).fetchall() == [("coalesced",), ("loaded",), ("loaded",)]
+    assert settled(folder, con) == {}
+    assert [rows_of(con, name) for name in "abcd"] == [rows_of(whole, name) for name in "abcd"]
 
 
-@pytest.mark.slow
-def test_what_was_spared_is_settled_once_that_works(tmp_path):
-    folder = make(tmp_path, {**cluster("a", 79, 48), **cluster("b", 999, 48)})
-    con, whole = connect(), connect()
-    assert list(spared(folder, con, OVERFLOW)) == ["b"]
-    assert spared(folder, con) == spared(folder, whole) == {}
-    assert [rows_of(con, name) for name in "ab"] == [rows_of(whole, name) for name in "ab"]
+@pytest.mark.parametrize(
+    ("step", "error"),
+    [
+        ("select cast(100 * code as tinyint) from raw.kernel_messages", duckdb.ConversionException),
+        ("from raw.nowhere", duckdb.CatalogException),
+        (
+            "select error('x') from raw.kernel_messages having count(distinct cluster_id) > 1",
+            duckdb.InvalidInputException,
+        ),
+    ],
+)
+def test_where_every_cluster_or_none_is_at_fault_the_steps_own_error_is_raised(step, error, tmp_path):
+    with pytest.raises(error):
+        settled(make(tmp_path, clusters(a=(79,), b=(999,))), connect(), step)
 
 
-def test_several_clusters_are_spared_at_once_and_each_is_told(tmp_path):
-    folder = make(tmp_path, {**cluster("a", 999), **cluster("b", 999), **cluster("c", 31)})
-    assert list(spared(folder, connect(), OVERFLOW)) == ["a", "b"]
-
-
-@pytest.mark.slow
-def test_where_no_cluster_is_left_or_none_is_at_fault_the_error_is_raised(tmp_path):
-    folder = make(tmp_path, {**cluster("a", 999), **cluster("b", 999)})
-    with pytest.raises(duckdb.ConversionException):
-        spared(folder, connect(), OVERFLOW)
-    with pytest.raises(duckdb.CatalogException):
-        spared(folder, connect(), "from raw.nowhere")
-    both = "select error('too many') from raw.kernel_messages having count(distinct cluster_id) > 1"
-    with pytest.raises(duckdb.InvalidInputException):
-        spared(folder, connect(), both)
-
-
-def test_errors_of_the_machine_are_nobodys(tmp_path):
-    folder = make(tmp_path, {**cluster("a", 79), **cluster("b", 48)})
-    con = connect()
+@pytest.mark.parametrize(("place", "found"), [("b/kernel/k.log", ["b"]), ("elsewhere", None)])
+def test_a_log_that_cannot_be_opened_concerns_its_cluster_and_another_file_nobody(place, found, tmp_path):
+    folder = make(tmp_path, clusters(a=(79,), b=(48,)))
     tried = []
 
-    def step(_con, clusters):
-        tried.append(sorted(clusters.clusters))
-        raise OSError(28, "No space left on device", "/elsewhere/faultline.duckdb")
+    def step(_con, of):
+        tried.append("".join(of.clusters))
+        if "b" in of.clusters:
+            raise PermissionError(13, "Permission denied", str(folder / place))
 
-    with pytest.raises(OSError, match="No space"):
-        settle_good_clusters(con, survey(folder, {"sacct": sacct}), step)
-    assert tried == [["a", "b"]]
+    def settle_all():
+        return settle_good_clusters(connect(), survey(folder, {"sacct": sacct, "kernel": kernel}), step)
 
-
-def test_a_log_that_cannot_be_opened_any_more_concerns_its_cluster(tmp_path):
-    folder = make(tmp_path, {**cluster("a", 79), **cluster("b", 48)})
-    found = survey(folder, {"sacct": sacct})
-
-    def step(_con, clusters):
-        for file in clusters.files:
-            if file.cluster_id == "b":
-                raise PermissionError(13, "Permission denied", str(file.absolute))
-
-    errors = settle_good_clusters(connect(), found, step)
-    assert list(errors) == ["b"]
-    assert "PermissionError" in str(errors["b"])
+    if found:
+        errors = settle_all()
+        assert list(errors) == found
+        assert "PermissionError" in str(errors["b"])
+    else:
+        with pytest.raises(PermissionError):
+            settle_all()
+    assert tried == (["ab", "a", "b"] if found else ["ab"])
 
 
 @pytest.mark.parametrize("name", ["k.log", "k.log.gz"])
@@ -138,7 +124,7 @@ def test_a_log_that_cannot_be_opened_any_more_concerns_its_cluster(tmp_path):
 def test_a_log_that_is_rotated_away_while_it_is_settled_stops_nothing(name, left, tmp_path):
     text = "".join(XID.format(second=second, node="stranger", code=79) for second in range(5))
     content = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
-    folder = make(tmp_path, {**cluster("a", 79), "a/kernel/" + name: content})
+    folder = make(tmp_path, {**clusters(a=(79,)), "a/kernel/" + name: content})
     con = connect()
     readers: dict[str, Any] = {"sacct": sacct, "kernel": kernel}
     found = survey(folder, readers)
@@ -154,17 +140,3 @@ def test_a_log_that_is_rotated_away_while_it_is_settled_stops_nothing(name, left
     kept = con.execute("select line_number, raw from ops.quarantine order by 1").fetchall()
     assert [number for number, _ in kept] == [1, 2, 3, 4, 5]
     assert {raw for _, raw in kept[1:]} == {""}
-
-
-def test_clusters_that_were_spared_are_failing_and_none_may_be_left(tmp_path):
-    folder = make(tmp_path, {**cluster("a", 79), **cluster("b", 999)})
-    con = connect()
-    load_results(folder, con, {"sacct": sacct})
-    found = survey(folder, {"sacct": sacct})
-    errors = settle_good_clusters(con, found, partial(_fail, {"b"}))
-    assert list(failing_by_sources(con, found, errors)) == ["b"]
-
-
-def _fail(wrong: set[str], _con, clusters) -> None:
-    if wrong & clusters.clusters.keys():
-        raise OverflowError("date value out of range")

@@ -98,6 +98,13 @@ class Survey:
         """Return the refused files of one kind, in the order of their names."""
         return [refused for refused in self.refused if refused.file.kind == kind]
 
+    def of_cluster(self, cluster_id: str) -> Survey:
+        """Return what the folder holds of one cluster; of one whose folder is missing that is nothing."""
+        return Survey(
+            clusters={name: cluster for name, cluster in self.clusters.items() if name == cluster_id},
+            files=[file for file in self.files if file.cluster_id == cluster_id],
+        )
+
     @property
     def failing(self) -> dict[str, list[SourceError]]:
         """Clusters that cannot be built, and why, for what the folder shows before any of it is read."""
