@@ -8,9 +8,11 @@ import pytest
 
 from assets.report.folder import ReportFolder
 from orchestration.dbt.column_lineage import ColumnLineage, Statements
+from orchestration.doctor.doctor import home_findings
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.publication.folders import publish
+from orchestration.read_commands.status import show_status
 from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
 from orchestration.upkeep import permissions
@@ -113,6 +115,36 @@ def test_what_is_made_of_the_code_alone_is_for_everybody_who_runs_it(tmp_path):
     assert modes(Home.at(tmp_path)) == {
         ".": 0o700, "target": 0o755, "target/column_lineage.json": 0o644, "parts": 0o755, "parts/text": 0o644,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "mode", "is_named"),
+    [
+        (".", 0o755, False),
+        (".", 0o775, True),
+        (".", 0o757, True),
+        (".", 0o1777, os.geteuid() != 0),
+        ("work", 0o770, True),
+        ("work/faultline.duckdb", 0o660, True),
+        ("publications", 0o702, True),
+        ("publications/run-1/faultline.duckdb", 0o664, True),
+        ("publications/run-1/faultline.duckdb", 0o640, False),
+    ],
+)
+def test_what_others_may_write_is_named_with_the_command_that_closes_it(tmp_path, capsys, place, mode, is_named):
+    home = Home.at(tmp_path / "home")
+    publish_as(home, "run-1", None)
+    (home.root / "link").symlink_to(home.work)  # A link's own mode is 0777 and means nothing.
+    change(home.working_file, "create table t as select 1 as a")
+    home.working_file.chmod(0o600)
+    path = (home.root / place).resolve()
+    path.chmod(mode)
+    command = f"chmod go-w {path}"
+    assert [(found.where, found.next_step) for found in home_findings(home) if "others may write" in found.what] == (
+        [(str(path), command)] if is_named else []
+    )
+    show_status(home)
+    assert (f"{path} may be written by others (mode {mode:04o}); next: {command}" in capsys.readouterr().out) is is_named
 
 
 class TestAGroup:
