@@ -104,6 +104,11 @@ def open_publication(folder: Path, group: str | None) -> None:
             _give(Path(parent, name), 0o600 if number is None else 0o640, number)
 
 
+def mode_for_others(file: Path, home: Home) -> int:
+    """Give the permissions of a file that another program reads: outside of the home everybody may read it."""
+    return 0o600 if file.parent.resolve().is_relative_to(home.root) else 0o644
+
+
 def share_with_everybody(path: Path) -> None:
     """Let everybody read a file that depends on the code only: several users may share a checkout."""
     path.chmod(0o644)
