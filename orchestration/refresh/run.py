@@ -22,7 +22,7 @@ from assets.sources.text.privacy_key import WrongKey
 from assets.warehouse import is_interruption
 from orchestration import terminal
 from orchestration.alerts.sending import tell_of_failure, tell_of_publication
-from orchestration.environment import HomeSettings, collect_garbage_seldom
+from orchestration.environment import HomeSettings, bytes_of, collect_garbage_seldom
 from orchestration.failures import (
     INTERRUPTIONS,
     NOT_PUBLISHED,
@@ -31,7 +31,9 @@ from orchestration.failures import (
     explain_error,
     explain_result,
     may_be_of_damage,
+    note_dead_run,
     note_failure,
+    require_address_space,
     was_interrupted,
 )
 from orchestration.home import Home, code_version
@@ -77,6 +79,7 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
 def _refresh_alone(settings: HomeSettings, console: Console) -> Outcome:
     home, before = settings.home, None
     try:
+        require_address_space(bytes_of(settings.memory_limit))
         before = newest_publication(home)
         check_sources_of_a_new_home(home)
         # Fetching logs may take hours at first, and only adds files to the sources: the home is not locked for it.
@@ -141,6 +144,9 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     say = console.print
     stop_at_wrong_settings(home, to_stderr)
     has_damage = _heal(home, say)
+    if (dead := note_dead_run(home)) is not None:
+        to_stderr(str(dead))
+        tell_of_failure(settings, str(dead), dead.run_id, to_stderr)
     follow_privacy(settings, say)
     is_asked = settings.is_full or settings.is_from_marts
     result = _build(settings, console) if has_damage or is_asked or not is_up_to_date(home) else None

@@ -1,5 +1,6 @@
 """Runs whose process died are marked as failed by whoever can know of it, and no other run is."""
 
+import resource
 from contextlib import nullcontext
 from datetime import timedelta
 
@@ -7,14 +8,17 @@ import dagster as dg
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from assets.warehouse import Warehouse
 from orchestration.environment import HomeSettings
-from orchestration.failures import explain_events
+from orchestration.failures import RefreshFailed, explain, explain_events, note_dead_run
 from orchestration.home import Home
 from orchestration.jobs import REFRESH
+from orchestration.refresh.run import run_refresh
 from orchestration.resources import resources
 from orchestration.sensors import alerting
+from orchestration.terminal import console
 from orchestration.upkeep.dead_runs import BUILD, REASON, end_dead_runs, end_runs_of_refreshes
-from tests.homes import faultline, held_lock
+from tests.homes import ask, faultline, held_lock
 
 CHOSEN = "__ASSET_JOB"
 BEGUN = ("NOT_STARTED", "STARTING", "STARTED", "CANCELING")
@@ -106,3 +110,55 @@ def test_status_and_doctor_name_the_run_that_keeps_the_queue_waiting_but_none_th
             assert words not in faultline(small_home, command).output
     small_home.unfinished_run.unlink()
     assert "queue" not in faultline(small_home, "status").output
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "is_reported"),
+    [("running", "cannot allocate memory for thread-local data: ABORT\n", True), ("running", "", True),
+     (None, "", True), ("failed", "", False), ("succeeded", "", False)],
+)  # fmt: skip
+def test_a_run_that_died_without_a_word_is_reported_once(home, status, words, is_reported):
+    with Warehouse(path=str(home.working_file)).writing() as con:
+        if status:
+            con.execute("insert into ops.runs values ('run-7', '2026-01-04', null, ?, 'v', null)", [status])
+    home.other_output.write_text(f"a line of a library\n{words}")
+    found = note_dead_run(home)
+    assert (found is not None) is is_reported
+    if found is None:
+        return
+    assert found.run_id == "run-7"
+    assert "stopped without an end" in str(found)
+    assert words.strip() in str(found) and "a line of" not in str(found)
+    if status:
+        assert ask(home.working_file, "select status, message from ops.runs") == [("failed", str(found))]
+        assert note_dead_run(home) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "error_class", "step"),
+    [
+        ("Out of Memory Error: failed to allocate data of size 16.0 MiB (1.8 GiB/1.8 GiB used)",
+         "OutOfMemoryException", "raise FAULTLINE_MEMORY"),
+        ("Out of Memory Error: Allocation failure", "OutOfMemoryException", "lower FAULTLINE_MEMORY"),
+        ("", "MemoryError", "lower FAULTLINE_MEMORY"),
+        ("can't start new thread", "RuntimeError", "lower FAULTLINE_MEMORY"),
+        ("x.so: failed to map segment from shared object", "ImportError", "lower FAULTLINE_MEMORY"),
+        ("[Errno 12] Cannot allocate memory", "OSError", "lower FAULTLINE_MEMORY"),
+        # What a row of a log says is not what the machine says.
+        ("Conversion Error: Could not convert string 'Cannot allocate memory'", "ConversionException", None),
+    ],
+)  # fmt: skip
+def test_memory_that_cannot_be_had_is_a_message_with_the_next_step(home, text, error_class, step):
+    said = explain(text, error_class, "", home)
+    assert said.startswith("memory ran out") is (step is not None)
+    assert step is None or f"{step}, then run `faultline refresh` again" in said
+
+
+@pytest.mark.parametrize(("gigabytes", "is_enough"), [(1.5, False), (5.5, False), (6, True), (None, True)])
+def test_a_limit_of_the_address_space_under_which_libraries_die_is_a_message(monkeypatch, home, gigabytes, is_enough):
+    limit = resource.RLIM_INFINITY if gigabytes is None else int(gigabytes * 1e9)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    (home.sources / "c1").mkdir(parents=True)
+    with pytest.raises(RefreshFailed) as failed:
+        run_refresh(HomeSettings(home, memory_limit="2GB"), console())
+    assert (f"{gigabytes} GB of address space" in str(failed.value)) is not is_enough
