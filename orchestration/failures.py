@@ -123,7 +123,7 @@ def note_dead_run(home: Home) -> RefreshFailed | None:
             began = f" of {row[0]:%Y-%m-%d %H:%M} UTC" if row else ""
             message = (
                 f"the run {run_id}{began} stopped without an end{_last_words(home)}: its process was killed, memory ran"
-                " out, or the machine restarted; look for \"Out of memory\" in `dmesg`, and lower FAULTLINE_MEMORY where"
+                ' out, or the machine restarted; look for "Out of memory" in `dmesg`, and lower FAULTLINE_MEMORY where'
                 " that is so; what was read stays, and the next refresh takes it up"
             )
             con.execute(

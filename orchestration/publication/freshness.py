@@ -6,7 +6,7 @@ hash decides, and its time too where rows depend on it. A refused file is unchan
 reason. A home is never up to date while no cluster can be built, or while a cluster that was built before can no longer
 be built: then the refresh has to run and report it. So it has to when the logs of a cluster cannot be fetched any more,
 or can be again: the publication says which clusters are stale. It has to run as well where an estimate could not be
-computed.
+computed, or where this machine's clock was behind the records.
 """
 
 from __future__ import annotations

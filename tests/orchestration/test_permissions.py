@@ -147,14 +147,14 @@ def test_what_others_may_write_is_named_with_the_command_that_closes_it(tmp_path
         [(str(path), command)] if is_named else []
     )
     show_status(home)
-    assert (f"{path} may be written by others (mode {mode:04o}); next: {command}" in capsys.readouterr().out) is is_named
+    assert (
+        f"{path} may be written by others (mode {mode:04o}); next: {command}" in capsys.readouterr().out
+    ) is is_named
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077])
 @pytest.mark.parametrize(("folder", "mode"), [("home/metrics", 0o600), ("outside", 0o644)])
-def test_files_for_others_follow_no_planted_link_and_have_their_permissions(
-    tmp_path, monkeypatch, umask, folder, mode
-):
+def test_files_for_others_follow_no_planted_link_and_have_their_permissions(tmp_path, monkeypatch, umask, folder, mode):
     """The link lies under the very name that the unfinished file would get; the run has failed."""
     victim, place = tmp_path / "victim", tmp_path / folder
     place.mkdir(parents=True)
@@ -164,9 +164,7 @@ def test_files_for_others_follow_no_planted_link_and_have_their_permissions(
     for link in planted:
         link.symlink_to(victim)
     monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: iter(["foreseen", "another"]))
-    settings = HomeSettings(
-        Home.at(tmp_path / "home"), metrics_file=metrics, lineage=LineageSettings(file=lineage)
-    )
+    settings = HomeSettings(Home.at(tmp_path / "home"), metrics_file=metrics, lineage=LineageSettings(file=lineage))
     before = os.umask(umask)
     try:
         with pytest.raises(RefreshFailed):
