@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 from pathlib import Path
+from tempfile import mkstemp
 
 _AT_WORKING_DIRECTORY = -100
 _EXCHANGE = 2
@@ -49,12 +50,24 @@ def exchange(first: Path, second: Path) -> bool:
     raise OSError(number, os.strerror(number), str(second))
 
 
-def write_flushed(path: Path, text: str) -> None:
-    """Write a small file and flush it to disk, in one step."""
-    unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    flush(unfinished)
-    rename_flushed(unfinished, path)
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """Replace a small file whole, with these permissions whatever the umask, flushed to disk.
+
+    Others may write the folder: the unfinished file gets a name that nobody can foresee, and is made with O_EXCL and
+    O_NOFOLLOW, so that a file or link that somebody put there is neither written nor followed.
+    """
+    descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    unfinished = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    flush_if_possible(path.parent)
 
 
 def rename_flushed(written: Path, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import traceback
 from collections.abc import Iterable, Iterator
@@ -26,9 +27,17 @@ if TYPE_CHECKING:
 
 FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
 INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
+LIBRARIES_BYTES = 3_600_000_000
+"""Address space of libraries and threads: the peak of a refresh of the capture, on two cores."""
 NOT_PUBLISHED = "nothing was published"
 DUCKDB_INTERRUPTED = "Query interrupted"
 DBT_TELLS_NOTHING = "dbt could not be run"
+_OUT_OF_MEMORY = {"MemoryError", "OutOfMemoryException"}
+_NO_MEMORY = re.compile(
+    r"cannot allocate memory|failed to map segment|can't start new thread|resource temporarily unavailable", re.I
+)
+"""What the system answers to a program or a library that asks for memory or a thread."""
+_MAY_LACK_MEMORY = {"ImportError", "OSError", "BlockingIOError", "RuntimeError", "SystemError"}
 _HELD_BY = re.compile(rf'{HELD} "(?P<file>[^"]*)".*PID (?P<process>\d+)')
 EXPLAIN_THEMSELVES = {
     "SourceError",
@@ -70,6 +79,26 @@ class RefreshInterrupted(RefreshFailed):
             else "stopped by Ctrl-C or SIGTERM; nothing was published, readers see the last publication as before; "
             "`faultline refresh` takes up what was read",
             is_alert=False,
+        )
+
+
+def require_address_space(memory_limit: int) -> None:
+    """Fail where this process may not have the address space that a refresh takes.
+
+    Under such a limit libraries end the process without a word, or wait for ever for a thread that was not started.
+
+    Parameters
+    ----------
+    memory_limit
+        DuckDB's memory in bytes.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    needed = memory_limit + LIBRARIES_BYTES
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        raise RefreshFailed(
+            f"this process may have {limit / 1e9:.1f} GB of address space (`ulimit -v`), and a refresh takes"
+            f" {needed / 1e9:.1f} GB; {NOT_PUBLISHED}; raise that limit, or lower FAULTLINE_MEMORY, then run"
+            " `faultline refresh` again"
         )
 
 
@@ -162,6 +191,8 @@ def explain(text: str, error_class: str, trace: str, home: Home, result: str = N
         )
     if error_class in EXPLAIN_THEMSELVES:
         return text
+    if lacks_memory(text, error_class):
+        return _explain_memory(text, result)
     first = text.splitlines()[0] if text else ""
     if of_machine and (known := _explain_file(text, first, home, result)):
         return known
@@ -172,6 +203,26 @@ def explain(text: str, error_class: str, trace: str, home: Home, result: str = N
     except OSError:
         return f"unexpected {error_class}: {first}; {result}; details:\n{trace}"
     return f"unexpected {error_class}: {first}; {result}; details: {kept}"
+
+
+def lacks_memory(text: str, error_class: str) -> bool:
+    """Return whether an error says that memory or a thread could not be had."""
+    if error_class in _OUT_OF_MEMORY or kind_of(text) == "out of memory":
+        return True
+    return error_class in _MAY_LACK_MEMORY and _NO_MEMORY.search(text) is not None
+
+
+def _explain_memory(text: str, result: str) -> str:
+    first = next(iter(text.splitlines()), "") or "no more was said"
+    # DuckDB says how much of its own limit is used where that is what it has reached.
+    is_of_duckdb = " used)" in text
+    step = (
+        "raise FAULTLINE_MEMORY"
+        if is_of_duckdb
+        else "free memory, raise the limit of the process (`ulimit -v`, the service or the container), or lower"
+        " FAULTLINE_MEMORY"
+    )
+    return f"memory ran out ({first}); {result}; {step}, then run `faultline refresh` again"
 
 
 def _explain_file(text: str, first: str, home: Home, result: str) -> str | None:

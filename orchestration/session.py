@@ -34,7 +34,11 @@ from orchestration.upkeep.old_runs import delete_old_runs
 from orchestration.upkeep.permissions import private_files, set_permissions
 
 Say = Callable[[str], None]
-DIED = "it ended without a word: its process was killed, or the machine or its memory gave out; the next run began anew"
+DIED = (
+    "it stopped without an end: its process was killed, memory ran out, or the machine restarted; look for"
+    ' "Out of memory" in `dmesg`, and lower FAULTLINE_MEMORY where that is so; what was read stays, and the next run'
+    " took it up"
+)
 STOPPED = "it was stopped between two steps; nothing was published; `faultline refresh` takes up what was read"
 
 
@@ -140,6 +144,7 @@ class Session:
                 self._close(message, is_suspected=is_suspected)
         self._held = None
         for died in self._died:
+            self._say(f"the run {died} before this one: {DIED}")
             tell_of_failure(self._settings, DIED, died, self._say)
         if is_unexplained or is_suspected or is_quiet(events):
             return

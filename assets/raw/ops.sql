@@ -42,7 +42,7 @@ create table if not exists ops.spans (        -- one row per cluster, kind of lo
     kind varchar not null,                    -- sacct, health, kernel, events, slurmctld, inventory, squeue, tickets, failures
     from_at timestamp not null,               -- begin of the interval
     to_at timestamp not null,                 -- end of the interval
-    known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines)
+    known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines), clock (this machine's, which later records exceed)
 );
 
 create table if not exists ops.sight (        -- one row per cluster, node, kind of log and day on which it could have shown a fault of the node

@@ -31,6 +31,7 @@ from orchestration.read_commands.status import BLOCKED, FREES_THE_QUEUE, status
 from orchestration.terminal import say_json
 from orchestration.upkeep.healing import set_aside_files
 from orchestration.upkeep.lock import free_of_refresh
+from orchestration.upkeep.permissions import writable_by_others
 
 SPACE_PER_WORKING_BYTE = 2
 MIN_FREE_BYTES = 1 << 30
@@ -84,12 +85,12 @@ def _without_other_clusters(findings: list[Finding], cluster_id: str, home: Home
 
 
 def home_findings(home: Home) -> list[Finding]:
-    """Check the home folder: write permission, free space, and what killed processes left behind."""
+    """Check the home folder: who may write, free space, and what killed processes left behind."""
     existing = next(folder for folder in (home.root, *home.root.parents) if folder.exists())
     if not os.access(existing, os.W_OK):
         what = "this user may not write there"
         return [Finding("error", what, str(existing), "set FAULTLINE_HOME to a folder of yours, or change its owner")]
-    findings = []
+    findings = [Finding("warning", place.what, place.path, place.next_step) for place in writable_by_others(home)]
     free = shutil.disk_usage(existing).free
     size = sum(path.stat().st_size for path in (home.working_file, home.build_file) if path.exists())
     needed = max(MIN_FREE_BYTES, SPACE_PER_WORKING_BYTE * size)

@@ -20,6 +20,7 @@ from assets.report.numbers import moment, share
 from assets.report.queries import SQL, Row, rows_of
 from assets.report.wording import plural, stale
 from assets.site_rules import LISTED, Signal, counted, lines_of
+from assets.sources.intake.account.spans import MAX_AHEAD
 from assets.sources.intake.cluster_failures import FOLDER_GONE, gone_step
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
@@ -51,12 +52,12 @@ NEWEST = """
     -- A job that runs is as new as the export that shows it.
     select
         clusters.cluster_id,
+        clusters.is_simulated,
         max(greatest(attempts.submitted_at, attempts.ended_at, dims.data_through_at)) as newest_at
     from raw.clusters as clusters
     inner join marts.dim_clusters as dims using (cluster_id)
     inner join marts.fct_attempts as attempts using (cluster_id)
-    where not clusters.is_simulated
-    group by clusters.cluster_id
+    group by clusters.cluster_id, clusters.is_simulated
     order by clusters.cluster_id
 """
 NODE_SIZES = """
@@ -280,14 +281,18 @@ def _unmapped_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Findi
 
 
 def _age_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """Report accounting that is old, or later than this machine's clock says that it is now."""
     now = datetime.now(UTC).replace(tzinfo=None)
-    return [
-        Finding(
-            "warning",
-            f"its newest record is of {newest:%Y-%m-%d %H:%M} UTC, {(now - newest).days} days ago",
-            f"{cluster_id}/sacct",
-            "add a newer export, then run `faultline refresh`",
-        )
-        for cluster_id, newest in con.execute(NEWEST).fetchall()
-        if newest is not None and now - newest > STALE_AFTER
-    ]
+    findings = []
+    for cluster_id, is_simulated, newest in con.execute(NEWEST).fetchall():
+        if newest is None:
+            continue
+        what, folder = f"its newest record is of {newest:%Y-%m-%d %H:%M} UTC, ", f"{cluster_id}/sacct"
+        if newest - now > MAX_AHEAD:
+            what += f"and this machine's clock says {now:%Y-%m-%d %H:%M} UTC"
+            step = "set the clock or check the exports, then run `faultline refresh`"
+            findings.append(Finding("warning", what, folder, step))
+        elif now - newest > STALE_AFTER and not is_simulated:
+            what += f"{(now - newest).days} days ago"
+            findings.append(Finding("warning", what, folder, "add a newer export, then run `faultline refresh`"))
+    return findings

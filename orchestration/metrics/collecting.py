@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import mkstemp
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from assets.rows import rows_of
 from orchestration.alerts.ledger import Ledger
+from orchestration.disk import replace_file
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED, Family
@@ -23,6 +23,7 @@ from orchestration.publication.folders import current_publication, newest_public
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.upkeep.healing import Say
 from orchestration.upkeep.lock import free_of_refresh
+from orchestration.upkeep.permissions import mode_for_others
 
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
@@ -135,20 +136,11 @@ def exposition(settings: HomeSettings) -> bytes:
 def write_metrics(settings: HomeSettings, file: Path) -> None:
     """Replace a textfile whole, so that nobody reads half of it.
 
-    A file outside of the home is for the node exporter, which is another user: everybody may read it. It says nothing
-    of users or jobs. The temporary file is new (O_EXCL), so that nobody can have put a link in its place.
+    A file outside of the home is for the node exporter, which is another user. It says nothing of users or jobs.
     """
     text = exposition(settings)
     file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    unfinished = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(text)
-            os.fchmod(descriptor, 0o640 if file.parent.resolve().is_relative_to(settings.home.root) else 0o644)
-        unfinished.replace(file)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    replace_file(file, text, mode_for_others(file, settings.home))
 
 
 def keep_metrics(settings: HomeSettings, say: Say) -> None:

@@ -12,11 +12,12 @@ import duckdb
 
 from assets.sources.text.masking import mask
 from orchestration.alerts.channels import NotDelivered, post, read_secret
+from orchestration.disk import replace_file
 from orchestration.environment import HomeSettings
 from orchestration.home import code_version
 from orchestration.open_lineage.events import Event, Namespaces, event_of_failure, events_of_publication
-from orchestration.read_commands.export import replace_file
 from orchestration.read_commands.published import ReadingError, published
+from orchestration.upkeep.permissions import mode_for_others
 
 Say = Callable[[str], None]
 MAX_SECONDS = 60
@@ -60,7 +61,7 @@ def _send(settings: HomeSettings, events: Iterable[Event]) -> None:
     lineage = settings.lineage
     if lineage.file:
         lines = "".join(f"{json.dumps(event)}\n" for event in events)
-        replace_file(lineage.file, lambda place: place.write_text(lines, encoding="utf-8"))
+        replace_file(lineage.file, lines.encode(), mode_for_others(lineage.file, settings.home))
         return
     headers = {"Content-Type": "application/json"}
     if lineage.key_file:

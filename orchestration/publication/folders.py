@@ -28,7 +28,7 @@ from orchestration.disk import (
     flush_tree,
     place_link,
     remove,
-    write_flushed,
+    replace_file,
 )
 from orchestration.home import Home
 from orchestration.upkeep.healing import MARK, make_accessible, problem_of, set_aside
@@ -258,7 +258,9 @@ def roll_back(home: Home, wanted: str | None = None) -> Publication:
     if damage := problem_of(target.file):
         raise NoSuchPublication(f"{target.file} is damaged ({damage}); `faultline status` lists the others")
     # The pin is written first: it counts only once the link points to the publication that it names.
-    write_flushed(home.publications / PIN, json.dumps({"run_id": target.run_id, "newest": _last_number(home)}))
+    # Whoever may pass through the folder may read it.
+    pin = json.dumps({"run_id": target.run_id, "newest": _last_number(home)})
+    replace_file(home.publications / PIN, pin.encode(), 0o644)
     _place_public_links(home)
     place_link(home.current, Path(target.folder.name))
     flush_if_possible(home.publications)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import duckdb
 from rich.progress import track
@@ -27,7 +26,6 @@ from orchestration.read_commands.published import ReadingError, one_line, publis
 from orchestration.terminal import console, print_table, say, say_json
 
 Format = Literal["parquet", "csv"]
-Written = TypeVar("Written")
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 """ISO 8601 in UTC, as CSV has times."""
 
@@ -160,14 +158,3 @@ def _metadata(relation: Relation, publication: Publication) -> str:
         f"{identifier(f'faultline.{key}')}: {literal(value if isinstance(value, str) else json.dumps(value))}"
         for key, value in metadata.items()
     )
-
-
-def replace_file(file: Path, write: Callable[[Path], Written]) -> Written:
-    """Write a file beside its place, put it there when it is whole, and return what writing gave."""
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-    try:
-        written = write(unfinished)
-        unfinished.replace(file)
-        return written
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -32,6 +32,7 @@ from orchestration.read_commands.published import NothingPublished, ReadingError
 from orchestration.terminal import say_json, say_lines
 from orchestration.upkeep.holder import Holder
 from orchestration.upkeep.lock import free_of_refresh
+from orchestration.upkeep.permissions import writable_by_others
 from orchestration.values import plain
 
 BLOCKED = "Dagster takes run {} for running, whose process died: what the schedule and the web UI start waits for it"
@@ -103,6 +104,7 @@ def _gathered(home: Home, fresh_hours: float) -> dict[str, Any]:
     ]
     found["pinned"] = pinned.number if pinned else None
     found["pulls"] = _pulls(home)
+    found["writable_by_others"] = [asdict(place) for place in writable_by_others(home)]
     with free_of_refresh(home.lock_file) as holder:
         if holder is not None:
             found["running"] = asdict(holder)

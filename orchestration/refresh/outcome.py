@@ -71,6 +71,12 @@ REFUSED = "select path, reason, next_step from ops.files where status in ('refus
 NOT_PULLED = """
     select cluster_id, status, reason, next_step, pulled_to from ops.pulls where status <> 'pulled' order by cluster_id
 """
+AFTER_NOW = """
+    select cluster_id, observed from ops.checks
+    where check_name = 'after_now' and not passed
+        and run_id = (select run_id from ops.published order by rowid desc limit 1)
+    order by cluster_id, observed
+"""
 CHECKS = """
     select
         count(*) filter (passed) as passed,
@@ -109,6 +115,8 @@ class Outcome:
     """Files that this refresh found shorter than before, or cut off, and what stays of them."""
     not_computed: list[dict[str, Any]] = field(default_factory=list)
     """Estimates that are published without rows, and why."""
+    after_now: list[dict[str, Any]] = field(default_factory=list)
+    """Clusters with records after what this machine's clock says, in words."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form; `message` stands for the exit status 1."""
@@ -166,9 +174,10 @@ class Outcome:
 
     def problem_lines(self) -> Iterator[str]:
         """Yield what is said of estimates that failed, and of clusters that could not be built or fetched whole."""
-        if self.not_computed:
+        if self.not_computed or self.after_now:
             yield ""
         yield from self._not_computed_lines()
+        yield from (f"{row['cluster_id']}: {row['observed']}" for row in self.after_now)
         for cluster in self.failing:
             kept = "keeps its last good numbers" if cluster["is_stale"] else "is published without numbers"
             yield ""
@@ -195,6 +204,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         run_id = None if status == "unchanged" else _last_run(con)
         versions = [*shortened_files(con, run_id), *cut_files(con, run_id)] if run_id else []
         unpulled, not_computed = rows_of(con, NOT_PULLED), rows_of(con, NOT_COMPUTED)
+        after_now = rows_of(con, AFTER_NOW)
     pinned = pinned_publication(home)
     return Outcome(
         status,
@@ -212,6 +222,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
         [row for row in unpulled if row["status"] != FAILED],
         versions,
         not_computed,
+        after_now,
     )
 
 

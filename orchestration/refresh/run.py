@@ -19,7 +19,7 @@ from rich.console import Console
 
 from assets.warehouse import is_interruption
 from orchestration import terminal
-from orchestration.environment import HomeSettings, collect_garbage_seldom
+from orchestration.environment import HomeSettings, bytes_of, collect_garbage_seldom
 from orchestration.failures import (
     INTERRUPTIONS,
     NOT_PUBLISHED,
@@ -28,6 +28,7 @@ from orchestration.failures import (
     explain_error,
     explain_events,
     is_quiet,
+    require_address_space,
     was_interrupted,
 )
 from orchestration.home import Home, code_version
@@ -65,6 +66,7 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
 def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     home, before, started = settings.home, None, time.monotonic()
     try:
+        require_address_space(bytes_of(settings.memory_limit))
         before = newest_publication(home)
         check_sources_of_a_new_home(home)
         # Fetching logs may take hours at first, and only adds files to the sources: the home is not locked for it.

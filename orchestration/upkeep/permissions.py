@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import grp
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from orchestration.home import Home
@@ -23,6 +25,37 @@ WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 class WrongGroup(Exception):
     """Publications cannot be opened to the group that the setting names; the text says why."""
+
+
+@dataclass(frozen=True)
+class OpenPlace:
+    """A file or folder of a home that other users may write, and so change every result."""
+
+    path: str
+    mode: str
+    next_step: str
+
+    @property
+    def what(self) -> str:
+        """Say what is wrong with it."""
+        return f"others may write it (mode {self.mode}), and so change every result"
+
+
+def writable_by_others(home: Home) -> list[OpenPlace]:
+    """List what decides the results of a home and that a group or everybody may write; links lead to what counts.
+
+    A folder of root with the sticky bit is left out: nobody can replace what is another user's in it.
+    """
+    found = []
+    for path in (home.root, home.work, home.working_file, home.publications, home.published_file.resolve()):
+        if not os.access(path, os.F_OK):
+            continue
+        status = path.stat()
+        is_roots = status.st_uid == 0 and status.st_mode & stat.S_ISVTX
+        if status.st_mode & WRITE_OF_OTHERS and not is_roots:
+            mode = f"{stat.S_IMODE(status.st_mode):04o}"
+            found.append(OpenPlace(str(path), mode, f"chmod go-w {shlex.quote(str(path))}"))
+    return found
 
 
 @contextmanager
@@ -69,6 +102,11 @@ def open_publication(folder: Path, group: str | None) -> None:
         _give(Path(parent), 0o700 if number is None else 0o750, number)
         for name in names:
             _give(Path(parent, name), 0o600 if number is None else 0o640, number)
+
+
+def mode_for_others(file: Path, home: Home) -> int:
+    """Give the permissions of a file that another program reads: outside of the home everybody may read it."""
+    return 0o600 if file.parent.resolve().is_relative_to(home.root) else 0o644
 
 
 def share_with_everybody(path: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestration.disk import write_flushed
+from orchestration.disk import replace_file
 from orchestration.home import Home
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def read_state(home: Home) -> dict[str, str]:
 
 def write_state(home: Home, state: dict[str, str]) -> None:
     """Replace the file, flushed to disk."""
-    write_flushed(state_file(home), json.dumps(state, indent=2, sort_keys=True))
+    replace_file(state_file(home), json.dumps(state, indent=2, sort_keys=True).encode(), 0o600)
 
 
 def change_of(home: Home, key_file: Path) -> Change | None:

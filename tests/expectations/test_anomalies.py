@@ -20,6 +20,10 @@ ANOMALIES = [
         ("ops", "files"), "identity", ["alpha/sacct/all.psv", "lines_in 337", "loaded 301", "quarantined 1"],
     ),
     (
+        ["update ops.files set first_at = '2099-01-01' where kind = 'sacct'"],
+        ("ops", "files"), "begins_before_now", ["this machine's clock says", "2099-01-01", "set the clock"],
+    ),
+    (
         ["update ops.skips set line_count = 30 where reason = 'step'"],
         ("ops", "files"), "skips_explained", ["alpha/sacct/all.psv: 34 skipped, 31 explained"],
     ),

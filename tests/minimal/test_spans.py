@@ -1,9 +1,11 @@
 """What logs cover, and that outside of it the answer comes from the next best source or is unknown, never zero."""
 
 import json
-from datetime import date
+import os
+import time
+from datetime import UTC, date, datetime, timedelta
 
-from tests.logs import Cluster, at
+from tests.logs import START, Cluster, at
 
 
 def busy(days=60, settings=""):
@@ -30,6 +32,26 @@ def exported(cluster, name, jobs):
     ]
     header = "JobID|User|Account|Partition|QOS|Submit|Start|End|ElapsedRaw|State|NNodes|AllocTRES|NodeList"
     return cluster.file(f"sacct/{name}", header, *lines)
+
+
+TODAY = (datetime.now(UTC).replace(tzinfo=None) - START).days
+
+
+class FromAnotherMachine(Cluster):
+    """Logs whose files were written 50 days after what this machine's clock says."""
+
+    def write(self, folder):
+        super().write(folder)
+        for path in folder.rglob("*.*"):
+            os.utime(path, (time.time() + 50 * 86_400,) * 2)
+
+
+def around_now(cluster, days_before, days_after):
+    """A job of 12 hours on each day around today, and a kernel line at its end."""
+    for day in range(TODAY - days_before, TODAY + days_after):
+        cluster.job(day, "n1", at(days=day), at(12, days=day))
+        cluster.kernel("n1", at(12, days=day), "NVRM: Xid (PCI:0000:0f:00): 48, pid=1, DBE")
+    return cluster
 
 
 WEEKS = [(week, range(168 * week, 168 * week + 168, 2)) for week in (0, 2, 3)]
@@ -92,6 +114,10 @@ CLUSTERS = {
     .job(1, "n1", at(days=0), at(days=4))
     .job(2, "n2", at(days=0), at(days=6))
     .job(3, "n1", at(days=4), at(days=6)),
+    "clock-behind": around_now(FromAnotherMachine(), 60, 40),
+    # The files were written under the same clock.
+    "written-behind": around_now(Cluster(), 60, 40),
+    "one-wrong-date": around_now(Cluster(), 60, 0).job(1, "n1", at(days=TODAY + 30), at(12, days=TODAY + 30)),
     # Jobs of four days, one beginning every day; those that ran at the end are not in the export.
     "ended-jobs-only": Cluster('[[annotations]]\nat = 2024-05-15\ntext = "new racks"\n'),
 }
@@ -243,3 +269,25 @@ def test_the_study_begins_with_jobs_that_began_together(minimal):
 
 def test_the_study_ends_before_an_export_of_ended_jobs_only_fades(minimal):
     assert study_period(minimal, "ended-jobs-only") == (4, 40, 44)
+
+
+def test_the_study_ends_now_where_records_are_dated_after_this_machines_clock(minimal):
+    """The clock is 40 days behind, or the records are ahead; one wrong date does neither."""
+    ends = {
+        name: study_period(minimal, name)[1] - TODAY for name in ("clock-behind", "written-behind", "one-wrong-date")
+    }
+    assert 0 <= ends["clock-behind"] < 1
+    assert 0 <= ends["written-behind"] <= 2
+    assert ends["one-wrong-date"] == -0.5
+    found = minimal.execute(
+        "select cluster_id, check_name, is_blocking, observed from ops.checks where not passed"
+        " and check_name = 'after_now' order by all"
+    ).fetchall()
+    assert [row[:3] for row in found] == [
+        ("clock-behind", "after_now", False),
+        ("written-behind", "after_now", False),
+    ]
+    newest = START + timedelta(days=TODAY + 39, hours=12)
+    assert "this machine's clock says" in found[0][3]
+    assert f"{newest:%Y-%m-%d %H:%M}" in found[0][3]
+    assert "38 lines of accounting" in found[1][3]

@@ -1,5 +1,6 @@
 """Runs whose process died are marked as failed by whoever can know of it, and no other run is."""
 
+import resource
 from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
@@ -9,10 +10,12 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from orchestration.environment import HomeSettings
-from orchestration.failures import explain_events
+from orchestration.failures import RefreshFailed, explain, explain_events
 from orchestration.home import Home
 from orchestration.jobs import COMMAND, REFRESH, refresh_job
+from orchestration.refresh.run import run_refresh
 from orchestration.sensors import alerting
+from orchestration.terminal import console
 from orchestration.upkeep.dead_runs import REASON, end_dead_runs, end_runs_of_commands
 from tests.homes import faultline, held_lock
 
@@ -104,3 +107,33 @@ def test_status_and_doctor_name_the_run_that_keeps_the_queue_waiting_but_none_th
             assert words not in faultline(small_home, command).output
     small_home.unfinished_run.unlink()
     assert "queue" not in faultline(small_home, "status").output
+
+
+@pytest.mark.parametrize(
+    ("text", "error_class", "step"),
+    [
+        ("Out of Memory Error: failed to allocate data of size 16.0 MiB (1.8 GiB/1.8 GiB used)",
+         "OutOfMemoryException", "raise FAULTLINE_MEMORY"),
+        ("Out of Memory Error: Allocation failure", "OutOfMemoryException", "lower FAULTLINE_MEMORY"),
+        ("", "MemoryError", "lower FAULTLINE_MEMORY"),
+        ("can't start new thread", "RuntimeError", "lower FAULTLINE_MEMORY"),
+        ("x.so: failed to map segment from shared object", "ImportError", "lower FAULTLINE_MEMORY"),
+        ("[Errno 12] Cannot allocate memory", "OSError", "lower FAULTLINE_MEMORY"),
+        # What a row of a log says is not what the machine says.
+        ("Conversion Error: Could not convert string 'Cannot allocate memory'", "ConversionException", None),
+    ],
+)  # fmt: skip
+def test_memory_that_cannot_be_had_is_a_message_with_the_next_step(home, text, error_class, step):
+    said = explain(text, error_class, "", home)
+    assert said.startswith("memory ran out") is (step is not None)
+    assert step is None or f"{step}, then run `faultline refresh` again" in said
+
+
+@pytest.mark.parametrize(("gigabytes", "is_enough"), [(1.5, False), (5.5, False), (6, True), (None, True)])
+def test_a_limit_of_the_address_space_under_which_libraries_die_is_a_message(monkeypatch, home, gigabytes, is_enough):
+    limit = resource.RLIM_INFINITY if gigabytes is None else int(gigabytes * 1e9)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    (home.sources / "c1").mkdir(parents=True)
+    with pytest.raises(RefreshFailed) as failed:
+        run_refresh(HomeSettings(home, memory_limit="2GB"), console())
+    assert (f"{gigabytes} GB of address space" in str(failed.value)) is not is_enough

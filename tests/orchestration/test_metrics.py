@@ -219,7 +219,7 @@ def test_the_file_is_replaced_whole_and_readable_for_the_node_exporter(home, tmp
     assert out.stat().st_mode & 0o777 == 0o644
     assert out.read_bytes().endswith(b"\n")
     keep_metrics(HomeSettings(home), pytest.fail)
-    assert home.metrics.stat().st_mode & 0o777 == 0o640
+    assert home.metrics.stat().st_mode & 0o777 == 0o600
     said = []
     home.published_file.write_bytes(b"garbage" * 1000)
     before = out.read_bytes()

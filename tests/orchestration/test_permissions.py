@@ -3,14 +3,19 @@
 import grp
 import os
 import stat
+import tempfile
 
 import pytest
 
 from assets.report.folder import ReportFolder
 from orchestration.dbt.column_lineage import ColumnLineage, Statements
-from orchestration.environment import HomeSettings
+from orchestration.doctor.doctor import home_findings
+from orchestration.environment import HomeSettings, LineageSettings
+from orchestration.failures import RefreshFailed
 from orchestration.home import Home
+from orchestration.open_lineage.sending import send_failure
 from orchestration.publication.folders import publish
+from orchestration.read_commands.status import show_status
 from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
 from orchestration.upkeep import permissions
@@ -80,7 +85,7 @@ def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
         os.umask(before)
     folders, files = {".", "work", "metrics"}, {"work/file", "work/refresh.lock"}
     # The folder of the metrics is closed, too.
-    expected = dict.fromkeys(folders, 0o700) | dict.fromkeys(files, 0o600) | {"metrics/faultline.prom": 0o640}
+    expected = dict.fromkeys(folders, 0o700) | dict.fromkeys(files, 0o600) | {"metrics/faultline.prom": 0o600}
     assert modes(home) == expected
 
 
@@ -113,6 +118,66 @@ def test_what_is_made_of_the_code_alone_is_for_everybody_who_runs_it(tmp_path):
     assert modes(Home.at(tmp_path)) == {
         ".": 0o700, "target": 0o755, "target/column_lineage.json": 0o644, "parts": 0o755, "parts/text": 0o644,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "mode", "is_named"),
+    [
+        (".", 0o755, False),
+        (".", 0o775, True),
+        (".", 0o757, True),
+        (".", 0o1777, os.geteuid() != 0),
+        ("work", 0o770, True),
+        ("work/faultline.duckdb", 0o660, True),
+        ("publications", 0o702, True),
+        ("publications/run-1/faultline.duckdb", 0o664, True),
+        ("publications/run-1/faultline.duckdb", 0o640, False),
+    ],
+)
+def test_what_others_may_write_is_named_with_the_command_that_closes_it(tmp_path, capsys, place, mode, is_named):
+    home = Home.at(tmp_path / "home")
+    publish_as(home, "run-1", None)
+    (home.root / "link").symlink_to(home.work)  # A link's own mode is 0777 and means nothing.
+    change(home.working_file, "create table t as select 1 as a")
+    home.working_file.chmod(0o600)
+    path = (home.root / place).resolve()
+    path.chmod(mode)
+    command = f"chmod go-w {path}"
+    assert [(found.where, found.next_step) for found in home_findings(home) if "others may write" in found.what] == (
+        [(str(path), command)] if is_named else []
+    )
+    show_status(home)
+    assert (
+        f"{path} may be written by others (mode {mode:04o}); next: {command}" in capsys.readouterr().out
+    ) is is_named
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+@pytest.mark.parametrize(("folder", "mode"), [("home/metrics", 0o600), ("outside", 0o644)])
+def test_files_for_others_follow_no_planted_link_and_have_their_permissions(tmp_path, monkeypatch, umask, folder, mode):
+    """The link lies under the very name that the unfinished file would get; the run has failed."""
+    victim, place = tmp_path / "victim", tmp_path / folder
+    place.mkdir(parents=True)
+    victim.write_text("of somebody else")
+    metrics, lineage = place / "m.prom", place / "l.ndjson"
+    planted = [place / f".{file.name}.foreseen.tmp" for file in (metrics, lineage)]
+    for link in planted:
+        link.symlink_to(victim)
+    monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: iter(["foreseen", "another"]))
+    settings = HomeSettings(Home.at(tmp_path / "home"), metrics_file=metrics, lineage=LineageSettings(file=lineage))
+    before = os.umask(umask)
+    try:
+        with pytest.raises(RefreshFailed):
+            refreshing.run_refresh(settings, console())
+        send_failure(settings, "11111111-1111-1111-1111-111111111111", "no logs", pytest.fail)
+    finally:
+        os.umask(before)
+    assert victim.read_text() == "of somebody else"
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in (metrics, lineage)} == {
+        "m.prom": mode, "l.ndjson": mode,
+    }  # fmt: skip
+    assert "FAIL" in lineage.read_text()
+    assert {*place.iterdir()} == {metrics, lineage, *planted}
 
 
 class TestAGroup:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -266,4 +266,19 @@ def without(intervals: Iterable[Interval], missing: Iterable[tuple[datetime, dat
             for start, end in ((whole.from_at, min(whole.to_at, from_at)), (max(whole.from_at, to_at), whole.to_at))
             if start < end
         ]
+    return left
+
+
+def until(intervals: Iterable[Interval], end: datetime, known_by: str) -> list[Interval]:
+    """End intervals at a moment; the last one that is left has `known_by` if that takes anything away.
+
+    >>> day = [datetime(2024, 5, number) for number in range(1, 6)]
+    >>> whole = [Interval(day[0], day[1], "log"), Interval(day[2], day[4], "log")]
+    >>> [(found.to_at.day, found.known_by) for found in until(whole, day[3], "clock")]
+    [(2, 'log'), (4, 'clock')]
+    """
+    whole = sorted(intervals)
+    left = without(whole, [(end, datetime.max)])
+    if left and left != whole:
+        left[-1] = replace(left[-1], known_by=known_by)
     return left

@@ -15,7 +15,8 @@ where replaced.cluster_id = files.cluster_id and replaced.path = files.path
 {% endmacro %}
 
 {# Files of which too many lines are quarantined, with the reason. A node that is not in the inventory, a line that a
-   running writer cut off, a time before the clock was set, and bytes that are no text are no signs of another format. #}
+   running writer cut off, a time before the clock was set or after it, and bytes that are no text are no signs of another
+   format. #}
 {% macro doubtful_files() %}
 with bad as (
     select
@@ -24,7 +25,7 @@ with bad as (
             concat('line ', line_number, ' ', reason, coalesce(' ' || left(nullif(detail, ''), 120), '')), line_number
         ) as first_line
     from ops.quarantine
-    where reason not in ('unknown_node', 'truncated_record', 'no_event_time', 'not_text')
+    where reason not in ('unknown_node', 'truncated_record', 'no_event_time', 'not_text', 'timestamp_in_future')
     group by all
 ),
 not_data as (

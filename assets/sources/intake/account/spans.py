@@ -3,7 +3,7 @@
 In this order: `[[spans]]` of cluster.toml is all there is to know of the kinds it names; a manifest says what its file
 covers; the first and last times of any other file do (`covered_times.py`). A file's modification says nothing. The time
 that a refused or doubtful file would cover, as its manifest, its lines or its name tell, is taken out: unknown must not
-turn into zero.
+turn into zero. Where records are dated after now, the machine's clock is wrong or they are: what is covered ends now.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from assets.sources.intake.account.covered_times import (
     as_one,
     by_times,
     joined,
+    until,
     without,
 )
 from assets.sources.intake.find.folder import Survey
@@ -34,6 +35,11 @@ EVERY_LINE_COUNTS = frozenset({"health", "kernel", "slurmctld"})
 
 UNEXTENDED = frozenset({"sacct"})
 """Accounting is known from the earliest end to the latest record and no further."""
+
+MAX_AHEAD = timedelta(days=1)
+"""So far may the clock of another machine be ahead, or its time zone be wrong."""
+CLOCK = "clock"
+"""How the end of an interval is known that this machine's clock cuts off."""
 
 TOGETHER = timedelta(minutes=1)
 """Jobs that begin within it began together."""
@@ -68,6 +74,7 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
     """
     zones = {cluster_id: cluster.settings.timezone for cluster_id, cluster in survey.clusters.items()}
     files, manifests, refused = _files(con, zones), _manifests(con), _refused(con)
+    now, ahead = _clusters_ahead(con)
     rows = []
     for cluster_id, cluster in sorted(survey.clusters.items()):
         kinds, stated = files.get(cluster_id, {}), manifests.get(cluster_id, {})
@@ -81,12 +88,25 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
             spans["sacct"][0] = _from_the_beginning(con, cluster_id, spans["sacct"][0])
         for kind, missing in refused.get(cluster_id, {}).items():
             spans[kind] = without(spans.get(kind, []), missing)
+        if cluster_id in ahead:
+            spans = {kind: until(intervals, now, CLOCK) for kind, intervals in spans.items()}
         for kind, intervals in sorted(spans.items()):
             rows += [(cluster_id, kind, interval.from_at, interval.to_at, interval.known_by) for interval in intervals]
     con.execute("delete from ops.spans")
     if rows:
         con.executemany("insert into ops.spans values (?, ?, ?, ?, ?)", rows)
     return len(rows)
+
+
+def _clusters_ahead(con: duckdb.DuckDBPyConnection) -> tuple[datetime, set[str]]:
+    """Read this machine's clock, and the clusters with records that it says are of the future."""
+    rows = con.execute(
+        "select timezone('UTC', now()), list(distinct cluster_id)"
+        " from ops.files where last_at > timezone('UTC', now()) + $ahead",
+        {"ahead": MAX_AHEAD},
+    ).fetchall()
+    ((now, clusters),) = rows
+    return now, set(clusters or ())
 
 
 def _covered(
