@@ -49,10 +49,10 @@ def exchange(first: Path, second: Path) -> bool:
     raise OSError(number, os.strerror(number), str(second))
 
 
-def write_flushed(path: Path, text: str) -> None:
-    """Write a small file and flush it to disk, in one step."""
+def write_flushed(path: Path, content: str | bytes) -> None:
+    """Write a file that fits in memory and flush it to disk, in one step."""
     unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(text, encoding="utf-8")
+    unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
     flush(unfinished)
     rename_flushed(unfinished, path)
 
