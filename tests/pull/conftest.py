@@ -27,7 +27,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def rests(monkeypatch):
-    """How long the pulls of a test rest before each query; they do not really rest."""
+    """How long the pulls of a test would rest before each query."""
     found = []
     monkeypatch.setattr("orchestration.pull.host.time", SimpleNamespace(sleep=found.append, monotonic=time.monotonic))
     return found
@@ -50,8 +50,9 @@ def files(folder):
     """Give the content of what a reader would see of the cluster's folder, or of one kind, without the manifests."""
 
     def files(kind=""):
-        found = sorted(path for path in (folder / kind).rglob("*") if path.is_file())
-        visible = {path: str(path.relative_to(folder)) for path in found if path.suffix != ".json"}
-        return {name: path.read_bytes() for path, name in visible.items() if "/." not in f"/{name}"}
+        names = {str(path.relative_to(folder)): path for path in sorted((folder / kind).rglob("*.*"))}
+        return {
+            name: path.read_bytes() for name, path in names.items() if "/." not in f"/{name}" and ".json" not in name
+        }
 
     return files

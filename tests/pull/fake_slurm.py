@@ -64,16 +64,10 @@ class FakeSlurm:
         path.write_text(f"#!/bin/bash\n{text}")
         path.chmod(0o755)
 
-    def answer(self, command: str, day: str, text: str, *, stderr: str = "", status: int = 0) -> None:
-        """Prepare the records of an answer, and how the command ends."""
-        file = self.folder / command / day
-        file.write_text(text)
-        file.with_name(f"{day}.stderr").write_text(stderr)
-        file.with_name(f"{day}.status").write_text(str(status))
-
-    def whole_answer(self, command: str, day: str, text: str) -> None:
-        """Prepare an answer from its first byte, header included."""
-        (self.folder / command / f"{day}.whole").write_text(text)
+    def answer(self, command: str, day: str, text: str, *, part: str = "", stderr: str = "", status: int = 0) -> None:
+        """Prepare the records of an answer and how the command ends; its part `.whole` has the header too."""
+        for suffix, content in ((part, text), (".stderr", stderr), (".status", str(status))):
+            (self.folder / command / f"{day}{suffix}").write_text(content)
 
     def run_first(self, command: str, day: str, shell: str) -> None:
         """Let a command run shell code before it answers."""

@@ -2,15 +2,14 @@
 
 import errno
 import os
+from unittest.mock import Mock
 
 import pytest
 
-from assets.sources.settings import Pull
-from orchestration.home import Home
-from orchestration.pull.clusters import pull_all
 from tests.pull.fake_slurm import days
 
 DAY = "2026-03-04"
+SLOW = 'sleep 60 & echo $! > "$FAKE_SLURM/pid"; wait\n'
 DOWN = "sacct: error: Problem talking to the database: Connection refused"
 
 
@@ -23,7 +22,7 @@ def answer(*, jobs=lambda jobs: jobs, **how):
 
 
 def whole(text, command="sacct", day=DAY):
-    return lambda slurm: slurm.whole_answer(command, day, text)
+    return lambda slurm: slurm.answer(command, day, text, part=".whole")
 
 
 BAD = {
@@ -41,7 +40,8 @@ BAD = {
     "no nodes": (whole("", "scontrol", "answer"), "scontrol: it lists no node"),
     "no fields": (whole("", day="helpformat"), "does not list the fields of sacct"),
     "a secret": (answer(stderr="sacct: error: password=hunter2 rejected\n", status=1), "password=*** rejected"),
-    "too slow": (lambda slurm: slurm.run_first("sacct", DAY, "sleep 60\n"), "gave no whole answer in 0.5 s"),
+    "too slow": (lambda slurm: slurm.run_first("sacct", DAY, SLOW), "gave no whole answer in 0.5 s"),
+    "no command": (lambda slurm: (slurm.folder / "bin" / "sacct").unlink(), "sacct does not run on this machine"),
 }
 
 
@@ -56,7 +56,10 @@ def test_a_good_file_is_not_lost_to_a_bad_answer(slurm, pull, files, spoil, word
     (problem,) = result.problems
     assert words in problem["what"] and problem["next_step"] and not result.is_whole
     # Where a later day arrived, the accounting is up to date, with a hole that the next pull asks for.
-    assert (result.pulled_to == "2026-03-05T13:00:00+00:00") == ("fields" not in words)
+    assert result.is_failed == (result.pulled_to != "2026-03-05T13:00:00+00:00")
+    if (pid := slurm.folder / "pid").exists():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
 
 
 def test_a_day_that_failed_is_asked_for_again(slurm, pull, files):
@@ -93,7 +96,7 @@ def test_a_warning_and_an_error_that_the_site_calls_harmless_refuse_nothing(slur
 )
 def test_jobs_that_slurm_hides_from_the_user_are_reported(slurm, pull, private, level, is_hidden):
     configuration = f"SlurmUser = slurm(64030)\nPrivateData            = {private}\n"
-    slurm.whole_answer("sacctmgr", "answer", f"{level}\n")
+    slurm.answer("sacctmgr", "answer", f"{level}\n", part=".whole")
     slurm.run_first("sacctmgr", "answer", f'[ "$2" = configuration ] && {{ printf "{configuration}"; exit 0; }}\n')
     slurm.program("id", "echo mallory\n")
     result = pull()
@@ -103,26 +106,9 @@ def test_jobs_that_slurm_hides_from_the_user_are_reported(slurm, pull, private, 
         assert result.next_step.startswith("sacctmgr modify user mallory set AdminLevel=Operator")
 
 
-def test_what_a_query_started_ends_with_it(slurm, pull, tmp_path):
-    slurm.run_first("sacct", DAY, f"sleep 60 & echo $! > {tmp_path}/pid; wait\n")
-    assert pull(timeout_seconds=0.5).problems
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
-
-
-def test_commands_that_are_missing_are_reported_with_the_setting_that_helps(slurm, pull):
-    result = pull(bin="/nowhere/bin")
-    assert result.is_failed and "does not run on this machine" in result.reason
-    assert 'bin = "/opt/slurm/bin"' in result.next_step
-
-
-@pytest.mark.parametrize("place", ["disk", "folder"])
-def test_what_cannot_be_written_is_named_and_leaves_no_part_of_an_answer(slurm, folder, files, monkeypatch, place):
-    if place == "disk":
-        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        monkeypatch.setattr("orchestration.disk.os.fsync", lambda _: (_ for _ in ()).throw(full))
-    (folder / "inventory").write_text("a file where the folder should be")
-    monkeypatch.setattr("orchestration.pull.clusters.keep_outcome", lambda *_: None)
-    (result,) = pull_all({"c1": Pull(first_days=1)}, Home.at(folder.parents[1]), str)
-    assert result.is_failed and "cannot be written" in result.reason and "make room there" in result.next_step
-    assert [*files()] == ["inventory"]
+def test_a_full_disk_leaves_no_part_of_an_answer(slurm, pull, files, monkeypatch):
+    slurm.jobs(DAY, three_jobs(slurm))
+    monkeypatch.setattr("orchestration.disk.os.fsync", Mock(side_effect=OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OSError, match="full"):
+        pull()
+    assert files() == {}

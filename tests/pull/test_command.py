@@ -1,26 +1,24 @@
 """`faultline pull` as a user runs it, here and over ssh, and what a refresh and the doctor say of the last pull."""
 
 import json
+import shutil
 import subprocess
 from dataclasses import replace
-from types import SimpleNamespace
+from datetime import datetime
+from pathlib import Path
 
 import dagster as dg
 import pytest
-from rich.console import Console
 
 from assets.sources.settings import Pull
 from assets.warehouse import Warehouse
 from orchestration.alerts.events import removed_key_events
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
-from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.pull.asset import pulls_asset
 from orchestration.pull.clusters import clusters_to_pull
-from orchestration.pull.host import Host
 from orchestration.pull.outcomes import REASON_WITH_NAMES, Pulled, keep_outcome, last_outcome
-from orchestration.refresh import run as refreshing
 from tests.homes import faultline
 
 DOWN = {"kind": "sacct", "what": "down", "next_step": "start it"}
@@ -39,43 +37,31 @@ def run(home, rests):
     return lambda *arguments: faultline(home, "pull", *arguments)
 
 
-def test_all_clusters_with_the_table_are_pulled_and_a_refresh_notes_how(slurm, run, home, monkeypatch):
-    for name, text in (("c2", '# no [pull]\ntimezone = "UTC"\n'), ("c3", "[pull]\nhots = 1\n")):
-        (home.sources / name).mkdir()
-        (home.sources / name / "cluster.toml").write_text(text)
-    result = run()
-    assert result.exit_code == 0 and "c1 sacct     3 queries, 0 records, 0 files written\n" in result.stdout
-    assert list(clusters_to_pull(home.sources)) == ["c1"] and slurm.calls
-    warehouse = Warehouse(path=str(home.working_file))
-
-    def build(*_):
-        resources = {"warehouse": dg.ResourceDefinition.hardcoded_resource(warehouse)}
-        assert dg.materialize([pulls_asset(home, clusters_to_pull(home.sources))], resources=resources).success
-        return SimpleNamespace()
-
-    def refresh(*, is_pulling):
-        refreshing.run_refresh(HomeSettings(home, is_pulling=is_pulling), Console(quiet=True))
-        with warehouse.reading() as con:
-            return con.execute("select cluster_id, status, reason, pulled_to is not null from ops.pulls").fetchall()
-
-    monkeypatch.setattr(refreshing, "_refresh", build)
-    assert refresh(is_pulling=False) == [("c1", "pulled", None, True)] and slurm.calls == []
+def test_all_clusters_with_the_table_are_pulled_and_what_failed_is_on_stderr(slurm, run, home):
+    (home.sources / "c2").mkdir()
+    done = run()
+    assert done.exit_code == 0 and "c1 sacct     3 queries, 0 records, 0 files written\n" in done.stdout
+    assert list(clusters_to_pull(home.sources)) == ["c1"] and last_outcome(home, "c1").is_whole
     slurm.answer("sacct", "helpformat", "", stderr="sacct: error: no way\n", status=1)
-    ((cluster, status, reason, _),) = refresh(is_pulling=True)
-    assert (cluster, status) == ("c1", "failed") and "no way" in reason
-    # The command says the same on stderr, with the next step.
-    result = run("--json")
-    assert result.exit_code == 1 and json.loads(result.stdout)[0]["problems"][0]["kind"] == "sacct"
-    assert "faultline: c1 sacct: sacct: error: no way (sacct, exit status 1); see that slurmdbd" in result.stderr
+    done = run("--json")
+    assert done.exit_code == 1 and json.loads(done.stdout)[0]["problems"][0]["kind"] == "sacct"
+    assert "faultline: c1 sacct: sacct: error: no way (sacct, exit status 1); see that slurmdbd" in done.stderr
+    shutil.rmtree(home.sources / "c1" / "inventory")
+    (home.sources / "c1" / "inventory").touch()
+    assert "inventory cannot be written (File exists)" in run().stderr and last_outcome(home, "c1").is_failed
 
 
-def test_a_dry_run_prints_the_commands_that_a_run_then_makes(slurm, run, tmp_path):
+def test_a_dry_run_prints_what_a_run_over_ssh_then_makes_whatever_is_in_the_words(slurm, run, home):
+    table = 'ssh = "alice@login1"\nssh_options = ["-i", "/etc/a key"]\nprefix = ["env", '
+    (home.sources / "c1" / "cluster.toml").write_text(f"[pull]\n{table}{json.dumps(f'ODD={ODD}')}]\n")
+    slurm.run_first("sacct", "2026-03-01", 'printf %s "$ODD" > "$FAKE_SLURM/odd"\n')
     printed = run("--dry-run", "--until", "2026-03-05", "--since", "2026-03-01").stdout
     assert slurm.calls == [] and run("--until", "2026-03-05", "--since", "2026-03-01").exit_code == 0
     ran = slurm.calls
+    assert (slurm.folder / "odd").read_text() == ODD and len(ran) == 20
     subprocess.run(["bash", "-c", printed], check=True, capture_output=True)
-    assert slurm.calls == ran and len(ran) == 10
-    assert all(line.startswith("env TZ=UTC LC_ALL=C SLURM_TIME_FORMAT=%s sac") for line in printed.splitlines())
+    assert slurm.calls == ran and "\x1f" not in printed and not Path("pwned").exists()
+    assert ran[0][:2] == ["ssh", "-T"] and ran[0][-5:-1] == ["-i", "/etc/a key", "--", "alice@login1"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["c1"], ["--dry-run"], ["c1", "--ssh", "login1"]])
@@ -117,30 +103,14 @@ def test_wrong_usage_is_refused(slurm, run, arguments, status, expected):
     assert result.exit_code == status and expected in result.output and slurm.calls == []
 
 
-def test_words_reach_the_host_unchanged_and_as_they_are_typed(slurm, tmp_path, rests):
-    host = Host(Pull(ssh="alice@login1", ssh_options=["-i", "/etc/a key"], prefix=["env", f"ODD={ODD}"]))
-    words = ("sacct", "--delimiter=\x1f", ODD)
-    host.run(words)
-    ssh, sacct = slurm.calls
-    assert ssh[:2] == ["ssh", "-T"] and ssh[-3:-1] == ["--", "alice@login1"]
-    assert {"BatchMode=yes", "ConnectTimeout=15"} <= {*ssh} and ssh[ssh.index("-i") + 1] == "/etc/a key"
-    assert sacct == [*words] and not (tmp_path / "pwned").exists()
-    subprocess.run(["bash", "-c", host.shown(words)], check=True)
-    assert slurm.calls == [ssh, sacct] and "\x1f" not in host.shown(words)
-
-
-def test_a_pull_over_ssh_gives_what_a_pull_on_the_host_gives_or_ends_at_once(slurm, run, home, tmp_path, files):
-    slurm.answer("squeue", "answer", "9|9|RUNNING|1|1|alice|train|1|n1|n2|None\n")
-    assert run("c1").exit_code == 0
-    result = run("new", "--out", str(tmp_path / "out"), "--ssh", "login1", "--since", "2d")
-    assert result.exit_code == 0 and last_outcome(home, "new") is None
-    (nodes,) = (tmp_path / "out" / "inventory").glob("*")
-    assert nodes.read_bytes() == files()[f"inventory/{nodes.name}"] and slurm.calls[-1][0] == "squeue"
-    unreachable = "ssh: connect to host login1 port 22: No route to host"
-    (slurm.folder / "ssh.run").write_text(f"echo '{unreachable}' >&2; exit 255\n")
-    result = run("c1", "--ssh", "login1")
-    assert len(slurm.calls) == 1 and f"c1 sacct: ssh to login1 failed: {unreachable}" in result.stderr
-    assert "make this work: ssh -T -o BatchMode=yes" in result.stderr
+def test_another_folder_and_a_host_that_cannot_be_reached_which_ends_the_pull(slurm, run, home, tmp_path):
+    done = run("new", "--out", str(tmp_path / "out"), "--ssh", "login1", "--since", "2d")
+    assert done.exit_code == 0 and last_outcome(home, "new") is None and slurm.calls[0][0] == "ssh"
+    assert [path.name[:7] for path in (tmp_path / "out" / "inventory").iterdir()] == ["pulled-"]
+    (slurm.folder / "ssh.run").write_text("echo 'ssh: No route to host' >&2; exit 255\n")
+    done = run("c1", "--ssh", "login1")
+    assert len(slurm.calls) == 1 and "c1 sacct: ssh to login1 failed: ssh: No route to host" in done.stderr
+    assert "make this work: ssh -T -o BatchMode=yes" in done.stderr
 
 
 def test_the_doctor_reports_how_the_last_pull_ended(home):
@@ -155,10 +125,16 @@ def test_the_doctor_reports_how_the_last_pull_ended(home):
     assert steps["c1/squeue"].startswith("nothing to do: [pull] asks for it") and "journalctl" in steps["c1/kernel"]
 
 
-def test_a_pull_that_never_got_accounting_keeps_how_far_an_earlier_one_came_and_no_names(home, folder):
+def test_what_is_kept_of_a_pull_is_how_far_accounting_reaches_and_no_names(home, folder):
     keep_outcome(home, replace(FAILED, status="pulled"))
     keep_outcome(home, replace(FAILED, pulled_to=None))
     assert last_outcome(home, "c1") == FAILED
+    warehouse = Warehouse(path=str(home.working_file))
+    resources = {"warehouse": dg.ResourceDefinition.hardcoded_resource(warehouse)}
+    assert dg.materialize([pulls_asset(home, ["c1", "never"])], resources=resources).success
+    with warehouse.reading() as con:
+        (row,) = con.execute("select cluster_id, status, pulled_to, reason, next_step from ops.pulls").fetchall()
+    assert row == ("c1", "failed", datetime(2026, 3, 4, 2), "sacct: down", "start it")
     (folder / "cluster.toml").write_text('privacy = "pseudonymous"\n[pull]\n')
     assert last_outcome(home, "c1").reason == REASON_WITH_NAMES
     keep_outcome(home, FAILED)
