@@ -1,8 +1,6 @@
 """A fake Slurm on the PATH, and a pull of the cluster c1 from it."""
 
-import time
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 import pytest
 
@@ -26,15 +24,7 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def rests(monkeypatch):
-    """How long the pulls of a test would rest before each query."""
-    found = []
-    monkeypatch.setattr("orchestration.pull.host.time", SimpleNamespace(sleep=found.append, monotonic=time.monotonic))
-    return found
-
-
-@pytest.fixture
-def pull(slurm, folder, rests, monkeypatch):
+def pull(slurm, folder, monkeypatch):
     """Pull up to a moment, by default in the middle of the fifth day of March."""
 
     def pull(now="2026-03-05T12:00", *, span=Span(), **settings):  # noqa: B008

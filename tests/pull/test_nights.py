@@ -1,17 +1,20 @@
 """What is asked of Slurm night after night, in which order, and what is kept of the answers."""
 
 import json
+import multiprocessing
 import os
 import signal
+import time
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 
-from assets.log_kinds import DELIMITER, EVENT_COLUMNS, QUEUE
+from assets.log_kinds import DELIMITER, EVENT_COLUMNS, NODE_EVENTS, NODES, QUEUE, SACCT
 from orchestration.pull.clusters import Span, lock_of, read_state
 from orchestration.pull.host import PullRunning
 from orchestration.pull.queries import SACCT_FIELDS
-from tests.pull.fake_slurm import days, epoch
+from tests.pull.fake_slurm import days
 
 OLD = "SubmitLine FailedNode SLUID"
 
@@ -29,28 +32,24 @@ def filled(slurm):
     """A job that ends on each of the days that are asked for, and a node that was down on the fourth of March."""
     for day in march(2, 3, 4, 5):
         slurm.jobs(str(day), slurm.job(day.day, "COMPLETED", f"{day}T01:00", f"{day}T02:00"))
-    slurm.answer(
-        "sacctmgr", "2026-03-04", f"c1|n1|{epoch('2026-03-04T01:00')}|{epoch('2026-03-04T03:00')}|DOWN||Xid||\n"
-    )
+    slurm.answer("sacctmgr", "2026-03-04", "c1|n1|1772586000|1772593200|DOWN||Xid||\n")
     slurm.answer("squeue", "answer", "9|9|RUNNING|1|1|alice|train|1|n1|n2|None\n")
     return slurm
 
 
-def test_each_day_is_asked_for_once_the_oldest_first_with_a_rest_between(filled, pull, rests):
+def test_each_day_is_asked_for_once_the_oldest_first_with_a_rest_between(filled, pull, monkeypatch):
+    rests = []
+    timing = SimpleNamespace(sleep=rests.append, monotonic=time.monotonic)
+    monkeypatch.setattr("orchestration.pull.host.time", timing)
     filled.run_first("sacct", "2026-03-05", 'echo "$TZ $SLURM_TIME_FORMAT" > "$FAKE_SLURM/environment"; sleep 0.3\n')
     pull()
     calls = filled.calls
     assert days(calls) == days(calls, "sacctmgr") == march(2, 3, 4, 5)
     assert calls[0] == ["sacct", "--helpformat"]
-    assert calls[5] == [
-        "sacct", "-a", "-D", "-X", "-P", "--noconvert", f"--delimiter={DELIMITER}",
-        "-S", "2026-03-05T00:00:00", "-E", "2026-03-05T12:00:00", "-o", ",".join(SACCT_FIELDS),
-    ]  # fmt: skip
-    assert calls[6] == [
-        "sacctmgr", "-P", "show", "event", "start=2026-03-02T00:00:00", "end=2026-03-03T00:00:00",
-        f"format={','.join(EVENT_COLUMNS)}",
-    ]  # fmt: skip
-    assert calls[-2:] == [["scontrol", "-o", "show", "node"], list(QUEUE)]
+    window, columns = ("2026-03-05T00:00:00", "-E", "2026-03-05T12:00:00"), f"format={','.join(EVENT_COLUMNS)}"
+    assert calls[5] == [*SACCT, "-S", *window, "-o", ",".join(SACCT_FIELDS)]
+    assert calls[6] == [*NODE_EVENTS, "start=2026-03-02T00:00:00", "end=2026-03-03T00:00:00", columns]
+    assert calls[-2:] == [[*NODES], [*QUEUE]]
     assert (filled.folder / "environment").read_text() == "UTC %s\n"
     # A rest is as long as the query before it took, and two seconds at most.
     assert rests[0] == 0 and 0.3 < max(rests) <= 2 and len(rests) == len(calls)
@@ -169,15 +168,10 @@ def test_what_slurm_wrote_late_is_found_over_several_nights(filled, pull, files)
 
 def test_a_pull_that_was_killed_goes_on_where_it_was(filled, pull, files):
     filled.run_first("sacct", "2026-03-04", "printf 'half an answ'; kill -9 $PPID; sleep 1\n")
-    child = os.fork()
-    if child == 0:
-        try:
-            pull()
-        finally:
-            os._exit(3)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    assert [*files()] == files_of(2, 3)
+    child = multiprocessing.get_context("fork").Process(target=pull)
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL and [*files()] == files_of(2, 3)
     (filled.folder / "sacct" / "2026-03-04.run").unlink()
     days(filled.calls)
     assert pull("2026-03-05T13:00").status == "pulled"
