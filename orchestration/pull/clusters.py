@@ -216,7 +216,7 @@ class ClusterPull:
         ]
 
     def _query(self, kind: str, window: Window | None) -> Query:
-        return queries.query(kind, window, self._now, self._pull, self._fields)
+        return queries.question(kind, window, self._now, self._pull, self._fields)
 
     def _fetch(self, span: Span) -> None:
         for kind in self._pull.kinds:

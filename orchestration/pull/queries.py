@@ -111,11 +111,11 @@ def hidden_jobs(host: Host) -> PullFailed | None:
         return None
     return PullFailed(
         f"PrivateData hides the jobs of other users from {user}: most of the accounting is missing",
-        f"sacctmgr modify user {user} set AdminLevel=Operator, then faultline pull --again",
+        " ".join(("sacctmgr modify user", user, "set AdminLevel=Operator, then faultline pull --again")),
     )
 
 
-def query(kind: str, window: Window | None, now: datetime, pull: Pull, fields: tuple[str, ...]) -> Query:
+def question(kind: str, window: Window | None, now: datetime, pull: Pull, fields: tuple[str, ...]) -> Query:
     """Ask for the accounting or the node events of a window, or for the nodes or the queue as they are now."""
     if window is None:
         command, *options = NODES if kind == "inventory" else QUEUE

@@ -40,9 +40,7 @@ def files(folder):
     """Give the content of what a reader would see of the cluster's folder, or of one kind, without the manifests."""
 
     def files(kind=""):
-        names = {str(path.relative_to(folder)): path for path in sorted((folder / kind).rglob("*.*"))}
-        return {
-            name: path.read_bytes() for name, path in names.items() if "/." not in f"/{name}" and ".json" not in name
-        }
+        found = sorted(path for path in (folder / kind).rglob("pulled-*") if path.suffix != ".json")
+        return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
     return files
