@@ -232,7 +232,7 @@ class ClusterPull:
 
     def _fetch_kind(self, kind: str, due: list[Window | None]) -> None:
         """Ask for the windows of a kind; one that fails is left for the next pull, and two in a row end the kind."""
-        self._counts[kind] = {"queries": 0, "records": 0, "files written": 0}
+        self._counts[kind] = {"asked": 0, "records": 0, "written": 0}
         if kind == "sacct":
             self._fields = queries.fields_of_version(self._host.text_of(queries.LIST_FIELDS))
             if hidden := queries.hidden_jobs(self._host):
@@ -253,7 +253,7 @@ class ClusterPull:
 
     def _fetch_one(self, query: Query) -> None:
         counts, file, window = self._counts[query.kind], self._folder / query.kind / query.file_name, query.window
-        counts["queries"] += 1
+        counts["asked"] += 1
         answer = self._host.run(query.words)
         found = queries.judge(query, answer)
         self._require_believable(query, found, file)
@@ -261,7 +261,7 @@ class ClusterPull:
         covered_from = self._covered_from(query, found)
         is_of_the_present = window is None or not window.is_whole
         if covered_from is not None or (is_of_the_present and found.record_count):
-            counts["files written"] += _write(file, answer)
+            counts["written"] += _write(file, answer)
         if covered_from is not None and window is not None:
             stated = {"command": self._host.shown(query.words), "from": covered_from, "to": window.to_at}
             text = f"{json.dumps(stated, default=datetime.isoformat)}\n"

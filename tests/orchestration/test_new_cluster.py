@@ -21,7 +21,7 @@ CONFIG = PROJECT / "tests" / "fixtures" / "slurm-22.05" / "scontrol_config.txt"
 def slurm(tmp_path, monkeypatch):
     """A Slurm whose scontrol prints what one of 22.05 printed, and ssh that reaches a host named login1."""
     slurm = FakeSlurm(tmp_path / "slurm", monkeypatch)
-    slurm.run_first("scontrol", "answer", 'cat "$FAKE_SLURM/scontrol/${!#}"; exit\n')
+    slurm.answer("scontrol", "answer", 'cat "$FAKE_SLURM/scontrol/${!#}"; exit\n', part=".run")
     slurm.answer("scontrol", "config", CONFIG.read_text())
     slurm.answer("scontrol", "node", re.sub(r"\n(?!NodeName)\s*", " ", NODES.read_text()))
     slurm.program("readlink", "echo /usr/share/zoneinfo/Europe/Berlin\n")

@@ -65,13 +65,9 @@ class FakeSlurm:
         path.chmod(0o755)
 
     def answer(self, command: str, day: str, text: str, *, part: str = "", stderr: str = "", status: int = 0) -> None:
-        """Prepare the records of an answer and how the command ends; its part `.whole` has the header too."""
+        """Prepare the records of an answer and how the command ends; `.whole` has the header, `.run` runs first."""
         for suffix, content in ((part, text), (".stderr", stderr), (".status", str(status))):
             (self.folder / command / f"{day}{suffix}").write_text(content)
-
-    def run_first(self, command: str, day: str, shell: str) -> None:
-        """Let a command run shell code before it answers."""
-        (self.folder / command / f"{day}.run").write_text(shell)
 
     def jobs(self, day: str, *jobs: str) -> None:
         """Prepare the accounting of a day; jobs as `job` gives them."""

@@ -40,7 +40,7 @@ BAD = {
     "no nodes": (whole("", "scontrol", "answer"), "scontrol: it lists no node"),
     "no fields": (whole("", day="helpformat"), "does not list the fields of sacct"),
     "a secret": (answer(stderr="sacct: error: password=hunter2 rejected\n", status=1), "password=*** rejected"),
-    "too slow": (lambda slurm: slurm.run_first("sacct", DAY, SLOW), "gave no whole answer in 3 s"),
+    "too slow": (lambda slurm: slurm.answer("sacct", DAY, SLOW, part=".run"), "gave no whole answer in 3 s"),
     "no command": (lambda slurm: slurm.program("sacct", "exit 127\n"), "sacct does not run on this machine"),
 }
 
@@ -93,7 +93,9 @@ def test_a_warning_and_an_error_that_the_site_calls_harmless_refuse_nothing(slur
 def test_jobs_that_slurm_hides_from_the_user_are_reported(slurm, pull, private, level, is_hidden):
     configuration = f"SlurmUser = slurm(64030)\nPrivateData            = {private}\n"
     slurm.answer("sacctmgr", "answer", f"{level}\n", part=".whole")
-    slurm.run_first("sacctmgr", "answer", f'[ "$2" = configuration ] && {{ printf "{configuration}"; exit 0; }}\n')
+    slurm.answer(
+        "sacctmgr", "answer", f'[ "$2" = configuration ] && {{ printf "{configuration}"; exit 0; }}\n', part=".run"
+    )
     slurm.program("id", "echo mallory\n")
     result = pull()
     assert (result.status == "incomplete", bool(result.problems)) == (is_hidden, is_hidden)

@@ -39,7 +39,7 @@ def run(home):
 def test_all_clusters_with_the_table_are_pulled_and_what_failed_is_on_stderr(slurm, run, home):
     (home.sources / "c2").mkdir()
     done = run()
-    assert done.exit_code == 0 and "c1 sacct     3 queries, 0 records, 0 files written\n" in done.stdout
+    assert done.exit_code == 0 and "c1 sacct     3 asked, 0 records, 0 written\n" in done.stdout
     assert list(clusters_to_pull(home.sources)) == ["c1"] and last_outcome(home, "c1").is_whole
     slurm.answer("sacct", "helpformat", "", stderr="sacct: error: no way\n", status=1)
     done = run("--json")
@@ -50,7 +50,7 @@ def test_all_clusters_with_the_table_are_pulled_and_what_failed_is_on_stderr(slu
 def test_a_dry_run_prints_what_a_run_over_ssh_then_makes_whatever_is_in_the_words(slurm, run, home):
     table = 'ssh = "alice@login1"\nssh_options = ["-i", "/etc/a key"]\nprefix = ["env", '
     (home.sources / "c1" / "cluster.toml").write_text(f"[pull]\n{table}{json.dumps(f'ODD={ODD}')}]\n")
-    slurm.run_first("sacct", "2026-03-01", 'printf %s "$ODD" > "$FAKE_SLURM/odd"\n')
+    slurm.answer("sacct", "2026-03-01", 'printf %s "$ODD" > "$FAKE_SLURM/odd"\n', part=".run")
     printed = run("--dry-run", "--until", "2026-03-05", "--since", "2026-03-01").stdout
     assert slurm.calls == [] and run("--until", "2026-03-05", "--since", "2026-03-01").exit_code == 0
     ran = slurm.calls

@@ -41,7 +41,9 @@ def test_each_day_is_asked_for_once_the_oldest_first_with_a_rest_between(filled,
     rests = []
     timing = SimpleNamespace(sleep=rests.append, monotonic=time.monotonic)
     monkeypatch.setattr("orchestration.pull.host.time", timing)
-    filled.run_first("sacct", "2026-03-05", 'echo "$TZ $SLURM_TIME_FORMAT" > "$FAKE_SLURM/environment"; sleep 0.3\n')
+    filled.answer(
+        "sacct", "2026-03-05", 'echo "$TZ $SLURM_TIME_FORMAT" > "$FAKE_SLURM/environment"; sleep 0.3\n', part=".run"
+    )
     pull()
     calls = filled.calls
     assert days(calls) == days(calls, "sacctmgr") == march(2, 3, 4, 5)
@@ -132,7 +134,7 @@ def test_damaged_notes_cost_questions_and_the_same_answers_change_no_file(filled
         os.utime(path, (1, 1))
     days(filled.calls)
     result = pull()
-    assert days(filled.calls) == march(2, 3, 4, 5) and result.kinds["sacct"]["files written"] == 0
+    assert days(filled.calls) == march(2, 3, 4, 5) and result.kinds["sacct"]["written"] == 0
     assert sorted((folder / "sacct").iterdir()) == written and {path.stat().st_mtime for path in written} == {1}
     # A file that was deleted is fetched again.
     (folder / files_of(3)[0]).unlink()
@@ -167,7 +169,7 @@ def test_what_slurm_wrote_late_is_found_over_several_nights(filled, pull, files)
 
 
 def test_a_pull_that_was_killed_goes_on_where_it_was(filled, pull, files):
-    filled.run_first("sacct", "2026-03-04", "printf 'half an answ'; kill -9 $PPID; sleep 1\n")
+    filled.answer("sacct", "2026-03-04", "printf 'half an answ'; kill -9 $PPID; sleep 1\n", part=".run")
     child = multiprocessing.get_context("fork").Process(target=pull)
     child.start()
     child.join()
