@@ -177,7 +177,7 @@ class Session:
 
 def open_row(home: Home, run_id: str) -> list[str]:
     """Open a run's row in ops.runs and clean up after killed runs; return those, which nobody has told of."""
-    outcomes = {cluster_id: last_outcome(home, cluster_id) for cluster_id in clusters_to_pull(home.sources)}
+    outcomes = [last_outcome(home, cluster_id) for cluster_id in clusters_to_pull(home.sources)]
     with Warehouse(path=str(home.working_file)).writing() as con:
         remove_leftovers(home)
         remove_scratch(home)

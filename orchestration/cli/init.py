@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration import terminal
-from orchestration.cli.options import HomeOption, SourcesOption, answer, settings_of
+from orchestration.cli.options import HomeOption, SourcesOption, SshOption, answer, settings_of
 
 EXAMPLES = """Examples:
 
@@ -23,9 +23,7 @@ def init(
     cluster: Annotated[str, typer.Argument(help="The cluster's name, which becomes that of its folder.")],
     sources: SourcesOption = None,
     home: HomeOption = None,
-    ssh: Annotated[
-        str | None, typer.Option("--ssh", help="Host on which Slurm is asked [default: this machine, if it can].")
-    ] = None,
+    ssh: SshOption = None,
     is_printed: Annotated[bool, typer.Option("--print", help="Print the file, and write nothing.")] = False,
 ) -> None:
     """Make a cluster's folder with a cluster.toml of what a site decides, and ask Slurm what it can."""

@@ -30,6 +30,30 @@ SourcesOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
+def _require_host(host: str | None) -> str | None:
+    """Return the host; fail if ssh would take it for something else, such as an option."""
+    if host is not None:
+        from pydantic import ValidationError
+
+        from assets.sources.settings import Pull
+
+        try:
+            Pull(ssh=host)
+        except ValidationError:
+            fail(f"--ssh cannot be {host!r}: it is HOST or USER@HOST", 2)
+    return host
+
+
+SshOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ssh",
+        callback=_require_host,
+        help="HOST or USER@HOST that runs Slurm's commands [default: cluster.toml, else this machine].",
+    ),
+]
+
+
 def run_app(app: typer.Typer, name: str) -> None:
     """Run a command line by its name; an error of the system becomes one line, whatever command meets it."""
     try:

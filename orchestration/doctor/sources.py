@@ -13,7 +13,7 @@ from assets.sources.formats import READERS
 from assets.sources.intake.find.candidates import Candidate, candidates, shown, unreachable_folders
 from assets.sources.intake.find.folder import cluster_folders
 from assets.sources.regular import require_regular, unreadable
-from assets.sources.settings import KINDS, NO_CLIENT, ClusterSettings, Pull, Untrusted, read_settings, warnings_of
+from assets.sources.settings import KINDS, ClusterSettings, Pull, Untrusted, read_settings, warnings_of
 from orchestration.doctor.findings import Finding, Level
 
 PULLED_KINDS = {"sacct": "sacct", "events": "sacctmgr", "inventory": "scontrol", "squeue": "squeue"}
@@ -34,8 +34,7 @@ def sources_findings(sources: Path) -> list[Finding]:
         findings += [_finding("error", error) for error in errors]
         findings += [_finding("warning", warning) for warning in warnings_of(cluster)]
         if not errors:
-            findings += [*_untrusted_findings(cluster), *_gone_client_findings(cluster)]
-            findings += _settings_findings(folder, cluster)
+            findings += [*_untrusted_findings(cluster), *_settings_findings(folder, cluster)]
         findings += _log_findings(folder, cluster)
     return findings
 
@@ -48,13 +47,6 @@ def _untrusted_findings(cluster: ClusterSettings) -> list[Finding]:
         return []
     what = f"{ignored} {'is' if ' ' not in ignored else 'are'} not obeyed: {untrusted.what}"
     return [Finding("error", what, f"{cluster.cluster_id}/cluster.toml", untrusted.next_step)]
-
-
-def _gone_client_findings(cluster: ClusterSettings) -> list[Finding]:
-    if cluster.settings.pull is None or cluster.settings.pull.via != "slurmrestd":
-        return []
-    what = f"[pull] is not obeyed: {NO_CLIENT.what}"
-    return [Finding("warning", what, f"{cluster.cluster_id}/cluster.toml", NO_CLIENT.next_step)]
 
 
 def _settings_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:

@@ -15,13 +15,11 @@ from orchestration.pull.clusters import pull_all
 from orchestration.pull.outcomes import in_words, last_outcome
 from orchestration.session import SessionWarehouse
 
-PULLS = dg.AssetKey(["sources", "pulls"])
-
 
 def pulls_asset(home: Home, clusters: Mapping[str, Pull | Untrusted]) -> dg.AssetsDefinition:
     """Build the asset that fetches the logs of the clusters of a home before they are read."""
 
-    @dg.asset(key=PULLS, group_name="sources", kinds={"slurm"})
+    @dg.asset(key=["sources", "pulls"], group_name="sources", kinds={"slurm"})
     def pulls(
         context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[SessionWarehouse]
     ) -> dg.MaterializeResult[None]:
@@ -31,15 +29,15 @@ def pulls_asset(home: Home, clusters: Mapping[str, Pull | Untrusted]) -> dg.Asse
         """
         if warehouse.session.is_whole and COMMAND not in context.run.tags:
             pull_all(clusters, home, context.log.info)
-        outcomes = {cluster_id: last_outcome(home, cluster_id) for cluster_id in clusters}
+        found = {cluster_id: last_outcome(home, cluster_id) for cluster_id in clusters}
+        outcomes = {cluster_id: outcome for cluster_id, outcome in found.items() if outcome is not None}
         for cluster_id, outcome in outcomes.items():
-            if outcome is not None and not outcome.is_whole:
+            if not outcome.is_whole:
                 context.log.warning(f"{cluster_id}: {outcome.status}: {outcome.reason}; {outcome.next_step}")
         return dg.MaterializeResult(
             metadata={
                 cluster_id: f"{outcome.status}, accounting up to {in_words(outcome.pulled_to)}"
                 for cluster_id, outcome in outcomes.items()
-                if outcome is not None
             }
         )
 

@@ -1,77 +1,336 @@
-"""Pull the clusters of a sources folder whose `cluster.toml` has a table `[pull]`, one after the other."""
+"""Pull clusters: ask for their windows, the oldest first, one at a time, and keep each answer as soon as it is whole.
+
+A pull that is stopped goes on where it was. A kind of log that fails does not stop the others. What is remembered of
+the pulls of a cluster lies in the hidden folder `.pull` with the files that it is about, which can be moved or pulled
+into from another home. Readers of logs skip hidden folders and files.
+"""
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Mapping
-from datetime import UTC, datetime
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import islice
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from assets.sources.errors import SourceErrors
 from assets.sources.intake.find.folder import cluster_folders
-from assets.sources.regular import read_small
-from assets.sources.settings import MAX_SETTINGS_BYTES, Pull, Untrusted, read_settings
+from assets.sources.manifests import MANIFEST_SUFFIX
+from assets.sources.settings import Pull, Untrusted, read_settings
+from orchestration.disk import replace_file
 from orchestration.home import Home
-from orchestration.pull.failures import PullRunning
-from orchestration.pull.host import Host
-from orchestration.pull.outcomes import BUSY, FAILED, is_pseudonymous, keep_outcome
-from orchestration.pull.pulling import ClusterPull, Problem, Pulled, Say, Span, say_nothing
+from orchestration.pull import queries
+from orchestration.pull.host import Host, HostUnreachable, PullFailed, PullProblem, PullRunning
+from orchestration.pull.outcomes import BUSY, FAILED, INCOMPLETE, PULLED, Pulled, keep_outcome
+from orchestration.pull.queries import Answer, Query, Window
+from orchestration.upkeep.holder import holder_of
+from orchestration.upkeep.permissions import private_files
 
-EVERYTHING = Span()
-"""What the settings and earlier pulls say is due."""
+FOLDER, STATE, LOCK = ".pull", "state.json", "lock"
+MAX_JOBS_OF_QUERY = 500
+MAX_FAILURES_IN_A_ROW = 2
+MIN_BELIEVED_SHARE = 0.5
+"""An answer with fewer than this share of the records that the file has is not believed."""
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a pull is asked for; None stands for what the settings and earlier pulls say."""
+
+    since: date | None = None
+    until: date | None = None
+    """The first day that is not wanted any more."""
+    is_again: bool = False
+    """Ask for complete windows too."""
+
+
+class State(BaseModel):
+    """What is known of a cluster's pulls."""
+
+    since: date | None = None
+    """The first day that was ever asked for."""
+    complete: dict[str, set[date]] = {}
+    """Days that were asked for after their end, by kind."""
+    first: dict[str, date] = {}
+    """By kind, the first day on which something ended: before it, Slurm may have forgotten what there was."""
+    open_jobs: dict[str, int] = {}
+    """Jobs that ran at the end of the last pull, each by number and submission, with the submission."""
+    pulled_to: datetime | None = None
+    """The moment up to which accounting is in the sources folder."""
 
 
 def clusters_to_pull(sources: Path) -> dict[str, Pull | Untrusted]:
-    """Return the clusters that are pulled, with their settings or the reason why these are not obeyed.
+    """Return the clusters whose `cluster.toml` has a table `[pull]`: its settings, or why these are not obeyed.
 
-    A `cluster.toml` that is wrong has no settings. Only files that have the word are read: homes without a pull lose no
-    time.
+    A `cluster.toml` that is wrong has no settings.
     """
     try:
         folders = cluster_folders(sources)
     except SourceErrors:
         return {}
-    found: dict[str, Pull | Untrusted] = {}
-    for folder in folders:
-        try:
-            is_mentioned = b"pull" in read_small(folder / "cluster.toml", MAX_SETTINGS_BYTES)
-        except OSError:
-            continue
-        cluster, wrong = read_settings(folder, folder.name) if is_mentioned else (None, [])
-        if cluster is not None and not wrong and cluster.pull is not None:
-            found[folder.name] = cluster.pull
-    return found
+    settings = {folder.name: read_settings(folder, folder.name) for folder in folders}
+    return {name: found.pull for name, (found, wrong) in settings.items() if not wrong and found.pull is not None}
 
 
-def pull_cluster(
-    cluster_id: str,
-    folder: Path,
-    pull: Pull | Untrusted,
+def pull_all(
+    clusters: Mapping[str, Pull | Untrusted],
+    home: Home,
+    say: Say,
     *,
-    span: Span = EVERYTHING,
-    say: Say = say_nothing,
-) -> Pulled:
-    """Pull one cluster; whatever goes wrong is among the problems of the result."""
-    if isinstance(pull, Untrusted):
-        return Pulled(cluster_id, FAILED, problems=[Problem("", f"[pull] is not obeyed: {pull.what}", pull.next_step)])
-    now = datetime.now(UTC).replace(microsecond=0)
-    try:
-        return ClusterPull(cluster_id, folder, pull, Host(pull), now=now, say=say).run(span)
-    except PullRunning as error:
-        return Pulled(cluster_id, BUSY, problems=[Problem("", error.what, error.next_step)])
-    except OSError as error:
-        step = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable for this user"
-        place = error.filename or folder
-        what = f"{place} cannot be written ({error.strerror}); what was fetched before stays as it is"
-        return Pulled(cluster_id, FAILED, problems=[Problem("", what, f"{step}, then pull again")])
+    span: Span | None = None,
+    out: Path | None = None,
+) -> list[Pulled]:
+    """Pull clusters, one after the other, into the sources folder or another one.
 
-
-def pull_all(clusters: Mapping[str, Pull | Untrusted], home: Home, say: Say) -> list[Pulled]:
-    """Pull clusters, one after the other, and keep how each pull ended; nothing is said of clusters with pseudonyms."""
+    Whatever goes wrong is among the problems of the results. They are kept in the home, unless the logs go elsewhere.
+    """
     found = []
     for cluster_id, pull in clusters.items():
-        # What is said here is kept in the log of the run.
-        own = say_nothing if is_pseudonymous(home, cluster_id) else say
-        found.append(pull_cluster(cluster_id, home.sources / cluster_id, pull, say=own))
-        keep_outcome(home, cluster_id, found[-1].outcome())
+        found.append(_pull(cluster_id, out or home.sources / cluster_id, pull, span or Span(), say))
+        if out is None and found[-1].status != BUSY:
+            keep_outcome(home, found[-1])
     return found
+
+
+def _pull(cluster_id: str, folder: Path, pull: Pull | Untrusted, span: Span, say: Say) -> Pulled:
+    try:
+        return ClusterPull(cluster_id, folder, pull, say).run(span)
+    except PullProblem as error:
+        status, what, step = BUSY if isinstance(error, PullRunning) else FAILED, error.what, error.next_step
+    except OSError as error:
+        what = f"{error.filename or folder} cannot be written ({error.strerror}); what was fetched before stays"
+        status, step = FAILED, "make room there, or make it writable for this user, then pull again"
+    problems = [{"kind": "", "what": what, "next_step": step}]
+    return Pulled(cluster_id, status, now().isoformat(), problems=problems)
+
+
+def now() -> datetime:
+    """Return the present in UTC, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def read_state(cluster_folder: Path) -> State:
+    """Read what is known of a cluster's pulls; a file that is missing or damaged says nothing.
+
+    Then every window is asked for again, and an answer that is there already changes nothing.
+    """
+    try:
+        return State.model_validate_json((cluster_folder / FOLDER / STATE).read_bytes())
+    except (OSError, ValueError):
+        return State()
+
+
+@contextmanager
+def lock_of(cluster_folder: Path) -> Iterator[None]:
+    """Hold a cluster's lock, which ends with the process; raise `PullRunning` if another one holds it."""
+    path = cluster_folder / FOLDER / LOCK
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            what = f"a pull of {cluster_folder.name} is already running ({holder_of(file.read())})"
+            raise PullRunning(what, "wait for it to end") from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+class ClusterPull:
+    """One pull of one cluster up to now; `say` takes a line about each query. It fails where [pull] is not obeyed."""
+
+    def __init__(self, cluster_id: str, folder: Path, pull: Pull | Untrusted, say: Say) -> None:
+        if isinstance(pull, Untrusted):
+            raise PullFailed(f"[pull] is not obeyed: {pull.what}", pull.next_step)
+        self._cluster_id, self._folder, self._pull, self._say = cluster_id, folder, pull, say
+        self._host, self._now = Host(pull), now()
+        self._state = read_state(folder)
+        self._fields = queries.SACCT_FIELDS
+        self._counts: dict[str, dict[str, int]] = {}
+        self._problems: list[dict[str, str]] = []
+        self._open: dict[str, int] = {}
+        self._ended: set[str] = set()
+
+    def commands(self, span: Span) -> list[str]:
+        """Return what a pull would run now, each as it is typed into bash; nothing is run or written.
+
+        A pull names only those fields of accounting that the version of sacct lists.
+        """
+        words = [queries.LIST_FIELDS, queries.SHOW_CONFIGURATION] if "sacct" in self._pull.kinds else []
+        words += [self._query(kind, due).words for kind in self._pull.kinds for due in self._due(kind, span)]
+        return [self._host.shown(command) for command in words]
+
+    def run(self, span: Span) -> Pulled:
+        """Fetch what is due, and return what was done; what failed is among the problems of the result.
+
+        Raise `PullRunning` if another process pulls this cluster, `OSError` if its folder cannot be written.
+        """
+        with private_files(), lock_of(self._folder):
+            self._state = read_state(self._folder)
+            first = self._first_day(span)
+            self._state.since = min(self._state.since or first, first)
+            try:
+                self._fetch(span)
+            finally:
+                self._write_state()
+        pulled_to, status = self._state.pulled_to, PULLED
+        if self._problems:
+            status = FAILED if "sacct" in self._pull.kinds and pulled_to != self._now else INCOMPLETE
+        reached = pulled_to.isoformat() if pulled_to else None
+        return Pulled(self._cluster_id, status, now().isoformat(), reached, self._counts, self._problems)
+
+    def _first_day(self, span: Span) -> date:
+        """Return the first day to fetch: as asked, else as configured, else that of earlier pulls."""
+        days = timedelta(days=self._pull.first_days)
+        return span.since or self._pull.since or self._state.since or self._now.date() - days
+
+    def _due(self, kind: str, span: Span) -> list[Window | None]:
+        """List the windows to ask for: for the first time, or again because records may have come late.
+
+        What shows only the present has no window. A file that was deleted is fetched again.
+        """
+        end = self._now if span.until is None else min(self._now, queries.midnight(span.until))
+        if kind not in queries.WINDOWED:
+            return [None] if end == self._now else []
+        look_back_to = self._now.date() - timedelta(days=self._pull.look_back_days)
+        first = self._state.first.get(kind)
+        there = {
+            day
+            for day in self._state.complete.get(kind, ())
+            # Before anything ended, days have no file.
+            if first is None or day < first or (self._folder / kind / f"pulled-{day}.psv").exists()
+        }
+        return [
+            window
+            for window in queries.windows(self._first_day(span), end)
+            if span.is_again or window.day not in there or window.day >= look_back_to
+        ]
+
+    def _query(self, kind: str, window: Window | None) -> Query:
+        return queries.question(kind, window, self._now, self._pull, self._fields)
+
+    def _fetch(self, span: Span) -> None:
+        for kind in self._pull.kinds:
+            due = self._due(kind, span)
+            try:
+                if due:
+                    self._fetch_kind(kind, due)
+            except PullFailed as error:
+                self._add_problem(kind, error)
+            except HostUnreachable as error:
+                self._add_problem(kind, error)
+                return
+
+    def _fetch_kind(self, kind: str, due: list[Window | None]) -> None:
+        """Ask for the windows of a kind; one that fails is left for the next pull, and two in a row end the kind."""
+        self._counts[kind] = {"asked": 0, "records": 0, "written": 0}
+        if kind == "sacct":
+            self._fields = queries.fields_of_version(self._host.text_of(queries.LIST_FIELDS))
+            if hidden := queries.hidden_jobs(self._host):
+                self._add_problem(kind, hidden)
+        failures = 0
+        for window in due:
+            try:
+                self._fetch_one(self._query(kind, window))
+                failures = 0
+            except PullFailed as error:
+                failures += 1
+                if failures == MAX_FAILURES_IN_A_ROW:
+                    raise
+                self._add_problem(kind, error, window)
+        if kind == "sacct" and not failures and due[-1] is not None and due[-1].to_at == self._now:
+            self._state.pulled_to = self._now
+            self._fetch_ended_late()
+
+    def _fetch_one(self, query: Query) -> None:
+        counts, file, window = self._counts[query.kind], self._folder / query.kind / query.file_name, query.window
+        counts["asked"] += 1
+        answer = self._host.run(query.words)
+        found = queries.judge(query, answer)
+        self._require_believable(query, found, file)
+        counts["records"] += found.record_count
+        covered_from = self._covered_from(query, found)
+        is_of_the_present = window is None or not window.is_whole
+        if covered_from is not None or (is_of_the_present and found.record_count):
+            counts["written"] += _write(file, answer)
+        if covered_from is not None and window is not None:
+            stated = {"command": self._host.shown(query.words), "from": covered_from, "to": window.to_at}
+            text = f"{json.dumps(stated, default=datetime.isoformat)}\n"
+            _write(file.with_name(f"{file.name}{MANIFEST_SUFFIX}"), text.encode())
+        if window is not None and window.is_whole:
+            self._state.complete.setdefault(query.kind, set()).add(window.day)
+            self._write_state()
+        if query.kind == "sacct":
+            self._open, self._ended = found.open_jobs, self._ended | found.ended_jobs
+        self._say(f"{self._cluster_id} {file.name}: {found.record_count:,} records of {query.kind}")
+
+    def _require_believable(self, query: Query, found: Answer, file: Path) -> None:
+        """Refuse an answer that lacks most of what the same question gave before: a good file is not lost to it."""
+        if query.window is None or not file.exists():
+            return
+        try:
+            before = queries.judge(query, file.read_bytes()).record_count
+        except PullFailed:
+            # Another version of sacct wrote other columns, or somebody changed the file.
+            return
+        if found.record_count < MIN_BELIEVED_SHARE * before:
+            raise PullFailed(
+                f"{query.words[0]}: {found.record_count:,} records for {query.window.day}, where there were {before:,};"
+                " the file is kept as it was",
+                f"if Slurm has purged them, set look_back_days = 0 under [pull]; if they are wrong, remove {file}",
+            )
+
+    def _covered_from(self, query: Query, found: Answer) -> datetime | None:
+        """Return from when on an answer has all that ended in its window, and note the first day with an end.
+
+        None stands for no such moment. Before the first end, an empty answer may mean that Slurm has forgotten what
+        there was. It must not look like quiet, so there is no file.
+        """
+        if query.window is None:
+            return None
+        day, first = query.window.day, self._state.first.get(query.kind)
+        if found.first_moment is not None:
+            first = self._state.first[query.kind] = min(first or day, day)
+        if first is None or day < first:
+            return None
+        if day > first:
+            return query.window.from_at
+        return None if found.first_moment is None else datetime.fromtimestamp(found.first_moment, UTC)
+
+    def _fetch_ended_late(self) -> None:
+        """Ask by number for jobs that ran at the last pull, run no longer, and ended in no window that was asked for.
+
+        Slurm wrote their end late, or somebody set it (`sacctmgr show runawayjobs`).
+        """
+        running, before = self._open, self._state.open_jobs
+        missing = {job: before[job] for job in before if job not in running and job not in self._ended}
+        # Those that do not fit on a command line are asked for at the next pull.
+        asked = dict(islice(missing.items(), MAX_JOBS_OF_QUERY))
+        if asked:
+            self._fetch_one(queries.of_jobs(asked, self._now, self._pull, self._fields))
+        self._state.open_jobs = running | {job: missing[job] for job in missing if job not in asked}
+
+    def _add_problem(self, kind: str, error: PullProblem, window: Window | None = None) -> None:
+        what = f"{window.day}: {error.what}" if window else error.what
+        self._problems.append({"kind": kind, "what": what, "next_step": error.next_step})
+
+    def _write_state(self) -> None:
+        replace_file(self._folder / FOLDER / STATE, self._state.model_dump_json(indent=1).encode(), 0o600)
+
+
+def _write(file: Path, content: bytes) -> bool:
+    """Write a file that readers see whole or not at all, and return whether it changed: the same bytes leave it."""
+    if file.exists() and file.read_bytes() == content:
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, content, 0o600)
+    return True

@@ -1,4 +1,4 @@
-"""Run Slurm's commands here or on a host that ssh reaches, and write what they print into a file.
+"""Run Slurm's commands here or on a host that ssh reaches, one at a time, and refuse an answer that failed.
 
 No shell of this machine sees a word. The remote shell sees each one quoted. Nothing is ever asked for on a terminal.
 """
@@ -6,41 +6,58 @@ No shell of this machine sees a word. The remote shell sees each one quoted. Not
 from __future__ import annotations
 
 import os
+import re
 import shlex
-import shutil
 import signal
-import subprocess
-import tempfile
-import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, cast
+from contextlib import suppress
+from pathlib import PurePosixPath
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from assets.log_kinds import EPOCH_TIMES, in_shell
 from assets.sources.settings import Pull
-from orchestration.pull.failures import HostUnreachable, PullFailed
-from orchestration.pull.queries import WHO_ASKS
+from assets.sources.text.masking import mask
 
-ENVIRONMENT = ("env", "TZ=UTC", "LC_ALL=C")
+ENVIRONMENT = ("env", "TZ=UTC", "LC_ALL=C", EPOCH_TIMES)
 """Windows are asked for in UTC, and errors are in English."""
 SSH = (
     "ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=30",
     "-o", "ServerAliveCountMax=4",
 )  # fmt: skip
-SSH_FAILED, NOT_EXECUTABLE, NOT_FOUND = 255, 126, 127
-MAX_ERROR_BYTES = 65_536
-CHUNK = 1 << 20
+SSH_FAILED, NOT_STARTED = 255, (126, 127)
+MAX_REST_SECONDS = 2
+ERROR = re.compile(
+    r"(?:sacct|sacctmgr|scontrol|squeue|slurm\w*|srun)\b.{0,60}?\b(?:error|fatal):|(?:error|fatal):"
+    r"|slurm accounting storage is disabled|.*\bproblem (?:with|talking to) (?:query|the database)|.*invalid field",
+    re.I,
+)
+"""Begins a line with which a command of Slurm says that it failed."""
+BY_HAND = (
+    "see that slurmdbd and slurmctld run (`sacctmgr list qos`, `scontrol ping`) and run the command by hand: a login on"
+    " that host may print a greeting on terminals only; if the answer is whole all the same, name the line in"
+    " harmless_errors under [pull]"
+)
 
 
-@dataclass(frozen=True)
-class Finished:
-    """How a command ended: exit status, what it wrote to stderr, and the seconds that it took."""
+class PullProblem(Exception):
+    """What happened, and what to do next, with secrets masked."""
 
-    status: int
-    errors: str
-    seconds: float
+    def __init__(self, what: str, next_step: str = BY_HAND) -> None:
+        self.what, self.next_step = mask(what), mask(next_step)
+        super().__init__(f"{self.what}; {self.next_step}")
+
+
+class PullFailed(PullProblem):
+    """A query gave nothing that can be kept."""
+
+
+class HostUnreachable(PullProblem):
+    """No further query would be answered."""
+
+
+class PullRunning(PullProblem):
+    """Another process fetches the logs of this cluster."""
 
 
 class Host:
@@ -48,98 +65,68 @@ class Host:
 
     def __init__(self, pull: Pull) -> None:
         self._pull = pull
+        self._rest_until = 0.0
 
     def command(self, words: Sequence[str]) -> list[str]:
-        """Return the program and arguments that run a command of Slurm."""
+        """Return the program and arguments that run a command."""
         pull = self._pull
-        is_slurms = pull.bin is not None and words[0] != WHO_ASKS[0]
-        program = f"{str(pull.bin).rstrip('/')}/{words[0]}" if is_slurms else words[0]
-        # Times are answered as epochs. In JSON they always are, and `sacct --json` of 22.05 then takes its own window,
-        # which it writes in that form, for none.
-        times = [] if "--json" in words else [EPOCH_TIMES]
-        there = [*pull.prefix, *ENVIRONMENT, *times, program, *words[1:]]
-        if pull.ssh is None:
-            return there
-        return [*SSH, *pull.ssh_options, "--", pull.ssh, shlex.join(there)]
+        # A program with a path of its own is not one of Slurm's.
+        program = str(PurePosixPath(pull.bin or "", words[0]))
+        there = [*pull.prefix, *ENVIRONMENT, program, *words[1:]]
+        return there if pull.ssh is None else [*SSH, *pull.ssh_options, "--", pull.ssh, shlex.join(there)]
 
     def shown(self, words: Sequence[str]) -> str:
         """Return the command as it is typed into bash."""
         return in_shell(self.command(words))
 
-    def run(self, words: Sequence[str], into: Path) -> Finished:
-        """Run a command and write its output into a file, flushed to disk.
+    def text_of(self, words: Sequence[str]) -> str:
+        """Run a command, and return what it prints as text."""
+        return self.run(words).decode("utf-8", errors="replace")
 
-        Raises
-        ------
-        PullFailed, HostUnreachable
-            The command cannot be started, or ran for too long.
-        OSError
-            The file cannot be written.
+    def run(self, words: Sequence[str]) -> bytes:
+        """Run a command after the rest that the one before it needs, and return what it prints.
+
+        Raise `PullFailed` if it ran for too long or says that it failed, `HostUnreachable` if no command can be run.
         """
-        argv, started = self.command(words), time.monotonic()
-        with tempfile.TemporaryFile() as errors, into.open("wb") as out:
+        time.sleep(max(0.0, self._rest_until - time.monotonic()))
+        argv, limit, started = self.command(words), self._pull.timeout_seconds, time.monotonic()
+        try:
+            process = Popen(argv, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)  # noqa: S603 -- no shell
+        except OSError as error:
+            step = "install it, or correct [pull] in cluster.toml"
+            raise HostUnreachable(f"{argv[0]} cannot be started ({error.strerror})", step) from None
+        with process:
             try:
-                process = subprocess.Popen(  # noqa: S603 -- settings of the cluster, no shell
-                    argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
-                )
-            except OSError as error:
-                raise HostUnreachable(
-                    f"{argv[0]} cannot be started ({error.strerror})", "install it, or correct [pull] in cluster.toml"
-                ) from None
-            is_late = threading.Event()
-            timer = threading.Timer(self._pull.timeout_seconds, _stop, (process, is_late))
-            timer.start()
-            try:
-                # The answer passes through here: a command whose disk is full may end as if all were written.
-                shutil.copyfileobj(cast("IO[bytes]", process.stdout), out, CHUNK)
-                status = process.wait()
-                out.flush()
-                os.fsync(out.fileno())
+                answer, errors = process.communicate(timeout=limit)
+            except TimeoutExpired:
+                step = "look at the load of slurmdbd, or raise timeout_seconds under [pull] in cluster.toml"
+                raise PullFailed(f"{words[0]} gave no whole answer in {limit:g} s", step) from None
             finally:
-                timer.cancel()
-                if process.poll() is None:
-                    _stop(process)
-                    process.wait()
-            finished = Finished(status, _text(errors), time.monotonic() - started)
-        if is_late.is_set():
-            raise PullFailed(
-                f"{words[0]} gave no whole answer in {self._pull.timeout_seconds:g} s",
-                "look at the load of slurmdbd, or raise timeout_seconds under [pull] in cluster.toml",
-            )
-        self._require_started(words[0], finished)
-        return finished
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):
+                        # What the command started ends too.
+                        os.killpg(process.pid, signal.SIGKILL)
+                now = time.monotonic()
+                # A quick query needs no long rest: 90 days without a job would take minutes.
+                self._rest_until = now + min(now - started, MAX_REST_SECONDS)
+        lines = [line.strip() for line in errors.decode("utf-8", errors="replace").splitlines() if line.strip()]
+        self._require_success(words[0], process.returncode, lines)
+        return answer
 
-    def _require_started(self, program: str, finished: Finished) -> None:
-        """Raise when it was not the command that ended, but what should have started it."""
-        said = last_line(finished.errors)
-        if self._pull.ssh is not None and finished.status == SSH_FAILED:
-            trial = in_shell([*SSH, *self._pull.ssh_options, "--", self._pull.ssh, "true"])
-            first = "log in once by hand and compare the host's key; then " if "host key" in said.lower() else ""
-            raise HostUnreachable(f"ssh to {self._pull.ssh} failed: {said}", f"{first}make this work: {trial}")
-        if finished.status in (NOT_FOUND, NOT_EXECUTABLE):
-            where = f"on {self._pull.ssh}" if self._pull.ssh else "on this machine"
+    def _require_success(self, program: str, status: int, lines: list[str]) -> None:
+        """Refuse a bad exit status, and an error on stderr that is not known to be harmless whatever the status is."""
+        ssh, said = self._pull.ssh, lines[-1] if lines else "it printed no reason"
+        if ssh is not None and status == SSH_FAILED:
+            trial = in_shell([*SSH, *self._pull.ssh_options, "--", ssh, "true"])
+            step = f"log in once by hand to accept the host's key, then make this work: {trial}"
+            raise HostUnreachable(f"ssh to {ssh} failed: {said}", step)
+        if status in NOT_STARTED:
             raise PullFailed(
-                f"{program} does not run {where}: {said}",
+                f"{program} does not run {f'on {ssh}' if ssh else 'on this machine'}: {said}",
                 'under [pull] in cluster.toml, name its folder (bin = "/opt/slurm/bin") or the host (ssh = "login1")',
             )
-
-
-def last_line(text: str) -> str:
-    """Return the last line that says something, or say that there is none."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it printed no reason"
-
-
-def _text(errors: IO[bytes]) -> str:
-    errors.seek(0)
-    return errors.read(MAX_ERROR_BYTES).decode("utf-8", errors="replace")
-
-
-def _stop(process: subprocess.Popen[bytes], is_late: threading.Event | None = None) -> None:
-    """End a command and what it started."""
-    if is_late is not None:
-        is_late.set()
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+        harmless = self._pull.harmless_errors
+        errors = [line for line in lines if ERROR.match(line) and not any(re.search(each, line) for each in harmless)]
+        if status or errors:
+            how = f"exit status {status}" if status else "exit status 0, but an error"
+            raise PullFailed(f"{errors[0] if errors else said} ({program}, {how})")

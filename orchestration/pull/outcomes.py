@@ -1,11 +1,11 @@
-"""How the last pull of each cluster ended, kept in the home; doctor, status and refresh tell of it."""
+"""What a pull of a cluster did, and how the last one ended, kept in the home for doctor, status and refresh."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestration.home import Home
@@ -21,15 +21,18 @@ REASON_WITH_NAMES = "its reason is not kept, as the text may hold names; `faultl
 
 
 @dataclass(frozen=True)
-class PullOutcome:
-    """How a pull ended. Moments are ISO 8601 in UTC."""
+class Pulled:
+    """What a pull of a cluster did and how it ended. Moments are ISO 8601 in UTC."""
 
+    cluster_id: str
     status: str
     ended_at: str
-    pulled_to: str | None
+    pulled_to: str | None = None
     """The moment up to which accounting is in the sources folder."""
-    reason: str | None
-    next_step: str | None
+    kinds: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By kind of log, how many queries were asked, records answered and files written."""
+    problems: list[dict[str, str]] = field(default_factory=list)
+    """What could not be fetched: `kind` of log, `what` and why, and the `next_step`."""
 
     @property
     def is_failed(self) -> bool:
@@ -41,61 +44,72 @@ class PullOutcome:
         """Whether everything was fetched."""
         return self.status == PULLED
 
+    @property
+    def reason(self) -> str | None:
+        """What could not be fetched and why, a line for each."""
+        return "\n".join(f"{each['kind']}: {each['what']}".removeprefix(": ") for each in self.problems) or None
 
-def keep_outcome(home: Home, cluster_id: str, outcome: PullOutcome) -> None:
+    @property
+    def next_step(self) -> str | None:
+        """What to do about it, a line for each."""
+        return "\n".join(dict.fromkeys(each["next_step"] for each in self.problems)) or None
+
+    def row(self) -> dict[str, str | None]:
+        """Return what `ops.pulls` and `status --json` show of it."""
+        names = ("cluster_id", "status", "ended_at", "pulled_to", "reason", "next_step")
+        return {name: getattr(self, name) for name in names}
+
+
+def lines_of(pulled: Pulled) -> Iterator[str]:
+    """Say what a pull fetched, a line for each kind of log."""
+    for kind, counts in pulled.kinds.items():
+        yield f"{pulled.cluster_id} {kind:<10}" + ", ".join(f"{number:,} {what}" for what, number in counts.items())
+    reached = f", accounting up to {in_words(pulled.pulled_to)}" if pulled.pulled_to else ""
+    yield f"{pulled.cluster_id} {pulled.status}{reached}"
+
+
+def keep_outcome(home: Home, pulled: Pulled) -> None:
     """Remember how a pull of a home's cluster ended."""
-    from orchestration.pull.files import replace_file
+    from orchestration.disk import replace_file
     from orchestration.upkeep.permissions import private_files
 
-    if outcome.status == BUSY:
-        return
-    if outcome.pulled_to is None and (before := last_outcome(home, cluster_id)) is not None:
-        outcome = replace(outcome, pulled_to=before.pulled_to)
-    outcome = _without_names(home, cluster_id, outcome)
+    before = last_outcome(home, pulled.cluster_id)
+    if pulled.pulled_to is None and before is not None:
+        pulled = replace(pulled, pulled_to=before.pulled_to)
     with private_files():
-        replace_file(home.pulls / f"{cluster_id}.json", json.dumps(asdict(outcome), indent=1).encode())
+        home.pulls.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(asdict(_without_names(home, pulled)), indent=1)
+        replace_file(_file(home, pulled.cluster_id), text.encode(), 0o600)
 
 
-def last_outcome(home: Home, cluster_id: str) -> PullOutcome | None:
+def last_outcome(home: Home, cluster_id: str) -> Pulled | None:
     """Return how the last pull of a cluster ended; None if there was none, or nothing legible is known of it."""
     try:
-        stored = json.loads((home.pulls / f"{cluster_id}.json").read_text(encoding="utf-8"))
-        outcome = PullOutcome(**stored)
-        for moment in (outcome.ended_at, outcome.pulled_to):
-            if moment is not None:
-                datetime.fromisoformat(moment)
+        return _without_names(home, Pulled(**json.loads(_file(home, cluster_id).read_text(encoding="utf-8"))))
     except (OSError, ValueError, TypeError):
         return None
-    return _without_names(home, cluster_id, outcome)
 
 
-def is_pseudonymous(home: Home, cluster_id: str) -> bool:
-    """Return whether no name of a cluster is to be kept."""
+def _file(home: Home, cluster_id: str) -> Path:
+    return home.pulls / f"{cluster_id}.json"
+
+
+def _without_names(home: Home, pulled: Pulled) -> Pulled:
     from assets.sources.settings import read_settings
 
-    return read_settings(home.sources / cluster_id, cluster_id)[0].is_pseudonymous
+    folder = home.sources / pulled.cluster_id
+    if not pulled.problems or not read_settings(folder, pulled.cluster_id)[0].is_pseudonymous:
+        return pulled
+    return replace(pulled, problems=[{"kind": "", "what": REASON_WITH_NAMES, "next_step": pulled.next_step or ""}])
 
 
-def _without_names(home: Home, cluster_id: str, outcome: PullOutcome) -> PullOutcome:
-    if outcome.reason is None or not is_pseudonymous(home, cluster_id):
-        return outcome
-    return replace(outcome, reason=REASON_WITH_NAMES)
-
-
-def record_pulls(con: duckdb.DuckDBPyConnection, run_id: str, outcomes: Mapping[str, PullOutcome | None]) -> None:
+def record_pulls(con: duckdb.DuckDBPyConnection, run_id: str, outcomes: Iterable[Pulled | None]) -> None:
     """Replace the rows of `ops.pulls` by what is known now; a cluster that was never pulled has none."""
     con.execute("delete from ops.pulls")
-    for cluster_id, outcome in outcomes.items():
+    for outcome in outcomes:
         if outcome is not None:
-            ended_at, pulled_to = _in_utc(outcome.ended_at), _in_utc(outcome.pulled_to)
-            con.execute(
-                "insert into ops.pulls values (?, ?, ?, ?, ?, ?, ?)",
-                [cluster_id, run_id, outcome.status, ended_at, pulled_to, outcome.reason, outcome.next_step],
-            )
-
-
-def _in_utc(moment: str | None) -> datetime | None:
-    return None if moment is None else datetime.fromisoformat(moment).astimezone(UTC).replace(tzinfo=None)
+            row = {"cluster_id": outcome.cluster_id, "run_id": run_id} | outcome.row()
+            con.execute("insert into ops.pulls values (?, ?, ?, ?, ?, ?, ?)", [*row.values()])
 
 
 def in_words(moment: str | None) -> str:

@@ -128,11 +128,7 @@ def _pulls(home: Home) -> list[dict[str, Any]]:
     from orchestration.pull.clusters import clusters_to_pull
 
     found = {cluster_id: last_outcome(home, cluster_id) for cluster_id in clusters_to_pull(home.sources)}
-    return [
-        {"cluster_id": cluster_id, **_aged(asdict(outcome), "ended_at")}
-        for cluster_id, outcome in found.items()
-        if outcome is not None
-    ]
+    return [_aged(outcome.row(), "ended_at") for outcome in found.values() if outcome is not None]
 
 
 def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:

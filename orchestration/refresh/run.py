@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.text import Text
 
 from assets.warehouse import is_interruption
 from orchestration import terminal
@@ -120,10 +121,10 @@ def _pull(settings: HomeSettings, console: Console) -> None:
     if not clusters:
         return
     from orchestration.pull.clusters import pull_all
-    from orchestration.pull.progress import PullProgress, lines_of
+    from orchestration.pull.outcomes import lines_of
 
-    with PullProgress(", ".join(clusters), console) as progress:
-        results = pull_all(clusters, settings.home, progress.say)
+    with console.status("pulling") as status:
+        results = pull_all(clusters, settings.home, lambda line: status.update(Text(line)))
     for result in results:
         for line in lines_of(result):
             console.print(line)

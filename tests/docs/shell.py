@@ -81,7 +81,7 @@ class Sandbox:
         for command, file in (("sacct", "sacct/sacct_all.psv"), ("sacctmgr", "events/events.psv")):
             for days in (29, 30):  # by its end, a test may have seen midnight
                 day = (datetime.now().astimezone() - timedelta(days=days)).date()
-                slurm.whole_answer(command, str(day), (CAPTURE / file).read_text(encoding="utf-8"))
+                slurm.answer(command, str(day), (CAPTURE / file).read_text(encoding="utf-8"), part=".whole")
         (folder / "faultline").symlink_to(".")
         self.variables = {"HOME": str(folder), "FAKE_SLURM": str(slurm.folder), "CALLS": str(self.calls)}
         if home is None:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from assets.sources.settings import Pull
-from orchestration.pull.host import Host
-from orchestration.pull.pulling import ClusterPull, Span
+from orchestration.pull import clusters
+from orchestration.pull.clusters import ClusterPull, Span
 from tests.pull.fake_slurm import FakeSlurm
 
 
@@ -24,32 +24,23 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def rests(monkeypatch):
-    """How long the pulls of a test rest before each query; they do not really rest."""
-    found = []
-    monkeypatch.setattr("orchestration.pull.pulling.time.sleep", found.append)
-    return found
-
-
-@pytest.fixture
-def pull(slurm, folder, rests):
+def pull(slurm, folder, monkeypatch):
     """Pull up to a moment, by default in the middle of the fifth day of March."""
 
     def pull(now="2026-03-05T12:00", *, span=Span(), **settings):  # noqa: B008
+        monkeypatch.setattr(clusters, "now", lambda: datetime.fromisoformat(now).replace(tzinfo=UTC))
         given = Pull(**{"first_days": 3, "look_back_days": 1, **settings})
-        moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
-        return ClusterPull("c1", folder, given, Host(given), now=moment).run(span)
+        return ClusterPull("c1", folder, given, str).run(span)
 
     return pull
 
 
 @pytest.fixture
 def files(folder):
-    """Give what a reader would see of the cluster's folder."""
+    """Give the content of what a reader would see of the cluster's folder, or of one kind, without the manifests."""
 
     def files(kind=""):
-        found = sorted(path for path in (folder / kind).rglob("*") if path.is_file())
-        visible = [path.relative_to(folder) for path in found]
-        return [str(path) for path in visible if not any(part.startswith(".") for part in path.parts)]
+        found = sorted(path for path in (folder / kind).rglob("pulled-*") if path.suffix != ".json")
+        return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
     return files

@@ -1,14 +1,15 @@
-"""An answer that is an error, a part or a guess replaces nothing; what failed is told with the next step."""
+"""An answer that is an error, a part or a guess replaces nothing; what failed is said with the next step."""
 
 import errno
 import os
+from unittest.mock import Mock
 
 import pytest
 
-from assets.sources.settings import Pull
-from orchestration.pull.clusters import pull_cluster
+from tests.pull.fake_slurm import days
 
 DAY = "2026-03-04"
+SLOW = 'sleep 60 & echo $! > "$FAKE_SLURM/pid"; wait\n'
 DOWN = "sacct: error: Problem talking to the database: Connection refused"
 
 
@@ -16,164 +17,96 @@ def three_jobs(slurm):
     return "".join(slurm.job(number, "COMPLETED", f"{DAY}T01:00", f"{DAY}T02:00") for number in (1, 2, 3))
 
 
-@pytest.fixture
-def good(slurm, pull, folder):
-    """Pulled once: three records on the fourth of March."""
-    slurm.jobs(DAY, three_jobs(slurm))
-    assert pull().problems == []
-    return (folder / "sacct" / f"pulled-{DAY}.psv").read_bytes()
+def answer(*, jobs=lambda jobs: jobs, **how):
+    return lambda slurm: slurm.answer("sacct", DAY, jobs(three_jobs(slurm)), **how)
 
 
-SPOILT = {
-    "exit": (
-        lambda slurm, jobs: slurm.answer("sacct", DAY, jobs, stderr=f"{DOWN}\n", status=1),
-        "Connection refused (sacct, exit status 1)",
-    ),
-    "a part": (
-        lambda slurm, jobs: slurm.answer("sacct", DAY, jobs, stderr=f"{DOWN}\n"),
-        "Connection refused (sacct, exit status 0, but an error)",
-    ),
-    "stdout": (
-        lambda slurm, _: slurm.whole_answer("sacct", DAY, f"{DOWN}\n"),
-        "Connection refused (instead of records)",
-    ),
-    "the end": (
-        lambda slurm, jobs: slurm.answer("sacct", DAY, f"{jobs}{DOWN}\n"),
-        "Connection refused (after a part of the records)",
-    ),
-    "a line": (lambda slurm, jobs: slurm.answer("sacct", DAY, jobs[:-5]), "ends in the middle of a line"),
-    "nothing": (lambda slurm, _: slurm.whole_answer("sacct", DAY, ""), "its first line is not the header but ''"),
-    "fewer": (
-        lambda slurm, jobs: slurm.answer("sacct", DAY, jobs.splitlines(keepends=True)[0]),
-        "1 records for 2026-03-04, where there were 3",
-    ),
-    "empty": (lambda slurm, _: slurm.answer("sacct", DAY, ""), "0 records for 2026-03-04, where there were 3"),
+def whole(text, command="sacct", day=DAY):
+    return lambda slurm: slurm.answer(command, day, text, part=".whole")
+
+
+BAD = {
+    "exit status": (answer(stderr=f"{DOWN}\n", status=1), "Connection refused (sacct, exit status 1)"),
+    "a part": (answer(stderr=f"{DOWN}\n"), "Connection refused (sacct, exit status 0, but an error)"),
+    "an error on stdout": (whole(f"{DOWN}\n"), "Connection refused (sacct, among the records)"),
+    "an error at the end": (answer(jobs=lambda jobs: f"{jobs}{DOWN}\n"), "Connection refused (sacct, among the rec"),
+    "half a line": (answer(jobs=lambda jobs: jobs[:-5]), "ends in the middle of a line"),
+    "nothing": (whole(""), "its first line is not the header but ''"),
+    "fewer": (answer(jobs=lambda jobs: jobs.split("\n")[0] + "\n"), "1 records for 2026-03-04, where there were 3"),
+    "empty": (answer(jobs=lambda _: ""), "0 records for 2026-03-04, where there were 3"),
+    "greeted events": (whole("Welcome!\nCluster|\n", "sacctmgr"), "sacctmgr: its first line is not the header but 'W"),
+    "greeted nodes": (whole("Welcome!\nNodeName=n1\n", "scontrol", "answer"), "its first line is no record but 'Welco"),
+    "a greeted queue": (whole("Welcome!\n1|1|RUNNING\n", "squeue", "answer"), "its first line is no record but 'Welco"),
+    "no nodes": (whole("", "scontrol", "answer"), "scontrol: it lists no node"),
+    "no fields": (whole("", day="helpformat"), "does not list the fields of sacct"),
+    "a secret": (answer(stderr="sacct: error: password=hunter2 rejected\n", status=1), "password=*** rejected"),
+    "too slow": (lambda slurm: slurm.answer("sacct", DAY, SLOW, part=".run"), "gave no whole answer in 3 s"),
+    "no command": (lambda slurm: slurm.program("sacct", "exit 127\n"), "sacct does not run on this machine"),
 }
 
 
-@pytest.mark.parametrize(("spoil", "words"), SPOILT.values(), ids=SPOILT)
-def test_a_good_file_is_not_lost_to_a_bad_answer(slurm, pull, folder, good, spoil, words):
-    spoil(slurm, three_jobs(slurm))
-    result = pull("2026-03-05T13:00")
-    assert (folder / "sacct" / f"pulled-{DAY}.psv").read_bytes() == good
+@pytest.mark.parametrize(("spoil", "words"), BAD.values(), ids=BAD)
+def test_a_good_file_is_not_lost_to_a_bad_answer(slurm, pull, files, spoil, words):
+    slurm.jobs(DAY, three_jobs(slurm))
+    assert pull().problems == []
+    before = files()
+    spoil(slurm)
+    result = pull("2026-03-05T13:00", timeout_seconds=3)
+    assert {name: content for name, content in files().items() if name in before} == before
     (problem,) = result.problems
-    assert words in problem.what and problem.what.startswith(f"{DAY}: ") and problem.next_step
-    # The day after it arrived, so the accounting is up to date, with a hole that the next pull asks for.
-    assert result.status == "incomplete" and result.pulled_to == "2026-03-05T13:00:00+00:00"
-    assert not list(folder.rglob(".pulling-*"))
+    assert words in problem["what"] and problem["next_step"] and not result.is_whole
+    # Where a later day arrived, the accounting is up to date, with a hole that the next pull asks for.
+    assert result.is_failed == (result.pulled_to != "2026-03-05T13:00:00+00:00")
+    if (pid := slurm.folder / "pid").exists():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
 
 
-@pytest.mark.parametrize(
-    ("command", "kind", "record"),
-    [("scontrol", "inventory", "NodeName=n1 CPUTot=64\n"), ("squeue", "squeue", "1|1|RUNNING|1|1|u|p|1|n1||None\n")],
-)
-def test_the_greeting_of_a_login_is_no_record_and_takes_no_files_place(slurm, pull, files, command, kind, record):
-    """A .bashrc that prints writes before each answer: what is stored with it cannot be read."""
-    slurm.answer(command, "answer", record)
-    pull()
-    before = files(kind)
-    slurm.answer(command, "answer", f"Welcome to the cluster!\n{record}")
-    result = pull("2026-03-05T13:00")
-    assert files(kind) == before
-    (problem,) = result.problems
-    assert f"{command}: its first line is no record but 'Welcome to the cluster!'" in problem.what
-    assert ".bashrc" in problem.next_step
-
-
-def test_a_day_that_failed_is_asked_for_by_the_next_pull(slurm, pull, files):
-    slurm.jobs("2026-03-02", slurm.job(1, "COMPLETED", "2026-03-02T01:00", "2026-03-02T02:00"))
-    slurm.answer("sacct", "2026-03-03", "", stderr=DOWN, status=1)
-    assert pull().status == "incomplete"
-    assert "sacct/pulled-2026-03-03.psv" not in files("sacct")
-    slurm.jobs("2026-03-03", slurm.job(2, "COMPLETED", "2026-03-03T01:00", "2026-03-03T02:00"))
-    slurm.forget_calls()
-    pull("2026-03-05T13:00", look_back_days=0)
-    assert [day.day for day in slurm.days("sacct")] == [3, 5]
-    assert "sacct/pulled-2026-03-03.psv" in files("sacct")
-
-
-def test_when_slurmdbd_is_down_two_questions_tell_and_the_controller_is_asked_all_the_same(slurm, pull, files):
+def test_when_slurmdbd_is_down_two_questions_show_it_and_the_controller_is_asked(slurm, pull, files):
     for day in range(2, 6):
         for command in ("sacct", "sacctmgr"):
             slurm.answer(command, f"2026-03-0{day}", "", stderr=f"{DOWN}\n", status=1)
-    result = pull()
-    assert len(slurm.days("sacct")) == 2 and len(slurm.days("sacctmgr")) == 2
-    assert files() == ["inventory/pulled-2026-03-05.txt"]
-    assert result.status == "failed" and result.pulled_to is None
-    assert "slurmdbd and slurmctld run" in result.problems[0].next_step
-    outcome = result.outcome()
-    assert outcome.is_failed and "Connection refused" in outcome.reason
+    result, calls = pull(), slurm.calls
+    assert len(days(calls)) == len(days(calls, "sacctmgr")) == 2 and [*files()] == ["inventory/pulled-2026-03-05.txt"]
+    assert result.is_failed and result.pulled_to is None and "Connection refused" in result.reason
+    assert "slurmdbd and slurmctld run" in result.next_step
+    # What failed is asked for by the pulls that follow, a single day too.
+    for repaired, asked in (((2, 4, 5), [2, 3, 4, 5]), ((3,), [3, 5])):
+        for day in repaired:
+            slurm.jobs(f"2026-03-0{day}", three_jobs(slurm))
+        pull("2026-03-05T13:00", look_back_days=0, kinds=["sacct"])
+        assert [day.day for day in days(slurm.calls)] == asked
 
 
-def test_an_error_line_that_the_site_knows_to_be_harmless_is_passed_over(slurm, pull):
+def test_a_warning_and_an_error_that_the_site_calls_harmless_refuse_nothing(slurm, pull):
     noise = "sacct: error: _parse_next_key: Parsing error at unrecognized key: NewOption\n"
-    slurm.answer("sacct", DAY, slurm.job(1, "COMPLETED", f"{DAY}T01:00", f"{DAY}T02:00"), stderr=noise)
-    assert "harmless_errors" in pull().problems[0].next_step
+    slurm.answer("sacct", DAY, three_jobs(slurm), stderr=f"Warning: Permanently added 'login1'.\n{noise}")
+    (problem,) = pull().problems
+    assert "NewOption" in problem["what"] and "harmless_errors" in problem["next_step"]
     assert pull("2026-03-05T13:00", harmless_errors=["unrecognized key: NewOption"]).problems == []
 
 
-def test_jobs_that_slurm_hides_from_the_user_are_told(slurm, pull, monkeypatch):
-    configuration = "SlurmUser = slurm(64030)\nPrivateData            = jobs,usage\n"
-    slurm.whole_answer("sacctmgr", "answer", "None\n")
-    slurm.run_first("sacctmgr", "answer", f'[ "$2" = configuration ] && {{ printf "{configuration}"; exit 0; }}\n')
-    (slurm.folder / "bin" / "id").write_text("#!/bin/sh\necho mallory\n")
-    (slurm.folder / "bin" / "id").chmod(0o755)
+@pytest.mark.parametrize(
+    ("private", "level", "is_hidden"),
+    [("jobs,usage", "None", True), ("jobs,usage", "Operator", False), ("usage,users", "None", False)],
+)
+def test_jobs_that_slurm_hides_from_the_user_are_reported(slurm, pull, private, level, is_hidden):
+    configuration = f"SlurmUser = slurm(64030)\nPrivateData            = {private}\n"
+    slurm.answer("sacctmgr", "answer", f"{level}\n", part=".whole")
+    slurm.answer(
+        "sacctmgr", "answer", f'[ "$2" = configuration ] && {{ printf "{configuration}"; exit 0; }}\n', part=".run"
+    )
+    slurm.program("id", "echo mallory\n")
     result = pull()
-    (problem,) = result.problems
-    assert "hides the jobs of other users from mallory" in problem.what and result.status == "incomplete"
-    assert problem.next_step.startswith("sacctmgr modify user mallory set AdminLevel=Operator")
-    slurm.whole_answer("sacctmgr", "answer", "Operator\n")
-    assert pull("2026-03-05T13:00").problems == []
+    assert (result.status == "incomplete", bool(result.problems)) == (is_hidden, is_hidden)
+    if is_hidden:
+        assert "hides the jobs of other users from mallory" in result.reason
+        assert result.next_step.startswith("sacctmgr modify user mallory set AdminLevel=Operator")
 
 
-def test_a_warning_is_no_error(slurm, pull):
-    slurm.answer("sacct", DAY, "", stderr="Warning: Permanently added 'login1' to the list of known hosts.\n")
-    assert pull().problems == []
-
-
-def test_secrets_in_an_error_are_masked(slurm, pull):
-    slurm.answer("sacct", DAY, "", stderr="sacct: error: password=hunter2 rejected\n", status=1)
-    assert "hunter2" not in str(pull().as_dict())
-
-
-def test_a_query_has_a_time_limit_and_its_children_end_with_it(slurm, pull, tmp_path):
-    slurm.run_first("sacct", DAY, f"echo $$ > {tmp_path}/pid; sleep 60\n")
-    result = pull(timeout_seconds=0.5)
-    assert "gave no whole answer in 0.5 s" in result.problems[0].what
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
-
-
-def test_commands_that_are_not_there_are_told_with_the_setting_that_helps(slurm, pull):
-    result = pull(bin="/nowhere/bin")
-    assert result.status == "failed"
-    assert 'bin = "/opt/slurm/bin"' in result.problems[0].next_step
-    assert "does not run on this machine" in result.problems[0].what
-
-
-def test_a_sacct_that_lists_no_fields_is_refused(slurm, pull):
-    slurm.answer("sacct", "helpformat", "")
-    assert "does not list the fields" in pull().problems[0].what
-
-
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), OSError(errno.EIO, "I/O error")])
-def test_a_disk_that_is_full_or_broken_leaves_no_part_of_an_answer(slurm, folder, files, monkeypatch, error):
-    slurm.jobs(DAY, slurm.job(1, "COMPLETED", f"{DAY}T01:00", f"{DAY}T02:00"))
-
-    def fail(_):
-        raise error
-
-    monkeypatch.setattr("orchestration.pull.host.os.fsync", fail)
-    given = Pull(first_days=3)
-    result = pull_cluster("c1", folder, given)
-    assert result.status == "failed" and files() == []
-    (problem,) = result.problems
-    assert "cannot be written" in problem.what and problem.next_step.endswith("then pull again")
-    assert ("make room" in problem.next_step) == (error.errno == errno.ENOSPC)
-
-
-def test_a_folder_that_cannot_be_written_is_named(slurm, folder):
-    (folder / "sacct").write_text("a file where the folder should be")
-    given = Pull(first_days=1)
-    (problem,) = pull_cluster("c1", folder, given).problems
-    assert str(folder / "sacct") in problem.what and "make it writable" in problem.next_step
+def test_a_full_disk_leaves_no_part_of_an_answer(slurm, pull, files, monkeypatch):
+    slurm.jobs(DAY, three_jobs(slurm))
+    monkeypatch.setattr("orchestration.disk.os.fsync", Mock(side_effect=OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OSError, match="full"):
+        pull()
+    assert files() == {}

@@ -4,7 +4,7 @@
 `reading` reads a file and explains what is wrong in it. The text below a key says what the key means.
 """
 
-from assets.sources.settings.cluster import NO_CLIENT, ClusterSettings, Settings
+from assets.sources.settings.cluster import ClusterSettings, Settings
 from assets.sources.settings.ownership import Untrusted
 from assets.sources.settings.pull import Pull
 from assets.sources.settings.reading import MAX_ERRORS, MAX_SETTINGS_BYTES, read_settings, warnings_of
@@ -16,7 +16,6 @@ __all__ = [
     "KINDS",
     "MAX_ERRORS",
     "MAX_SETTINGS_BYTES",
-    "NO_CLIENT",
     "ClusterSettings",
     "ColumnMap",
     "FailureCategory",

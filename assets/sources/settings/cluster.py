@@ -39,10 +39,6 @@ from assets.sources.text.patterns import require_patterns
 
 READ_BY_RULES = ("kernel", "slurmctld")
 """Kinds of logs of which a site's kernel rules tell the lines worth reading."""
-NO_CLIENT = Untrusted(
-    'the client for via = "slurmrestd" is gone',
-    'remove via: Slurm\'s commands then run on this machine, or with ssh = "HOST" on another (docs/pull.md)',
-)
 
 
 class Settings(Section):
@@ -145,10 +141,7 @@ class ClusterSettings(BaseModel):
     @property
     def pull(self) -> Pull | Untrusted | None:
         """How the cluster is pulled, or why its table `[pull]` is not obeyed; None without this table."""
-        pull = self.settings.pull
-        if pull is None:
-            return None
-        return self.untrusted or (NO_CLIENT if pull.via == "slurmrestd" else pull)
+        return self.settings.pull and (self.untrusted or self.settings.pull)
 
     @property
     def is_pseudonymous(self) -> bool:

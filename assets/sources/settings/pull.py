@@ -33,9 +33,6 @@ class Pull(Section):
     It is obeyed only if nobody but the user of the home and root may write this file.
     """
 
-    via: Literal["text", "json", "slurmrestd"] = "text"
-    """How accounting is asked for: `sacct -P` or `sacct --json`. The client for "slurmrestd" is gone: with it, every
-    pull of the cluster fails and says so."""
     ssh: Destination | None = None
     """Host or user@host on which Slurm's commands run; without it they run on this machine."""
     ssh_options: list[Word] = Field(default_factory=list)
@@ -54,8 +51,6 @@ class Pull(Section):
     """How many days before the first pull the first day lies, where `since` is not set."""
     look_back_days: Annotated[int, Field(ge=0, le=366)] = 3
     """How many of the days before today are asked again at each pull, for records that Slurm wrote late."""
-    pause_seconds: Annotated[Finite, Field(ge=0, le=3_600)] = 2
-    """Longest rest between two queries. After a query that took less, the rest is as long as the query took."""
     timeout_seconds: Annotated[Finite, Field(gt=0, le=86_400)] = 600
     """How long one query may take."""
     harmless_errors: list[Annotated[Text, AfterValidator(regular_expression)]] = Field(default_factory=list)

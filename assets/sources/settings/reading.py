@@ -25,9 +25,10 @@ MAX_ERRORS, MAX_SHOWN, MAX_EXPLANATION = 20, 100, 400
 REMOVED_KEYS = {
     "alerts.email": "Let 'command' run a program that sends mail (docs/alerts.md), and delete the key.",
     **dict.fromkeys(
-        ("pull.slurmrestd", "pull.slurmrestd_user", "pull.token_file", "pull.api_version"),
-        "Delete the key: Slurm's commands run on this machine, or with ssh on another (docs/pull.md).",
+        ("pull.via", "pull.slurmrestd", "pull.slurmrestd_user", "pull.token_file", "pull.api_version"),
+        "Delete the key: slurmrestd and JSON are not asked; `sacct -P` is, here or over ssh (docs/pull.md).",
     ),
+    "pull.pause_seconds": "Delete the key: after a query, a pull rests as long as the query took, at most 2 seconds.",
 }
 """Keys that are ignored with a warning for one release, and what replaces them."""
 
