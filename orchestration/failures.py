@@ -42,6 +42,7 @@ EXPLAIN_THEMSELVES = {
     "WrongKey",
     "PrivacyChanged",
     "DbtKilled",
+    "WouldLoseLines",
 }
 
 

@@ -140,7 +140,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     home = settings.home
     say = console.print
     stop_at_wrong_settings(home, to_stderr)
-    has_damage = _heal(home, say)
+    has_damage = _heal(settings, say)
     follow_privacy(settings, say)
     is_asked = settings.is_full or settings.is_from_marts
     result = _build(settings, console) if has_damage or is_asked or not is_up_to_date(home) else None
@@ -152,15 +152,16 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     return outcome
 
 
-def _heal(home: Home, say: Say) -> bool:
+def _heal(settings: HomeSettings, say: Say) -> bool:
     """Set aside damaged files and report a damaged publication; return whether there was any damage."""
+    home = settings.home
     put_back = put_back_link(home)
     if put_back is not None:
         say(f"the link to what readers see was lost: they see publication {put_back.number} until there is a newer one")
     problem = problem_of_current(home)
     if problem is not None:
         say(f"{home.published_file} was damaged ({problem}): what readers see is published anew")
-    return heal(home, say) or problem is not None
+    return heal(home, say, is_full=settings.is_full) or problem is not None
 
 
 def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
