@@ -40,7 +40,6 @@ EXPLAIN_THEMSELVES = {
     "Failure",
     "UnreadableSettings",
     "WrongKey",
-    "PrivacyChanged",
     "DbtKilled",
     "WouldLoseLines",
 }

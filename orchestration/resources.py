@@ -29,7 +29,12 @@ def resources(settings: HomeSettings, *, is_refresh: bool = False) -> dict[str, 
             lambda _: _warehouse_of(settings), config_schema={}, required_resource_keys={"session"}
         ),
         "sources": bound(
-            lambda: SourcesFolder(path=str(home.sources), full=settings.is_full, privacy_key=str(settings.privacy_key))
+            lambda: SourcesFolder(
+                path=str(home.sources),
+                privacy=str(home.privacy),
+                full=settings.is_full,
+                privacy_key=str(settings.privacy_key),
+            )
         ),
         "report": bound(
             lambda: ReportFolder(

@@ -24,7 +24,6 @@ from orchestration.upkeep.dead_runs import end_runs_of_refreshes
 from orchestration.upkeep.healing import heal, remove_scratch
 from orchestration.upkeep.lock import RefreshLock
 from orchestration.upkeep.permissions import private_files
-from orchestration.upkeep.privacy import require_no_change
 
 
 def session_of_chosen_assets(settings: HomeSettings) -> dg.ResourceDefinition:
@@ -33,7 +32,6 @@ def session_of_chosen_assets(settings: HomeSettings) -> dg.ResourceDefinition:
     def hold(context: dg.InitResourceContext) -> Iterator[None]:
         home, run_id = settings.home, context.run.run_id if context.run else "no-run"
         with private_files(), RefreshLock(home.lock_file):
-            require_no_change(home, settings.privacy_key)
             heal(home, logging.getLogger(__name__).warning)
             if context.instance is not None:
                 end_runs_of_refreshes(context.instance, home)

@@ -1,7 +1,7 @@
 """The life of a refresh, in its order, whoever starts it.
 
-Fetch logs, lock the home, check settings, set damaged files aside, follow privacy, ask whether anything is new, build
-and publish by Dagster's job, tell people. The command runs it in its own process. The schedule, the sensor and the jobs
+Fetch logs, lock the home, check settings, set damaged files aside, ask whether anything is new, build and publish by
+Dagster's job, tell people. The command runs it in its own process. The schedule, the sensor and the jobs
 of the web UI start the command (`orchestration/jobs.py`).
 """
 
@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from assets.sources.text.privacy_key import WrongKey
+from assets.sources.text.privacy_key import WrongKey, key_was_made
 from assets.warehouse import is_interruption
 from orchestration import terminal
 from orchestration.alerts.sending import tell_of_failure, tell_of_publication
@@ -45,7 +45,6 @@ from orchestration.publication.folders import (
 )
 from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.outcome import Outcome, read_outcome
-from orchestration.refresh.privacy import follow_privacy
 from orchestration.refresh.progress import ProgressHandler, progress_logger
 from orchestration.refresh.wrong_settings import stop_at_wrong_settings
 from orchestration.terminal import redirect_other_output
@@ -140,10 +139,14 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     home = settings.home
     say = console.print
     stop_at_wrong_settings(home, to_stderr)
-    has_damage = _heal(settings, say)
-    follow_privacy(settings, say)
+    has_damage, had_key = _heal(settings, say), os.access(settings.privacy_key, os.F_OK)
     is_asked = settings.is_full or settings.is_from_marts
-    result = _build(settings, console) if has_damage or is_asked or not is_up_to_date(home) else None
+    is_needed = has_damage or is_asked or not is_up_to_date(home, settings.privacy_key)
+    try:
+        result = _build(settings, console) if is_needed else None
+    finally:
+        if not had_key and os.access(settings.privacy_key, os.F_OK):
+            say(key_was_made(settings.privacy_key))
     tell_of_publication(settings, to_stderr)
     outcome = read_outcome(home, "unchanged" if result is None else "published", started)
     if result is not None:

@@ -11,8 +11,9 @@ from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.resources import resources
 from orchestration.session import recorded
+from orchestration.upkeep.healing import WouldLoseLines
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning
-from orchestration.upkeep.privacy import PrivacyChanged
+from tests.homes import ask, change
 
 
 @pytest.fixture
@@ -95,14 +96,15 @@ def test_chosen_assets_wait_for_no_refresh_and_open_nothing(home, choose):
     assert [path.name for path in home.work.iterdir()] == ["refresh.lock"]
 
 
-def test_the_lock_is_given_back_where_the_run_cannot_start(home, choose, tmp_path):
-    (home.sources / "c1").mkdir(parents=True)
-    (home.sources / "c1" / "cluster.toml").write_text('privacy = "pseudonymous"\n')
+def test_the_lock_is_given_back_where_the_run_cannot_start(home, choose):
+    home.sources.mkdir(parents=True)
+    change(Warehouse(path=str(home.working_file)), "drop table ops.files")
+    change(home.working_file, "create table ops.files as select 'c1/sacct/gone' as path, 1 as loaded")
     with pytest.raises(dg.DagsterResourceFunctionError) as refused:
-        choose(privacy_key=tmp_path / "key")
-    assert isinstance(refused.value.__cause__, PrivacyChanged)
+        choose()
+    assert isinstance(refused.value.__cause__, WouldLoseLines)
     with RefreshLock(home.lock_file):
-        assert not home.working_file.exists()
+        assert ask(home.working_file, "select status from ops.runs") == []
 
 
 def test_damaged_files_are_set_aside_before_chosen_assets_are_made(home, choose, caplog):
