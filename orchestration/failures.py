@@ -46,9 +46,9 @@ EXPLAIN_THEMSELVES = {
     "Failure",
     "UnreadableSettings",
     "WrongKey",
-    "PrivacyChanged",
     "WrongGroup",
     "DbtKilled",
+    "WouldLoseLines",
 }
 
 

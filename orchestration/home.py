@@ -91,6 +91,11 @@ class Home:
         return self.work / "damage-suspected"
 
     @property
+    def privacy(self) -> Path:
+        """How the names of each cluster were read: as they are, or as pseudonyms by which key."""
+        return self.root / "privacy.json"
+
+    @property
     def pulls(self) -> Path:
         """Folder of what is known of the last pull of each cluster."""
         return self.work / "pulls"

@@ -78,14 +78,17 @@ class AskedSources(SourcesFolder):
 
     def has_news(self) -> bool:
         """Compare the folder and the code with what is published."""
-        return not is_up_to_date(Home.at(Path(self.home), Path(self.path)))
+        return not is_up_to_date(Home.at(Path(self.home), Path(self.path)), Path(self.privacy_key))
 
 
 def _sources_of(settings: HomeSettings, run: dg.DagsterRun | None) -> SourcesFolder:
     """Name the folder; runs of the schedule and of sensors ask whether anything in it is new."""
     given: dict[str, Any] = {
-        "path": str(settings.home.sources), "full": settings.is_full, "privacy_key": str(settings.privacy_key)
-    }  # fmt: skip
+        "path": str(settings.home.sources),
+        "privacy": str(settings.home.privacy),
+        "full": settings.is_full,
+        "privacy_key": str(settings.privacy_key),
+    }
     if run is not None and any(tag in run.tags for tag in ASKING):
         return AskedSources(home=str(settings.home.root), **given)
     return SourcesFolder(**given)

@@ -119,7 +119,7 @@ class Session:
         if problem is not None:
             self._say(f"{home.published_file} was damaged ({problem}): what readers see is published anew")
         self._has_read_deep = home.damage_suspected.exists()
-        heal(home, self._say, deep=self._has_read_deep)
+        heal(home, self._say, deep=self._has_read_deep, is_full=self._settings.is_full)
         home.damage_suspected.unlink(missing_ok=True)
 
     def end(self) -> None:

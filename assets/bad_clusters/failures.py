@@ -11,6 +11,13 @@ from datetime import UTC, datetime
 
 import duckdb
 
+PRIVACY = "privacy"
+"""The stage of clusters whose names are to be read in another way than before."""
+CHANGED_PRIVACY = f"""
+    select cluster_id from ops.cluster_failures
+    where stage = '{PRIVACY}' and run_id = (select run_id from ops.runs order by rowid desc limit 1)
+"""
+"""Clusters of the last run of which nothing is published, neither numbers nor texts."""
 TRIAL = "trial"
 """The stage of the clusters that a trial of a failed step leaves out, until it ends."""
 LEFT_OUT = """

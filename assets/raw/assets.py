@@ -12,9 +12,9 @@ from typing import Any
 import dagster as dg
 import duckdb
 
-from assets.bad_clusters.failures import record_failures
+from assets.bad_clusters.failures import PRIVACY, record_failures
 from assets.log_kinds import LOG_KINDS
-from assets.raw.folder import SourcesFolder, give_privacy_key, quoting_no_log, reporter
+from assets.raw.folder import SourcesFolder, quoting_no_log, reporter
 from assets.raw.logs import log_key, observed
 from assets.sources.formats import READERS
 from assets.sources.intake.account.doubtful_files import cut_files, mark_cut_exports, mark_doubtful_files
@@ -144,7 +144,8 @@ def raw(
         found = sources.survey(con, context.log)
         for observation in observed(found):
             context.log_event(observation)
-        give_privacy_key(con, found, Path(sources.privacy_key))
+        if found.privacy and (said := found.privacy.begin(con, found.clusters, Path(sources.path))):
+            context.log.warning(said)
         write_clusters(con, found)
         with quoting_no_log(found):
             progress = reporter(context.log)
@@ -181,7 +182,9 @@ def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[s
         write_sight(con)
 
     failing = failing_by_sources(con, found, settle_good_clusters(con, found, settle_all))
-    record_failures(con, run_id, SOURCES, failing)
+    for stage, is_of_privacy in ((SOURCES, False), (PRIVACY, True)):
+        of_stage = {name: why for name, why in failing.items() if (name in found.changed_privacy) is is_of_privacy}
+        record_failures(con, run_id, stage, of_stage)
     return failing
 
 

@@ -16,9 +16,7 @@ from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.find.folder import REFUSED, Progress, Survey, survey
 from assets.sources.intake.find.known_files import known_files, with_history
-from assets.sources.text.privacy_key import WrongKey, key_id, read_key
-from assets.sources.text.pseudonyms import give_key
-from assets.warehouse import transaction
+from assets.sources.intake.find.privacy import Privacy
 
 SECONDS_BETWEEN_REPORTS = 1.0
 
@@ -30,6 +28,8 @@ class SourcesFolder(dg.ConfigurableResource):
     ----------
     path
         The folder.
+    privacy
+        `privacy.json` of the home.
     full
         Read every file again, whatever the warehouse knows of it.
     privacy_key
@@ -37,6 +37,7 @@ class SourcesFolder(dg.ConfigurableResource):
     """
 
     path: str
+    privacy: str
     full: bool = False
     privacy_key: str = ""
 
@@ -58,26 +59,8 @@ class SourcesFolder(dg.ConfigurableResource):
             full=self.full,
             progress=reporter(log),
             with_history=with_history(known),
+            privacy=Privacy.of(con, Path(self.privacy), Path(self.privacy_key) if self.privacy_key else None),
         )
-
-
-def give_privacy_key(con: duckdb.DuckDBPyConnection, found: Survey, file: Path) -> None:
-    """Give the connection the key of pseudonyms where a cluster has some, and note which clusters have.
-
-    Raises
-    ------
-    WrongKey
-        The key is needed and cannot be used.
-    """
-    clusters = [cluster_id for cluster_id, cluster in found.clusters.items() if cluster.is_pseudonymous]
-    with transaction(con):
-        con.execute("delete from ops.privacy where cluster_id in (select unnest($all))", {"all": [*found.clusters]})
-        if clusters:
-            key = read_key(file)
-            if key is None:
-                raise WrongKey(f"the privacy key {file} is gone; put it back, or run `faultline refresh` for a new one")
-            give_key(con, key)
-            con.execute("insert into ops.privacy select unnest(?), ?", [clusters, key_id(key)])
 
 
 @contextmanager
@@ -86,12 +69,13 @@ def quoting_no_log(found: Survey) -> Iterator[None]:
 
     Dagster keeps an error's text and its causes in its history.
     """
+    has_pseudonyms = any(cluster.is_pseudonymous for cluster in found.clusters.values()) or found.changed_privacy
     try:
         yield
     except (SourceErrors, AssertionError):
         raise
     except Exception as error:
-        if is_machine_error(error) or not any(cluster.is_pseudonymous for cluster in found.clusters.values()):
+        if is_machine_error(error) or not has_pseudonyms:
             raise
         if isinstance(error, duckdb.Error):
             raise type(error)(re.sub(r"(['\"`]).*?\1", "'...'", str(error).split("\n", 1)[0])) from None

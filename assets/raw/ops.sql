@@ -106,7 +106,7 @@ create table if not exists ops.stages (       -- one row per run and stage: how 
 create table if not exists ops.cluster_failures (   -- one row per run, cluster and reason for which it could not be built
     run_id varchar not null,                  -- the run
     cluster_id varchar not null,
-    stage varchar not null,                   -- the step that found it; sources: before anything was checked or built
+    stage varchar not null,                   -- the step that found it; sources: before anything was checked or built; privacy: so too, and nothing else of the cluster is published
     reason varchar not null,                  -- why it could not be built
     failed_at timestamp not null              -- when it was found
 );

@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 
 from assets.bad_clusters.ends import ENDS
+from assets.bad_clusters.failures import CHANGED_PRIVACY
 from assets.not_computed import NOT_COMPUTED
 from assets.report.numbers import moment, printable
 from assets.rows import rows_of
@@ -62,6 +63,7 @@ class Frames(dict[str, list[Row]]):
 TABLES = re.compile(r"\b(?:marts|estimates)\.\w+")
 SQL = Path(__file__).parent / "sql"
 ANSWERS = Path(__file__).parents[1] / "answers"
+WITHOUT_NUMBERS = "clusters_without_numbers"
 PUBLISHED = {
     "annotations": "marts.dim_annotations order by annotated_date, annotation_number",
     "attribution_chance": "estimates.est_attribution_chance order by attributed_count desc, failure_category",
@@ -82,7 +84,7 @@ PUBLISHED = {
     "ettr": "estimates.est_ettr_by_size order by gpu_size_bin",
     "ettr_by_qos": "estimates.est_ettr_by_qos qualify count(distinct qos) over (partition by cluster_id) > 1 "
     "order by qos, gpu_size_bin",
-    "clusters_without_numbers": f"({ENDS}) where cluster_end = 'no numbers' order by cluster_id",
+    WITHOUT_NUMBERS: f"({ENDS}) where cluster_end = 'no numbers' order by cluster_id",
     "evidence_reach": "estimates.est_evidence_reach where month_date is null",
     "files": "ops.files order by cluster_id, kind, path",
     "forecasts": "estimates.est_forecast_scores order by month_date",
@@ -209,11 +211,18 @@ def known_of(row: Row) -> Row:
 def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
     """Run the queries of these names, or all, and return their rows by name.
 
-    A published file has no kernel messages: a query of a raw table that is not there gives no row.
+    A published file has no kernel messages: a query of a raw table that is not there gives no row. Of clusters whose
+    privacy changed, nothing is told but that they have no numbers, and why.
     """
+    changed = {row["cluster_id"] for row in rows_of(con, CHANGED_PRIVACY)}
+
+    def shown(name: str, text: str) -> list[Row]:
+        rows = rows_of(con, text)
+        return rows if name == WITHOUT_NUMBERS else [row for row in rows if row.get("cluster_id") not in changed]
+
     known = {row["table_name"] for row in rows_of(con, "from duckdb_tables() where schema_name = 'raw'")}
     frames = Frames(
-        (name, list(map(known_of, rows_of(con, text))) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
+        (name, list(map(known_of, shown(name, text))) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
         for name, text in texts().items()
         if not names or name in {*names, "categories"}
     )

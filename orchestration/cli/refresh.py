@@ -53,12 +53,17 @@ def refresh(  # noqa: PLR0917
             "--forget",
             metavar="CLUSTER[/PATTERN]",
             help="List what was read of files that are no longer in the sources folder, and of older versions of files,"
-            " `*` for any text; can be repeated.",
+            " `*` for any text; can be repeated. Of a cluster whose privacy changed, list all.",
             autocompletion=complete_clusters,
         ),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", help="With --forget: delete it, and refresh if any log is left.")
+        bool,
+        typer.Option(
+            "--yes",
+            help="With --forget: delete it (where privacy changed, also all publications, reports, logs of runs, alerts"
+            " sent and Dagster's history), and refresh if any log is left.",
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -101,22 +106,26 @@ def refresh(  # noqa: PLR0917
 def _forget(settings: HomeSettings, named: list[str], *, is_confirmed: bool, as_json: bool) -> dict[str, Any] | None:
     """Forget files, or list them; return their JSON form if a refresh follows, and None after the answer."""
     from assets.report.wording import plural
+    from assets.sources.text.privacy_key import WrongKey
+    from orchestration.instance import UnreadableSettings
     from orchestration.refresh.forgetting import CannotForget, forget, has_logs
     from orchestration.upkeep.lock import RefreshRunning
 
     try:
-        found = forget(settings.home, named, is_confirmed=is_confirmed)
-    except (CannotForget, RefreshRunning) as error:
+        files, changed = forget(settings.home, named, is_confirmed=is_confirmed, key_file=settings.privacy_key)
+    except (CannotForget, RefreshRunning, UnreadableSettings, WrongKey) as error:
         fail(str(error))
-    answer = {"is_forgotten": is_confirmed, "files": [file.__dict__ for file in found]}
+    answer = {"is_forgotten": is_confirmed, "files": [file.__dict__ for file in files], "changed_privacy": changed}
     is_followed = is_confirmed and has_logs(settings.home)
     if as_json and not is_followed:
         terminal.say_json(answer)
     if not as_json:
-        count = plural(len(found), "file")
-        terminal.say_lines([f"{file.path}: {plural(file.loaded, 'line')}" for file in found])
+        what = plural(len(files), "file")
+        if changed:
+            what += ", and all publications, reports, logs of runs, alerts sent and Dagster's history"
+        terminal.say_lines([f"{file.path}: {plural(file.loaded, 'line')}" for file in files])
         if is_confirmed:
-            terminal.say(f"forgotten: {count}{'' if is_followed else '; no log is left to refresh from'}")
+            terminal.say(f"forgotten: {what}{'' if is_followed else '; no log is left to refresh from'}")
         else:
-            terminal.say(f"would be forgotten: {count}; add --yes to do it")
+            terminal.say(f"would be forgotten: {what}; add --yes to do it")
     return answer if is_followed else None

@@ -12,6 +12,7 @@ computed, or where this machine's clock was behind the records.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import duckdb
 
@@ -20,6 +21,7 @@ from assets.sources.errors import SourceErrors
 from assets.sources.intake.cluster_failures import failing_by_files
 from assets.sources.intake.find.folder import REFUSED, KnownFile, Survey, are_of_known_sizes, is_unchanged, survey
 from assets.sources.intake.find.known_files import known_files, with_history
+from assets.sources.intake.find.privacy import Privacy
 from assets.sources.reader import Reader
 from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
@@ -29,7 +31,7 @@ from orchestration.upkeep.lock import free_of_refresh
 
 FAILED_BY_SOURCES = """
     select cluster_id, list(reason) from ops.cluster_failures
-    where stage = 'sources' and run_id = (select run_id from ops.published order by rowid desc limit 1)
+    where stage in ('sources', 'privacy') and run_id = (select run_id from ops.published order by rowid desc limit 1)
     group by cluster_id
 """
 
@@ -39,10 +41,17 @@ CUT_BY_THE_CLOCK = "from ops.spans where known_by = 'clock' limit 1"
 NOT_PULLED = "select cluster_id from ops.pulls where status = 'failed'"
 
 
-def is_up_to_date(home: Home) -> bool:
+def is_up_to_date(home: Home, key_file: Path | None = None) -> bool:
     """Return whether a refresh would publish what is already published.
 
     After a rollback only new logs count: those that the newest publication was not made from.
+
+    Parameters
+    ----------
+    home
+        The home.
+    key_file
+        The key of pseudonyms.
     """
     # The readers need pyarrow, which a refresh that stops at its settings does without.
     from assets.sources.formats import READERS
@@ -58,6 +67,7 @@ def is_up_to_date(home: Home) -> bool:
             configured = dict(con.execute("select cluster_id, config_sha256 from raw.clusters").fetchall())
             failed = {name: set(reasons) for name, reasons in con.execute(FAILED_BY_SOURCES).fetchall()}
             not_pulled = {cluster_id for (cluster_id,) in con.execute(NOT_PULLED).fetchall()}
+            privacy = Privacy.of(con, home.privacy, key_file)
             is_complete = not (con.execute(NOT_COMPUTED).fetchall() or con.execute(CUT_BY_THE_CLOCK).fetchall())
     except duckdb.Error:
         # Damaged, or of another version.
@@ -69,9 +79,9 @@ def is_up_to_date(home: Home) -> bool:
     history = with_history(known)
     try:
         # Most nights have a new file or a longer one. It is found without reading what the refresh reads anyway.
-        if not are_of_known_sizes(home.sources, READERS, known, with_history=history):
+        if not are_of_known_sizes(home.sources, READERS, known, with_history=history, privacy=privacy):
             return False
-        found = survey(home.sources, READERS, known, with_history=history)
+        found = survey(home.sources, READERS, known, with_history=history, privacy=privacy)
     except SourceErrors:
         return False
     return (

@@ -2,8 +2,8 @@
 
 This step runs after everything is built and checked, and before the report is written. Where a check failed for a
 cluster that was built, the marts are built once more without it. Rows of another version of the code are not taken
-over, as they may have another meaning. A cluster without usable rows is published without numbers. Comparisons between
-clusters are then computed again.
+over, as they may have another meaning, and none of a cluster whose privacy changed. A cluster without usable rows is
+published without numbers. Comparisons between clusters are then computed again.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 
-from assets.bad_clusters.failures import failing_clusters
+from assets.bad_clusters.failures import CHANGED_PRIVACY, failing_clusters
 from assets.estimates import est_rate_ratios
 from assets.estimates.table import publish_without_rows, write
 from assets.not_computed import NOT_COMPUTED
@@ -146,13 +146,15 @@ def last_good_asset(settings: HomeSettings, upstream: Sequence[dg.AssetKey]) -> 
         """
         with warehouse.writing() as con:
             failing = failing_clusters(con, context.run_id)
+            changed = {cluster_id for (cluster_id,) in con.execute(CHANGED_PRIVACY).fetchall()}
             built = con.execute(f"select cluster_id from {PUBLICATION}.marts.dim_clusters").fetchall()
         if any(cluster_id in failing for (cluster_id,) in built):
             with warehouse.writing() as con:
                 remove_estimates(con, failing)
             build_again(settings, warehouse)
         with warehouse.writing() as con:
-            stale = keep_last_good(con, failing, settings.home.published_file, code_version())
+            may_stay = {cluster_id: reasons for cluster_id, reasons in failing.items() if cluster_id not in changed}
+            stale = keep_last_good(con, may_stay, settings.home.published_file, code_version())
         if stale:
             build_again(settings, warehouse, ["run", "--select", f"fqn:{PROJECT.name}.inputs"])
         if failing:

@@ -7,14 +7,15 @@ not get here, so the last publication stays. Readers with an open connection kee
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
 import duckdb
 
-from assets.sql import identifier
+from assets.bad_clusters.failures import CHANGED_PRIVACY, PRIVACY
+from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, set_search_path, transaction
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.ddl import comments
@@ -29,7 +30,12 @@ ADDED_SCHEMAS = ("ops",)
 ADDED_TABLES = ("raw.clusters",)
 """The settings that the publication was made with; the next refresh compares them."""
 _ADDED = f"""
-    select database_name, schema_name || '.' || table_name as name, sql from duckdb_tables()
+    select
+        database_name, schema_name || '.' || table_name as name, sql,
+        (database_name, schema_name, table_name) in (
+            select (database_name, schema_name, table_name) from duckdb_columns() where column_name = 'cluster_id'
+        ) as has_clusters
+    from duckdb_tables()
     where database_name <> '{PUBLICATION}'
         and (list_contains($schemas, schema_name) or list_contains($tables, schema_name || '.' || table_name))
     order by name
@@ -48,12 +54,6 @@ INPUT_HASH = """
 """
 
 
-def reader_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """List the tables and views that are published, as `schema.table`, in order."""
-    built = con.execute(_BUILT, {"schemas": READER_SCHEMAS}).fetchall()
-    return sorted([name for (name,) in built] + [name for _, name, _ in _added(con)])
-
-
 def complete_publication(con: duckdb.DuckDBPyConnection) -> None:
     """Add the tables that readers get besides marts and estimates, and write the file to disk.
 
@@ -63,17 +63,19 @@ def complete_publication(con: duckdb.DuckDBPyConnection) -> None:
         A writing connection to the working file, with the publication attached.
     """
     added = _added(con)
-    schemas = sorted({name.partition(".")[0] for _, name, _ in added})
+    changed = [cluster_id for (cluster_id,) in con.execute(CHANGED_PRIVACY).fetchall()]
+    schemas = sorted({name.partition(".")[0] for _, name, *_ in added})
     con.execute(f"use {PUBLICATION}")
     try:
         with transaction(con):
             for schema in schemas:
                 con.execute(f"drop schema if exists {PUBLICATION}.{identifier(schema)} cascade")
                 con.execute(f"create schema {PUBLICATION}.{identifier(schema)}")
-            for database, name, definition in added:
+            for database, name, definition, has_clusters in added:
                 con.execute(definition)
                 table = identifier(*name.split(".", 1))
-                con.execute(f"insert into {PUBLICATION}.{table} from {identifier(database)}.{table}")
+                rows = _published_rows(database, name, changed if has_clusters else [])
+                con.execute(f"insert into {PUBLICATION}.{table} from {rows}")
                 for comment in comments(name):
                     con.execute(comment)
         con.execute(f"checkpoint {PUBLICATION}")
@@ -81,16 +83,30 @@ def complete_publication(con: duckdb.DuckDBPyConnection) -> None:
         set_search_path(con)
 
 
-def _added(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
+def _added(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str, bool]]:
     return con.execute(_ADDED, {"schemas": ADDED_SCHEMAS, "tables": ADDED_TABLES}).fetchall()
+
+
+def _published_rows(database: str, name: str, changed: Sequence[str]) -> str:
+    """Name the rows of a table that are published: of clusters whose privacy changed, nothing but this reason."""
+    table = f"{identifier(database)}.{identifier(*name.split('.', 1))}"
+    if not changed:
+        return table
+    is_reason = f"stage = {literal(PRIVACY)}" if name == "ops.cluster_failures" else "false"
+    names = ", ".join(literal(cluster_id) for cluster_id in changed)
+    return f"{table} where {is_reason} or coalesce(cluster_id not in ({names}), true)"
 
 
 def row_counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Exact rows of every table a reader sees, by `schema.table`."""
-    return {
-        name: con.execute(f"select count(*) from {identifier(*name.split('.', 1))}").fetchall()[0][0]
-        for name in reader_tables(con)
-    }
+    changed = [cluster_id for (cluster_id,) in con.execute(CHANGED_PRIVACY).fetchall()]
+    built = con.execute(_BUILT, {"schemas": READER_SCHEMAS}).fetchall()
+    tables = [(name, has_clusters, database) for database, name, _, has_clusters in _added(con)]
+    counts = {}
+    for name, has_clusters, database in sorted([*((name, False, PUBLICATION) for (name,) in built), *tables]):
+        rows = _published_rows(database, name, changed if has_clusters else [])
+        counts[name] = con.execute(f"select count(*) from {rows}").fetchall()[0][0]
+    return counts
 
 
 def close_run(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""A refresh, whoever starts it: `run` has its life in order. `forgetting` deletes the rows of removed files."""
+"""A refresh, whoever starts it: `run` has its life in order. `forgetting` deletes what was read."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from assets.sources.text.privacy_key import key_was_made
 from assets.warehouse import is_interruption
 from orchestration import terminal
 from orchestration.environment import HomeSettings, bytes_of, collect_garbage_seldom
@@ -76,8 +77,13 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
         tell_wrong_settings(home, to_stderr)
         result = None
         with private_files():
-            if settings.is_full or settings.is_from_marts or not is_up_to_date(home):
-                result = _build(settings, console)
+            if settings.is_full or settings.is_from_marts or not is_up_to_date(home, settings.privacy_key):
+                had_key = os.access(settings.privacy_key, os.F_OK)
+                try:
+                    result = _build(settings, console)
+                finally:
+                    if not had_key and os.access(settings.privacy_key, os.F_OK):
+                        to_stderr(key_was_made(settings.privacy_key))
             else:
                 tell_of_end(settings, to_stderr, None, None)
         outcome = read_outcome(home, "unchanged" if result is None else "published", started)

@@ -21,18 +21,20 @@ import duckdb
 from assets.bad_clusters.errors import kind_of
 from assets.sql import identifier
 from orchestration.disk import remove
-from orchestration.home import Home
+from orchestration.home import Home, code_version
 
 Say = Callable[[str], None]
 
 MARK = ".damaged-"
+_OF_OTHER_STORAGE = "version number"
+"""Words of DuckDB for a file of a version that it cannot read. A checksum covers the number."""
 _WORDS_OF_DAMAGE = (
     "not a valid DuckDB database file",
     "Could not read enough bytes",
     "Corrupt database file",
     "Corrupt WAL file",
     "replaying WAL",
-    "version number",
+    _OF_OTHER_STORAGE,
 )
 _KINDS_OF_DAMAGE = ("serialization", "internal")
 _KINDS_WITH_ROWS = ("conversion", "invalid input", "out of range", "constraint", "csv", "mismatch type")
@@ -54,8 +56,14 @@ _COLUMNS = """
 """
 
 
-def heal(home: Home, say: Say, deep: bool = False) -> bool:
+class WouldLoseLines(Exception):
+    """Lines are in a working file alone that another version made and that cannot be taken over; it says what to do."""
+
+
+def heal(home: Home, say: Say, deep: bool = False, *, is_full: bool = False) -> bool:
     """Set aside the damaged ones of the files that a refresh builds; return whether there were any.
+
+    A working file that another version made is taken over, or else set aside.
 
     Parameters
     ----------
@@ -65,8 +73,15 @@ def heal(home: Home, say: Say, deep: bool = False) -> bool:
         Called with one line per file.
     deep
         Read the files from end to end. That takes time, so it is done only after a run that failed.
+    is_full
+        Set aside a working file of another version also where lines are lost by that.
+
+    Raises
+    ------
+    WouldLoseLines
+        Lines would be lost so, and it is not `is_full`. Nothing was changed.
     """
-    found = [_heal_working_file(home, say, deep), _heal_publication(home, say, deep)]
+    found = [_heal_working_file(home, say, deep, is_full), _heal_publication(home, say, deep)]
     return any(found)
 
 
@@ -146,12 +161,19 @@ def make_accessible(path: Path) -> None:
             path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
 
 
-def _heal_working_file(home: Home, say: Say, deep: bool) -> bool:
+def _heal_working_file(home: Home, say: Say, deep: bool, is_full: bool) -> bool:
     file, journal = home.working_file, _journal_of(home.working_file)
     make_accessible(file)
     if not file.exists():
         return False
-    problem = problem_of(file, deep)
+    problem, other_version = problem_of(file, deep), None
+    if problem is None:
+        problem, other_version = _take_over(file)
+    elif _OF_OTHER_STORAGE in problem:
+        problem, other_version = None, problem
+    if other_version is not None:
+        _read_all_again(home, f"is of another version ({other_version})", say, may_lose=is_full)
+        return True
     if problem is not None and file.is_file() and journal.exists():
         # If the file itself is sound, everything before the journal is committed and kept.
         aside = set_aside(journal)
@@ -159,31 +181,33 @@ def _heal_working_file(home: Home, say: Say, deep: bool) -> bool:
             say(f"{journal} was damaged ({problem}): it is kept as {aside.name}, and what it held is read again")
             return True
         aside.rename(journal)
-    why = f"was damaged ({problem})" if problem is not None else _complete_tables(file)
-    if why is None:
+    if problem is None:
         return False
-    _read_all_again(home, why, say)
+    _read_all_again(home, f"was damaged ({problem})", say, may_lose=True)
     return True
 
 
-def _read_all_again(home: Home, why: str, say: Say) -> None:
-    """Set the working file aside, and say how many files it held that cannot be read again."""
-    lost = _count_lost_files(home)
+def _read_all_again(home: Home, why: str, say: Say, *, may_lose: bool) -> None:
+    """Set the working file aside, and say how many lines it held that cannot be read again."""
+    lost = _count_lost_lines(home)
+    lines = "an unknown number of lines" if lost is None else f"{lost:,} line{'' if lost == 1 else 's'}"
+    if lost != 0 and not may_lose:
+        raise WouldLoseLines(
+            f"{home.working_file} {why}, and Faultline {code_version()} cannot take it over: {lines} of files that are"
+            " gone from the sources folder would be lost; nothing was changed or published; put these files back, or"
+            " run `faultline refresh --full`, which sets it aside and reads all logs again"
+        )
     aside = set_aside(home.working_file)
-    files = "1 file" if lost == 1 else f"{lost} files"
-    what = {
-        None: ", and all is read again from the logs; how many of them are gone from the sources folder is unknown",
-        0: ", and all is read again from the logs",
-    }.get(lost, f", and all is read again from the logs; lost, because gone from the sources folder: {files}")
-    say(f"{home.working_file} {why}: it is kept as {aside.name}{what}")
+    what = f"; lost, because gone from the sources folder: {lines}" if lost != 0 else ""
+    say(f"{home.working_file} {why}: it is kept as {aside.name}, and all is read again from the logs{what}")
 
 
-def _count_lost_files(home: Home) -> int | None:
-    """Count the files with loaded lines that are no longer in the sources folder; None where no list is readable."""
+def _count_lost_lines(home: Home) -> int | None:
+    """Count the loaded lines of files that are no longer in the sources folder; None where no list is readable."""
     for file in (home.working_file, home.published_file) if home.sources.is_dir() else ():
         with suppress(duckdb.Error), duckdb.connect(str(file), read_only=True) as con:
-            paths = con.execute("select distinct path from ops.files where loaded > 0").fetchall()
-            return sum(not os.path.lexists(home.sources / path) for (path,) in paths)
+            lines = con.execute("select path, sum(loaded)::bigint from ops.files group by path").fetchall()
+            return sum(loaded for path, loaded in lines if not os.path.lexists(home.sources / path))
     return None
 
 
@@ -198,19 +222,27 @@ def _heal_publication(home: Home, say: Say, deep: bool) -> bool:
     return True
 
 
-def _complete_tables(file: Path) -> str | None:
-    """Add the tables and columns that the working file lacks; tell why it still is not that of a new home."""
-    from assets.warehouse import Warehouse
+def _take_over(file: Path) -> tuple[str | None, str | None]:
+    """Add the tables and columns that the working file lacks; return what is damaged, or of another version, if any is.
+
+    A file of another version stays as it is, for the version that made it.
+    """
+    from assets.warehouse import STORAGE_VERSION, create_raw_and_ops
 
     try:
-        with Warehouse(path=str(file)).writing() as con:
+        with duckdb.connect(str(file), config={"storage_compatibility_version": STORAGE_VERSION}) as con:
+            con.begin()
+            create_raw_and_ops(con)
             found = dict(con.execute(_COLUMNS).fetchall())
-    except duckdb.IOException as error:
-        return f"was damaged ({_one_line(error)})" if is_damage(error) else None
+            other = [table for table, columns in _columns_of_now().items() if found.get(table) != columns]
+            if not other:
+                con.commit()
     except duckdb.Error as error:
-        return f"is of another version ({_one_line(error)})"
-    other = [table for table, columns in _columns_of_now().items() if found.get(table) != columns]
-    return f"is of another version ({other[0]} has other columns)" if other else None
+        if is_damage(error):
+            return _one_line(error), None
+        # Where another process holds it, or the disk is full, who writes to it next says so.
+        return None, None if isinstance(error, duckdb.IOException) else _one_line(error)
+    return None, f"{other[0]} has other columns" if other else None
 
 
 @cache

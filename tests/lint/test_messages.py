@@ -20,7 +20,7 @@ REASONS = (
 NO_REASONS = {"end_missing", "truncated_value", "truncated_window", "bad_encoding", "unreadable_summary"}
 """Warnings, which stop nothing."""
 ENDINGS = {
-    "CannotForget", "HostUnreachable", "NoSuchPublication", "NotDelivered", "NothingPublished", "PrivacyChanged",
+    "CannotForget", "HostUnreachable", "NoSuchPublication", "NotDelivered", "NothingPublished",
     "PullFailed", "PullRunning", "ReadingError", "RefreshFailed", "RefreshRunning", "RollbackFailed",
     "DbtKilled", "UnreadableSettings",
     "WrongGroup", "WrongKey",

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 from functools import partial
 
 import duckdb
@@ -20,8 +21,6 @@ from tests.sources.folders import load_results, make
 READERS = {"sacct": sacct, "kernel": kernel}
 XID = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, name=python\n"
 YES = ("--yes",)
-LINES = ("lines_in", "loaded", "skipped", "quarantined")
-CHECKS = {"passed": 0, "failed": 0, "warned": 0}
 TABLES = ("raw.sacct", "raw.kernel_messages", "ops.files", "ops.skips", "ops.quarantine")
 
 
@@ -61,10 +60,14 @@ def home(home_as_read, tmp_path):
 def refreshed(monkeypatch):
     """Homes that are refreshed after that."""
     homes = []
+    counts = {
+        "lines": dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0),
+        "checks": {"passed": 0, "failed": 0, "warned": 0},
+    }
 
     def refresh(settings, _):
         homes.append(settings.home)
-        return Outcome("published", 1.0, "report", "warehouse", lines=dict.fromkeys(LINES, 0), checks=CHECKS)
+        return Outcome("published", 1.0, "report", "warehouse", **counts)
 
     monkeypatch.setattr(run, "run_refresh", refresh)
     return homes
@@ -94,25 +97,15 @@ def paths(home, table):
         return [path for (path,) in con.execute(f"select distinct path from {table} order by 1").fetchall()]
 
 
-def test_without_yes_it_only_says_what_would_be_forgotten(home, forget):
-    before = content(home)
-    status, said = forget("a")
-    assert status == 0
-    assert said.splitlines() == [
-        "a/kernel/k.log: 1 line",
-        "a/sacct/2023-01.txt: 2 lines",
-        "a/sacct/2023-02.txt: 1 line",
-        "would be forgotten: 3 files; add --yes to do it",
-    ]
-    assert content(home) == before
-    assert not home.forgotten.exists()
-
-
 def test_what_is_forgotten_is_gone_from_every_table_and_the_rest_stays(home, forget, refreshed):
+    before = content(home)
+    assert forget("a") == (0, (
+        "a/kernel/k.log: 1 line\na/sacct/2023-01.txt: 2 lines\na/sacct/2023-02.txt: 1 line\n"
+        "would be forgotten: 3 files; add --yes to do it\n"
+    ))  # fmt: skip
+    assert (content(home), home.forgotten.exists()) == (before, False)
     status, said = forget("a/sacct/2023-*", options=YES)
-    assert status == 0
-    assert "forgotten: 2 files\n" in said
-    assert refreshed == [home]
+    assert (status, "forgotten: 2 files\n" in said, refreshed) == (0, True, [home])
     assert paths(home, "raw.sacct") == ["a/sacct/2024-01.txt", "b/sacct/2023-01.txt"]
     assert paths(home, "raw.kernel_messages") == ["a/kernel/k.log"]
     assert paths(home, "ops.files") == ["a/kernel/k.log", "a/sacct/2024-01.txt", "b/sacct/2023-01.txt"]
@@ -131,33 +124,19 @@ def test_after_it_the_home_is_one_that_never_had_the_files(home, forget, tmp_pat
     assert content(home) == content(other)
 
 
-def test_a_cluster_whose_folder_is_gone_is_forgotten_whole(home, forget):
+def test_a_cluster_whose_folder_is_gone_is_forgotten_whole_and_without_logs_nothing_is_refreshed(
+    home, forget, refreshed
+):
     shutil.rmtree(home.sources / "b")
     status, said = forget("b", options=("--yes", "--json"))
-    assert status == 0
     found = json.loads(said)
-    assert (found["is_forgotten"], found["status"]) == (True, "published")
+    assert (status, found["is_forgotten"], found["status"], refreshed) == (0, True, "published", [home])
     assert found["files"] == [{"path": "b/sacct/2023-01.txt", "kind": "sacct", "loaded": 1}]
     assert all(not path.startswith("b/") for table in ("raw.sacct", "ops.files") for path in paths(home, table))
-
-
-def test_where_no_log_is_left_nothing_is_refreshed(home, forget, refreshed):
-    for cluster in ("a", "b"):
-        shutil.rmtree(home.sources / cluster)
-    status, said = forget("a", "b/sacct/*", options=("--yes", "--json"))
-    found = json.loads(said)
-    assert (status, found["is_forgotten"], len(found["files"]), refreshed) == (0, True, 5, [])
+    shutil.rmtree(home.sources / "a")
+    status, said = forget("a", options=("--yes", "--json"))
+    assert (status, json.loads(said)["is_forgotten"], refreshed) == (0, True, [home])
     assert paths(home, "ops.files") == []
-
-
-def test_one_name_that_cannot_be_forgotten_keeps_the_others(home, forget, refreshed):
-    before = content(home)
-    assert forget("a", "z", options=YES)[0] == 1
-    assert (content(home), refreshed) == (before, [])
-
-
-def test_yes_alone_is_wrong_usage(forget, refreshed):
-    assert (forget(options=YES)[0], refreshed) == (2, [])
 
 
 @pytest.mark.parametrize("pattern", ["/sacct/2023-01.txt", "/sacct/2023-01.txt@*", "/*", ""])
@@ -171,60 +150,46 @@ def test_an_older_version_is_forgotten_while_the_file_is_there(pattern, home, fo
     assert [path for path in paths(home, "ops.files") if path.startswith("b/")] == ["b/sacct/2023-01.txt"]
 
 
+def move_sources(home):
+    home.sources.rename(home.root / "elsewhere")
+
+
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("names", "before", "meanwhile", "said"),
     [
-        (["z"], "nothing was read of a cluster 'z'; `faultline status` names the clusters"),
-        (["a/sacct/2022-*"], "no file that was read of a is named sacct/2022-*; ops.files lists them"),
-        (["a/sacct/2024-01.txt"], "a/sacct/2024-01.txt is in the sources folder and would be read again; take it"),
-        (["b"], "all files that were read of b are in the sources folder; take out first what is to be forgotten"),
+        (["z"], None, None, "nothing was read of a cluster 'z'; `faultline status` names the clusters"),
+        (["a\udcff"], None, None, "nothing was read of a cluster"),
+        (["a", "z"], None, None, "nothing was read of a cluster 'z'"),
+        (["a/sacct/2022-*"], None, None, "no file that was read of a is named sacct/2022-*; ops.files lists them"),
+        (["a/sacct/2024-01.txt"], None, None, "a/sacct/2024-01.txt is in the sources folder and would be read again"),
+        (["b"], None, None, "all files that were read of b are in the sources folder; take out first what is to be"),
+        (["a"], move_sources, None, "the sources folder "),
+        (["a"], None, held_lock, "a refresh of "),
+        (["a"], None, lambda home: held_open(home.working_file), "work/faultline.duckdb cannot be used ("),
     ],
 )
-def test_what_cannot_be_forgotten_is_told_and_changes_nothing(arguments, said, home, forget):
-    before = content(home)
-    status, output = forget(*arguments, options=YES)
-    assert status == 1
+def test_what_cannot_be_forgotten_is_told_and_changes_nothing(names, before, meanwhile, said, home, forget, refreshed):
+    stored = content(home)
+    if before:
+        before(home)
+    with meanwhile(home) if meanwhile else nullcontext():
+        status, output = forget(*names, options=YES)
     (line,) = output.strip().splitlines()
-    assert line.startswith(f"faultline: {said}")
-    assert content(home) == before
-    assert not home.forgotten.exists()
-
-
-def test_not_while_a_refresh_runs(home, forget):
-    before = content(home)
-    with held_lock(home):
-        status, said = forget("a", options=YES)
-    assert status == 1
-    assert "refresh" in said
-    assert content(home) == before
+    assert (status, said in line, "repairs" in line) == (1, True, False)
+    assert (content(home), home.forgotten.exists(), refreshed) == (stored, False, [])
 
 
 def test_a_damaged_working_file_is_named_with_the_next_step(home, forget):
     home.working_file.write_bytes(b"no database" * 1000)
     status, said = forget("a", options=YES)
-    assert status == 1
-    assert "`faultline refresh`" in said
+    assert (status, "run `faultline refresh`, which repairs it" in said) == (1, True)
 
 
-def test_a_working_file_that_another_program_has_open_is_not_called_damaged(home, forget):
-    with held_open(home.working_file):
-        status, said = forget("a", options=YES)
-    assert status == 1
-    assert "close what else has it open" in said
-
-
-def test_what_is_gone_is_told_by_the_sources_that_are_named(home, forget, tmp_path):
-    elsewhere = tmp_path / "logs"
-    home.sources.rename(elsewhere)
-    before = content(home)
-    status, said = forget("a", options=YES)
-    assert status == 1
-    assert f"the sources folder {home.sources} does not exist" in said
-    assert content(home) == before
-    status, said = forget("a", options=("--sources", elsewhere))
+def test_what_is_gone_is_told_by_the_sources_that_are_named(home, forget):
+    move_sources(home)
+    status, said = forget("a", options=("--sources", home.root / "elsewhere"))
     assert (status, "a/sacct/2024-01.txt" in said, "a/sacct/2023-01.txt" in said) == (0, False, True)
 
 
-def test_a_cluster_that_no_text_can_name_is_unknown(forget):
-    status, said = forget("a\udcff")
-    assert (status, "nothing was read of a cluster" in said) == (1, True)
+def test_yes_alone_is_wrong_usage(forget, refreshed):
+    assert (forget(options=YES)[0], refreshed) == (2, [])

@@ -75,7 +75,7 @@ def test_a_new_home_is_for_its_owner_alone(tmp_path):
 def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home", tmp_path / "sources")
     (home.sources / "c1").mkdir(parents=True)
-    monkeypatch.setattr(refreshing, "is_up_to_date", lambda home: (home.work / "file").write_text("x"))
+    monkeypatch.setattr(refreshing, "is_up_to_date", lambda home, _: (home.work / "file").write_text("x"))
     monkeypatch.setattr(refreshing, "read_outcome", lambda *_: None)
     before = os.umask(0o022)
     try:

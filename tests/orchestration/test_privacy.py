@@ -1,171 +1,231 @@
-"""Switching pseudonyms on, off and to another key: what is deleted, what is said, and what an interruption leaves."""
+"""A cluster whose privacy or key changed: it is left out as it was read, until it is forgotten whole."""
 
+import json
 import shutil
 from pathlib import Path
 
-import duckdb
+import dagster as dg
 import pytest
 
-from assets.raw import pseudonymous_copy
+import assets.raw
+from assets.raw.folder import SourcesFolder
+from assets.sources.intake.find.privacy import Privacy
+from assets.sources.settings import ClusterSettings, Settings
 from assets.sources.text.privacy_key import WrongKey, key_id, make_key, read_key
 from assets.warehouse import Warehouse
-from orchestration.environment import HomeSettings
 from orchestration.home import Home
-from orchestration.refresh import privacy
-from orchestration.refresh.privacy import follow_privacy
-from orchestration.upkeep.privacy import PrivacyChanged, change_of, read_state, require_no_change
-from tests.homes import ask
+from orchestration.publication.publish import complete_publication
+from orchestration.refresh import forgetting
+from tests.homes import ask, change, faultline
+from tests.logs import export, numbered
+from tests.privacy.planted import MARK, files_with_names, names_in, rows_of_duckdb
+from tests.sources.folders import make
 
-NAME = "zqxvalice"
+CLUSTER, OTHER = "planted", "other"
+PLAIN, PRIVATE = "", 'privacy = "pseudonymous"\n'
+ASSETS = dg.load_assets_from_package_module(assets.raw)
+WRITTEN = (
+    "publications/r1/report/index.html", "dagster/history/runs.db", "alerts/sent.sqlite", "metrics/faultline.prom",
+    "work/faultline.duckdb.damaged-20240501T000000Z", "work/unexpected-error.txt", "work/dbt/dbt.log",
+)  # fmt: skip
+"""Files of runs, each with a name."""
+
+
+class Place:
+    """A home with two clusters, whose logs are read as a refresh reads them."""
+
+    def __init__(self, root: Path) -> None:
+        self.home, self.key = Home.at(root / "home"), root / "keys" / "privacy.key"
+        named = export(numbered([1, 2], User=f"{MARK}alice", Account=f"{MARK}lab"))
+        make(self.home.sources, {f"{OTHER}/sacct/a.psv": export(numbered([1])), f"{CLUSTER}/sacct/a.psv": named})
+
+    def configure(self, settings: str) -> None:
+        (self.home.sources / CLUSTER / "cluster.toml").write_text(settings)
+
+    def read(self) -> dict[str, str]:
+        """Read the logs; return why clusters are left out."""
+        warehouse = Warehouse(str(self.home.working_file), str(self.home.build_file))
+        sources = SourcesFolder(path=str(self.home.sources), privacy=str(self.home.privacy), privacy_key=str(self.key))
+        run_id = dg.materialize(ASSETS, resources={"warehouse": warehouse, "sources": sources}).run_id
+        change(
+            warehouse, "insert into ops.runs values (?, now()::timestamp, null, 'running', 'v', null)", values=[run_id]
+        )
+        return dict(ask(warehouse, "select cluster_id, reason from ops.cluster_failures where run_id = ?", [run_id]))
+
+    def forget(self, *options: str) -> str:
+        done = faultline(self.home, "refresh", "--forget", CLUSTER, *options, FAULTLINE_PRIVACY_KEY_FILE=str(self.key))
+        assert done.exit_code == 0, done.output
+        return " ".join(done.output.split())
+
+    def state(self) -> dict[str, str]:
+        return json.loads(self.home.privacy.read_text())
+
+    def users(self) -> set[str]:
+        query = f"select user_name from raw.sacct where cluster_id = '{CLUSTER}'"
+        return {user for (user,) in ask(self.home.working_file, query)}
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> HomeSettings:
-    """A home that holds a plain name wherever a run writes one, of a cluster that wants pseudonyms."""
-    home = Home.at(tmp_path / "home")
-    (home.sources / "c1" / "sacct").mkdir(parents=True)
-    (home.sources / "c2" / "sacct").mkdir(parents=True)
-    (home.sources / "c1" / "cluster.toml").write_text('privacy = "pseudonymous"\n', encoding="utf-8")
-    with Warehouse(path=str(home.working_file)).writing() as con:
-        for cluster in ("c1", "c2"):
-            con.execute(
-                "insert into raw.node_events by name select ? as cluster_id, 'p' as path, 1 as line_number,"
-                " 'loaded' as disposition, 'node' as event_kind, timestamp '2024-05-01' as started_at, ? as reason",
-                [cluster, f"gpu bad, {NAME}"],
-            )
-    for place in (
-        home.publications / "r1" / "report" / "index.html",
-        home.work / "faultline.duckdb.damaged-20240501T000000Z",
-        home.work / "unexpected-error.txt",
-        home.dagster / "history" / "runs.db",
-        home.work / "reading-x" / "0.txt",
-    ):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(NAME, encoding="utf-8")
-    (home.dagster / "dagster.yaml").write_text("telemetry:\n  enabled: false\n", encoding="utf-8")
-    return HomeSettings(home, privacy_key=tmp_path / "keys" / "privacy.key")
-
-
-def reasons(home: Home) -> dict[str, str]:
-    """Return the reason of each cluster's event."""
-    return dict(ask(home.working_file, "select cluster_id, reason from raw.node_events"))
-
-
-def files_with_the_name(home: Home) -> list[str]:
-    """List the files beside the sources that hold the name; the other cluster's stays in the working file."""
-    return [
-        path.name
-        for path in home.root.rglob("*")
-        if path.is_file() and path != home.working_file and NAME.encode() in path.read_bytes()
-    ]
-
-
-def test_switching_on_hashes_and_deletes(settings: HomeSettings) -> None:
-    home, said = settings.home, list[str]()
-    with pytest.raises(PrivacyChanged, match="stop `faultline ui` and run `faultline refresh` once"):
-        require_no_change(home, settings.privacy_key)
-    follow_privacy(settings, said.append)
-    assert said[0].startswith(f"the key of pseudonyms was made: {settings.privacy_key}")
-    assert said[1] == (
-        "privacy of c1 is switched on; deleted: 1 damaged copy, the logs of runs, Dagster's history; the logs are read"
-        " again"
-    )
-    assert reasons(home)["c2"] == f"gpu bad, {NAME}"
-    assert reasons(home)["c1"].startswith("gpu bad, x #")
-    assert files_with_the_name(home) == []
-    assert (home.dagster / "dagster.yaml").exists()
-    key = read_key(settings.privacy_key)
-    assert key is not None
-    assert read_state(home) == {"c1": key_id(key)}
-    said.clear()
-    follow_privacy(settings, said.append)
-    require_no_change(home, settings.privacy_key)
-    assert said == []
-
-
-def test_what_was_interrupted_is_done_again(settings: HomeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(_home: Home) -> list[str]:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(privacy, "_delete_what_runs_wrote", stop)
-        follow_privacy(settings, lambda _: None)
-    once = reasons(settings.home)
-    assert read_state(settings.home) == {}
-    follow_privacy(settings, lambda _: None)
-    assert reasons(settings.home) == once, "a pseudonym is not hashed again"
-    assert files_with_the_name(settings.home) == []
-    assert read_state(settings.home).keys() == {"c1"}
+def place(tmp_path, monkeypatch):
+    monkeypatch.setattr(forgetting, "has_logs", lambda _: False)  # No refresh follows.
+    return Place(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("read_with", "privacy", "key", "said"),
     [
-        duckdb.OutOfMemoryException("Out of Memory Error: could not allocate"),
-        duckdb.InterruptException("INTERRUPT Error: Interrupted!"),
-        duckdb.ConversionException("Conversion Error: Could not convert string 'Corrupt database file'"),
-        duckdb.InternalException("INTERNAL Error: of the statement, not of the file"),
-        KeyboardInterrupt(),
+        (None, "plain", "a", None),
+        (None, "pseudonymous", "", None),
+        ("plain", "plain", "a", None),
+        ("a", "pseudonymous", "a", None),
+        ("plain", "pseudonymous", "a", "privacy is switched on, and its names were stored as they are; "),
+        ("plain", "pseudonymous", "", "privacy is switched on, and its names were stored as they are; "),
+        ("a", "plain", "a", "privacy is switched off, and its names were stored as pseudonyms; "),
+        ("a", "pseudonymous", "b", "its pseudonyms were made with another key than "),
+        ("a", "pseudonymous", "", "the privacy key "),
     ],
-    ids=lambda error: type(error).__name__,
 )
-def test_an_error_without_damage_leaves_the_working_file(
-    settings: HomeSettings, monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
-    def stop(*_: object) -> int:
-        raise error
-
-    make_key(settings.privacy_key)
-    monkeypatch.setattr(pseudonymous_copy, "copy_with_pseudonyms", stop)
-    with pytest.raises(type(error)):
-        follow_privacy(settings, pytest.fail)
-    assert reasons(settings.home) == {cluster: f"gpu bad, {NAME}" for cluster in ("c1", "c2")}
-    assert read_state(settings.home) == {}
-
-
-def test_a_damaged_working_file_is_built_again_and_its_lost_files_are_counted(settings: HomeSettings) -> None:
-    home, said = settings.home, list[str]()
-    make_key(settings.privacy_key)
-    with Warehouse(path=str(home.working_file)).writing() as con:
-        con.execute("create or replace table ops.files as select 'c1/sacct/gone' as path, 1 as loaded")
-    home.published_file.parent.mkdir(parents=True)
-    shutil.copy(home.working_file, home.published_file)
-    home.working_file.write_bytes(b"no database")
-    follow_privacy(settings, said.append)
-    assert said[0].endswith("lost, because gone from the sources folder: 1 file")
-    assert not home.working_file.exists()
-    assert files_with_the_name(home) == []
+def test_a_change_is_told_with_the_way(tmp_path, read_with, privacy, key, said):
+    file, keys = tmp_path / "key", {"a": "a" * 64, "b": "b" * 64}
+    if key:
+        file.touch(0o600)
+        file.write_text(keys[key])
+    known = {} if read_with is None else {"c": key_id(keys[read_with]) if read_with in keys else read_with}
+    cluster = ClusterSettings(cluster_id="c", settings=Settings(privacy=privacy))
+    change = Privacy(tmp_path / "privacy.json", file, known).change_of(cluster)
+    if said is None:
+        assert change is None
+    else:
+        assert str(change).startswith(f"c: {said}")
+        assert "stop `faultline ui` and run `faultline refresh --forget c --yes`: it deletes all" in str(change)
 
 
-def test_a_lost_key_is_told_and_switching_off_too(settings: HomeSettings) -> None:
-    said = list[str]()
-    follow_privacy(settings, said.append)
-    settings.privacy_key.unlink()
-    change = change_of(settings.home, settings.privacy_key)
-    assert change is not None
-    assert change.rekeyed == ["c1"]
-    follow_privacy(settings, said.append)
-    assert "the key of c1 is another one, so all pseudonyms change" in said[-1]
-    (settings.home.sources / "c1" / "cluster.toml").write_text("", encoding="utf-8")
-    follow_privacy(settings, said.append)
-    assert said[-1].startswith("privacy of c1 is switched off in cluster.toml: users, accounts, job names and the text")
-    assert read_state(settings.home) == {}
+def exchange(key: Path) -> None:
+    key.rename(key.with_name("copy"))
+    make_key(key)
 
 
-def test_a_cluster_whose_settings_are_wrong_stays_as_it_is(settings: HomeSettings) -> None:
-    follow_privacy(settings, lambda _: None)
-    (settings.home.sources / "c1" / "cluster.toml").write_text("privcy = 1\n", encoding="utf-8")
-    assert change_of(settings.home, settings.privacy_key) is None
+@pytest.mark.parametrize("kind", ["switched on", "key changed"])
+def test_it_is_left_out_until_it_is_set_back_or_forgotten(kind, place):
+    home = place.home
+    before = PLAIN if kind == "switched on" else PRIVATE
+    place.configure(before)
+    assert place.read() == {}
+    users, state = place.users(), place.state()
+    assert state == {CLUSTER: "plain" if before == PLAIN else key_id(read_key(place.key)), OTHER: "plain"}
+    assert (files_with_names(home) != []) is (before == PLAIN)
+
+    place.configure(PRIVATE)
+    if before == PRIVATE:
+        exchange(place.key)
+    (home.sources / CLUSTER / "sacct" / "new.psv").write_text(export(numbered([9], User="new")))
+    assert place.read().keys() == {CLUSTER}
+    assert (place.users(), place.state()) == (users, state), "it is not read, and the home is as it was"
+    assert ask(home.working_file, "select cluster_id from raw.clusters") == [(OTHER,)]
+    quoted = f"insert into ops.cluster_failures values ('r', '{CLUSTER}', 'raw', '{MARK}', now()::timestamp)"
+    change(home.working_file, quoted)
+    with Warehouse(str(home.working_file), str(home.build_file)).writing() as con:
+        complete_publication(con)
+    assert names_in(rows_of_duckdb(home.build_file)) == []
+    assert ask(home.build_file, "select cluster_id, stage from ops.cluster_failures") == [(CLUSTER, "privacy")]
+    assert ask(home.build_file, "select distinct cluster_id from ops.files") == [(OTHER,)]
+
+    place.configure(before)
+    if before == PRIVATE:
+        place.key.with_name("copy").replace(place.key)
+    assert place.read() == {}
+    assert len(place.users()) == 2, "set back, it is read on"
+
+    place.configure(PRIVATE)
+    if before == PRIVATE:
+        exchange(place.key)
+    for left in WRITTEN:
+        (home.root / left).parent.mkdir(parents=True, exist_ok=True)
+        (home.root / left).write_text(f"{MARK}left")
+    (home.dagster / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    users = place.users()
+    assert f"{CLUSTER}/sacct/a.psv: 2 lines {CLUSTER}/sacct/new.psv: 1 line would be forgotten" in place.forget()
+    assert (place.users(), place.state()) == (users, state)
+    assert "all publications, reports, logs of runs, alerts sent and Dagster's history" in place.forget("--yes")
+    assert files_with_names(home) == []
+    assert [left for left in WRITTEN if (home.root / left).exists()] == []
+    assert (home.dagster / "dagster.yaml").exists()
+    assert ask(home.working_file, "select cluster_id from raw.sacct union select cluster_id from ops.files") == [
+        (OTHER,)
+    ]
+    assert place.state() == {OTHER: "plain"}
+
+    assert place.read() == {}
+    assert files_with_names(home) == []
+    assert len(place.users()) == 2
+    assert not place.users() & users
+    assert all(user.startswith("user-") for user in place.users())
 
 
-def test_a_key_with_the_data_is_refused(settings: HomeSettings) -> None:
-    inside = HomeSettings(settings.home, privacy_key=settings.home.root / "keys" / "privacy.key")
+def test_where_privacy_json_is_lost_the_tables_say_it(place):
+    place.configure(PRIVATE)
+    place.read()
+    state = place.state()
+    place.home.privacy.write_text("[]")
+    assert place.read() == {}
+    assert place.state() == state
+    place.home.privacy.unlink()
+    place.configure(PLAIN)
+    assert place.read().keys() == {CLUSTER}
+
+
+def test_where_the_tables_are_lost_privacy_json_says_it(place):
+    place.read()
+    place.home.working_file.rename(place.home.working_file.with_name("faultline.duckdb.damaged-1"))
+    place.configure(PRIVATE)
+    assert place.read().keys() == {CLUSTER}
+    place.forget("--yes")
+    assert (files_with_names(place.home), place.state()) == ([], {OTHER: "plain"})
+
+
+def test_what_was_interrupted_is_done_again(place, monkeypatch):
+    place.read()
+    place.home.privacy.unlink()
+    place.configure(PRIVATE)
+    (place.home.work / "left").write_text(MARK)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(forgetting, "remove", stop)
+        forgetting.forget(place.home, [CLUSTER], is_confirmed=True)
+    assert place.read().keys() == {CLUSTER}
+    forgetting.forget(place.home, [CLUSTER], is_confirmed=True)
+    assert files_with_names(place.home) == []
+
+
+def test_where_all_clusters_changed_the_step_fails_with_the_reasons(place):
+    shutil.rmtree(place.home.sources / OTHER)
+    place.read()
+    place.configure(PRIVATE)
+    with pytest.raises(Exception, match="privacy is switched on"):
+        place.read()
+
+
+def test_a_cluster_whose_settings_are_wrong_stays_as_it_is(place):
+    place.configure(PRIVATE)
+    place.read()
+    state = place.state()
+    place.configure("privcy = 1\n")
+    assert "unknown key 'privcy'" in place.read()[CLUSTER]
+    assert place.state() == state
+
+
+def test_a_key_with_the_data_is_refused(place):
+    place.key = place.home.root / "keys" / "privacy.key"
+    place.configure(PRIVATE)
     with pytest.raises(WrongKey, match=r"lies in the home .*FAULTLINE_PRIVACY_KEY_FILE"):
-        follow_privacy(inside, lambda _: None)
-    assert reasons(settings.home)["c1"] == f"gpu bad, {NAME}"
+        place.read()
+    assert not place.home.privacy.exists()
 
 
-def test_a_key_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_key_is_for_its_owner_alone(tmp_path):
     file = tmp_path / "keys" / "privacy.key"
     assert read_key(file) is None
     key = make_key(file)
@@ -174,6 +234,6 @@ def test_a_key_is_for_its_owner_alone(tmp_path: Path) -> None:
     with pytest.raises(WrongKey, match="chmod 600"):
         read_key(file)
     file.chmod(0o600)
-    file.write_text("short", encoding="utf-8")
+    file.write_text("short")
     with pytest.raises(WrongKey, match="fewer than 32 characters"):
         read_key(file)

@@ -8,7 +8,7 @@ import pytest
 from assets.warehouse import Warehouse, remove_file
 from orchestration.home import Home
 from orchestration.publication import publish
-from orchestration.publication.publish import complete_publication, reader_tables
+from orchestration.publication.publish import complete_publication, row_counts
 from orchestration.session import open_row
 
 
@@ -30,7 +30,7 @@ def warehouse(tmp_path):
 def test_readers_get_their_tables_and_nothing_else(warehouse, tmp_path):
     with warehouse.writing() as con:
         complete_publication(con)
-        expected = reader_tables(con)
+        expected = [*row_counts(con)]
     assert not (tmp_path / "publication.duckdb.wal").exists()
     with duckdb.connect(warehouse.publication, read_only=True) as con:
         names = con.execute("select table_schema || '.' || table_name from information_schema.tables").fetchall()
@@ -51,7 +51,7 @@ def test_readers_get_their_tables_and_nothing_else(warehouse, tmp_path):
 def test_a_view_means_the_tables_of_its_own_file_whatever_that_is_called(warehouse, tmp_path):
     with warehouse.writing() as con:
         complete_publication(con)
-        assert "marts.v_marts" in reader_tables(con)
+        assert "marts.v_marts" in row_counts(con)
     copy = shutil.copy(warehouse.publication, tmp_path / "of_another_name.duckdb")
     with duckdb.connect(copy, read_only=True) as con:
         assert con.execute("select sum(a) from marts.v_marts").fetchone() == (3,)
@@ -88,7 +88,9 @@ def test_a_failure_leaves_what_was_there(warehouse, monkeypatch):
     with warehouse.writing() as con:
         complete_publication(con)
         con.execute("create table ops.u_ops as select 1 as a")
-        monkeypatch.setattr(publish, "_added", lambda con: [("faultline", "ops.nothing", "create table ops.x (a int)")])
+        monkeypatch.setattr(
+            publish, "_added", lambda con: [("faultline", "ops.nothing", "create table ops.x (a int)", False)]
+        )
         with pytest.raises(duckdb.CatalogException):
             complete_publication(con)
         assert con.execute("select count(*) from ops.u_ops").fetchone() == (1,)

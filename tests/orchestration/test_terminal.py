@@ -309,7 +309,7 @@ def test_a_refresh_whose_output_was_lost_says_so(small_home, monkeypatch):
     lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
     checks = dict.fromkeys(("passed", "failed", "warned"), 0)
     outcome = Outcome("unchanged", 1.0, "r", "w", [], lines, checks)
-    monkeypatch.setattr(refreshing, "is_up_to_date", lambda _: True)
+    monkeypatch.setattr(refreshing, "is_up_to_date", lambda *_: True)
     monkeypatch.setattr(refreshing, "read_outcome", lambda *_: outcome)
     with Path("/dev/full").open("w") as full, contextlib.redirect_stdout(full):
         said = io.StringIO()

@@ -91,7 +91,8 @@ def forget_what_is_gone(home: Home) -> None:
     """Have the warehouse forget every file that is gone from the sources folder, and keep older versions."""
     for cluster in home.sources.iterdir():
         with suppress(CannotForget):
-            removed = [file.path for file in forget(home, [cluster.name], is_confirmed=False) if "@" not in file.path]
+            files, _ = forget(home, [cluster.name], is_confirmed=False)
+            removed = [file.path for file in files if "@" not in file.path]
             if removed:
                 forget(home, removed, is_confirmed=True)
 

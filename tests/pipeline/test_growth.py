@@ -173,7 +173,7 @@ def rows_of_tables(times: int, root: Path) -> dict[str, Counter[str]]:
     cluster(times).write(home.sources / "c")
     warehouse = ProfiledWarehouse(str(home.working_file), str(home.build_file), threads=1)
     raw = dg.load_assets_from_package_module(assets.raw)
-    sources = SourcesFolder(path=str(home.sources))
+    sources = SourcesFolder(path=str(home.sources), privacy=str(home.privacy))
     assert dg.materialize(raw, resources={"warehouse": warehouse, "sources": sources}).success
     warehouse.close()
     prepare(HomeSettings(home))

@@ -1,4 +1,4 @@
-"""A home that an earlier version made: the code of today takes its working file over, and says what is built anew."""
+"""A home that an earlier version made: the code of today takes it over, or stops before lines are lost."""
 
 import io
 import shutil
@@ -15,6 +15,7 @@ from orchestration.refresh import run as refreshing
 from orchestration.terminal import console
 from orchestration.upkeep import healing
 from tests.conftest import CAPTURE, FIXTURES
+from tests.homes import ask, change, faultline
 from tests.published import compare, content_of
 
 
@@ -32,6 +33,50 @@ def home(tmp_path):
 def test_its_working_file_is_taken_over(home):
     assert not healing.heal(home, pytest.fail, deep=True)
     assert home.working_file.exists()
+
+
+STORAGE = "Trying to read a database file with version number 99, but we can only read versions between 64 and 68"
+
+
+@pytest.mark.parametrize("kind", ["other columns", "other storage"])
+def test_one_that_cannot_be_taken_over_is_set_aside_only_where_no_line_is_lost_or_with_full(
+    home, tmp_path, monkeypatch, kind
+):
+    if kind == "other columns":
+        change(home.working_file, "alter table ops.files drop column reader")
+    else:
+        monkeypatch.setattr(healing, "problem_of", lambda file, _=False: STORAGE if file == home.working_file else None)
+    before, kernel, elsewhere = home.working_file.read_bytes(), home.sources / "testbed" / "kernel", tmp_path / "kernel"
+    ((lines,),) = ask(home.working_file, "select sum(loaded)::integer from ops.files where path like '%/kernel/%'")
+    kernel.rename(elsewhere)
+    alerts = tmp_path / "alerts"
+    alerts.touch()
+    script = tmp_path / "alert"
+    script.write_text(f'#!/bin/sh\necho "$FAULTLINE_ALERT_TEXT" >> {alerts}\n')
+    script.chmod(0o700)
+    done = faultline(home, "refresh", "--no-pull", FAULTLINE_ALERT_COMMAND=str(script))
+    assert done.exit_code == 1
+    for text in (done.stderr, alerts.read_text()):
+        said = " ".join(text.split())
+        assert (
+            f"{lines} lines of files that are gone from the sources folder would be lost; nothing was changed or"
+            in said
+        )
+        assert "`faultline refresh --full`" in said
+    assert home.working_file.read_bytes() == before
+    assert not list(home.work.glob("*.damaged-*"))
+
+    said = []
+    if kind == "other columns":
+        elsewhere.rename(kernel)
+        assert healing.heal(home, said.append)
+        assert said[0].endswith("and all is read again from the logs")
+    else:
+        assert healing.heal(home, said.append, is_full=True)
+        assert said[0].endswith(f"lost, because gone from the sources folder: {lines} lines")
+    (aside,) = home.work.glob("faultline.duckdb.damaged-*")
+    assert aside.name in said[0]
+    assert aside.read_bytes() == before
 
 
 def test_what_another_version_published_is_not_up_to_date_and_the_refresh_says_so_in_one_line(home):

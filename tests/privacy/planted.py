@@ -7,9 +7,16 @@ to find one, in any case of letters.
 from __future__ import annotations
 
 import csv
+import gzip
 import os
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+
+import duckdb
+
+from orchestration.home import Home
 
 MARK = "zqxv"
 CAPTURE = Path(__file__).parents[2] / "data" / "sources" / "testbed"
@@ -157,3 +164,41 @@ def users() -> list[str]:
     """List the users of the capture, as the planted accounting names them."""
     rows = csv.DictReader(_accounting().splitlines(), delimiter="|", quoting=csv.QUOTE_NONE)
     return sorted({row["User"] for row in rows if row["User"]})
+
+
+def files_with_names(home: Home) -> list[str]:
+    """List the files of a home, its sources aside, in whose bytes, rows or unpacked text a planted name is found."""
+    found = []
+    for file in sorted(path for path in home.root.rglob("*") if path.is_file() and not path.is_symlink()):
+        if file.is_relative_to(home.sources):
+            continue
+        content = file.read_bytes()
+        if content[:2] == b"\x1f\x8b":
+            content += gzip.decompress(content)
+        names = names_in(content.decode("latin-1") + file.name)
+        if file.suffix == ".duckdb":
+            # Fragments of seven bytes at most may be in memory that DuckDB writes with its blocks: docs/privacy.md.
+            names = [name for name in names if len(name) > 7] + names_in(rows_of_duckdb(file))
+        if content.startswith(b"SQLite format 3"):
+            names += names_in(rows_of_sqlite(file))
+        if names:
+            found.append(f"{file.relative_to(home.root)}: {names[:5]}")
+    return found
+
+
+def rows_of_duckdb(file: Path) -> str:
+    """Return all rows of all tables as text: DuckDB compresses what it stores."""
+    with duckdb.connect(str(file), read_only=True) as con:
+        names = con.execute("select schema_name, table_name from duckdb_tables()").fetchall()
+        return "\n".join(
+            str(row)
+            for schema, table in names
+            for row in con.execute(f'select rows::varchar from "{schema}"."{table}" as rows').fetchall()
+        )
+
+
+def rows_of_sqlite(file: Path) -> str:
+    """Return all rows of all tables as text."""
+    with closing(sqlite3.connect(file)) as con:
+        names = con.execute("select name from sqlite_master where type = 'table'").fetchall()
+        return "\n".join(str(row) for (name,) in names for row in con.execute(f'select * from "{name}"').fetchall())

@@ -22,7 +22,7 @@ def home(tmp_path):
 
 def materialize(home, full=False):
     warehouse = Warehouse(path=str(home / "faultline.duckdb"))
-    sources = SourcesFolder(path=str(home / "sources"), full=full)
+    sources = SourcesFolder(path=str(home / "sources"), privacy=str(home / "privacy.json"), full=full)
     return dg.materialize(ASSETS, resources={"warehouse": warehouse, "sources": sources}, raise_on_error=False)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assets.raw.pseudonymous_copy import copy_with_pseudonyms
 from assets.sources.formats import PRIVACY, READERS
 from assets.sources.intake.find.folder import survey
 from assets.sources.sacct.columns import COLUMNS
@@ -26,7 +25,7 @@ from assets.sources.text.pseudonyms import (
 )
 from assets.warehouse import Warehouse
 from orchestration.home import DBT_PROJECT, PROJECT
-from tests.privacy.planted import MARK, PLAIN, PRIVATE, names_in, write_planted
+from tests.privacy.planted import PLAIN, PRIVATE, names_in, write_planted
 from tests.sources.folders import connect, load
 
 KEY = "0123456789abcdef" * 4
@@ -222,21 +221,6 @@ def test_no_planted_name_is_in_a_raw_table_and_all_else_is_equal(
     assert private.execute(counts).fetchall() == plain.execute(counts).fetchall()
     users = {name for (name,) in private.execute("select distinct user_name from raw.sacct").fetchall()}
     assert all(name.startswith("user-") or name in ("root", "slurm") for name in users)
-
-
-def test_a_stored_warehouse_is_hashed_as_it_would_have_been_read(
-    plain_file: Path, private: duckdb.DuckDBPyConnection, tmp_path: Path
-) -> None:
-    with Warehouse(path=str(tmp_path / "copy.duckdb")).writing() as copy:
-        give_key(copy, KEY)
-        assert copy_with_pseudonyms(copy, plain_file, PRIVACY, ["planted"], []) == 0
-        for table in (*(f"raw.{name}" for name in PRIVACY), "ops.quarantine"):
-            query = f"select * from {table} order by all"
-            assert copy.execute(query).fetchall() == private.execute(query).fetchall(), table
-    # DuckDB leaves up to seven bytes between the parts of a block as they were in memory: docs/privacy.md.
-    name = re.compile(MARK.encode() + rb"\w{4}")
-    assert name.search(plain_file.read_bytes())
-    assert not name.search((tmp_path / "copy.duckdb").read_bytes())
 
 
 def test_nothing_is_stored_without_the_key(tmp_path: Path) -> None:

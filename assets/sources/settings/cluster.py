@@ -63,8 +63,8 @@ class Settings(Section):
     """Currency of the price, as it is shown."""
     privacy: Literal["plain", "pseudonymous"] = "plain"
     """Whether names are stored as they are. With "pseudonymous", users, accounts, job names and submit lines become
-    keyed hashes before anything is stored, and free text is cut to known words. Switching it on deletes what was
-    published before."""
+    keyed hashes before anything is stored, and free text is cut to known words. After a change the cluster has no
+    numbers until `faultline refresh --forget CLUSTER --yes`, which deletes what was published before."""
     attribution: Attribution = Attribution()
     runs: Runs = Runs()
     nodes: Nodes = Nodes()

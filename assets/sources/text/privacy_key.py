@@ -61,6 +61,11 @@ def make_key(file: Path) -> str:
     return key
 
 
+def key_was_made(file: Path) -> str:
+    """Say so, once."""
+    return f"the key of pseudonyms was made: {file}. Keep a copy apart from the home; without it they change"
+
+
 def key_id(key: str) -> str:
     """Return what tells keys apart without telling them: eight hexadecimal digits."""
     return hashlib.sha256(f"faultline privacy key\n{key}".encode()).hexdigest()[:8]

@@ -63,7 +63,7 @@ def test_every_error_is_an_alert_but_an_interruption_and_another_refresh(home, w
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(run, "is_up_to_date", lambda _: True)
+    monkeypatch.setattr(run, "is_up_to_date", lambda *_: True)
     monkeypatch.setattr(run, step, fail)
     result = faultline(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
     assert result.exit_code == (130 if isinstance(error, KeyboardInterrupt) else 1)

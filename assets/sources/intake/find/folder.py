@@ -22,6 +22,7 @@ from assets.sources.intake.find.candidates import (
     unreachable_folders,
     visible_folders,
 )
+from assets.sources.intake.find.privacy import Privacy
 from assets.sources.intake.read.lines import inspect
 from assets.sources.links import leads_into_cluster, refusal_of_link
 from assets.sources.manifests import KIND as MANIFEST
@@ -89,6 +90,10 @@ class Survey:
     """Entries that are not read and stop nothing."""
     with_history: Collection[tuple[str, str]] = ()
     """Keys of the files of kinds `ALONE` of which something was read before."""
+    privacy: Privacy | None = None
+    """How the names of clusters were read before."""
+    changed_privacy: set[str] = field(default_factory=set)
+    """Those of the clusters left out whose names are to be read in another way than before."""
 
     def of_kind(self, kind: str) -> list[SourceFile]:
         """Return the files of one kind, in the order of their names."""
@@ -191,6 +196,7 @@ def survey(
     full: bool = False,
     progress: Progress = no_progress,
     with_history: Collection[tuple[str, str]] = (),
+    privacy: Privacy | None = None,
 ) -> Survey:
     """Look at every file of the folder, in one pass each.
 
@@ -209,13 +215,15 @@ def survey(
     with_history
         Keys of the accounting files of which something was read before: their clusters are not left out for having no
         file of it any more, nor for a file that is refused now.
+    privacy
+        How the names of clusters were read before; None: none was.
 
     Raises
     ------
     SourceErrors
         No cluster is left to build; its text has all that is wrong.
     """
-    result = Survey(with_history=with_history)
+    result = Survey(with_history=with_history, privacy=privacy)
     found = _all_candidates(folder, readers, result)
     for link, why in unreachable_folders(folder):
         name = shown(link, folder)
@@ -243,13 +251,14 @@ def are_of_known_sizes(
     known: Mapping[tuple[str, str], KnownFile],
     *,
     with_history: Collection[tuple[str, str]] = (),
+    privacy: Privacy | None = None,
 ) -> bool:
     """Tell whether every file is known and has the size that it had when it was read. No file is opened.
 
     A file of another size has other bytes, so a survey would find something new.
     The parameters, and what is raised, are those of `survey`.
     """
-    for candidate in _all_candidates(folder, readers, Survey(with_history=with_history)):
+    for candidate in _all_candidates(folder, readers, Survey(with_history=with_history, privacy=privacy)):
         file = _described(folder, candidate)
         before = known.get(file.key)
         if before is None or (before.status != REFUSED and before.size_bytes != file.size_bytes):
@@ -278,6 +287,10 @@ def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Sur
         what = "a link into another cluster's folder; the settings there are not its own, and the defaults hold"
         survey.warnings.append(SourceError(cluster_id, what, "Make it a folder with links to the folders of logs."))
     cluster, wrong = read_settings(folder, cluster_id)
+    if survey.privacy and not wrong and (change := survey.privacy.change_of(cluster)):
+        survey.left_out[cluster_id] = [change]
+        survey.changed_privacy.add(cluster_id)
+        return []
     found: list[Candidate] = []
     try:
         found = list(candidates(cluster, folder, readers, survey.warnings))

@@ -1,14 +1,16 @@
-"""What `ops.files` says of the files that were read or refused, and how to forget a file."""
+"""What `ops.files` says of the files that were read or refused, and how to forget a file or a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import duckdb
 
 from assets.sources.intake.find.folder import ALONE, REFUSED, KnownFile
 from assets.sources.reader import Reader, SourceFile
 from assets.sources.temp_tables import TempTable
+from assets.sql import identifier, literal
 
 Key = tuple[str, str]
 """Cluster and path: the key of a file in `ops.files`, and in every table of `PER_FILE_TABLES`."""
@@ -74,3 +76,24 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
             f"delete from {table} using removed_files as removed "
             f"where {table}.cluster_id = removed.cluster_id and {table}.path = removed.path"
         )
+
+
+def copy_without(con: duckdb.DuckDBPyConnection, file: Path, clusters: Collection[str]) -> None:
+    """Fill an empty warehouse from a file with what was read of all other clusters; tables about runs stay empty.
+
+    A new file has no freed blocks, in which names would stay.
+    """
+    tables = con.execute(
+        "select schema_name, table_name from duckdb_tables()"
+        " where schema_name = 'raw' or list_contains($kept, schema_name || '.' || table_name)",
+        {"kept": [*PER_FILE_TABLES, "ops.privacy"]},
+    ).fetchall()
+    con.execute(f"attach {literal(str(file))} as whole (read_only)")
+    for schema, table in tables:
+        con.execute(
+            f"insert into {identifier(schema, table)} by name from whole.{identifier(schema, table)}"
+            " where not list_contains($clusters::varchar[], cluster_id)",
+            {"clusters": [*clusters]},
+        )
+    con.execute("detach whole")
+    con.execute("checkpoint")
