@@ -46,6 +46,8 @@ ALERT_TITLE, ALERT_TEXT = "FAULTLINE_ALERT_TITLE", "FAULTLINE_ALERT_TEXT"
 MAX_ALERT_TEXT = 30_000
 """Linux takes 131,072 bytes for a variable and its value, and UTF-8 up to four for a character."""
 CACHE = "XDG_CACHE_HOME"
+DBT_TARGET = "DBT_TARGET"
+"""Of the targets of dbt's profile, the one that a refresh builds."""
 PARSED = "DBT_TARGET_PATH"
 """Where dagster-dbt looks for a parsed project, to spare a new home the parsing."""
 
@@ -346,6 +348,7 @@ def _variables_of_profile(settings: HomeSettings) -> dict[str, str]:
     return {
         WAREHOUSE: str(settings.home.working_file),
         PUBLICATION: str(settings.home.build_file),
+        DBT_TARGET: "local",
         MEMORY: settings.memory_limit,
         THREADS: str(settings.threads),
         "DO_NOT_TRACK": "1",
