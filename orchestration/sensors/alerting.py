@@ -26,10 +26,11 @@ TIME_TO_START = timedelta(minutes=1)
 
 def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
     """Build both."""
+    status = dg.DefaultSensorStatus.STOPPED if settings.is_dev else dg.DefaultSensorStatus.RUNNING
 
     @dg.run_failure_sensor(
         name="alert_on_failure",
-        default_status=dg.DefaultSensorStatus.RUNNING,
+        default_status=status,
         description="Alert when a run failed of which no refresh has told.",
     )
     def alert_on_failure(context: dg.RunFailureSensorContext) -> None:
@@ -45,7 +46,7 @@ def alerting_sensors(settings: HomeSettings) -> list[dg.SensorDefinition]:
     @dg.sensor(
         name="alert_on_stale_night",
         minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
-        default_status=dg.DefaultSensorStatus.RUNNING,
+        default_status=status,
         description="Alert once when the newest publication is older than FAULTLINE_FRESHNESS_HOURS, and mark runs as"
         " failed whose process died: the queue waits for them.",
     )
