@@ -104,7 +104,7 @@ class HomeSettings:
     is_pulling
         Fetch the logs of clusters with `[pull]` first.
     is_dev
-        Whether `dagster dev` or `dg dev` shows the project: schedule and sensors are off until somebody switches them on.
+        Whether `dagster dev` or `dg dev` shows the project: schedule and sensors are then off.
     is_from_marts
         Make estimates, report and publication of the marts that are there, which another engine may have built.
     memory_limit

@@ -66,7 +66,7 @@ def new_files(settings: HomeSettings) -> dg.SensorDefinition:
     @dg.sensor(
         job_name=REFRESH,
         minimum_interval_seconds=SECONDS_BETWEEN_TICKS,
-        default_status=dg.DefaultSensorStatus.RUNNING if settings.watch_minutes and not settings.is_dev else dg.DefaultSensorStatus.STOPPED,
+        default_status=dg.DefaultSensorStatus.RUNNING if settings.watch_minutes else dg.DefaultSensorStatus.STOPPED,
         description="Refresh when the files of the sources folder have changed and are still.",
     )
     def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:

@@ -21,8 +21,10 @@ from tests.published import facts_of_cluster
 
 IN_NIGHT = ("is_stale", "stale_reason", "built_at")
 """What a stale cluster's row says of the night."""
-FAKE_DBT = """
+FAKE_DBT = """#!{python}
 import json, os, shutil, sys
+if sys.argv[1:] == ["--version"]:
+    sys.exit(print("1.11.16"))
 import duckdb
 from pathlib import Path
 target = Path(os.environ["DBT_TARGET_PATH"])
@@ -50,9 +52,11 @@ def failing(testbed_home, tmp_path, monkeypatch):
         from orchestration.dbt import build as dbt
 
         calls = tmp_path / "calls"
-        program = FAKE_DBT.format(calls=str(calls), message=message, manifest=str(dbt.manifest_of(home)), end=end)
-        (tmp_path / "dbt.py").write_text(program)
-        monkeypatch.setattr(dbt, "DBT", (sys.executable, str(tmp_path / "dbt.py")))
+        program, manifest = tmp_path / "dbt", str(dbt.manifest_of(home))
+        text = FAKE_DBT.format(python=sys.executable, calls=str(calls), message=message, manifest=manifest, end=end)
+        program.write_text(text)
+        program.chmod(0o755)
+        monkeypatch.setattr(dbt, "DBT", program)
         before = home.published_file.read_bytes(), home.published_file.resolve(), home.report.read_bytes()
         with pytest.raises(RefreshFailed) as failed:
             refresh(home)
