@@ -1,15 +1,13 @@
 """What is made of the code lies in one folder per version, which this user can write."""
 
 import os
-import subprocess
-import sys
 import time
 
 import pytest
 
 from orchestration.code_cache import MAX_UNUSED_DAYS, cache_folder
 from orchestration.environment import user_cache_folder
-from orchestration.home import PROJECT, Home, code_version
+from orchestration.home import Home, code_version
 
 
 @pytest.fixture
@@ -48,25 +46,3 @@ def test_a_cache_folder_without_a_whole_path_counts_as_none(monkeypatch, tmp_pat
     monkeypatch.setenv("XDG_CACHE_HOME", named)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert user_cache_folder() == tmp_path / ".cache"
-
-
-PARSE = """
-import sys
-from pathlib import Path
-from orchestration.dbt import build
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
-build.prepare(HomeSettings(Home.at(Path(sys.argv[1]))))
-"""
-
-
-@pytest.mark.slow
-def test_two_processes_that_start_at_once_both_find_a_whole_project(tmp_path, caches):
-    command = [sys.executable, "-c", PARSE]
-    both = [subprocess.Popen([*command, tmp_path / name], cwd=PROJECT) for name in ("one", "two")]
-    assert [process.wait() for process in both] == [0, 0]
-    folder = caches / code_version()
-    assert {path.name for path in folder.iterdir()} == {"manifest.json", "partial_parse.msgpack"}
-    before = (folder / "manifest.json").stat()
-    subprocess.run([*command, tmp_path / "three"], cwd=PROJECT, check=True)
-    assert (folder / "manifest.json").stat().st_ino == before.st_ino
