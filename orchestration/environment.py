@@ -37,6 +37,8 @@ METRICS_FILE = "FAULTLINE_METRICS_FILE"
 LINEAGE = "FAULTLINE_OPENLINEAGE"
 LINEAGE_KEY_FILE = "FAULTLINE_OPENLINEAGE_KEY_FILE"
 DAGSTER_HOME = "DAGSTER_HOME"
+DAGSTER_DEV = "DAGSTER_IS_DEV_CLI"
+"""Set by `dagster dev` and `dg dev` for what they start."""
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
@@ -46,6 +48,8 @@ ALERT_TITLE, ALERT_TEXT = "FAULTLINE_ALERT_TITLE", "FAULTLINE_ALERT_TEXT"
 MAX_ALERT_TEXT = 30_000
 """Linux takes 131,072 bytes for a variable and its value, and UTF-8 up to four for a character."""
 CACHE = "XDG_CACHE_HOME"
+DBT_TARGET = "DBT_TARGET"
+"""Of the targets of dbt's profile, the one that a refresh builds."""
 PARSED = "DBT_TARGET_PATH"
 """Where dagster-dbt looks for a parsed project, to spare a new home the parsing."""
 
@@ -99,6 +103,8 @@ class HomeSettings:
         Read every file again and rebuild all.
     is_pulling
         Fetch the logs of clusters with `[pull]` first.
+    is_dev
+        Whether `dagster dev` or `dg dev` shows the project: schedule and sensors are then off.
     is_from_marts
         Make estimates, report and publication of the marts that are there, which another engine may have built.
     memory_limit
@@ -134,6 +140,7 @@ class HomeSettings:
     is_full: bool = False
     is_pulling: bool = True
     is_from_marts: bool = False
+    is_dev: bool = False
     memory_limit: str = "2GB"
     threads: int = field(default_factory=_count_cores)
     schedule: str = "0 2 * * *"
@@ -186,6 +193,7 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
     return HomeSettings(
         home=defaults.home,
         is_full=is_full,
+        is_dev=bool(os.environ.get(DAGSTER_DEV)),
         memory_limit=_read_memory(defaults.memory_limit),
         threads=_read_count(THREADS, defaults.threads),
         schedule=_read_schedule(defaults.schedule),
@@ -346,6 +354,7 @@ def _variables_of_profile(settings: HomeSettings) -> dict[str, str]:
     return {
         WAREHOUSE: str(settings.home.working_file),
         PUBLICATION: str(settings.home.build_file),
+        DBT_TARGET: "local",
         MEMORY: settings.memory_limit,
         THREADS: str(settings.threads),
         "DO_NOT_TRACK": "1",

@@ -7,9 +7,10 @@ data: the warehouse is flushed before it is published. dagster.yaml names these 
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ class EventHistory(SqliteEventLogStorage):
     def _begin(self, shard: str, connect: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
         with self._one_at_a_time:
             if shard not in self._engines:
+                make_file(Path(self.path_for_shard(shard)))
                 # Dagster's own connection makes the tables.
                 with connect():
                     self._engines[shard] = open_file(self.conn_string_for_shard(shard))
@@ -141,6 +143,13 @@ class RunHistory(SqliteRunStorage):
         """Close the connections."""
         super().dispose()
         self._engine.dispose()
+
+
+def make_file(file: Path) -> None:
+    """Make a file of pages that two events fit on, unless there is one: an event takes 3 KB, and SQLite's pages 4."""
+    if not file.exists():
+        with closing(sqlite3.connect(file)) as connection:
+            connection.executescript("pragma page_size = 8192; vacuum")
 
 
 def open_file(address: str) -> Engine:

@@ -142,7 +142,7 @@ def code_version() -> str:
 
 
 def _code_files() -> list[Path]:
-    generated = {"target", "logs", "__pycache__", "prepared"}
+    generated = {"target", "logs", "__pycache__"}
     return [
         path
         for folder in _CODE

@@ -44,7 +44,7 @@ def nightly(settings: HomeSettings) -> dg.ScheduleDefinition:
         job_name=REFRESH,
         cron_schedule=settings.schedule,
         execution_timezone=settings.schedule_timezone,
-        default_status=dg.DefaultScheduleStatus.RUNNING,
+        default_status=dg.DefaultScheduleStatus.STOPPED if settings.is_dev else dg.DefaultScheduleStatus.RUNNING,
         description="Refresh the published warehouse and the report every night, unless nothing is new.",
     )
 

@@ -59,10 +59,6 @@ class ReportFolder(dg.ConfigurableResource):
         file = Path(self.parts or self.path) / name
         if not file.exists():
             _replace(file, make())
-            if self.parts:
-                # Made of the code alone, and kept beside it: everybody who runs this code may read it.
-                file.chmod(0o644)
-                file.parent.chmod(0o755)
         return file.read_text(encoding="utf-8")
 
 

@@ -5,7 +5,6 @@ It holds no rule about the data. The manifest is made by `prepare`, never at imp
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,33 +12,23 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import dagster as dg
+from dagster_dbt import DagsterDbtTranslator, DbtCliInvocation, DbtCliResource, DbtProject, dbt_assets
 
 from assets.bad_clusters.errors import may_be_of_rows
 from assets.bad_clusters.search import leave_out_bad_clusters
-from assets.warehouse import Warehouse, remove_file, replace_lineage
+from assets.warehouse import Warehouse, remove_file
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.code_cache import cache_folder
-from orchestration.dbt.column_lineage import ColumnLineage, Statements, columns_of_sources
-from orchestration.dbt.command import RESULTS_ONLY
+from orchestration.dbt.column_lineage import kept_lineage, lineage_metadata, record_lineage
+from orchestration.dbt.command import DBT, RESULTS_ONLY
 from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.processes import end_started, note_started, require_not_killed
 from orchestration.dbt.results import record_dbt_results
 from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
 from orchestration.failures import DBT_TELLS_NOTHING
 from orchestration.home import DBT_PROJECT, Home
-from orchestration.upkeep.permissions import share_with_everybody
-from orchestration.upstream import fast_dbt_resource, without_dbt
-
-with without_dbt():
-    from dagster_dbt import DagsterDbtTranslator, DbtCliResource, DbtProject, dbt_assets
-    from dagster_dbt.core.dbt_cli_invocation import DbtCliInvocation
 
 PROJECT = DbtProject(DBT_PROJECT)
-DBT = (sys.executable, "-P", "-m", "orchestration.dbt.command")
-"""What is run for `dbt`: dagster-dbt would run it in the project's folder, not in that of the files.
-
-Python imports nothing from the current folder (`-P`), which may have a `dbt` or an `assets` of its own.
-"""
 JUDGED_WITH_THE_CODE = "judged_with_the_code"
 """Tag of the tests that no input can fail, such as those of seeds. They run with the tests of the code alone."""
 ONE_THREAD = ["--threads", "1", "--log-level-file", "info"]
@@ -53,9 +42,10 @@ STAGE = "build"
 """The stage of the clusters on whose rows a statement fails."""
 OF_EARLIER_VERSIONS = ("built", "touched", "kept")
 """Schemas that earlier versions left in the working file of a home."""
+OF_ALL_TABLES = {"unique_id", "invocation_id", "status"}
+"""Metadata of dagster-dbt that say no more than the table's name and that it was built."""
 MAX_SHOWN = 3
 """The message of a failed build names at most this many failed statements."""
-_PROJECT_SUFFIXES = {".sql", ".yml", ".csv", ".md", ".py"}
 
 
 def manifest_of(home: Home) -> Path:
@@ -69,7 +59,22 @@ def lineage_of(home: Home) -> Path:
 
 
 class Translator(DagsterDbtTranslator):
-    """Asset key = schema and table; group = schema: the path of a model is the name of its table."""
+    """Asset key = schema and table; group = schema: the path of a model is the name of its table.
+
+    Parameters
+    ----------
+    lineage
+        Metadata with the lineage of columns, by `schema.table`.
+    """
+
+    def __init__(self, lineage: Mapping[str, Mapping[str, Any]]) -> None:
+        super().__init__()
+        self._lineage = lineage
+
+    def get_metadata(self, dbt_resource_props: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Add the lineage of columns, which the first refresh of a version of the code does not know."""
+        table = ".".join(self.get_asset_key(dbt_resource_props).path)
+        return {**super().get_metadata(dbt_resource_props), **self._lineage.get(table, {})}
 
     def get_asset_key(self, dbt_resource_props: Mapping[str, Any]) -> dg.AssetKey:
         """Return [schema, table] for models, seeds and the sources they read."""
@@ -97,21 +102,19 @@ class Translator(DagsterDbtTranslator):
 
 
 def prepare(settings: HomeSettings) -> None:
-    """Parse the dbt project when its manifest is missing, damaged or older than any of its files (about 5 s).
+    """Parse the dbt project, which takes 5 s, unless the cache of this version of the code has a whole manifest.
 
-    The new manifest takes the old one's place whole: another process may be reading it. `DbtProject` parses under
+    A new manifest takes an old one's place whole: another process may be reading it. `DbtProject` parses under
     `dagster dev` alone, then each time, and writes into the manifest that others read.
     """
     manifest = manifest_of(settings.home)
-    files = [path for path in DBT_PROJECT.rglob("*") if path.suffix in _PROJECT_SUFFIXES]
-    if _is_readable(manifest) and manifest.stat().st_mtime > max(path.stat().st_mtime for path in files):
+    if _is_readable(manifest):
         return
-    lineage_of(settings.home).unlink(missing_ok=True)
     settings.home.work.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="parse-", dir=manifest.parent) as target:
         folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
         outputs = ["--target-path", target, "--log-path", str(settings.home.work / "dbt-logs")]
-        command = [*DBT, "parse", *folders, *outputs]
+        command = [DBT, "parse", *folders, *outputs]
         environment = environment_of_dbt(settings)
         parse = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 -- constants and folders
         require_not_killed(parse.returncode)
@@ -119,7 +122,6 @@ def prepare(settings: HomeSettings) -> None:
             raise RuntimeError(f"dbt could not parse {DBT_PROJECT}:\n{parse.stdout}{parse.stderr}")
         for name in ("partial_parse.msgpack", manifest.name):
             Path(target, name).replace(manifest.with_name(name))
-            share_with_everybody(manifest.with_name(name))
 
 
 def _is_readable(file: Path) -> bool:
@@ -131,12 +133,7 @@ def _is_readable(file: Path) -> bool:
 
 def dbt_resource(home: Home) -> DbtCliResource:
     """Build the resource."""
-    executable, *flags = DBT
-    return fast_dbt_resource(
-        project_dir=PROJECT,
-        dbt_executable=executable,
-        global_config_flags=flags,
-    )
+    return DbtCliResource(PROJECT, dbt_executable=DBT)
 
 
 def build_arguments() -> list[str]:
@@ -152,9 +149,11 @@ def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
     """Build the assets of every seed and model; dbt's sources make them wait for the raw tables."""
 
     @dbt_assets(
-        manifest=_built_by_a_refresh(json.loads(manifest_of(settings.home).read_bytes())),
+        manifest=manifest_of(settings.home),
+        # Dagster shows no check that never runs.
+        exclude=TESTS_OF_CODE,
         name="dbt_models",
-        dagster_dbt_translator=Translator(),
+        dagster_dbt_translator=Translator(lineage_metadata(kept_lineage(lineage_of(settings.home)) or [])),
     )
     def models(
         context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: dg.ResourceParam[Warehouse]
@@ -168,12 +167,6 @@ def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
         build.require_success()
 
     return models
-
-
-def _built_by_a_refresh(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the tests of the code, so that Dagster shows no check that never runs."""
-    nodes = {key: node for key, node in manifest["nodes"].items() if JUDGED_WITH_THE_CODE not in node["tags"]}
-    return {**manifest, "nodes": nodes}
 
 
 class StatementsFailed(Exception):
@@ -205,12 +198,8 @@ class Build:
     ) -> None:
         self._settings, self._context, self._dbt, self._warehouse = settings, context, dbt, warehouse
         self._target = settings.home.work / "dbt"
-        self._lineage = ColumnLineage(lineage_of(settings.home))
         self._failed: StatementsFailed | None = None
         self._manifest = json.loads(manifest_of(settings.home).read_bytes())
-        with warehouse.writing() as con:
-            if not (self._lineage.is_known or context.is_subset):
-                self._lineage.read_from(Statements(self._manifest, self._target / "compiled", columns_of_sources(con)))
 
     def events(self) -> Iterator[Any]:
         """Build, and yield what dbt tells of each model and test once."""
@@ -218,7 +207,7 @@ class Build:
         invocation = self._begin()
         for event in invocation.stream():
             announced.add(_name(event))
-            yield self._lineage.attach(event, self._context)
+            yield _briefly(event)
         events: list[Any] = []
         while invocation.process.returncode:
             require_not_killed(invocation.process.returncode)
@@ -230,7 +219,7 @@ class Build:
         self._failed = None
         for event in events:
             if _name(event) not in announced:
-                yield self._lineage.attach(event, self._context)
+                yield _briefly(event)
 
     def _leave_out_bad_clusters(self, failed: StatementsFailed) -> bool:
         """Leave out the clusters on whose rows the statements fail; return whether there are any.
@@ -259,11 +248,10 @@ class Build:
         return invocation
 
     def record(self) -> None:
-        """Keep the verdicts of dbt's tests and the lineage, however the build ended."""
+        """Keep the verdicts of dbt's tests, however the build ended."""
         with self._warehouse.writing() as con:
             manifest = manifest_of(self._settings.home)
             record_dbt_results(con, self._context.run_id, self._target / "run_results.json", manifest)
-            replace_lineage(con, sorted({row[0] for row in self._lineage.rows}), self._lineage.rows)
 
     def require_success(self) -> None:
         """Fail where a statement did, or where what tests found leaves nothing to publish."""
@@ -273,7 +261,10 @@ class Build:
             stops = failed_checks(con, self._context.run_id)
         if stops:
             raise dg.Failure(description="\n".join(["dbt's tests failed:", *map(str, stops)]))
-        self._lineage.keep()
+        compiled = None if self._context.is_subset else self._target / "compiled"
+        with self._warehouse.writing() as con:
+            kept = lineage_of(self._settings.home)
+            record_lineage(con, kept, self._manifest, compiled, self._context.log.warning)
 
     def _why(self, failed: StatementsFailed) -> str:
         """Say what failed, and that leaving out a cluster does not help."""
@@ -313,6 +304,14 @@ def _name(event: Any) -> str:
     if isinstance(event, dg.Output):
         return str(event.output_name)
     return f"{getattr(event, 'asset_key', '')} {getattr(event, 'check_name', '')}"
+
+
+def _briefly(event: Any) -> Any:
+    """Leave out what is the same for all tables of a build: Dagster's history has three copies of it for each."""
+    metadata = {name: value for name, value in (event.metadata or {}).items() if name not in OF_ALL_TABLES}
+    if isinstance(event, dg.Output):
+        return dg.Output(event.value, event.output_name, metadata=metadata)
+    return event._replace(metadata=metadata)
 
 
 def begin_publication(home: Home, warehouse: Warehouse) -> None:

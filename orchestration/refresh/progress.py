@@ -59,8 +59,9 @@ class ProgressHandler(logging.Handler):
         if event is None:
             message = str(meta.get("orig_message", ""))
             if meta.get("step_key"):
-                # dagster-dbt prints the whole command.
-                self.show("starting dbt" if message.startswith("Running dbt command") else message.partition(": `")[0])
+                # dagster-dbt prints the selection and the whole command.
+                is_of_dbt = message.startswith(("A dbt ", "Running dbt command"))
+                self.show("starting dbt" if is_of_dbt else message.partition(": `")[0])
         elif event.event_type_value == "STEP_START":
             self.show(str(event.step_key).replace("__", "."))
         elif event.event_type_value == "ASSET_MATERIALIZATION":

@@ -24,10 +24,11 @@ TIME_TO_START = timedelta(minutes=1)
 
 def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinition) -> list[dg.SensorDefinition]:
     """Build both; the job is started again where a run left word of damage."""
+    status = dg.DefaultSensorStatus.STOPPED if settings.is_dev else dg.DefaultSensorStatus.RUNNING
 
     @dg.run_failure_sensor(
         name="alert_on_failure",
-        default_status=dg.DefaultSensorStatus.RUNNING,
+        default_status=status,
         request_job=job,
         description="Alert when a run died, and start the refresh once more after one that may have met a damaged"
         " file. Any other run that failed has told of it itself.",
@@ -47,7 +48,7 @@ def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinitio
     @dg.sensor(
         name="alert_on_stale_night",
         minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
-        default_status=dg.DefaultSensorStatus.RUNNING,
+        default_status=status,
         description="Alert once when the newest publication is older than FAULTLINE_FRESHNESS_HOURS, and mark runs as"
         " failed whose process died: the queue waits for them.",
     )

@@ -109,13 +109,6 @@ def mode_for_others(file: Path, home: Home) -> int:
     return 0o600 if file.parent.resolve().is_relative_to(home.root) else 0o644
 
 
-def share_with_everybody(path: Path) -> None:
-    """Let everybody read a file that depends on the code only: several users may share a checkout."""
-    path.chmod(0o644)
-    if _is_own(path.parent):
-        path.parent.chmod(0o755)
-
-
 def _close(folder: Path) -> None:
     """Close a folder and everything in it, unless it is closed already."""
     if not _is_own(folder) or not folder.stat().st_mode & _OTHERS:

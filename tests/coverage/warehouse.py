@@ -7,7 +7,6 @@ settings and accounts of its files stand for those of all others. dbt and the es
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +24,8 @@ from assets.sources.intake.find.folder import Survey
 from assets.sources.reader import Reader
 from assets.sources.settings import ClusterSettings
 from assets.warehouse import Warehouse
-from orchestration.environment import HomeSettings
+from orchestration.dbt.command import DBT
+from orchestration.environment import HomeSettings, environment_of_dbt
 from orchestration.home import DBT_PROJECT, Home
 from orchestration.resources import resources
 from tests.coverage.checks import SECONDS_OF_RUN, KernelLine, Result
@@ -146,7 +146,8 @@ def build(home: Home) -> None:
         "test",
     ]
     done = subprocess.run(
-        [sys.executable, "-m", "orchestration.dbt.command", *what, *folders, *outputs],
+        [DBT, *what, *folders, *outputs],
+        env=environment_of_dbt(HomeSettings(home)),
         capture_output=True,
         text=True,
         check=False,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
-from orchestration.dbt.build import DBT, manifest_of
-from orchestration.dbt.command import RESULTS_ONLY
+from orchestration.dbt.build import manifest_of
+from orchestration.dbt.command import DBT, RESULTS_ONLY
+from orchestration.environment import HomeSettings, environment_of_dbt
 from orchestration.home import DBT_PROJECT, Home
 
 
@@ -24,14 +24,10 @@ def copy_of(refreshed: Home, folder: Path) -> Home:
 
 def dbt(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command of dbt as a refresh does, which leaves what it makes in the home's folder."""
-    command = [*DBT, *arguments, RESULTS_ONLY, "--log-path", home.root]
+    command = [DBT, *arguments, RESULTS_ONLY, "--log-path", home.root]
     command += ["--project-dir", DBT_PROJECT, "--profiles-dir", DBT_PROJECT]
-    files = {
-        "FAULTLINE_WAREHOUSE": str(home.working_file),
-        "FAULTLINE_PUBLICATION": str(home.build_file),
-        "DBT_TARGET_PATH": str(home.root),
-    }
-    return subprocess.run(command, env={**os.environ, **files}, capture_output=True, text=True, check=False)
+    environment = {**environment_of_dbt(HomeSettings(home)), "DBT_TARGET_PATH": str(home.root)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def compiled_in(folder: Path, name: str) -> str:

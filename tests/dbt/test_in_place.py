@@ -6,7 +6,7 @@ import subprocess
 import duckdb
 import pytest
 
-from orchestration.dbt.build import DBT
+from orchestration.dbt.command import DBT
 from orchestration.home import DBT_PROJECT
 
 PROJECT = f"""
@@ -45,7 +45,7 @@ def build(tmp_path_factory):
     (folder / "dbt_project.yml").write_text(PROJECT)
     (folder / "profiles.yml").write_text(PROFILE)
     files = {"FAULTLINE_WAREHOUSE": str(folder / "w"), "FAULTLINE_PUBLICATION": str(folder / "p")}
-    command = [*DBT, "run", "--project-dir", str(folder), "--profiles-dir", str(folder)]
+    command = [DBT, "run", "--project-dir", str(folder), "--profiles-dir", str(folder)]
 
     def build(*kinds, last=MODEL):
         names = [f"model{number}" for number, _ in enumerate(kinds)]

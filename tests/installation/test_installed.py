@@ -44,7 +44,7 @@ def installed(request, tmp_path_factory):
         pytest.skip(f"there is no Python {request.param}")
     folder = tmp_path_factory.mktemp("installed")
     environment = folder / "environment"
-    copy = Installed(environment, install(build_wheel(folder, is_prepared=True), python, environment), folder)
+    copy = Installed(environment, install(build_wheel(folder), python, environment), folder)
     copy.run("simulate", "demo", "--out", "home", "--days", "14")
     copy.first = copy.answer("refresh", "--home", "home")
     return copy
@@ -63,11 +63,6 @@ def test_the_version_is_that_of_the_code(installed):
 def test_a_refresh_publishes_and_a_second_one_finds_nothing_new(installed):
     assert installed.first["status"] == "published"
     assert installed.answer("refresh", "--home", "home")["status"] == "unchanged"
-
-
-def test_the_first_refresh_parses_no_project(installed):
-    """The log of parsing lies beside the working file."""
-    assert not (installed.cwd / "home" / "work" / "dbt-logs").exists()
 
 
 def test_the_pages_are_there(installed):

@@ -59,7 +59,7 @@ def test_its_code_is_the_version_that_the_checkout_is(wheel, tmp_path, monkeypat
 def test_it_has_the_command_and_the_version(wheel):
     scripts = configparser.ConfigParser()
     scripts.read_string(metadata(wheel, "entry_points.txt"))
-    assert dict(scripts["console_scripts"]) == {"faultline": "orchestration.cli:main"}
+    assert dict(scripts["console_scripts"]) == project()["scripts"]
     assert f"\nVersion: {project()['version']}\n" in metadata(wheel, "METADATA")
     assert metadata(wheel, "top_level.txt").split() == sorted(ROOMS)
 

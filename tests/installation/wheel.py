@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orchestration.code_cache import PLACES, copy_parts
 from orchestration.home import PROJECT
 
 ROOMS = ("assets", "orchestration", "dbt_project")
-CAPTURE = "data/sources/testbed"
 NEEDED = ("pyproject.toml", "README.md", "LICENSE", "docs", *ROOMS)
 BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
 
@@ -24,26 +21,12 @@ def tracked_files(*paths: str) -> set[str]:
     return {name for name in listed.stdout.split("\0") if name and (PROJECT / name).is_file()}
 
 
-def build_wheel(folder: Path, *, is_prepared: bool = False) -> Path:
-    """Build the wheel into a folder by the build backend that pip and uv would call.
-
-    A wheel that is prepared brings along what its code would make at the first refresh: the parsed project, the lineage
-    of columns, the script of the charts. A refresh of the captured cluster makes them.
-    """
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel into a folder by the build backend that pip and uv would call."""
     clone = folder / "clone"
-    for name in tracked_files(*NEEDED, *([CAPTURE] if is_prepared else [])):
+    for name in tracked_files(*NEEDED):
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / name, clone / name)
-    if is_prepared:
-        start = "from orchestration.cli import main; main()"
-        command = [sys.executable, "-P", "-c", start, "refresh", "--home", clone / "data"]
-        environment = {**os.environ, "PYTHONPATH": str(clone)}
-        subprocess.run(command, cwd=clone, env=environment, check=True, capture_output=True, text=True)
-        prepared = clone / "orchestration" / "prepared"
-        prepared.mkdir()
-        places = {**PLACES, "<dbt_project>": str(clone / "dbt_project")}
-        copy_parts(clone / "build" / "cache", prepared, {place: name for name, place in places.items()})
-        shutil.rmtree(clone / "build")
     built = folder / "dist"
     built.mkdir()
     subprocess.run([sys.executable, "-c", BUILD, built], cwd=clone, check=True, capture_output=True, text=True)
@@ -58,7 +41,7 @@ def main() -> None:
     for other in target.glob("faultline-*.whl"):
         other.unlink()
     with TemporaryDirectory() as folder:
-        sys.stdout.write(f"{shutil.copy(build_wheel(Path(folder), is_prepared=True), target)}\n")
+        sys.stdout.write(f"{shutil.copy(build_wheel(Path(folder)), target)}\n")
 
 
 if __name__ == "__main__":

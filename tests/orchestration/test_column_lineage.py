@@ -1,19 +1,14 @@
 """The lineage of columns out of the statements that dbt compiled."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import dagster as dg
 import pytest
 
-from orchestration.dbt.column_lineage import ColumnLineage, Statements
+from orchestration.dbt.column_lineage import lineage_metadata, read_lineage, record_lineage
 
 COLUMNS = {"raw.nodes": ["node_id", "gpus"]}
 
 
-def node(name: str, schema: str, *reads: str, **more: Any) -> dict[str, Any]:
+def node(name, schema, *reads, **more):
     """What the manifest says of one table."""
     return {
         "name": name, "schema": schema, "database": "published" if schema == "marts" else "working",
@@ -22,11 +17,12 @@ def node(name: str, schema: str, *reads: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+FITTED = node("fitted", "intermediate", "stg_nodes", language="python", columns={"node_id": {}, "rate": {}})
 MODELS = [
-    node("stg_nodes", "staging", "nodes"),
-    node("fitted", "intermediate", "stg_nodes", language="python", columns={"node_id": {}, "rate": {}}),
-    node("codes", "seeds", resource_type="seed", original_file_path="seeds/xids.csv"),
     node("dim_nodes", "marts", "stg_nodes", "fitted", "codes"),
+    FITTED,
+    node("codes", "seeds", resource_type="seed", original_file_path="seeds/xids.csv"),
+    node("stg_nodes", "staging", "nodes"),
 ]
 STATEMENTS = {
     "stg_nodes": "select * from working.raw.nodes",
@@ -39,64 +35,51 @@ STATEMENTS = {
 }
 
 
+def manifest(models):
+    sources = {"nodes": node("nodes", "raw", resource_type="source")}
+    return {"nodes": {model["name"]: model for model in models}, "sources": sources}
+
+
 @pytest.fixture
-def statements(tmp_path: Path) -> Statements:
+def compiled(tmp_path):
     """What dbt would have compiled of four tables, one of them on the rows of another database."""
     (tmp_path / "p").mkdir()
     for name, statement in STATEMENTS.items():
         (tmp_path / "p" / f"{name}.sql").write_text(statement)
-    sources = {"nodes": node("nodes", "raw", resource_type="source")}
-    return Statements({"nodes": {model["name"]: model for model in MODELS}, "sources": sources}, tmp_path, COLUMNS)
+    return tmp_path
 
 
-def test_columns_are_followed_through_stars_common_expressions_and_two_databases(statements):
-    found = [statements.lineage(f"{model['schema']}.{model['name']}") for model in MODELS]
-    assert found[:3] == [
-        [("staging.stg_nodes", "gpus", "raw.nodes", "gpus"), ("staging.stg_nodes", "node_id", "raw.nodes", "node_id")],
-        [],
-        [],
+def test_columns_are_followed_through_stars_common_expressions_and_two_databases(compiled):
+    rows = read_lineage(manifest(MODELS), compiled, COLUMNS, pytest.fail)
+    assert rows[:2] == [
+        ("staging.stg_nodes", "gpus", "raw.nodes", "gpus"),
+        ("staging.stg_nodes", "node_id", "raw.nodes", "node_id"),
     ]
-    assert {row[1:] for row in found[3]} == {
+    assert {row[1:] for row in rows[2:]} == {
         ("node_id", "staging.stg_nodes", "node_id"),
         ("gpu_count", "staging.stg_nodes", "gpus"),
         ("doubled", "intermediate.fitted", "rate"),
         ("name", "seeds.codes", "name"),
     }
+    origin = dg.TableColumnDep(asset_key=dg.AssetKey(["staging", "stg_nodes"]), column_name="gpus")
+    of_marts = lineage_metadata(rows)["marts.dim_nodes"]["dagster/column_lineage"]
+    assert of_marts.deps_by_column["gpu_count"] == [origin]
 
 
-class Context:
-    """What a build tells of an output, and the log that is written to."""
-
-    def __init__(self) -> None:
-        self.log, self.warnings = self, []
-
-    def warning(self, text: str) -> None:
-        self.warnings.append(text)
-
-    def asset_key_for_output(self, name: str) -> dg.AssetKey:
-        return dg.AssetKey(name.split("__"))
+def test_a_statement_that_cannot_be_read_is_named_and_columns_that_nobody_wrote_down_have_none(compiled):
+    (compiled / "p" / "stg_nodes.sql").write_text("select from from")
+    (compiled / "p" / "kept.sql").write_text("select *, node_id from working.intermediate.fitted")
+    models = [{**FITTED, "columns": {}}, node("kept", "marts", "fitted"), MODELS[-1]]
+    warnings = []
+    assert read_lineage(manifest(models), compiled, COLUMNS, warnings.append) == []
+    (warning,) = warnings
+    assert warning.startswith("staging.stg_nodes is published without the lineage of its columns: ")
 
 
-def test_a_table_without_a_lineage_is_built_all_the_same_and_named(statements, tmp_path):
-    (tmp_path / "p" / "stg_nodes.sql").write_text("select from from")
-    lineage, context = ColumnLineage(tmp_path / "lineage.json"), Context()
-    lineage.read_from(statements)
-    for name in ("staging__stg_nodes", "intermediate__fitted", "seeds__codes"):
-        event = dg.Output(None, name)
-        assert lineage.attach(event, context) is event
-    assert [text.partition(":")[0] for text in context.warnings] == [
-        "staging.stg_nodes is published without the lineage of its columns"
-    ]
-
-
-def test_columns_that_nobody_wrote_down_have_no_lineage_and_stop_nothing(tmp_path):
-    (tmp_path / "p").mkdir()
-    (tmp_path / "p" / "kept.sql").write_text("select *, node_id from working.intermediate.fitted")
-    models = [node("fitted", "intermediate", language="python", columns={}), node("kept", "marts", "fitted")]
-    statements = Statements({"nodes": {model["name"]: model for model in models}, "sources": {}}, tmp_path, {})
-    assert [statements.lineage(name) for name in ("intermediate.fitted", "marts.kept")] == [[], []]
-
-
-def test_a_build_of_single_tables_keeps_no_lineage_for_the_next_whole_one(tmp_path):
-    ColumnLineage(tmp_path / "lineage.json").keep()
-    assert not ColumnLineage(tmp_path / "lineage.json").is_known
+def test_it_is_read_once_after_a_whole_build_and_then_kept(warehouse, compiled):
+    with warehouse.writing() as con:
+        counts = []
+        for folder in (None, compiled, compiled / "nowhere"):
+            record_lineage(con, compiled / "lineage.json", manifest(MODELS[-1:]), folder, pytest.fail)
+            counts += con.execute("select count(*) from ops.lineage").fetchone()
+    assert counts[0] == 0 < counts[1] == counts[2]

@@ -1,10 +1,11 @@
-"""dbt's process ends with the process that reads its output, however that one ends."""
+"""The program that dagster-dbt starts as `dbt`: its answers, and its end."""
 
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 
-from orchestration.dbt.build import DBT
+from orchestration.dbt.command import DBT
 from orchestration.home import PROJECT
 from tests.patience import is_gone
 
@@ -29,6 +30,14 @@ time.sleep(600)
 """
 
 
+def test_it_answers_with_dbts_version_without_starting_dbt(tmp_path):
+    """dagster-dbt asks before each build; dbt itself takes 4 s to answer."""
+    (tmp_path / "dbt.py").write_text("raise ImportError('dbt')")
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{PROJECT}"}
+    done = subprocess.run([DBT, "--version"], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"installed: {version('dbt-core')}\n"
+
+
 def test_it_ends_when_its_starter_is_killed(tmp_path):
     for name, text in DBT_THAT_WORKS.items():
         file = tmp_path / "dbt" / name
@@ -36,7 +45,7 @@ def test_it_ends_when_its_starter_is_killed(tmp_path):
         file.write_text(text)
     files = {name: str(tmp_path / name) for name in ("FAULTLINE_WAREHOUSE", "FAULTLINE_PUBLICATION")}
     with subprocess.Popen(
-        [sys.executable, "-c", STARTER, *DBT, "run"],
+        [sys.executable, "-c", STARTER, DBT, "run"],
         stdout=subprocess.PIPE, text=True,
         env=os.environ | files | {"PYTHONPATH": f"{tmp_path}:{PROJECT}"},
     ) as starter:  # fmt: skip

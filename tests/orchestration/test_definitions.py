@@ -1,7 +1,11 @@
 """Dagster's definitions load, name every table by its path, and have a schedule in the configured zone."""
 
 import json
+import os
+import subprocess
+import sys
 from datetime import timedelta
+from pathlib import Path
 
 import dagster as dg
 import pytest
@@ -115,6 +119,23 @@ def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
     assert schedule.cron_schedule == "0 2 * * *"
     assert schedule.execution_timezone == "America/Los_Angeles"
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
+
+
+def test_schedule_and_sensors_are_off_under_dagster_dev(monkeypatch, tmp_path):
+    monkeypatch.setenv("DAGSTER_IS_DEV_CLI", "1")
+    found = build(read_settings(tmp_path))
+    statuses = {part.name: part.default_status.value for part in (*found.schedules, *found.sensors)}
+    names = ("nightly_refresh", "new_files", "alert_on_failure", "alert_on_stale_night")
+    assert statuses == dict.fromkeys(names, "STOPPED")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("dagster", "definitions", "validate"), ("dg", "check", "defs")])
+def test_dagster_s_own_commands_find_the_project(tmp_path, command):
+    environment = os.environ | {"FAULTLINE_HOME": str(tmp_path), "PYTHONPATH": str(PROJECT)}
+    program = [Path(sys.executable).with_name(command[0]), *command[1:]]
+    done = subprocess.run(program, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_asset_has_a_description_and_the_owners_of_the_setting(monkeypatch, definitions):

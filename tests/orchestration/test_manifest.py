@@ -1,7 +1,6 @@
-"""All users of a checkout share the parsed dbt project, so it is replaced in one step."""
+"""All homes of a user share the parsed dbt project, so it is replaced in one step."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -11,49 +10,39 @@ from orchestration.dbt import build as dbt
 from orchestration.environment import HomeSettings, given_to_dbt
 from orchestration.home import Home
 
-PARSED = """
+PARSED = f"""#!{sys.executable}
 import sys
 from pathlib import Path
 target = Path(sys.argv[sys.argv.index("--target-path") + 1])
-(target / "manifest.json").write_text('{"parsed": "now"}')
+(target / "manifest.json").write_text('{{"nodes": {{}}}}')
 (target / "partial_parse.msgpack").write_text("")
 """
 """What dbt leaves behind, in no time."""
 
 
-@pytest.fixture
-def manifest(tmp_path, monkeypatch):
-    """A manifest that is older than the project's files, in the place of the shared one."""
-    manifest = tmp_path / "target" / "manifest.json"
-    manifest.parent.mkdir()
-    manifest.write_text('{"parsed": "before"}')
-    os.utime(manifest, (0, 0))
-    monkeypatch.setattr(dbt, "cache_folder", lambda home: manifest.parent)
-    return manifest
-
-
-@pytest.mark.parametrize("is_cut_off", [False, True])
-def test_others_read_the_old_manifest_until_the_new_one_is_whole(manifest, tmp_path, monkeypatch, is_cut_off):
-    run, seen = subprocess.run, []
+def test_others_read_the_old_manifest_until_the_new_one_is_whole(tmp_path, monkeypatch):
+    manifest, program = tmp_path / "manifest.json", tmp_path / "dbt"
+    manifest.write_text("damaged")
+    program.write_text(PARSED)
+    program.chmod(0o755)
+    run, ends = subprocess.run, [KeyboardInterrupt]
 
     def watched(*arguments, **options):
         result = run(*arguments, **options)
-        seen.append(json.loads(manifest.read_text()))
-        if is_cut_off:
-            raise KeyboardInterrupt
+        assert manifest.read_text() == "damaged"
+        if ends:
+            raise ends.pop()
         return result
 
-    monkeypatch.setattr(dbt, "DBT", (sys.executable, "-c", PARSED))
+    monkeypatch.setattr(dbt, "cache_folder", lambda home: tmp_path)
+    monkeypatch.setattr(dbt, "DBT", program)
     monkeypatch.setattr(subprocess, "run", watched)
-    if is_cut_off:
-        with pytest.raises(KeyboardInterrupt):
-            dbt.prepare(HomeSettings(Home.at(tmp_path / "home")))
-    else:
+    with pytest.raises(KeyboardInterrupt):
         dbt.prepare(HomeSettings(Home.at(tmp_path / "home")))
-    assert seen == [{"parsed": "before"}]
-    assert json.loads(manifest.read_text()) == {"parsed": "before" if is_cut_off else "now"}
-    others = [] if is_cut_off else ["partial_parse.msgpack"]
-    assert sorted(path.name for path in manifest.parent.iterdir()) == ["manifest.json", *others]
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "dbt", "home"}
+    dbt.prepare(HomeSettings(Home.at(tmp_path / "home")))
+    assert manifest.read_text() == '{"nodes": {}}'
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "partial_parse.msgpack", "dbt", "home"}
 
 
 def test_one_parsed_project_serves_every_home(testbed_home, tmp_path):

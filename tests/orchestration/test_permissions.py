@@ -7,8 +7,6 @@ import tempfile
 
 import pytest
 
-from assets.report.folder import ReportFolder
-from orchestration.dbt.column_lineage import ColumnLineage, Statements
 from orchestration.doctor.doctor import home_findings
 from orchestration.environment import HomeSettings, LineageSettings
 from orchestration.failures import RefreshFailed
@@ -106,18 +104,6 @@ def test_what_an_earlier_version_left_open_is_closed_but_not_the_home_itself_or_
     found = modes(home)
     kept_open = {name for name, mode in found.items() if mode & 0o077}
     assert kept_open == {".", "sources", "sources/alpha"}
-
-
-def test_what_is_made_of_the_code_alone_is_for_everybody_who_runs_it(tmp_path):
-    with private_files():
-        lineage = ColumnLineage(tmp_path / "target" / "column_lineage.json")
-        lineage.read_from(Statements({"nodes": {}, "sources": {}}, tmp_path, {}))
-        (tmp_path / "target").mkdir()
-        lineage.keep()
-        ReportFolder(path=str(tmp_path), parts=str(tmp_path / "parts")).kept("text", lambda: "text")
-    assert modes(Home.at(tmp_path)) == {
-        ".": 0o700, "target": 0o755, "target/column_lineage.json": 0o644, "parts": 0o755, "parts/text": 0o644,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

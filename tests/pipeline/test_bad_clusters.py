@@ -147,8 +147,10 @@ def test_refused_accounting_leaves_yesterdays_numbers_and_commands_and_report_sa
     assert "is stale, as of" in home.report.read_text()
 
 
-FAKE_DBT = """
+FAKE_DBT = """#!{python}
 import json, os, shutil, sys
+if sys.argv[1:] == ["--version"]:
+    sys.exit(print("1.11.16"))
 import duckdb
 from pathlib import Path
 target = Path(os.environ["DBT_TARGET_PATH"])
@@ -182,9 +184,12 @@ def test_where_all_are_at_fault_or_none_the_refresh_fails_with_the_steps_own_err
     home = copy_of(testbed_home, tmp_path)
     shutil.copytree(CAPTURE, home.sources / "other")
     calls = tmp_path / "calls"
-    program = FAKE_DBT.format(calls=str(calls), message=message, manifest=str(build.manifest_of(home)), end=end)
-    (tmp_path / "dbt.py").write_text(program)
-    monkeypatch.setattr(build, "DBT", (sys.executable, str(tmp_path / "dbt.py")))
+    program, manifest = tmp_path / "dbt", str(build.manifest_of(home))
+    program.write_text(
+        FAKE_DBT.format(python=sys.executable, calls=str(calls), message=message, manifest=manifest, end=end)
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(build, "DBT", program)
     before = home.published_file.read_bytes(), home.published_file.resolve(), home.report.read_bytes()
     with pytest.raises(RefreshFailed, match=re.escape(said)):
         refresh(home)

@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 from orchestration.dbt import build as dbt
-from orchestration.dbt.column_lineage import ColumnLineage
+from orchestration.dbt.column_lineage import kept_lineage
 from orchestration.doctor.doctor import doctor
 from orchestration.environment import HomeSettings
 from orchestration.failures import DBT_TELLS_NOTHING
@@ -311,9 +311,9 @@ def test_dbts_manifest_is_made_again_when_it_cannot_be_read(tmp_path, monkeypatc
 def test_a_kept_lineage_that_cannot_be_read_is_as_none(tmp_path, content):
     kept = tmp_path / "column_lineage.json"
     kept.write_bytes(content)
-    assert (ColumnLineage(kept).is_known, ColumnLineage(kept).rows) == (False, [])
+    assert kept_lineage(kept) is None
     kept.write_text('[["marts.a", "x", "raw.b", "y"]]')
-    assert (ColumnLineage(kept).is_known, ColumnLineage(kept).rows) == (True, [("marts.a", "x", "raw.b", "y")])
+    assert kept_lineage(kept) == [("marts.a", "x", "raw.b", "y")]
 
 
 MORE = {

@@ -28,8 +28,8 @@
 {% macro excluded_clusters() -%}
     {%- if execute -%}
         {%- set found = run_query(
-            "select distinct cluster_id from ops.cluster_failures where run_id = ("
-            ~ "select run_id from ops.runs where status = 'running' order by rowid desc limit 1"
+            "select distinct cluster_id from faultline.ops.cluster_failures where run_id = ("
+            ~ "select run_id from faultline.ops.runs where status = 'running' order by rowid desc limit 1"
             ~ ") order by cluster_id"
         ) -%}
         {{ return(found.columns[0].values()) }}

@@ -1,0 +1,58 @@
+"""dbt in its own folder without any setting: it builds in a file of its own what a refresh builds."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from orchestration.home import DBT_PROJECT, PROJECT
+
+
+@pytest.fixture(scope="module")
+def checkout(testbed_home, tmp_path_factory):
+    """The project, with the working file of a refreshed home where the default home is."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(DBT_PROJECT, folder / "dbt_project")
+    (folder / "data" / "work").mkdir(parents=True)
+    shutil.copy(testbed_home.working_file, folder / "data" / "work")
+    return folder
+
+
+def dbt(checkout, *arguments):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FAULTLINE_")}
+    command = [Path(sys.executable).with_name("dbt"), *arguments]
+    return subprocess.run(
+        command, cwd=checkout / "dbt_project", env=environment | {"PYTHONPATH": str(PROJECT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("selected", [("--select", "+dim_nodes"), pytest.param((), marks=pytest.mark.slow)])
+def test_it_builds_tests_and_describes_the_marts_that_readers_see(checkout, testbed_home, selected):
+    # Only tests all of whose tables are selected.
+    cautiously = ("--indirect-selection", "cautious")
+    for command in (("build", *cautiously), ("test", *cautiously), ("docs", "generate")):
+        done = dbt(checkout, *command, *selected)
+        assert done.returncode == 0, done.stdout
+    assert (checkout / "dbt_project" / "target" / "catalog.json").exists()
+    with duckdb.connect(str(checkout / "data" / "work" / "dev.duckdb"), read_only=True) as con:
+        con.execute(f"attach '{testbed_home.published_file}' as published (read_only)")
+        built = (
+            "select table_name from duckdb_columns() where database_name = 'dev' and schema_name = 'marts' group by 1"
+        )
+        marts = [name for (name,) in con.execute(built).fetchall()]
+        assert len(marts) > (0 if selected else 30)
+        for mart in marts:
+            dev, published = (con.sql(f"from {file}.marts.{mart}") for file in ("dev", "published"))
+            assert dev.except_(published).fetchall() == published.except_(dev).fetchall() == [], mart
+
+
+def test_while_a_refresh_runs_it_says_who_holds_the_file(checkout):
+    with duckdb.connect(str(checkout / "data" / "work" / "faultline.duckdb")):
+        done = dbt(checkout, "build", "--select", "xids")
+    assert done.returncode
+    assert f"Conflicting lock is held in {os.path.realpath(sys.executable)} (PID {os.getpid()})" in done.stdout
