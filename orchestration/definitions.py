@@ -86,13 +86,12 @@ def build(settings: HomeSettings, *, is_refresh: bool = False) -> dg.Definitions
 
 
 def finished(assets: Sequence[Any], settings: HomeSettings) -> list[Any]:
-    """Give every asset its owners and its group, and what readers see the time within which a night has to renew it."""
+    """Give every asset its group, and what readers see the time within which a night has to renew it."""
     policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.freshness_hours))
 
     def completed(spec: dg.AssetSpec) -> dg.AssetSpec:
         schema = spec.key.path[0]
         return spec.replace_attributes(
-            owners=list(settings.owners),
             freshness_policy=policy if schema in PUBLISHED else None,
             group_name=f"{FLOW.index(schema) + 1:02}_{schema}",
         )

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from orchestration.alert_settings import is_web_address
-from orchestration.environment import environment_of_alert_command
+from orchestration.environment import environment_of_alert_command, is_web_address
 
 SECONDS = 10
 """How long a channel may take."""

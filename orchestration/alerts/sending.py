@@ -13,7 +13,6 @@ from pathlib import Path
 
 from assets.sources.text.masking import mask
 from assets.warehouse import is_interruption
-from orchestration.alert_settings import AlertSettings
 from orchestration.alerts.channels import Channel, Command, Message, NotDelivered, Refused, Webhook
 from orchestration.alerts.events import (
     REMOVED_KEY,
@@ -64,7 +63,7 @@ def tell_of_failure(settings: HomeSettings, message: str, run_id: str | None, sa
     is_home = os.path.isdir(settings.home.work)  # noqa: PTH112 -- Path.is_dir() may raise
     if is_home and _tell(settings, lambda _: [event], say):
         return
-    for channel in home_channels(settings.alerts) if event.kind in settings.alerts.kinds else []:
+    for channel in home_channels(settings):
         _, problem = _problem_of(channel, compose([event], settings.home))
         if problem is not None:
             say(f"alert not delivered by {channel.name}: {problem}")
@@ -93,7 +92,7 @@ def all_channels(settings: HomeSettings) -> list[tuple[Channel, str | None]]:
     home = settings.home
     folders = sorted(home.sources.iterdir()) if home.sources.is_dir() else []
     return [
-        *((channel, None) for channel in home_channels(settings.alerts)),
+        *((channel, None) for channel in home_channels(settings)),
         *(
             (channel, folder.name)
             for folder in folders
@@ -103,13 +102,13 @@ def all_channels(settings: HomeSettings) -> list[tuple[Channel, str | None]]:
     ]
 
 
-def home_channels(settings: AlertSettings) -> list[Channel]:
+def home_channels(settings: HomeSettings) -> list[Channel]:
     """Return the channels that the environment names."""
     channels: list[Channel] = []
-    if settings.webhook or settings.webhook_file:
-        channels.append(Webhook("webhook", settings.webhook, settings.webhook_file))
-    if settings.command:
-        channels.append(Command("command", settings.command))
+    if settings.alert_webhook:
+        channels.append(Webhook("webhook", settings.alert_webhook))
+    if settings.alert_command:
+        channels.append(Command("command", settings.alert_command))
     return channels
 
 
@@ -161,7 +160,7 @@ def _tell(settings: HomeSettings, events: Callable[[Ledger], list[Event]], say: 
 
 
 def _has_any_channel(settings: HomeSettings) -> bool:
-    if settings.alerts.has_channel:
+    if home_channels(settings):
         return True
     # Reading a few small files costs less than loading the models that check them.
     files = settings.home.sources.glob("*/cluster.toml")
@@ -169,7 +168,7 @@ def _has_any_channel(settings: HomeSettings) -> bool:
 
 
 def _channels_for(event: Event, settings: HomeSettings) -> list[Channel]:
-    channels = home_channels(settings.alerts) if event.kind in settings.alerts.kinds else []
+    channels = home_channels(settings)
     if event.cluster_id is not None:
         own, kinds = cluster_channels(settings.home, event.cluster_id)
         channels += own if event.kind in kinds else []

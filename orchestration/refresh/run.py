@@ -228,7 +228,7 @@ def _execute_job(
     from orchestration.session import recorded
     from orchestration.stages import record_stages
     from orchestration.upkeep.dead_runs import BUILD, end_runs_of_refreshes
-    from orchestration.upkeep.old_runs import delete_old_runs
+    from orchestration.upkeep.old_runs import KEPT_DAYS, delete_old_runs
 
     loggers = dg.Definitions(loggers={"progress": progress_logger(handler)})
     handler.show("parsing the dbt project")
@@ -262,5 +262,5 @@ def _execute_job(
     with file.writing() as con:
         # The stage of publication has ended only now.
         record_stages(con, instance, run_id)
-    delete_old_runs(instance, settings.keep_runs_days, run_id)
+    delete_old_runs(instance, KEPT_DAYS, run_id)
     return result

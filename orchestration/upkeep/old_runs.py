@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dagster import DagsterInstance
 
+KEPT_DAYS = 90
 MAX_AT_ONCE = 100
 """Each takes up to 0.2 s; the first night after years leaves the rest for the next ones."""
 

@@ -1,10 +1,11 @@
 """Dagster's sensors tell of a failed run and of a stale night, and keep the reason; the command does not tell again."""
 
+from dataclasses import replace
+
 import dagster as dg
 import pytest
 
 from assets.warehouse import Warehouse
-from orchestration.alert_settings import AlertSettings
 from orchestration.alerts.sending import tell_of_failure
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
@@ -36,7 +37,7 @@ def settings(tmp_path, web):
     home = Home.at(tmp_path / "home")
     with Warehouse(path=str(home.working_file)).writing():
         pass
-    return HomeSettings(home, alerts=AlertSettings(webhook=web.address))
+    return HomeSettings(home, alert_webhook=web.address)
 
 
 def fail(settings, why, **tags):
@@ -84,7 +85,7 @@ def test_the_sensor_on_stale_nights_says_what_it_saw(settings, web):
         context = dg.build_sensor_context(instance)
         assert sensor.evaluate_tick(context).skip_message == "the newest publication is young enough"
         settings.home.dagster.mkdir()
-        stale = alerting_sensors(HomeSettings(settings.home, alerts=settings.alerts, freshness_hours=-1))[1]
+        stale = alerting_sensors(replace(settings, freshness_hours=-1))[1]
         for _ in range(2):
             assert "nothing was ever published" in stale.evaluate_tick(context).skip_message
     assert len(web.texts) == 1

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Barrier, Thread
 from threading import Event as Signal
@@ -11,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from orchestration.alert_settings import AlertSettings
 from orchestration.alerts import sending
 from orchestration.alerts.channels import Message
 from orchestration.alerts.ledger import Event, Ledger, copy_alerts
@@ -285,14 +283,6 @@ def test_no_secret_of_a_message_goes_out(settings, web):
     assert "swordfish1" not in web.texts[0]
 
 
-def test_only_the_kinds_of_the_setting_are_told(settings, web):
-    own = replace(settings, alerts=replace(settings.alerts, kinds=("failure",)))
-    tell(own)
-    assert web.texts == []
-    tell_of_failure(own, "disk full", "run-1", print)
-    assert len(web.texts) == 1
-
-
 def test_a_clusters_own_channels_get_its_events_and_no_others(home, web, tmp_path, said):
     words, kept = keeping_program(tmp_path)
     cluster_file(home, f"[alerts]\non = ['lemon']\nwebhook = '{web.address}'\ncommand = {json.dumps([*words, '0'])}\n")
@@ -356,7 +346,7 @@ def test_what_was_told_stands_in_ops_at_the_next_publication(settings, home, web
         rows = con.execute("select event_key, channel, status, attempt_count, error from ops.alerts").fetchall()
     assert ("failure:run-1", "webhook", "delivered", 2, None) in rows
     assert len(rows) == 7
-    assert send_test(replace(settings, alerts=AlertSettings())) == []
+    assert send_test(HomeSettings(home)) == []
     assert "hunter2" not in str(rows)
 
 
