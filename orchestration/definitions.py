@@ -13,7 +13,6 @@ import assets.estimates
 import assets.raw
 import assets.report
 from assets.raw.logs import LOGS
-from orchestration.alerts.ledger import copy_alerts
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
 from orchestration.environment import HomeSettings, read_settings
@@ -23,6 +22,7 @@ from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.pull.asset import pulls_asset
 from orchestration.pull.clusters import clusters_to_pull
+from orchestration.read_commands.sent_alerts import copy_alerts
 from orchestration.resources import resources
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
