@@ -89,15 +89,6 @@ def test_the_test_tries_every_channel_and_says_which_does_not_work(home, web, tm
     assert faultline(home, "alerts", "--test").exit_code == 1
 
 
-def test_the_test_tries_the_channels_of_clusters_whose_logs_lie_elsewhere(home, tmp_path):
-    words, kept = keeping_program(tmp_path)
-    cluster = tmp_path / "logs" / "alpha"
-    cluster.mkdir(parents=True)
-    (cluster / "cluster.toml").write_text(f"[alerts]\ncommand = {json.dumps([*words, '0'])}\n")
-    assert faultline(home, "alerts", "--test", "--sources", str(tmp_path / "logs")).exit_code == 0
-    assert json.loads(kept.read_text())["cluster_id"] == "alpha"
-
-
 def test_alerts_lists_what_was_sent(settings, home, web):
     tell_of_publication(settings, [].append)
     result = faultline(home, "alerts", FAULTLINE_ALERT_WEBHOOK=web.address)
