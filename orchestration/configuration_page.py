@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.sources.settings.described import Described, Key, sections
-from orchestration import alert_settings, environment
+from orchestration import environment
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.pages import run_page_command, table
@@ -67,9 +67,6 @@ def variables() -> list[Variable]:
             f"`{defaults.keep_publications}`",
             "How many publications are kept, for `faultline rollback`.",
         ),
-        Variable(
-            environment.KEEP_RUNS_DAYS, f"`{defaults.keep_runs_days}`", "For how many days Dagster's pages know a run."
-        ),
         Variable(PUBLISH_GROUP, "none", "A group that may read publications; all else is for this user alone."),
         Variable(
             environment.PRIVACY_KEY_FILE,
@@ -77,16 +74,6 @@ def variables() -> list[Variable]:
             "The key of pseudonyms, outside the home ([privacy.md](privacy.md#the-key)).",
         ),
         Variable(environment.FRESHNESS_HOURS, f"`{defaults.freshness_hours}`", "A publication that is older is stale."),
-        Variable(
-            environment.WATCH_MINUTES,
-            "off",
-            "How long changed files have to be still before a refresh starts by itself.",
-        ),
-        Variable(
-            environment.OWNERS,
-            f"`{','.join(defaults.owners)}`",
-            "Owners on Dagster's pages: addresses, or `team:` and a name, separated by commas.",
-        ),
         Variable(
             environment.METRICS_FILE,
             "`HOME/metrics/faultline.prom`",
@@ -100,17 +87,14 @@ def variables() -> list[Variable]:
         Variable(environment.LINEAGE_KEY_FILE, "none", "A file with the key that the address asks for."),
         Variable(environment.UI_TOKEN, "made at each start", "The token of the web UI ([ui.md](ui.md))."),
         Variable(environment.CACHE, "`~/.cache`", "Folder of the user's caches; Faultline's are in `faultline/`."),
-        *_alert_variables(),
-    ]
-
-
-def _alert_variables() -> list[Variable]:
-    kinds = ", ".join(alert_settings.ALERT_KINDS)
-    return [
-        Variable(alert_settings.KINDS, "all", f"What to tell, separated by commas: {kinds} ([alerts.md](alerts.md))."),
-        Variable(alert_settings.WEBHOOK, "none", 'An address to which `{"text": ...}` is posted.'),
-        Variable(alert_settings.WEBHOOK_FILE, "none", "A file that holds that address."),
-        Variable(alert_settings.COMMAND, "none", "A program with arguments, quoted as in a shell."),
+        Variable(
+            environment.ALERT_WEBHOOK,
+            "none",
+            'An address to which an alert is posted as `{"text": ...}` ([alerts.md](alerts.md)).',
+        ),
+        Variable(
+            environment.ALERT_COMMAND, "none", "A program that sends an alert, with arguments, quoted as in a shell."
+        ),
     ]
 
 
@@ -120,7 +104,8 @@ def page() -> str:
     for section in sections():
         parts += _section(section)
     parts += ["## Variables of the environment\n"]
-    parts += ["Each command reads them once, when it starts. Options such as `--home` come before them.\n"]
+    parts += ["Each command reads them once, when it starts. Options such as `--home` come before them."]
+    parts += ["Another variable that begins with `FAULTLINE_` brings a warning.\n"]
     rows = ((f"`{variable.name}`", variable.default, variable.meaning) for variable in variables())
     parts += [table(VARIABLE, rows, VARIABLE)]
     parts += ["Those of a build on Spark: [spark.md](spark.md).", "", "## Completion in the shell", ""]

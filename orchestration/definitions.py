@@ -13,7 +13,6 @@ import assets.estimates
 import assets.raw
 import assets.report
 from assets.raw.logs import LOGS
-from orchestration.alerts.ledger import copy_alerts
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
 from orchestration.environment import HomeSettings, read_settings
@@ -23,6 +22,7 @@ from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.pull.asset import pulls_asset
 from orchestration.pull.clusters import clusters_to_pull
+from orchestration.read_commands.sent_alerts import copy_alerts
 from orchestration.resources import resources
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
@@ -74,13 +74,12 @@ def build(settings: HomeSettings, caller: Caller | None = None) -> dg.Definition
 
 
 def finished(assets: Sequence[Any], settings: HomeSettings) -> list[Any]:
-    """Give every asset its owners and its group, and what readers see the time within which a night has to renew it."""
+    """Give every asset its group, and what readers see the time within which a night has to renew it."""
     policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.freshness_hours))
 
     def completed(spec: dg.AssetSpec) -> dg.AssetSpec:
         schema = spec.key.path[0]
         return spec.replace_attributes(
-            owners=list(settings.owners),
             freshness_policy=policy if schema in PUBLISHED else None,
             group_name=f"{FLOW.index(schema) + 1:02}_{schema}",
         )

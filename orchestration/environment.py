@@ -10,14 +10,15 @@ import atexit
 import gc
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import ascii_letters
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from orchestration.alert_settings import AlertSettings, is_web_address, parse_alert_settings
 from orchestration.home import Home
 from orchestration.upkeep.permissions import PUBLISH_GROUP
 
@@ -29,17 +30,34 @@ SCHEDULE = "FAULTLINE_SCHEDULE"
 TIMEZONE = "FAULTLINE_TIMEZONE"
 PRIVACY_KEY_FILE = "FAULTLINE_PRIVACY_KEY_FILE"
 KEEP_PUBLICATIONS = "FAULTLINE_KEEP_PUBLICATIONS"
-KEEP_RUNS_DAYS = "FAULTLINE_KEEP_RUNS_DAYS"
 FRESHNESS_HOURS = "FAULTLINE_FRESHNESS_HOURS"
-WATCH_MINUTES = "FAULTLINE_WATCH_MINUTES"
-OWNERS = "FAULTLINE_OWNERS"
 METRICS_FILE = "FAULTLINE_METRICS_FILE"
+ALERT_WEBHOOK = "FAULTLINE_ALERT_WEBHOOK"
+ALERT_COMMAND = "FAULTLINE_ALERT_COMMAND"
 LINEAGE = "FAULTLINE_OPENLINEAGE"
 LINEAGE_KEY_FILE = "FAULTLINE_OPENLINEAGE_KEY_FILE"
-DAGSTER_HOME = "DAGSTER_HOME"
 DAGSTER_DEV = "DAGSTER_IS_DEV_CLI"
 """Set by `dagster dev` and `dg dev` for what they start."""
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
+SETTINGS = (
+    *(HOME, SOURCES, MEMORY, THREADS, SCHEDULE, TIMEZONE, PRIVACY_KEY_FILE, KEEP_PUBLICATIONS, FRESHNESS_HOURS),
+    *(PUBLISH_GROUP, UI_TOKEN, METRICS_FILE, ALERT_WEBHOOK, ALERT_COMMAND, LINEAGE, LINEAGE_KEY_FILE),
+)
+"""Every variable that a user sets."""
+MAIL = (
+    *("FAULTLINE_ALERT_EMAIL", "FAULTLINE_SMTP", "FAULTLINE_SMTP_FROM"),
+    *("FAULTLINE_SMTP_PASSWORD", "FAULTLINE_SMTP_PASSWORD_FILE"),
+)
+REMOVED = {
+    "FAULTLINE_KEEP_RUNS_DAYS": "Dagster's pages keep a run for 90 days",
+    "FAULTLINE_WATCH_MINUTES": "switch the sensor new_files on at its page in the web UI",
+    "FAULTLINE_OWNERS": "assets have no owners",
+    "FAULTLINE_ALERT_ON": "alerts of every kind are sent; an alert command is given the kind",
+    "FAULTLINE_ALERT_WEBHOOK_FILE": f"set {ALERT_WEBHOOK} to the address in that file",
+    **dict.fromkeys(MAIL, f"set {ALERT_COMMAND} to a program that sends mail (docs/alerts.md)"),
+}
+"""Variables that are not read any more, and what replaces them."""
+DAGSTER_HOME = "DAGSTER_HOME"
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
 """This and the one above name the two files in dbt's profile."""
@@ -58,7 +76,11 @@ _MEMORY = re.compile(
 )
 _CRON_FIELD = re.compile(r"[0-9A-Za-z*,/#-]+")
 _CRON_HIGHEST = (59, 23, 31, 12, 7)
-_OWNER = re.compile(r"team:\S+|[^@\s:]+@[^@\s]+\.[^@\s]+")
+_INTERNAL = re.compile(
+    r"FAULTLINE_(WAREHOUSE|PUBLICATION|ALERT_TITLE|ALERT_TEXT|RAW|SPARK\w*|POSTGRES_\w+"
+    r"|TEST_\w+|FAULTS|STUDIES_DATA|SLURM_TESTBED)"
+)
+"""Variables that Faultline sets for its child processes, those of Spark and of the containers, and those of tests."""
 
 
 class WrongSetting(ValueError):
@@ -116,18 +138,12 @@ class HomeSettings:
         When the nightly refresh starts: a cron line and the IANA zone it is read in.
     keep_publications
         How many publications are kept.
-    keep_runs_days
-        For how many days Dagster's pages know a run.
     publish_group
         A group that may read publications besides the owner of the home.
     freshness_hours
         A night is stale where the newest publication is older than this.
-    watch_minutes
-        For how long the files of the sources have to be still before the sensor starts a refresh. None: it is off.
-    owners
-        Who owns the assets on Dagster's pages: addresses, or `team:` and a name.
-    alerts
-        Where alerts go, and about what.
+    alert_webhook, alert_command
+        Where alerts go: an address and the words of a program; both may hold secrets.
     metrics_file
         Where refreshes and rollbacks write the metrics. None: in the home.
     lineage
@@ -146,12 +162,10 @@ class HomeSettings:
     schedule: str = "0 2 * * *"
     schedule_timezone: str = "UTC"
     keep_publications: int = 3
-    keep_runs_days: int = 90
     publish_group: str | None = None
     freshness_hours: int = 36
-    watch_minutes: int | None = None
-    owners: tuple[str, ...] = ("team:reliability",)
-    alerts: AlertSettings = field(default_factory=AlertSettings)
+    alert_webhook: str | None = field(default=None, repr=False)
+    alert_command: tuple[str, ...] = field(default=(), repr=False)
     metrics_file: Path | None = None
     lineage: LineageSettings = field(default_factory=LineageSettings)
     privacy_key: Path = field(default_factory=_privacy_key_file)
@@ -177,7 +191,7 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
     Raises
     ------
     WrongSetting
-        A variable has a value that it cannot have.
+        A variable has a value that it cannot have, or would have mail sent.
     """
     if home is None:
         home = Path(os.environ.get(HOME) or "data")
@@ -190,6 +204,9 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
             f"the home {defaults.home.root} has a question mark in its path, which DuckDB takes for the beginning of"
             f" options; rename the folder, or name another one with --home or {HOME}"
         )
+    for name in MAIL:
+        if os.environ.get(name, "").strip():
+            raise WrongSetting(_why_removed(name))
     return HomeSettings(
         home=defaults.home,
         is_full=is_full,
@@ -199,15 +216,26 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
         schedule=_read_schedule(defaults.schedule),
         schedule_timezone=_read_timezone(defaults.schedule_timezone),
         keep_publications=_read_count(KEEP_PUBLICATIONS, defaults.keep_publications),
-        keep_runs_days=_read_count(KEEP_RUNS_DAYS, defaults.keep_runs_days),
         publish_group=os.environ.get(PUBLISH_GROUP) or None,
         freshness_hours=_read_count(FRESHNESS_HOURS, defaults.freshness_hours),
-        watch_minutes=_read_count(WATCH_MINUTES, 1) if os.environ.get(WATCH_MINUTES) else None,
-        owners=_read_owners() or defaults.owners,
-        alerts=parse_alert_settings(os.environ, WrongSetting),
+        alert_webhook=_read_webhook(),
+        alert_command=_read_command(),
         metrics_file=Path(os.environ[METRICS_FILE]).absolute() if os.environ.get(METRICS_FILE) else None,
         lineage=_read_lineage(),
     )
+
+
+def warnings_of_environment() -> list[str]:
+    """Say of each variable that looks like a setting and is none, what replaces it."""
+    return [
+        _why_removed(name) if name in REMOVED else f"{name} is no setting; docs/configuration.md has all of them"
+        for name, value in sorted(os.environ.items())
+        if value and name.startswith("FAULTLINE_") and name not in SETTINGS and not _INTERNAL.fullmatch(name)
+    ]
+
+
+def _why_removed(name: str) -> str:
+    return f"{name} is not read any more: {REMOVED[name]}; unset it"
 
 
 def _read_lineage() -> LineageSettings:
@@ -223,13 +251,31 @@ def _read_lineage() -> LineageSettings:
     return LineageSettings(where, Path(key).expanduser() if key else None)
 
 
-def _read_owners() -> tuple[str, ...]:
-    """Read names separated by commas, each of which Dagster takes for an owner."""
-    owners = tuple(name.strip() for name in os.environ.get(OWNERS, "").split(",") if name.strip())
-    wrong = [name for name in owners if not _OWNER.fullmatch(name)]
-    if wrong:
-        raise WrongSetting(f"{OWNERS} has {wrong[0]!r}: an owner is an address, or team: and a name; correct it")
-    return owners
+def _read_webhook() -> str | None:
+    address = os.environ.get(ALERT_WEBHOOK, "").strip()
+    if address and not is_web_address(address):
+        raise WrongSetting(
+            f"{ALERT_WEBHOOK} is no address that begins with https:// or http://; correct it or unset it"
+        )
+    return address or None
+
+
+def _read_command() -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(os.environ.get(ALERT_COMMAND, "")))
+    except ValueError as error:
+        raise WrongSetting(
+            f"{ALERT_COMMAND} cannot be split into words ({error}); correct its quotes or unset it"
+        ) from None
+
+
+def is_web_address(text: str) -> bool:
+    """Return whether a text is an address that a message can be posted to."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
 def _read_memory(default: str) -> str:

@@ -30,7 +30,7 @@ from orchestration.stages import record_stages
 from orchestration.upkeep.dead_runs import end_runs_of_commands
 from orchestration.upkeep.healing import heal, remove_scratch
 from orchestration.upkeep.lock import RefreshLock
-from orchestration.upkeep.old_runs import delete_old_runs
+from orchestration.upkeep.old_runs import KEPT_DAYS, delete_old_runs
 from orchestration.upkeep.permissions import private_files, set_permissions
 
 Say = Callable[[str], None]
@@ -169,7 +169,7 @@ class Session:
             with Warehouse(path=str(home.working_file)).writing() as con:
                 # The stage of publication has ended only now.
                 record_stages(con, self._instance, run_id)
-            delete_old_runs(self._instance, run_id)
+            delete_old_runs(self._instance, KEPT_DAYS, run_id)
             home.unfinished_run.unlink(missing_ok=True)
         except (OSError, duckdb.Error, SQLAlchemyError, dg.DagsterError) as error:
             self._say(f"how the run ended could not be written: {' '.join(str(error).split())}")

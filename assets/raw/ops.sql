@@ -133,18 +133,18 @@ create table if not exists ops.checks (       -- one row per run, check and clus
     cluster_id varchar                        -- whose rows it is about; NULL: all clusters
 );
 
-create table if not exists ops.alerts (       -- one row per event and channel: what was told before this run
-    event_key varchar not null,               -- events with one key are one event, which is told once
+create table if not exists ops.alerts (       -- one row per event and channel: what was sent before this run
+    event_key varchar not null,               -- events with one key are one event, which is sent once
     kind varchar not null,                    -- failure, stale, cluster, change_point, lemon, error_budget
     cluster_id varchar,                       -- NULL: the home
-    told varchar not null,                    -- the line about the event
     channel varchar not null,                 -- webhook, command; of a cluster's own: cluster/webhook ...
-    status varchar not null,                  -- delivered, failed (sent again for a day), uncertain and pending (not sent again)
+    status varchar not null,                  -- delivered, failed (sent again, five times at most), uncertain (sent once more)
     attempt_count integer not null,           -- how often it was sent
-    error varchar,                            -- why it did not arrive
-    claimed_at timestamp not null,            -- when a run took it upon itself
     tried_at timestamp not null               -- when it was last sent
 );
+alter table ops.alerts drop column if exists told;
+alter table ops.alerts drop column if exists error;
+alter table ops.alerts drop column if exists claimed_at;
 
 create table if not exists ops.lineage (      -- one row per column and column that it is computed from
     table_name varchar not null,

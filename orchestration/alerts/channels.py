@@ -1,148 +1,109 @@
-"""The ways an alert goes out: a webhook and a command. Each says what happened if it does not arrive, and no secret.
+"""The ways an alert goes out: a webhook and a command, of the home and of each cluster. No name or error has a secret.
 
-An address of a webhook is a secret, as whoever knows it can post there; messages name its host only. Nothing runs
-through a shell, and no redirect is followed.
+An address of a webhook is a secret, as whoever knows it can post there. Nothing runs through a shell.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
-import ssl
 import subprocess
-import urllib.error
-import urllib.request
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
-from urllib.parse import urlsplit
+from typing import Any
 
-from orchestration.alert_settings import is_web_address
-from orchestration.environment import environment_of_alert_command
+from orchestration.alerts.events import Event
+from orchestration.environment import HomeSettings, environment_of_alert_command, is_web_address
+from orchestration.posting import NotDelivered, post, read_secret, reason_of
+from orchestration.read_commands.sent_alerts import about
 
 SECONDS = 10
-"""How long a channel may take."""
+"""How long a command may take."""
 _SLACK = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """Slack reads <!channel> and the like as commands; names come from logs, which anybody can write."""
 
-
-@dataclass(frozen=True)
-class Message:
-    """What is sent.
-
-    Attributes
-    ----------
-    kind
-        failure, stale, cluster, change_point, lemon, error_budget, or test.
-    cluster_id
-        The cluster that it is about; None: the home.
-    title, text
-        A line, and everything.
-    home
-        The folder, for who has several.
-    is_simulated
-        The cluster's logs were made by a simulator.
-    events
-        One entry per event, with its key and what is known of it.
-    """
-
-    kind: str
-    cluster_id: str | None
-    title: str
-    text: str
-    home: str
-    is_simulated: bool = False
-    events: Sequence[Mapping[str, Any]] = ()
-
-
-class NotDelivered(Exception):
-    """A message did not go out, or it is not known whether it did; the text has no secret.
-
-    Attributes
-    ----------
-    is_certain
-        It certainly did not arrive, so that it can be sent again.
-    """
-
-    def __init__(self, why: str, *, is_certain: bool = True) -> None:
-        super().__init__(why)
-        self.is_certain = is_certain
-
-
-class Channel(Protocol):
-    """A way out. `name` is what people read, without secrets."""
-
-    @property
-    def name(self) -> str:
-        """Return its name."""
-
-    def send(self, message: Message) -> None:
-        """Send a message, or raise `NotDelivered`."""
+Message = Mapping[str, Any]
+"""What is sent, as docs/alerts.md describes it: kind, cluster_id, title, text, home, is_simulated, events."""
+Send = Callable[[Message], None]
+"""Sends a message, or raises `NotDelivered`."""
 
 
 @dataclass(frozen=True)
-class Webhook:
-    """Posts {"text": ...} as Slack, Mattermost and Rocket.Chat take it."""
+class Channel:
+    """A way out by the name that people read. One of a cluster gets that cluster's events of some kinds, others all."""
 
     name: str
-    address: str | None = field(default=None, repr=False)
-    file: Path | None = None
+    send: Send = field(repr=False)
+    cluster_id: str | None = None
+    kinds: Sequence[str] = ()
 
-    def send(self, message: Message) -> None:
-        """Post; any answer but 2xx means that the message was not taken."""
-        address = self.address or (read_secret(self.file) if self.file else "")
-        if not is_web_address(address):
-            raise NotDelivered(f"{self.file} holds no address that begins with https:// or http://")
-        post(
-            address, json.dumps({"text": message.text.translate(_SLACK)}).encode(), {"Content-Type": "application/json"}
+    def takes(self, event: Event) -> bool:
+        """Return whether it gets an event."""
+        kind, cluster_id = about(event.key)
+        return not event.is_history and (
+            self.cluster_id is None or (self.cluster_id == cluster_id and kind in self.kinds)
         )
 
 
-def post(address: str, body: bytes, headers: Mapping[str, str]) -> None:
-    """Post to an address of http or https, or raise `NotDelivered`; any answer but 2xx means that it was not taken."""
-    where = f"{urlsplit(address).hostname}"
-    try:
-        request = urllib.request.Request(  # noqa: S310 -- http and https only
-            address, body, {**headers, "User-Agent": "faultline"}, method="POST"
-        )
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=SECONDS) as answer:
-            answer.read(1024)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise NotDelivered(f"{where} answered {error.code}") from None
-    except urllib.error.URLError as error:
-        # urllib wraps what happens before the request is sent, and nothing later.
-        raise NotDelivered(f"{where}: {_words(error.reason)}") from None
-    except (OSError, http.client.HTTPException) as error:
-        raise NotDelivered(f"{where}: {_words(error)}", is_certain=False) from None
-    except ValueError:
-        raise NotDelivered(f"the address of {where} has characters that no address has") from None
+def channels_of(settings: HomeSettings) -> list[Channel]:
+    """List the channels of the home, and those that the file of each cluster names."""
+    files = sorted(settings.home.sources.glob("*/cluster.toml"))
+    of_clusters = [channel for file in files for channel in _channels_of_cluster(file.parent)]
+    return [*channels_of_home(settings), *of_clusters]
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        return None
+def channels_of_home(settings: HomeSettings) -> list[Channel]:
+    """List the channels that the environment names."""
+    of_webhook = [Channel("webhook", webhook(settings.alert_webhook))] if settings.alert_webhook else []
+    of_command = [Channel("command", command(settings.alert_command))] if settings.alert_command else []
+    return [*of_webhook, *of_command]
 
 
-@dataclass(frozen=True)
-class Command:
-    """Runs a program with the message as JSON on standard input, and its title and text in the environment.
+def _channels_of_cluster(folder: Path) -> list[Channel]:
+    """List a cluster's channels; whoever else may write its file could send anything anywhere, so they send nothing."""
+    from assets.sources.settings import read_settings
 
-    Status 0 means that it was delivered.
-    """
+    cluster, _ = read_settings(folder, folder.name)
+    own, untrusted = cluster.settings.alerts, cluster.untrusted
+    why = f"[alerts] is not obeyed: {untrusted.what}; {untrusted.next_step}" if untrusted else ""
+    ways: dict[str, Send] = {}
+    if own.webhook or own.webhook_file:
+        ways["webhook"] = webhook(own.webhook, own.webhook_file)
+    if own.command:
+        ways["command"] = command(own.command)
 
-    name: str
-    words: tuple[str, ...] = field(repr=False)
+    def refuse(_: Message) -> None:
+        raise NotDelivered(why)
 
-    def send(self, message: Message) -> None:
-        """Run the program, without a shell."""
-        program = Path(self.words[0]).name
+    return [
+        Channel(f"{folder.name}/{name}", refuse if untrusted else send, folder.name, own.on)
+        for name, send in ways.items()
+    ]
+
+
+def webhook(address: str | None, file: str | None = None) -> Send:
+    """Post {"text": ...} as Slack, Mattermost and Rocket.Chat take it."""
+
+    def send(message: Message) -> None:
+        where = address or read_secret(Path(file or ""))
+        if not is_web_address(where):
+            raise NotDelivered(f"{file} holds no address that begins with https:// or http://")
+        body = json.dumps({"text": message["text"].translate(_SLACK)}).encode()
+        post(where, body, {"Content-Type": "application/json"})
+
+    return send
+
+
+def command(words: Sequence[str]) -> Send:
+    """Run a program with the message as JSON on standard input; status 0 means that it was delivered."""
+
+    def send(message: Message) -> None:
+        program = Path(words[0]).name
         try:
             done = subprocess.run(  # noqa: S603 -- the words are the user's own setting
-                self.words,
-                input=json.dumps(asdict(message), default=str).encode(),
-                env=environment_of_alert_command(message.title, message.text),
+                words,
+                input=json.dumps(message, default=str).encode(),
+                env=environment_of_alert_command(message["title"], message["text"]),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 timeout=SECONDS,
@@ -151,37 +112,8 @@ class Command:
         except subprocess.TimeoutExpired:
             raise NotDelivered(f"{program} took longer than {SECONDS} s", is_certain=False) from None
         except (OSError, ValueError) as error:
-            raise NotDelivered(f"{program} cannot be run: {_words(error)}") from None
+            raise NotDelivered(f"{program} cannot be run: {reason_of(error)}") from None
         if done.returncode:
             raise NotDelivered(f"{program} ended with status {done.returncode}")
 
-
-@dataclass(frozen=True)
-class Refused:
-    """Sends nothing: whoever may write the channel's settings could send anything anywhere."""
-
-    name: str
-    why: str
-
-    def send(self, message: Message) -> None:
-        """Say why nothing is sent."""
-        raise NotDelivered(self.why)
-
-
-def read_secret(file: Path) -> str:
-    """Read a secret from a file, without the line break at its end."""
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotDelivered(f"{file} cannot be read: {_words(error)}") from None
-
-
-def _words(error: object) -> str:
-    """Say what an error is without what it may quote."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not valid: {error.verify_message}"
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return type(error).__name__
+    return send

@@ -20,8 +20,10 @@ def alerts(
     as_json: JsonOption = False,
 ) -> None:
     """List the channels and the last alerts; `--test` tries every channel and exits with 1 if one does not work."""
-    from orchestration.alerts.ledger import Ledger
-    from orchestration.alerts.sending import all_channels, send_test
+    from assets.report.wording import plural
+    from orchestration.alerts.channels import channels_of
+    from orchestration.alerts.sending import send_test
+    from orchestration.read_commands.sent_alerts import deliveries
 
     settings = settings_of(home, sources)
     if test:
@@ -35,14 +37,13 @@ def alerts(
         if any(problem for _, problem in results):
             raise typer.Exit(1)
         return
-    channels = [channel.name for channel, _ in answer(lambda: all_channels(settings))]
-    sent = answer(lambda: Ledger(settings.home.alerts).deliveries(None if as_json else SHOWN))
+    channels = [channel.name for channel in answer(lambda: channels_of(settings))]
+    sent = answer(lambda: deliveries(settings.home))
     if as_json:
         say_json({"channels": channels, "alerts": sent}, indent=2)
         return
     say_lines([f"channels   {', '.join(channels) or 'none; docs/alerts.md says how to set one'}"])
     say_lines(
-        f"{row['at'][:16].replace('T', ' ')} UTC  {row['channel']}: {row['status']}  {row['kind']}"
-        f" {row['cluster_id'] or ''} {row['subject']}{': ' + row['error'] if row['error'] else ''}"
-        for row in sent
+        f"{row['time'][:16]} UTC  {row['channel']}: {row['status']}, {plural(row['attempts'], 'attempt')}  {row['key']}"
+        for row in sent[:SHOWN]
     )

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from assets.sources.text.masking import mask
-from orchestration.environment import HomeSettings, WrongSetting, is_home_set, read_settings
+from orchestration.environment import HomeSettings, WrongSetting, is_home_set, read_settings, warnings_of_environment
 from orchestration.terminal import say, silence, streams
 
 HomeOption = Annotated[
@@ -73,8 +73,15 @@ def fail(message: str, status: int = 1) -> NoReturn:
     raise typer.Exit(status)
 
 
+def warn_of_environment() -> None:
+    """Say on stderr which variables of the environment are no setting."""
+    for warning in warnings_of_environment():
+        say(f"faultline: {warning}", is_error=True)
+
+
 def settings_of(home: Path | None, sources: Path | None = None) -> HomeSettings:
     """Read the settings from the options and the environment; exit with a message if a value is not allowed."""
+    warn_of_environment()
     try:
         return read_settings(home, sources)
     except WrongSetting as error:

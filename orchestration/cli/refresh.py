@@ -11,7 +11,7 @@ import typer
 
 from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
-from orchestration.cli.options import HomeOption, JsonOption, fail
+from orchestration.cli.options import HomeOption, JsonOption, fail, warn_of_environment
 from orchestration.environment import WrongSetting, read_settings
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def refresh(  # noqa: PLR0917
         raise typer.BadParameter("it needs --forget", param_hint="--yes")
     console = terminal.console(is_error=as_json, is_optional=True)
     forgotten = None
+    warn_of_environment()
     try:
         settings = read_settings(home, sources, full)
         settings = replace(settings, is_pulling=not (no_pull or from_marts), is_from_marts=from_marts)

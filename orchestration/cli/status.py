@@ -37,9 +37,9 @@ def status(
     if alert:
         from orchestration.alerts.sending import tell_if_stale
 
-        event = answer(lambda: tell_if_stale(settings, lambda text: say(text, is_error=True)))
-        if event is not None:
-            fail(event.line)
+        found = answer(lambda: tell_if_stale(settings, lambda text: say(text, is_error=True)))
+        if found is not None:
+            fail(found.line)
         if not settings.home.root.is_dir():
             fail(f"there is no home {settings.home.root}; name it with --home or FAULTLINE_HOME")
         return

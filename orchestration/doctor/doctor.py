@@ -12,7 +12,6 @@ import sqlite3
 
 import duckdb
 
-from orchestration.alerts.ledger import Ledger
 from orchestration.doctor.findings import Finding, Level, print_findings
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
@@ -27,6 +26,7 @@ from orchestration.instance import (
 )
 from orchestration.publication.folders import leftovers, problem_of_current
 from orchestration.read_commands.published import ReadingError, one_line
+from orchestration.read_commands.sent_alerts import problems
 from orchestration.read_commands.status import BLOCKED, FREES_THE_QUEUE, status
 from orchestration.terminal import say_json
 from orchestration.upkeep.healing import set_aside_files
@@ -141,18 +141,18 @@ def settings_findings(home: Home) -> list[Finding]:
 def alert_findings(home: Home) -> list[Finding]:
     """List the channels whose last alert did not arrive."""
     try:
-        problems = Ledger(home.alerts).problems()
+        failing = problems(home)
     except sqlite3.Error as error:
         what = f"what was told cannot be read: {one_line(error)}"
         return [Finding("warning", what, str(home.alerts), "remove the file: what is known now is told once more")]
     return [
         Finding(
             "warning",
-            f"the alert of {problem['at'][:16].replace('T', ' ')} UTC did not arrive: {problem['error']}",
-            f"alerts by {problem['channel']}",
-            "correct the channel's settings (docs/alerts.md), then run `faultline alerts --test`",
+            f"the alert of {row['time'][:16]} UTC may not have arrived ({row['status']}, attempts: {row['attempts']})",
+            f"alerts by {row['channel']}",
+            "`faultline alerts --test` says why; correct the channel's settings (docs/alerts.md)",
         )
-        for problem in problems
+        for row in failing
     ]
 
 

@@ -7,20 +7,19 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from assets.rows import rows_of
-from orchestration.alerts.ledger import Ledger
 from orchestration.disk import replace_file
 from orchestration.environment import HomeSettings
 from orchestration.home import Home, code_version
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED, Family
 from orchestration.publication.folders import current_publication, newest_publication, pinned_publication
 from orchestration.read_commands.published import ReadingError, published
+from orchestration.read_commands.sent_alerts import problems
 from orchestration.upkeep.healing import Say
 from orchestration.upkeep.lock import free_of_refresh
 from orchestration.upkeep.permissions import mode_for_others
@@ -113,11 +112,10 @@ def _values_of_home(settings: HomeSettings) -> Iterator[tuple[str, float]]:
     }
     for name, publication in moments.items():
         if publication is not None and publication.published_at:
-            moment = datetime.fromisoformat(publication.published_at)
-            yield name, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            yield name, publication.made_at.timestamp()
     yield "publication_is_pinned", float(pinned_publication(home) is not None)
     yield "freshness_limit_seconds", 3600.0 * settings.freshness_hours
-    yield "alert_channels_failing", float(len(Ledger(home.alerts).problems()))
+    yield "alert_channels_failing", float(len(problems(home)))
 
 
 def _label(value: object) -> str:

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import duckdb
 
 from assets.sources.text.masking import mask
-from orchestration.alerts.channels import NotDelivered, post, read_secret
 from orchestration.disk import replace_file
 from orchestration.environment import HomeSettings
 from orchestration.home import code_version
 from orchestration.open_lineage.events import Event, Namespaces, event_of_failure, events_of_publication
+from orchestration.posting import NotDelivered, post, read_secret
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.upkeep.permissions import mode_for_others
 

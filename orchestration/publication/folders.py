@@ -65,6 +65,15 @@ class Publication:
         """The page."""
         return self.folder / REPORT / "index.html"
 
+    @property
+    def made_at(self) -> datetime:
+        """When it was made; where its description is lost, when its file was written."""
+        try:
+            moment = datetime.fromisoformat(self.published_at)
+        except ValueError:
+            return datetime.fromtimestamp(self.file.stat().st_mtime, UTC)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
 
 def current_publication(home: Home) -> Publication | None:
     """Return the publication that readers see; None where nothing is published in this layout."""

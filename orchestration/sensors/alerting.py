@@ -56,7 +56,7 @@ def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinitio
         # Sensors are evaluated in the code server, whose child each run that the daemon started is.
         if not active_children():
             end_dead_runs(context.instance, settings.home, unchanged_since=datetime.now(UTC) - TIME_TO_START)
-        event = tell_if_stale(settings, context.log.warning)
-        return dg.SkipReason(event.line if event else "the newest publication is young enough")
+        found = tell_if_stale(settings, context.log.warning)
+        return dg.SkipReason(found.line if found else "the newest publication is young enough")
 
     return [alert_on_failure, alert_on_stale_night]

@@ -1,9 +1,8 @@
 """The sensor on the sources folder: a refresh starts soon after new logs have arrived.
 
-It is off unless `FAULTLINE_WATCH_MINUTES` is set or somebody switches it on: the nightly refresh is enough for a study
-of months, each refresh takes minutes of CPU, and logs that grow all day would start one after the other. A file that is
-still being copied is not read: all files have to be still for the minutes of the setting. A tick lists names, sizes and
-times, and opens no file.
+It is off until somebody switches it on at its page: the nightly refresh is enough for a study of months, each refresh
+takes minutes of CPU, and logs that grow all day would start one after the other. A file that is still being copied is
+not read: all files have to be still for five minutes. A tick lists names, sizes and times, and opens no file.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from orchestration.upkeep.dead_runs import UNFINISHED
 from orchestration.upkeep.lock import free_of_refresh
 
 SECONDS_BETWEEN_TICKS = 60
-DEFAULT_QUIET_MINUTES = 5
+QUIET_SECONDS = 300
 UNDER_WAY = [dg.DagsterRunStatus.QUEUED, *UNFINISHED]
 
 
@@ -61,12 +60,11 @@ class Seen:
 
 def new_files(settings: HomeSettings) -> dg.SensorDefinition:
     """Build the sensor."""
-    quiet_seconds = 60 * (settings.watch_minutes or DEFAULT_QUIET_MINUTES)
 
     @dg.sensor(
         job_name=REFRESH,
         minimum_interval_seconds=SECONDS_BETWEEN_TICKS,
-        default_status=dg.DefaultSensorStatus.RUNNING if settings.watch_minutes else dg.DefaultSensorStatus.STOPPED,
+        default_status=dg.DefaultSensorStatus.STOPPED,
         description="Refresh when the files of the sources folder have changed and are still.",
     )
     def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
@@ -76,7 +74,7 @@ def new_files(settings: HomeSettings) -> dg.SensorDefinition:
             return _wait("files have changed; waiting until they are still", Seen(files, now))
         if seen.is_settled:
             return _wait("no file has changed since the last look", seen)
-        if now - seen.since < quiet_seconds:
+        if now - seen.since < QUIET_SECONDS:
             return _wait(f"files were still changing {now - seen.since:.0f} s ago", seen)
         with free_of_refresh(settings.home.lock_file) as holder:
             is_refreshing = holder is not None

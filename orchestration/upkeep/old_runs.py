@@ -18,7 +18,7 @@ MAX_AT_ONCE = 100
 """Each takes up to 0.2 s; the first night after years leaves the rest for the next ones."""
 
 
-def delete_old_runs(instance: DagsterInstance, running: str, days: int = KEPT_DAYS) -> int:
+def delete_old_runs(instance: DagsterInstance, days: int, running: str) -> int:
     """Delete the runs that were started before some days, and return how many there were.
 
     What goes wrong fails no refresh, and the next one tries again.
@@ -27,10 +27,10 @@ def delete_old_runs(instance: DagsterInstance, running: str, days: int = KEPT_DA
     ----------
     instance
         Dagster's storage. The lock of the home is held, so that no other run than this one is under way.
-    running
-        The id of the run that is under way; it stays.
     days
         For how long a run is kept.
+    running
+        The id of the run that is under way; it stays.
     """
     from dagster import DagsterError, RunsFilter
     from sqlalchemy.exc import SQLAlchemyError

@@ -3,13 +3,15 @@
 import ast
 import re
 
+from orchestration import environment
 from orchestration.configuration_page import variables
 from orchestration.home import PROJECT
+from tests.installation.wheel import tracked_files
 
 EDGES = {"orchestration/environment.py", "orchestration/dbt/command.py"}
 """Where a process of ours starts. dbt's own process gives its profile the files under relative names."""
-INTERNAL = {"FAULTLINE_WAREHOUSE", "FAULTLINE_PUBLICATION"}
-"""What this process tells dbt's profile; nobody sets them."""
+NO_SETTINGS = {"FAULTLINE_COMPLETE", "FAULTLINE_X"}
+"""Part of a name of click, and a variable of tests."""
 
 
 def uses_of_the_environment(path):
@@ -38,10 +40,17 @@ def test_no_step_reads_configuration():
     assert found == []
 
 
-def test_every_variable_that_the_code_reads_is_on_the_page():
-    named = set()
-    for path in (PROJECT / "orchestration").rglob("*.py"):
-        named |= set(re.findall(r'^\w+ = "(FAULTLINE_\w+)"', path.read_text(encoding="utf-8"), re.MULTILINE))
-    listed = {variable.name for variable in variables()}
-    assert {"FAULTLINE_HOME", "FAULTLINE_PUBLISH_GROUP", "FAULTLINE_ALERT_COMMAND"} <= named
-    assert named - INTERNAL == {name for name in listed if name.startswith("FAULTLINE_")}
+def test_every_setting_is_on_the_page():
+    listed = {variable.name for variable in variables() if variable.name.startswith("FAULTLINE_")}
+    assert listed == set(environment.SETTINGS)
+    assert len(environment.SETTINGS) == 16
+
+
+def test_no_variable_that_is_named_anywhere_is_unknown(monkeypatch):
+    """Else a process that Faultline or a test starts would warn of it."""
+    text = "".join((PROJECT / file).read_text("utf-8", errors="replace") for file in tracked_files())
+    names = set(re.findall(r"FAULTLINE_[A-Z_]*[A-Z]", text))
+    assert names >= set(environment.SETTINGS)
+    for name in names - set(environment.SETTINGS) - set(environment.REMOVED) - NO_SETTINGS:
+        monkeypatch.setenv(name, "1")
+    assert environment.warnings_of_environment() == []

@@ -1,9 +1,10 @@
 """Dagster's sensors tell of a run that died and of a stale night; a run that could fail tells of it itself."""
 
+from dataclasses import replace
+
 import dagster as dg
 import pytest
 
-from orchestration.alert_settings import AlertSettings
 from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.jobs import COMMAND, refresh_job
@@ -32,7 +33,7 @@ def web():
 def settings(tmp_path, web):
     home = Home.at(tmp_path / "home")
     home.work.mkdir(parents=True)
-    return HomeSettings(home, alerts=AlertSettings(webhook=web.address))
+    return HomeSettings(home, alert_webhook=web.address)
 
 
 def sensors(settings):
@@ -87,7 +88,7 @@ def test_the_sensor_on_stale_nights_says_what_it_saw(settings, web):
         context = dg.build_sensor_context(instance)
         assert sensor.evaluate_tick(context).skip_message == "the newest publication is young enough"
         settings.home.dagster.mkdir()
-        stale = sensors(HomeSettings(settings.home, alerts=settings.alerts, freshness_hours=-1))[1]
+        stale = sensors(replace(settings, freshness_hours=-1))[1]
         for _ in range(2):
             assert "nothing was ever published" in stale.evaluate_tick(context).skip_message
     assert len(web.texts) == 1

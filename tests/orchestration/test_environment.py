@@ -26,7 +26,6 @@ VARIABLES = {
     "FAULTLINE_SCHEDULE": "30 4 * * *",
     "FAULTLINE_TIMEZONE": "Asia/Tokyo",
     "FAULTLINE_KEEP_PUBLICATIONS": "5",
-    "FAULTLINE_KEEP_RUNS_DAYS": "30",
     "FAULTLINE_PUBLISH_GROUP": "analysts",
 }
 
@@ -52,7 +51,6 @@ class TestSettings:
             schedule="30 4 * * *",
             schedule_timezone="Asia/Tokyo",
             keep_publications=5,
-            keep_runs_days=30,
             publish_group="analysts",
         )
 
@@ -75,7 +73,7 @@ class TestSettings:
     def test_sources_that_are_an_option_come_before_the_variable(self, all_variables):
         assert read_settings(None, Path("/more")).home == Home(Path("/srv/faultline"), Path("/more"))
 
-    @pytest.mark.parametrize("name", ["FAULTLINE_KEEP_PUBLICATIONS", "FAULTLINE_KEEP_RUNS_DAYS", "FAULTLINE_THREADS"])
+    @pytest.mark.parametrize("name", ["FAULTLINE_KEEP_PUBLICATIONS", "FAULTLINE_THREADS"])
     @pytest.mark.parametrize("value", ["0", "many", "-1", "1.5"])
     def test_a_number_that_cannot_be_is_named(self, monkeypatch, name, value):
         monkeypatch.setenv(name, value)
@@ -107,6 +105,18 @@ class TestSettings:
     def test_other_ways_to_write_a_value_are_taken(self, monkeypatch, name, value):
         monkeypatch.setenv(name, value)
         assert value in (read_settings().memory_limit, read_settings().schedule)
+
+    @pytest.mark.parametrize("command", [["refresh", "--json"], ["status", "--json"]], ids=" ".join)
+    def test_a_variable_that_is_no_setting_is_one_line_on_stderr(self, monkeypatch, tmp_path, command):
+        for name in ("FAULTLINE_X", "FAULTLINE_OWNERS", "FAULTLINE_SPARK_MASTER", "FAULTLINE_MEMORY"):
+            monkeypatch.setenv(name, "1GB")
+        monkeypatch.setenv("FAULTLINE_WATCH_MINUTES", "")
+        result = CliRunner().invoke(app, [*command, "--home", str(tmp_path)])
+        assert result.stderr.splitlines()[:-1] == [
+            "faultline: FAULTLINE_OWNERS is not read any more: assets have no owners; unset it",
+            "faultline: FAULTLINE_X is no setting; docs/configuration.md has all of them",
+        ]
+        assert "FAULTLINE" not in result.stdout
 
     @pytest.mark.parametrize("command", [["refresh"], ["refresh", "--json"], ["status"], ["ui"]], ids=" ".join)
     def test_a_command_says_which_variable_is_wrong(self, monkeypatch, tmp_path, command):

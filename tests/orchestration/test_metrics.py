@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchestration.alerts.ledger import FAILED, Event, Ledger
+from orchestration.alerts.sending import tell_of_failure
 from orchestration.environment import HomeSettings
 from orchestration.home import PROJECT, Home
 from orchestration.metrics.collecting import exposition, headline_numbers, keep_metrics, write_metrics
@@ -187,10 +187,7 @@ def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
 
 
 def test_channels_that_fail_are_counted(home):
-    event = Event("failure:1", "failure", None, "x", "y")
-    ledger = Ledger(home.alerts)
-    ledger.claim([event], {event.key: ["webhook"]})
-    ledger.record([event], "webhook", FAILED, "404")
+    tell_of_failure(HomeSettings(home, alert_command=("false",)), "disk full", "run-1", [].append)
     assert values(parse(home), "alert_channels_failing") == [1.0]
 
 

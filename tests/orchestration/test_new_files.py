@@ -6,7 +6,7 @@ import shutil
 import dagster as dg
 import pytest
 
-from orchestration.environment import HomeSettings, WrongSetting, read_settings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
 from orchestration.sensors import new_files as module
 from orchestration.sensors.new_files import Seen, fingerprint, new_files
@@ -24,11 +24,11 @@ def home(tmp_path):
 class Ticks:
     """A sensor with its cursor, ticking at moments that the test chooses."""
 
-    def __init__(self, home, monkeypatch, minutes=5):
+    def __init__(self, home, monkeypatch):
         self.now = 1_000_000.0
         monkeypatch.setattr(module.time, "time", lambda: self.now)
         self.instance = dg.DagsterInstance.ephemeral()
-        self.sensor = new_files(HomeSettings(home, watch_minutes=minutes))
+        self.sensor = new_files(HomeSettings(home))
         self.cursor = None
 
     def __call__(self, minutes=1):
@@ -116,10 +116,5 @@ def test_a_cursor_is_read_back():
     assert Seen.parse(Seen("abc", 12.5, True).as_cursor()) == Seen("abc", 12.5, True)
 
 
-def test_the_sensor_is_off_unless_minutes_are_set(monkeypatch, tmp_path):
-    assert new_files(read_settings(tmp_path)).default_status == dg.DefaultSensorStatus.STOPPED
-    monkeypatch.setenv("FAULTLINE_WATCH_MINUTES", "10")
-    assert new_files(read_settings(tmp_path)).default_status == dg.DefaultSensorStatus.RUNNING
-    monkeypatch.setenv("FAULTLINE_WATCH_MINUTES", "soon")
-    with pytest.raises(WrongSetting, match="FAULTLINE_WATCH_MINUTES"):
-        read_settings(tmp_path)
+def test_the_sensor_is_off_until_somebody_switches_it_on(home):
+    assert new_files(HomeSettings(home)).default_status == dg.DefaultSensorStatus.STOPPED

@@ -70,6 +70,6 @@ def test_every_setting_of_the_example_is_one(monkeypatch):
         monkeypatch.setenv(name, value)
     found = read_settings()
     assert str(found.home.root) == settings["FAULTLINE_HOME"]
-    assert found.alerts.has_channel
+    assert found.alert_webhook and found.alert_command
     known = "".join((PROJECT / "docs" / page).read_text() for page in ("configuration.md", "alerts.md"))
     assert [name for name in settings if name.startswith("FAULTLINE_") and f"`{name}`" not in known] == []

@@ -2,7 +2,6 @@
 
 import pytest
 
-from orchestration.alert_settings import AlertSettings
 from orchestration.environment import HomeSettings
 from tests.orchestration.alerts.homes import END, write
 from tests.orchestration.alerts.receivers import web_server
@@ -22,7 +21,7 @@ def home(small_home):
 
 @pytest.fixture
 def settings(home, web):
-    return HomeSettings(home, alerts=AlertSettings(webhook=web.address))
+    return HomeSettings(home, alert_webhook=web.address)
 
 
 @pytest.fixture

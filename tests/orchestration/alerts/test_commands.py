@@ -6,8 +6,8 @@ import re
 import duckdb
 import pytest
 
-from orchestration.alerts import events
 from orchestration.alerts.sending import tell_of_publication
+from orchestration.home import Home
 from orchestration.refresh import run
 from orchestration.upkeep.lock import RefreshRunning
 from tests.homes import faultline
@@ -15,13 +15,7 @@ from tests.orchestration.alerts.homes import old_publication
 from tests.orchestration.alerts.receivers import keeping_program
 
 
-def test_the_check_for_a_stale_night_fails_where_there_is_no_home(tmp_path):
-    done = faultline(events.Home.at(tmp_path / "none"), "status", "--alert")
-    assert done.exit_code == 1
-    assert "there is no home" in done.stderr
-
-
-def test_status_alert_is_for_cron(home, web):
+def test_status_alert_is_for_cron(home, web, tmp_path):
     old_publication(home, 40)
     for _ in range(2):
         result = faultline(home, "status", "--alert", FAULTLINE_ALERT_WEBHOOK=web.address)
@@ -31,10 +25,11 @@ def test_status_alert_is_for_cron(home, web):
     assert len(web.texts) == 1
     result = faultline(home, "status", "--alert", FAULTLINE_FRESHNESS_HOURS="48", FAULTLINE_ALERT_WEBHOOK=web.address)
     assert (result.exit_code, result.output) == (0, "")
+    assert "there is no home" in faultline(Home.at(tmp_path / "none"), "status", "--alert").stderr
 
 
 def test_a_refresh_whose_home_is_not_there_is_told_and_makes_no_folder(tmp_path, web):
-    home = events.Home.at(tmp_path / "not mounted")
+    home = Home.at(tmp_path / "not mounted")
     for times in (1, 2):
         result = faultline(home, "refresh", FAULTLINE_ALERT_WEBHOOK=web.address)
         assert result.exit_code == 1
@@ -92,18 +87,9 @@ def test_the_test_tries_every_channel_and_says_which_does_not_work(home, web, tm
     assert faultline(home, "alerts", "--test").exit_code == 1
 
 
-def test_the_test_tries_the_channels_of_clusters_whose_logs_lie_elsewhere(home, tmp_path):
-    words, kept = keeping_program(tmp_path)
-    cluster = tmp_path / "logs" / "alpha"
-    cluster.mkdir(parents=True)
-    (cluster / "cluster.toml").write_text(f"[alerts]\ncommand = {json.dumps([*words, '0'])}\n")
-    assert faultline(home, "alerts", "--test", "--sources", str(tmp_path / "logs")).exit_code == 0
-    assert json.loads(kept.read_text())["cluster_id"] == "alpha"
-
-
 def test_alerts_lists_what_was_sent(settings, home, web):
     tell_of_publication(settings, [].append)
     result = faultline(home, "alerts", FAULTLINE_ALERT_WEBHOOK=web.address)
     assert result.stdout.startswith("channels   webhook\n")
-    assert "webhook: delivered  lemon alpha node001" in result.stdout
+    assert "UTC  webhook: delivered, 1 attempt  lemon:alpha:node001:2026-03-01\n" in result.stdout
     assert "hunter2" not in result.stdout
