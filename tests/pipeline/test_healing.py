@@ -5,7 +5,6 @@ tests run it and compare all that is published with what a home without damage p
 """
 
 import io
-import json
 import os
 import shutil
 import subprocess
@@ -17,7 +16,6 @@ import duckdb
 import pytest
 
 from orchestration.dbt import build as dbt
-from orchestration.dbt.column_lineage import ColumnLineage
 from orchestration.doctor.doctor import doctor
 from orchestration.environment import HomeSettings
 from orchestration.failures import DBT_TELLS_NOTHING
@@ -283,37 +281,6 @@ def test_a_status_with_a_damaged_published_file_says_so_and_fails(home):
         True,
         True,
     )
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"{", b"[1, 2", pytest.param(GARBAGE, id="garbage"), b'{"metadata": {}}', b"[]", b"null"],
-)
-def test_dbts_manifest_is_made_again_when_it_cannot_be_read(tmp_path, monkeypatch, content):
-    settings, manifest = HomeSettings(Home.at(tmp_path / "home")), tmp_path / "manifest.json"
-
-    def parse(command, **_):
-        (target,) = [command[at + 1] for at, word in enumerate(command) if word == "--target-path"]
-        for name in ("partial_parse.msgpack", "manifest.json"):
-            Path(target, name).write_text(json.dumps({"nodes": {}}))
-        return SimpleNamespace(returncode=0)
-
-    monkeypatch.setattr(dbt, "cache_folder", lambda home: tmp_path)
-    monkeypatch.setattr(dbt.subprocess, "run", parse)
-    manifest.write_bytes(content)
-    dbt.prepare(settings)
-    assert json.loads(manifest.read_text()) == {"nodes": {}}
-    monkeypatch.setattr(dbt.subprocess, "run", lambda *_, **__: pytest.fail("parsed again"))
-    dbt.prepare(settings)
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"null", b"[1]", GARBAGE])
-def test_a_kept_lineage_that_cannot_be_read_is_as_none(tmp_path, content):
-    kept = tmp_path / "column_lineage.json"
-    kept.write_bytes(content)
-    assert (ColumnLineage(kept).is_known, ColumnLineage(kept).rows) == (False, [])
-    kept.write_text('[["marts.a", "x", "raw.b", "y"]]')
-    assert (ColumnLineage(kept).is_known, ColumnLineage(kept).rows) == (True, [("marts.a", "x", "raw.b", "y")])
 
 
 MORE = {
