@@ -143,13 +143,13 @@ def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
     with RefreshLock(home.lock_file):
         pass
     collect_garbage_seldom()
-    from orchestration.session import Caller
-
     # As for cron: what is said of the run is on stderr, where nothing else is said meanwhile.
     errors = console if console.file is sys.stderr else terminal.console(is_error=True)
-    caller = Caller(PATIENCE_SECONDS, errors.print)
     try:
         _prepare(home, console.print)
+        from orchestration.session import Caller
+
+        caller = Caller(PATIENCE_SECONDS, errors.print)
         result = _execute(settings, console, errors, caller)
         if home.damage_suspected.exists():
             result = _execute(settings, console, errors, caller)

@@ -73,6 +73,8 @@ def test_a_new_home_is_for_its_owner_alone(tmp_path):
 def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
     home = Home.at(tmp_path / "home", tmp_path / "sources")
     (home.sources / "c1").mkdir(parents=True)
+    home.work.mkdir(parents=True, mode=0o700)
+    home.root.chmod(0o700)
     monkeypatch.setattr(refreshing, "is_up_to_date", lambda home, _: (home.work / "file").write_text("x"))
     monkeypatch.setattr(refreshing, "read_outcome", lambda *_: None)
     before = os.umask(0o022)
@@ -81,7 +83,7 @@ def test_a_refresh_makes_nothing_that_others_can_read(tmp_path, monkeypatch):
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)
-    folders, files = {".", "work", "metrics"}, {"work/file", "work/refresh.lock"}
+    folders, files = {".", "work", "metrics"}, {"work/file"}
     # The folder of the metrics is closed, too.
     expected = dict.fromkeys(folders, 0o700) | dict.fromkeys(files, 0o600) | {"metrics/faultline.prom": 0o600}
     assert modes(home) == expected
