@@ -11,13 +11,17 @@ import pytest
 
 from assets.sources.settings import Pull
 from assets.warehouse import Warehouse
-from orchestration.alerts.events import removed_key_events
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
+from orchestration.environment import HomeSettings
 from orchestration.home import Home
+from orchestration.jobs import COMMAND, Everything
 from orchestration.pull.asset import pulls_asset
 from orchestration.pull.clusters import clusters_to_pull
-from orchestration.pull.outcomes import REASON_WITH_NAMES, Pulled, keep_outcome, last_outcome
+from orchestration.pull.outcomes import REASON_WITH_NAMES, Pulled, keep_outcome, last_outcome, record_pulls
+from orchestration.refresh import run as refreshing
+from orchestration.resources import resources
+from orchestration.session import Caller
 from tests.homes import faultline
 
 DOWN = {"kind": "sacct", "what": "down", "next_step": "start it"}
@@ -80,7 +84,6 @@ def test_keys_that_went_bring_a_warning_and_an_alert_each(home):
     (home.sources / "c1" / "cluster.toml").write_text("[pull]\n" + "".join(f'{key} = "slurmrestd"\n' for key in keys))
     found = [finding for finding in sources_findings(home.sources) if "is not read any more" in finding.what]
     assert [finding.level for finding in found] == ["warning"] * len(keys)
-    assert len(removed_key_events(home)) == len(keys)
     assert clusters_to_pull(home.sources) == {"c1": Pull()}
 
 
@@ -126,12 +129,36 @@ def test_what_is_kept_of_a_pull_is_how_far_accounting_reaches_and_no_names(home,
     keep_outcome(home, replace(FAILED, pulled_to=None))
     assert last_outcome(home, "c1") == FAILED
     warehouse = Warehouse(path=str(home.working_file))
-    resources = {"warehouse": dg.ResourceDefinition.hardcoded_resource(warehouse)}
-    assert dg.materialize([pulls_asset(home, ["c1", "never"])], resources=resources).success
-    with warehouse.reading() as con:
+    with warehouse.writing() as con:
+        record_pulls(con, "run-1", [last_outcome(home, "c1"), last_outcome(home, "never")])
         (row,) = con.execute("select cluster_id, status, pulled_to, reason, next_step from ops.pulls").fetchall()
     assert row == ("c1", "failed", datetime(2026, 3, 4, 2), "sacct: down", "start it")
     (folder / "cluster.toml").write_text('privacy = "pseudonymous"\n[pull]\n')
     assert last_outcome(home, "c1").reason == REASON_WITH_NAMES
     keep_outcome(home, FAILED)
     assert "down" not in (home.pulls / "c1.json").read_text() and last_outcome(home, "c1").next_step == "start it"
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_whole", "is_pulling"), [({}, True, True), ({COMMAND: "true"}, True, False), ({}, False, False)]
+)
+def test_a_run_pulls_before_it_takes_the_home_unless_its_command_has_or_it_is_a_part(
+    slurm, home, tags, is_whole, is_pulling
+):
+    asset = pulls_asset(home, clusters_to_pull(home.sources))
+    steps = frozenset({asset.node_def.name} if is_whole else {asset.node_def.name, "another"})
+    given = resources(HomeSettings(home), Caller(), Everything(frozenset({asset.key}), frozenset(), steps))
+    assert dg.materialize([asset], resources={"warehouse": given["warehouse"]}, tags=tags).success
+    assert bool(slurm.calls) is is_pulling
+    assert not home.lock_file.exists()
+
+
+@pytest.mark.parametrize(("options", "is_pulling"), [([], True), (["--no-pull"], False)])
+def test_a_refresh_pulls_first_unless_told_not_to(slurm, home, monkeypatch, options, is_pulling):
+    def stop(*_):
+        raise refreshing.RefreshFailed("enough")
+
+    monkeypatch.setattr(refreshing, "tell_wrong_settings", stop)
+    home.work.mkdir()
+    assert "enough" in faultline(home, "refresh", *options).stderr
+    assert bool(slurm.calls) is is_pulling
