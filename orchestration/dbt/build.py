@@ -113,7 +113,7 @@ def prepare(settings: HomeSettings) -> None:
     with TemporaryDirectory(prefix="parse-", dir=manifest.parent) as target:
         folders = ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
         outputs = ["--target-path", target, "--log-path", str(settings.home.work / "dbt-logs")]
-        command = [DBT, "parse", *folders, *outputs]
+        command = [str(DBT), "parse", *folders, *outputs]
         environment = environment_of_dbt(settings)
         parse = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 -- constants and folders
         require_not_killed(parse.returncode)
