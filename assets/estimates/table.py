@@ -121,16 +121,15 @@ class TableSpec:
         texts += [("column", f"{self.name}.{column.name}", column.comment) for column in self.columns]
         return [f"comment on {kind} {target} is {literal(text)}" for kind, target, text in texts]
 
-    @property
     def lineage(self) -> list[tuple[str, str, str, str]]:
-        """Rows of ops.lineage: table, column, upstream table, upstream column."""
-        return [(self.name, column.name, *origin) for column in self.columns for origin in self._origins(column)]
-
-    def _origins(self, column: Column) -> list[tuple[str, str]]:
-        """Name the tables and columns that a column is computed from."""
-        own = (column.name,) if column.inputs is None and self.inputs else column.inputs or ()
-        found = (name.rpartition(".") for name in own)
-        return [(_place(table or self.inputs[0]), origin) for table, _, origin in found]
+        """Return rows of ops.lineage: table, column, upstream table, upstream column."""
+        rows = []
+        for column in self.columns:
+            own = (column.name,) if column.inputs is None and self.inputs else column.inputs or ()
+            for name in own:
+                table, _, origin = name.rpartition(".")
+                rows.append((self.name, column.name, _place(table or self.inputs[0]), origin))
+        return rows
 
     @property
     def is_of_clusters(self) -> bool:
@@ -149,7 +148,7 @@ class TableSpec:
         """Schema and lineage for Dagster's pages."""
         schema = [dg.TableColumn(name=c.name, type=c.type, description=c.comment) for c in self.columns]
         deps: dict[str, list[dg.TableColumnDep]] = {}
-        for _, column, table, origin in self.lineage:
+        for _, column, table, origin in self.lineage():
             deps.setdefault(column, []).append(dg.TableColumnDep(dg.AssetKey(table.split(".")), origin))
         return {
             "dagster/column_schema": dg.TableSchema(columns=schema),
@@ -261,7 +260,7 @@ def write(con: duckdb.DuckDBPyConnection, spec: TableSpec, frame: pd.DataFrame, 
 
 def _write_metadata(con: duckdb.DuckDBPyConnection, spec: TableSpec) -> None:
     con.execute(f"begin; {'; '.join(spec.comments)}; commit")
-    replace_lineage(con, [spec.name], spec.lineage)
+    replace_lineage(con, [spec.name], spec.lineage())
 
 
 NO_ACCOUNTING = "no accounting"

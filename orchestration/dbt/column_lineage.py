@@ -129,11 +129,11 @@ def read_lineage(
 
 
 def _origins(
-    statement: str, read: Iterable[Mapping[str, Any]], columns: Mapping[str, list[str]]
+    statement: str, parents: Iterable[Mapping[str, Any]], columns: Mapping[str, list[str]]
 ) -> dict[str, list[tuple[str, str]]]:
     """Return the columns of a statement, each with the tables and columns that it comes from."""
     schema: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
-    for node in read:
+    for node in parents:
         if known := columns.get(_table(node)):
             of_schema = schema.setdefault(node["database"], {}).setdefault(node["schema"], {})
             of_schema[node["name"]] = dict.fromkeys(known, "unknown")

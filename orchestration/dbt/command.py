@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from orchestration.environment import PUBLICATION, WAREHOUSE, collect_garbage_seldom
+from orchestration.terminal import say
 
 DBT = Path(sys.executable).with_name("faultline-dbt")
 """The console script of this module."""
@@ -26,7 +27,7 @@ def main() -> None:
     """Run dbt on the files that the environment names; its arguments are those of the process."""
     arguments = sys.argv[1:]
     if arguments == ["--version"]:
-        sys.stdout.write(f"installed: {version('dbt-core')}\n")
+        say(f"installed: {version('dbt-core')}")
         return
     threading.Thread(target=_end_with_the_reader, daemon=True).start()
     collect_garbage_seldom()

@@ -71,7 +71,7 @@ def test_every_column_comes_from_columns_that_are_there(warehouse):
     for table in TABLES:
         reads = {f"inputs.{name}" for name in (*table.inputs, ENOUGH_DATA)}
         reads |= {f"estimates.{name}" for name in table.estimates}
-        for _, column, *origin in table.lineage:
+        for _, column, *origin in table.lineage():
             assert tuple(origin) in known, f"{table.table}.{column} comes from {'.'.join(origin)}, which is not there"
             assert origin[0] in reads or table.table == "est_lemon_effects"
 
