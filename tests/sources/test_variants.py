@@ -22,7 +22,7 @@ OF_THE_RESULT = ["started_at", "observed_at", "unchanged_since", "job_id_raw", "
 """What differs between check results that say the same one after another.
 
 Each file keeps the first and last of them, so that the ones kept depend on the files;
-`tests/pipeline/test_variants.py` compares what is made of them.
+What is made of them is built whole each night.
 """
 
 
