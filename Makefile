@@ -57,16 +57,16 @@ bench: .venv/.installed  ## Measure time, memory and disk against a hand-written
 	@$(BIN)/python -m tests.benchmarks $(or $(BENCH),--write docs/benchmarks.md)
 
 configuration: .venv/.installed  ## Write docs/configuration.md from the code that reads the settings.
-	@$(BIN)/python -m orchestration.configuration_page --write docs/configuration.md
+	@$(BIN)/python -m tests.docs.writers.configuration_page --write docs/configuration.md
 
 tables: .venv/.installed  ## Write docs/tables.md from the descriptions of the tables.
-	@$(BIN)/python -m orchestration.tables_page --write docs/tables.md
+	@$(BIN)/python -m tests.docs.writers.tables_page --write docs/tables.md
 
 statistics: .venv/.installed  ## Write docs/statistics.md from the descriptions of estimates and their functions.
-	@$(BIN)/python -m orchestration.statistics_page --write docs/statistics.md
+	@$(BIN)/python -m tests.docs.writers.statistics_page --write docs/statistics.md
 
 commands: .venv/.installed  ## Write docs/commands.md from the commands themselves.
-	@$(BIN)/python -m orchestration.commands_page --write docs/commands.md
+	@$(BIN)/python -m tests.docs.writers.commands_page --write docs/commands.md
 
 docs: .venv/.installed  ## Build these docs as a site that needs no network: build/site/index.html.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

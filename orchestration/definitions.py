@@ -15,18 +15,18 @@ import assets.report
 from assets.raw.logs import LOGS
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
-from orchestration.environment import HomeSettings, read_settings
-from orchestration.jobs import Everything, in_process, nightly, refresh_job
 from orchestration.metrics.collecting import headline_numbers
 from orchestration.publication import publish
 from orchestration.publication.last_good import last_good_asset
 from orchestration.pull.asset import pulls_asset
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.read_commands.sent_alerts import copy_alerts
-from orchestration.resources import resources
+from orchestration.runs.jobs import Everything, in_process, nightly, refresh_job
+from orchestration.runs.resources import resources
+from orchestration.runs.session import Caller
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
-from orchestration.session import Caller
+from orchestration.settings.environment import HomeSettings, read_settings
 
 PUBLISHED = {"marts", "estimates", "ops", "report", "published"}
 """Schemas of the assets that readers see."""

@@ -2,7 +2,7 @@
 
 Dagster opens a file anew for every event and waits for the disk. A refresh has 900 events, and that took 15 of its
 seconds (dagster#19618, closed). Here connections are kept. A power cut may cost the history of runs, never
-data: the warehouse is flushed before it is published. dagster.yaml names these classes (orchestration/instance.py).
+data: the warehouse is flushed before it is published. dagster.yaml names these classes.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ import typer
 from assets.sql import identifier
 from assets.warehouse import transaction
 from orchestration.cli.options import HomeOption, JsonOption, answer, run_app, settings_of
-from orchestration.home import Home
-from orchestration.interruption import interruptible
 from orchestration.read_commands.published import ReadingError
-from orchestration.terminal import print_table, say_json
+from orchestration.settings.home import Home
+from orchestration.terminal.interruption import interruptible
+from orchestration.terminal.output import print_table, say_json
 
 app = typer.Typer(
     no_args_is_help=True,

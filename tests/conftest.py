@@ -21,9 +21,9 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, settings
 
-from orchestration.environment import read_settings
-from orchestration.home import PROJECT, Home
-from orchestration.terminal import console
+from orchestration.settings.environment import read_settings
+from orchestration.settings.home import PROJECT, Home
+from orchestration.terminal.output import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from assets.warehouse import Warehouse
 from orchestration.cli import app
-from orchestration.home import Home
+from orchestration.settings.home import Home
 
 Place = Home | Warehouse | Path
 """Where rows are: what a home has published, a warehouse as a step of a refresh opens it, or a file."""

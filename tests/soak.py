@@ -24,8 +24,8 @@ from datetime import date
 from pathlib import Path
 
 from assets.simulation import simulate
-from orchestration.home import PROJECT, Home
 from orchestration.publication.folders import current_publication, leftovers, problem_of_current
+from orchestration.settings.home import PROJECT, Home
 from tests.published import content_of
 from tests.sources.nights import day_of
 

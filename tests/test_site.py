@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from orchestration.home import PAGES, PROJECT
+from orchestration.settings.home import PAGES, PROJECT
 from tests.report.browser import browser
 
 LOADING = {("img", "src"), ("script", "src"), ("source", "src"), ("iframe", "src"), ("link", "href"), ("use", "href")}

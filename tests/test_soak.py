@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import date, timedelta
 from random import Random
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.soak import EVENTS, NIGHTS, Soak, deal
 
 

@@ -16,10 +16,10 @@ from assets.bad_clusters.ends import ENDS
 from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.rows import rows_of
 from orchestration.alerts.ledger import Ledger
-from orchestration.home import Home
 from orchestration.read_commands.published import published
 from orchestration.read_commands.sent_alerts import about
 from orchestration.read_commands.stale import Stale, last_run
+from orchestration.settings.home import Home
 
 NEWS_DAYS = 92
 """Of a cluster that is seen for the first time, a change that is older than this at the end of its data is history."""

@@ -14,12 +14,12 @@ from assets.warehouse import is_interruption
 from orchestration.alerts.channels import Channel, Message, channels_of, channels_of_home
 from orchestration.alerts.events import Event, events_of_night, events_of_publication, failure_event
 from orchestration.alerts.ledger import Ledger, open_ledger
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
-from orchestration.posting import NotDelivered
 from orchestration.read_commands.sent_alerts import about
 from orchestration.read_commands.stale import Stale, stale
-from orchestration.terminal import visible
+from orchestration.refresh.posting import NotDelivered
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
+from orchestration.terminal.output import visible
 
 Say = Callable[[str], None]
 

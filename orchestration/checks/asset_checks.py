@@ -17,7 +17,7 @@ from assets.not_computed import COMPUTED
 from assets.warehouse import Warehouse
 from orchestration.checks import verdicts
 from orchestration.checks.verdicts import Verdict
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 
 __all__ = [
     "all_checks",

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from orchestration import terminal
 from orchestration.cli import (
     alerts,
     doctor,
@@ -30,7 +29,8 @@ from orchestration.cli import (
 )
 from orchestration.cli.old_names import add_old_names
 from orchestration.cli.options import run_app
-from orchestration.home import PAGES, code_version
+from orchestration.settings.home import PAGES, code_version
+from orchestration.terminal import output
 
 app = typer.Typer(
     name="faultline",
@@ -44,7 +44,7 @@ app = typer.Typer(
 
 def _show_version(is_asked: bool) -> None:
     if is_asked:
-        terminal.say(f"faultline {code_version()}")
+        output.say(f"faultline {code_version()}")
         raise typer.Exit
 
 

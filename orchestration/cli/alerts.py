@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.options import HomeOption, JsonOption, SourcesOption, answer, fail, settings_of
-from orchestration.terminal import say_json, say_lines
+from orchestration.terminal.output import say_json, say_lines
 
 EXAMPLES = "Example: `faultline alerts --test`"
 SHOWN = 20

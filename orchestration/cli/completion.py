@@ -14,8 +14,8 @@ from pathlib import Path
 
 import typer
 
-from orchestration.environment import WrongSetting, read_settings
-from orchestration.home import Home
+from orchestration.settings.environment import WrongSetting, read_settings
+from orchestration.settings.home import Home
 
 CLUSTERS = "select cluster_id from marts.dim_clusters"
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from orchestration import terminal
 from orchestration.cli.completion import complete_clusters, complete_tables
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
+from orchestration.terminal import output
 
 EXAMPLES = """Examples:
 
@@ -45,6 +45,6 @@ def explain(
 
     found = answer(lambda: explained(settings_of(home).home.published_file, name, cluster))
     if as_json:
-        terminal.say_json(found.as_json(), indent=2)
+        output.say_json(found.as_json(), indent=2)
     else:
         print_answer(found, limit)

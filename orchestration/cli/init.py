@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from orchestration import terminal
 from orchestration.cli.options import HomeOption, SourcesOption, SshOption, answer, settings_of
+from orchestration.terminal import output
 
 EXAMPLES = """Examples:
 
@@ -30,7 +30,7 @@ def init(
     from orchestration.new_cluster.folder import make_cluster, show_file
 
     if is_printed:
-        terminal.write(answer(lambda: show_file(cluster, ssh)))
+        output.write(answer(lambda: show_file(cluster, ssh)))
     else:
         folder = settings_of(home, sources).home.sources
-        terminal.say_lines(answer(lambda: make_cluster(folder, cluster, ssh), writes=True))
+        output.say_lines(answer(lambda: make_cluster(folder, cluster, ssh), writes=True))

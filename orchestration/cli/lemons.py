@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
+from orchestration.terminal import output
 
 EXAMPLES = "Example: `faultline lemons --cluster mycluster --limit 10`"
 
@@ -33,8 +33,8 @@ def lemons(
             lambda: lemon_list.list_lemons(settings.home.published_file, cluster, limit, settings.freshness_hours)
         )
     except WrongQuestion as error:
-        raise typer.BadParameter(terminal.visible(str(error))) from None
+        raise typer.BadParameter(output.visible(str(error))) from None
     if as_json:
-        terminal.say_json(lemon_list.as_json(answers), indent=2)
+        output.say_json(lemon_list.as_json(answers), indent=2)
     else:
         say_answer("lemons", clusters=[*map(lemon_list.with_hidden, answers)])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from orchestration.cli.options import fail
-from orchestration.terminal import say
+from orchestration.terminal.output import say
 
 SUCCESSORS = {
     "where": "faultline tables",

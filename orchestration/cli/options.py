@@ -10,8 +10,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from assets.sources.text.masking import mask
-from orchestration.environment import HomeSettings, WrongSetting, is_home_set, read_settings, warnings_of_environment
-from orchestration.terminal import say, silence, streams
+from orchestration.settings.environment import (
+    HomeSettings,
+    WrongSetting,
+    is_home_set,
+    read_settings,
+    warnings_of_environment,
+)
+from orchestration.terminal.output import say, silence, streams
 
 HomeOption = Annotated[
     Path | None,
@@ -98,8 +104,8 @@ def answer(call: Callable[[], Any], *, writes: bool = False) -> Any:
     writes
         The command changes files: after Ctrl-C it gets the time to undo unfinished changes.
     """
-    from orchestration.interruption import run_interruptibly
     from orchestration.read_commands.published import NothingPublished, ReadingError
+    from orchestration.terminal.interruption import run_interruptibly
 
     try:
         return run_interruptibly(call, is_patient=writes)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, answer, settings_of
+from orchestration.terminal import output
 
 EXAMPLES = (
     "Examples: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`; "
@@ -100,9 +100,9 @@ def plan(  # noqa: PLR0917
         try:
             found = answer(lambda: planning.plan_on_cluster(file, cluster, run, settings.freshness_hours))
         except planning.WrongQuestion as error:
-            raise typer.BadParameter(terminal.visible(str(error))) from None
+            raise typer.BadParameter(output.visible(str(error))) from None
     if as_json:
-        terminal.say_json(found, indent=2)
+        output.say_json(found, indent=2)
     else:
         say_answer("plan", **found)
 
@@ -112,7 +112,7 @@ def _read(option: str, text: str | None, reading: Callable[[str], float]) -> flo
     try:
         return None if text is None else reading(text)
     except ValueError as error:
-        raise typer.BadParameter(terminal.visible(str(error)), param_hint=option) from None
+        raise typer.BadParameter(output.visible(str(error)), param_hint=option) from None
 
 
 def _demand(option: str, holds: bool, rule: str) -> None:

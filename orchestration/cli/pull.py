@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, SshOption, fail, settings_of
+from orchestration.terminal import output
 
 if TYPE_CHECKING:
     from assets.sources.settings import Pull, Untrusted
-    from orchestration.home import Home
+    from orchestration.settings.home import Home
 
 EXAMPLES = """Examples:
 
@@ -60,10 +60,10 @@ def pull(  # noqa: PLR0917
     One query runs at a time. What was fetched is not asked for again, except for the last days: Slurm may write late.
     A pull that was stopped goes on where it was. Exit 1 when something could not be fetched.
     """
-    from orchestration.interruption import INTERRUPTED, sigterm_as_ctrl_c
     from orchestration.pull.clusters import ClusterPull, Span, pull_all
     from orchestration.pull.host import PullFailed
     from orchestration.pull.outcomes import lines_of
+    from orchestration.terminal.interruption import INTERRUPTED, sigterm_as_ctrl_c
 
     found = settings_of(home).home
     if out is not None and cluster is None:
@@ -73,26 +73,26 @@ def pull(  # noqa: PLR0917
     if dry_run:
         try:
             commands = {
-                name: ClusterPull(name, out or found.sources / name, pull, terminal.say).commands(span)
+                name: ClusterPull(name, out or found.sources / name, pull, output.say).commands(span)
                 for name, pull in chosen.items()
             }
         except PullFailed as error:
             fail(str(error))
-        terminal.say_json(commands) if as_json else terminal.say_lines(chain.from_iterable(commands.values()))
+        output.say_json(commands) if as_json else output.say_lines(chain.from_iterable(commands.values()))
         return
     try:
-        with sigterm_as_ctrl_c(), terminal.console(is_error=True).status("pulling") as status:
+        with sigterm_as_ctrl_c(), output.console(is_error=True).status("pulling") as status:
             results = pull_all(chosen, found, lambda line: status.update(Text(line)), span=span, out=out)
     except KeyboardInterrupt:
         fail("stopped by Ctrl-C or SIGTERM; what was fetched stays, and the next pull goes on from there", INTERRUPTED)
     if as_json:
-        terminal.say_json([asdict(result) for result in results])
+        output.say_json([asdict(result) for result in results])
     for result in results:
         if not as_json:
-            terminal.say_lines(lines_of(result))
+            output.say_lines(lines_of(result))
         for each in result.problems:
             where = f"{result.cluster_id} {each['kind']}".strip()
-            terminal.say(f"faultline: {where}: {each['what']}; {each['next_step']}", is_error=True)
+            output.say(f"faultline: {where}: {each['what']}; {each['next_step']}", is_error=True)
     if any(result.problems for result in results):
         raise typer.Exit(1)
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestration import terminal
 from orchestration.cli.completion import complete_clusters
 from orchestration.cli.options import HomeOption, JsonOption, fail, warn_of_environment
-from orchestration.environment import WrongSetting, read_settings
+from orchestration.settings.environment import WrongSetting, read_settings
+from orchestration.terminal import output
 
 if TYPE_CHECKING:
-    from orchestration.environment import HomeSettings
+    from orchestration.settings.environment import HomeSettings
 
 EXAMPLES = """Examples:
 
@@ -68,13 +68,13 @@ def refresh(  # noqa: PLR0917
     as_json: JsonOption = False,
 ) -> None:
     """Ingest what is new, build, fit, validate, publish and write the report."""
-    from orchestration.failures import RefreshFailed, RefreshInterrupted
-    from orchestration.interruption import INTERRUPTED, sigterm_as_ctrl_c
     from orchestration.refresh.run import run_refresh, to_stderr
+    from orchestration.runs.failures import RefreshFailed, RefreshInterrupted
+    from orchestration.terminal.interruption import INTERRUPTED, sigterm_as_ctrl_c
 
     if yes and not forget:
         raise typer.BadParameter("it needs --forget", param_hint="--yes")
-    console = terminal.console(is_error=as_json, is_optional=True)
+    console = output.console(is_error=as_json, is_optional=True)
     forgotten = None
     warn_of_environment()
     try:
@@ -88,15 +88,15 @@ def refresh(  # noqa: PLR0917
             outcome = run_refresh(settings, console)
     except (RefreshFailed, WrongSetting) as error:
         if as_json:
-            terminal.say_json({"status": "failed", "message": str(error)})
+            output.say_json({"status": "failed", "message": str(error)})
         fail(str(error), INTERRUPTED if isinstance(error, RefreshInterrupted) else 1)
     if as_json:
-        terminal.say_json(outcome.as_dict() | (forgotten or {}))
+        output.say_json(outcome.as_dict() | (forgotten or {}))
     else:
         outcome.print(console)
     if not sys.stdout.isatty():
         # cron sends what is on stderr, and throws away what goes to /dev/null.
-        terminal.say_lines([line for line in outcome.problem_lines() if line], is_error=True)
+        output.say_lines([line for line in outcome.problem_lines() if line], is_error=True)
     if console.problem is not None:
         to_stderr(f"the output could not be written ({console.problem}); what was published is complete")
     is_stale = bool(outcome.failing or outcome.not_pulled) or any(row["is_stale"] for row in outcome.clusters)
@@ -108,8 +108,8 @@ def _forget(settings: HomeSettings, named: list[str], *, is_confirmed: bool, as_
     """Forget files, or list them; return their JSON form if a refresh follows, and None after the answer."""
     from assets.report.wording import plural
     from assets.sources.text.privacy_key import WrongKey
-    from orchestration.instance import UnreadableSettings
     from orchestration.refresh.forgetting import CannotForget, forget, has_logs
+    from orchestration.runs.instance import UnreadableSettings
     from orchestration.upkeep.lock import RefreshRunning
 
     try:
@@ -119,14 +119,14 @@ def _forget(settings: HomeSettings, named: list[str], *, is_confirmed: bool, as_
     answer = {"is_forgotten": is_confirmed, "files": [file.__dict__ for file in files], "changed_privacy": changed}
     is_followed = is_confirmed and has_logs(settings.home)
     if as_json and not is_followed:
-        terminal.say_json(answer)
+        output.say_json(answer)
     if not as_json:
         what = plural(len(files), "file")
         if changed:
             what += ", and all publications, reports, logs of runs, alerts sent and Dagster's history"
-        terminal.say_lines([f"{file.path}: {plural(file.loaded, 'line')}" for file in files])
+        output.say_lines([f"{file.path}: {plural(file.loaded, 'line')}" for file in files])
         if is_confirmed:
-            terminal.say(f"forgotten: {what}{'' if is_followed else '; no log is left to refresh from'}")
+            output.say(f"forgotten: {what}{'' if is_followed else '; no log is left to refresh from'}")
         else:
-            terminal.say(f"would be forgotten: {what}; add --yes to do it")
+            output.say(f"would be forgotten: {what}; add --yes to do it")
     return answer if is_followed else None

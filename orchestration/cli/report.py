@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.options import HomeOption, answer, fail, settings_of
-from orchestration.home import Home
-from orchestration.terminal import say
+from orchestration.settings.home import Home
+from orchestration.terminal.output import say
 
 UNKNOWN_TIME = "unknown time"
 EXAMPLES = "Examples: `faultline report` lists what is kept; `faultline report --out /srv/www/faultline` writes files"
@@ -50,8 +50,8 @@ def write_files(home: Home, out: Path, fresh_hours: float) -> Path:
     from assets.report.folder import ReportFolder
     from assets.report.page import VEGA, build, render_files, vega_bundle
     from assets.report.queries import read_frames
-    from orchestration.code_cache import cache_folder
     from orchestration.read_commands.published import published
+    from orchestration.settings.code_cache import cache_folder
 
     with published(home.published_file) as con:
         frames = read_frames(con)

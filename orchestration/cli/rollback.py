@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from orchestration import terminal
 from orchestration.cli.options import HomeOption, fail, settings_of
+from orchestration.terminal import output
 
 EXAMPLES = "Example: `faultline rollback 41`"
 
@@ -25,7 +25,7 @@ def rollback(
 
     settings = settings_of(home)
     try:
-        terminal.say(run_rollback(settings.home, publication))
+        output.say(run_rollback(settings.home, publication))
     except RollbackFailed as error:
         fail(str(error))
-    keep_metrics(settings, lambda text: terminal.say(text, is_error=True))
+    keep_metrics(settings, lambda text: output.say(text, is_error=True))

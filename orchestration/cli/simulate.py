@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration import terminal
 from orchestration.cli.completion import complete_profiles
 from orchestration.cli.options import JsonOption, fail
+from orchestration.terminal import output
 
 if TYPE_CHECKING:
     from assets.simulation.run import Summary
@@ -67,9 +67,9 @@ def simulate(  # noqa: PLR0917
     except (ValueError, OverflowError, OSError, RuntimeError) as error:
         fail(str(error))
     if as_json:
-        terminal.say_json(summary.as_dict())
+        output.say_json(summary.as_dict())
     else:
-        terminal.say(summary.text())
+        output.say(summary.text())
 
 
 def simulate_with_progress(
@@ -93,7 +93,7 @@ def simulate_with_progress(
 
     from assets.simulation import simulate as run_simulation
 
-    console = terminal.console(is_error=True)
+    console = output.console(is_error=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

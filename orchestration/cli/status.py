@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.options import HomeOption, JsonOption, answer, fail, settings_of
-from orchestration.terminal import say
+from orchestration.terminal.output import say
 
 EXAMPLES = """Examples:
 

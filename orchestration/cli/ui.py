@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from orchestration.cli.options import HomeOption, SourcesOption, fail, settings_of
-from orchestration.terminal import say
+from orchestration.terminal.output import say
 from orchestration.upkeep.permissions import private_files
 
 EXAMPLES = """Examples:
@@ -82,7 +82,7 @@ def ui(  # noqa: PLR0917
         names.append(_host_name(host))
     rules = Rules(token, LOOPBACK | set(names))
 
-    from orchestration.instance import UnreadableSettings, prepare_storage
+    from orchestration.runs.instance import UnreadableSettings, prepare_storage
 
     settings = settings_of(home, sources)
 

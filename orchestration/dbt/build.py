@@ -18,15 +18,15 @@ from assets.bad_clusters.errors import may_be_of_rows
 from assets.bad_clusters.search import leave_out_bad_clusters
 from assets.warehouse import Warehouse, remove_file
 from orchestration.checks.asset_checks import failed_checks
-from orchestration.code_cache import cache_folder
 from orchestration.dbt.column_lineage import kept_lineage, lineage_metadata, record_lineage
 from orchestration.dbt.command import DBT, RESULTS_ONLY
 from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.processes import end_started, note_started, require_not_killed
 from orchestration.dbt.results import record_dbt_results
-from orchestration.environment import HomeSettings, environment_of_dbt, given_to_dbt
-from orchestration.failures import DBT_TELLS_NOTHING
-from orchestration.home import DBT_PROJECT, Home
+from orchestration.runs.failures import DBT_TELLS_NOTHING
+from orchestration.settings.code_cache import cache_folder
+from orchestration.settings.environment import HomeSettings, environment_of_dbt, given_to_dbt
+from orchestration.settings.home import DBT_PROJECT, Home
 
 PROJECT = DbtProject(DBT_PROJECT)
 JUDGED_WITH_THE_CODE = "judged_with_the_code"

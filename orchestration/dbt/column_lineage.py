@@ -21,7 +21,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.lineage import lineage
 
 from assets.warehouse import replace_lineage
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 
 Row = tuple[str, str, str, str]
 """Table, column, upstream table, upstream column; tables as `schema.table`."""

@@ -14,8 +14,8 @@ import threading
 from importlib.metadata import version
 from pathlib import Path
 
-from orchestration.environment import PUBLICATION, WAREHOUSE, collect_garbage_seldom
-from orchestration.terminal import say
+from orchestration.settings.environment import PUBLICATION, WAREHOUSE, collect_garbage_seldom
+from orchestration.terminal.output import say
 
 DBT = Path(sys.executable).with_name("faultline-dbt")
 """The console script of this module."""

@@ -16,19 +16,19 @@ from orchestration.doctor.findings import Finding, Level, print_findings
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
 from orchestration.doctor.warehouse import NOT_READ, warehouse_findings
-from orchestration.home import Home
-from orchestration.instance import (
+from orchestration.publication.folders import leftovers, problem_of_current
+from orchestration.read_commands.published import ReadingError, one_line
+from orchestration.read_commands.sent_alerts import problems
+from orchestration.read_commands.status import BLOCKED, FREES_THE_QUEUE, status
+from orchestration.runs.instance import (
     UnreadableSettings,
     changes_of_user,
     losses_by_changes,
     parse_settings,
     settings_file,
 )
-from orchestration.publication.folders import leftovers, problem_of_current
-from orchestration.read_commands.published import ReadingError, one_line
-from orchestration.read_commands.sent_alerts import problems
-from orchestration.read_commands.status import BLOCKED, FREES_THE_QUEUE, status
-from orchestration.terminal import say_json
+from orchestration.settings.home import Home
+from orchestration.terminal.output import say_json
 from orchestration.upkeep.healing import set_aside_files
 from orchestration.upkeep.lock import free_of_refresh
 from orchestration.upkeep.permissions import writable_by_others

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rich.text import Text
 
 from orchestration.read_commands.saying import lines_of
-from orchestration.terminal import say_lines
+from orchestration.terminal.output import say_lines
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "note")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from assets.sources.settings import Untrusted
 from orchestration.doctor.findings import Finding, Level
-from orchestration.home import Home
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.pull.outcomes import in_words, last_outcome
+from orchestration.settings.home import Home
 
 
 def pull_findings(home: Home) -> list[Finding]:

@@ -24,8 +24,8 @@ from assets.sources.intake.account.spans import MAX_AHEAD
 from assets.sources.intake.cluster_failures import FOLDER_GONE, gone_step
 from assets.sql import literal
 from orchestration.doctor.findings import Finding
-from orchestration.home import Home
 from orchestration.read_commands.published import published
+from orchestration.settings.home import Home
 
 NOT_READ = "not read"
 _PLAIN = re.compile(r'[^"$`!\\\n]*')

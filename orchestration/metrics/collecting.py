@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from assets.rows import rows_of
-from orchestration.disk import replace_file
-from orchestration.environment import HomeSettings
-from orchestration.home import Home, code_version
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED, Family
 from orchestration.publication.folders import current_publication, newest_publication, pinned_publication
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.read_commands.sent_alerts import problems
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home, code_version
+from orchestration.upkeep.disk import replace_file
 from orchestration.upkeep.healing import Say
 from orchestration.upkeep.lock import free_of_refresh
 from orchestration.upkeep.permissions import mode_for_others

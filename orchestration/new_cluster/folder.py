@@ -21,7 +21,7 @@ from assets.sources.settings import Pull, Settings
 from assets.sources.settings.described import toml_value
 from orchestration.pull.host import Host, HostUnreachable, PullFailed
 from orchestration.read_commands.published import ReadingError
-from orchestration.terminal import visible
+from orchestration.terminal.output import visible
 from orchestration.upkeep.permissions import WRITE_OF_OTHERS, private_files
 
 SECONDS = 30

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 import duckdb
 
 from assets.sources.text.masking import mask
-from orchestration.disk import replace_file
-from orchestration.environment import HomeSettings
-from orchestration.home import code_version
 from orchestration.open_lineage.events import Event, Namespaces, event_of_failure, events_of_publication
-from orchestration.posting import NotDelivered, post, read_secret
 from orchestration.read_commands.published import ReadingError, published
+from orchestration.refresh.posting import NotDelivered, post, read_secret
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import code_version
+from orchestration.upkeep.disk import replace_file
 from orchestration.upkeep.permissions import mode_for_others
 
 Say = Callable[[str], None]

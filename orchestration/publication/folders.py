@@ -22,7 +22,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestration.disk import (
+from orchestration.settings.home import Home
+from orchestration.upkeep.disk import (
     flush,
     flush_if_possible,
     flush_tree,
@@ -30,7 +31,6 @@ from orchestration.disk import (
     remove,
     replace_file,
 )
-from orchestration.home import Home
 from orchestration.upkeep.healing import MARK, make_accessible, problem_of, set_aside
 from orchestration.upkeep.permissions import WrongGroup, open_publication, set_permissions
 

@@ -23,9 +23,9 @@ from assets.sources.intake.find.folder import REFUSED, KnownFile, Survey, are_of
 from assets.sources.intake.find.known_files import known_files, with_history
 from assets.sources.intake.find.privacy import Privacy
 from assets.sources.reader import Reader
-from orchestration.home import Home, code_version
 from orchestration.publication.folders import newest_publication, pinned_publication, problem_of_current
 from orchestration.pull.outcomes import last_outcome
+from orchestration.settings.home import Home, code_version
 from orchestration.upkeep.healing import problem_of
 from orchestration.upkeep.lock import free_of_refresh
 

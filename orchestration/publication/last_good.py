@@ -19,8 +19,8 @@ from assets.not_computed import NOT_COMPUTED
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, Warehouse, transaction
 from orchestration.dbt.build import PROJECT, build_again
-from orchestration.environment import HomeSettings
-from orchestration.home import code_version
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import code_version
 
 LAST = "last_publication"
 _TABLES = f"""

@@ -18,12 +18,12 @@ from assets.bad_clusters.failures import CHANGED_PRIVACY, PRIVACY
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, set_search_path, transaction
 from orchestration.checks.asset_checks import failed_checks
-from orchestration.ddl import comments
-from orchestration.environment import HomeSettings
-from orchestration.home import Home, code_version
+from orchestration.publication.ddl import comments
 from orchestration.publication.folders import publish, remove_old
-from orchestration.session import SessionWarehouse
-from orchestration.stages import record_stages
+from orchestration.runs.session import SessionWarehouse
+from orchestration.runs.stages import record_stages
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home, code_version
 from orchestration.upkeep.permissions import WrongGroup
 
 ADDED_SCHEMAS = ("ops",)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchestration.home import Home
 from orchestration.publication.folders import NoSuchPublication, pinned_publication, roll_back
+from orchestration.settings.home import Home
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning
 from orchestration.upkeep.permissions import private_files
 

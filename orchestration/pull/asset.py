@@ -9,11 +9,11 @@ from collections.abc import Mapping
 import dagster as dg
 
 from assets.sources.settings import Pull, Untrusted
-from orchestration.home import Home
-from orchestration.jobs import COMMAND
 from orchestration.pull.clusters import pull_all
 from orchestration.pull.outcomes import in_words, last_outcome
-from orchestration.session import SessionWarehouse
+from orchestration.runs.jobs import COMMAND
+from orchestration.runs.session import SessionWarehouse
+from orchestration.settings.home import Home
 
 
 def pulls_asset(home: Home, clusters: Mapping[str, Pull | Untrusted]) -> dg.AssetsDefinition:

@@ -23,12 +23,12 @@ from assets.sources.errors import SourceErrors
 from assets.sources.intake.find.folder import cluster_folders
 from assets.sources.manifests import MANIFEST_SUFFIX
 from assets.sources.settings import Pull, Untrusted, read_settings
-from orchestration.disk import replace_file
-from orchestration.home import Home
 from orchestration.pull import queries
 from orchestration.pull.host import Host, HostUnreachable, PullFailed, PullProblem, PullRunning
 from orchestration.pull.outcomes import BUSY, FAILED, INCOMPLETE, PULLED, Pulled, keep_outcome
 from orchestration.pull.queries import Answer, Query, Window
+from orchestration.settings.home import Home
+from orchestration.upkeep.disk import replace_file
 from orchestration.upkeep.holder import holder_of
 from orchestration.upkeep.permissions import private_files
 

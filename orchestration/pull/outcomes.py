@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 
 if TYPE_CHECKING:
     import duckdb
@@ -70,7 +70,7 @@ def lines_of(pulled: Pulled) -> Iterator[str]:
 
 def keep_outcome(home: Home, pulled: Pulled) -> None:
     """Remember how a pull of a home's cluster ended."""
-    from orchestration.disk import replace_file
+    from orchestration.upkeep.disk import replace_file
     from orchestration.upkeep.permissions import private_files
 
     before = last_outcome(home, pulled.cluster_id)

@@ -17,10 +17,10 @@ import duckdb
 import yaml
 
 from assets.sql import identifier
-from orchestration.ddl import declared_tables
-from orchestration.home import DBT_PROJECT, PROJECT
+from orchestration.publication.ddl import declared_tables
 from orchestration.read_commands.published import ReadingError, published
-from orchestration.terminal import print_table, say_json
+from orchestration.settings.home import DBT_PROJECT, PROJECT
+from orchestration.terminal.output import print_table, say_json
 
 SCHEMAS = ("marts", "estimates", "ops", "raw", "seeds", "inputs", "intermediate", "staging")
 _GRAIN = re.compile(r"\bone row per ([^.]+)\.?", re.IGNORECASE)

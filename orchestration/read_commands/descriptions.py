@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from orchestration.ddl import declared_tables
-from orchestration.home import DBT_PROJECT
+from orchestration.publication.ddl import declared_tables
 from orchestration.read_commands.catalogue import (
     ColumnListing,
     Definition,
@@ -30,7 +29,8 @@ from orchestration.read_commands.catalogue import (
 )
 from orchestration.read_commands.model_sql import column_names, statement_of, upstream_in_python, upstream_of
 from orchestration.read_commands.published import ReadingError, published
-from orchestration.terminal import print_table, say, say_json
+from orchestration.settings.home import DBT_PROJECT
+from orchestration.terminal.output import print_table, say, say_json
 
 if TYPE_CHECKING:
     from assets.estimates.table import TableSpec

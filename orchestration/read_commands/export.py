@@ -23,7 +23,7 @@ from orchestration.read_commands.export_folder import CROISSANT, METADATA, Expor
 from orchestration.read_commands.exported import ExportedTable, Publication, Relation, last_publication, whole_table
 from orchestration.read_commands.public_export import WHY, leave_names_out, public_relation, public_tables
 from orchestration.read_commands.published import ReadingError, one_line, published
-from orchestration.terminal import console, print_table, say, say_json
+from orchestration.terminal.output import console, print_table, say, say_json
 
 Format = Literal["parquet", "csv"]
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"

@@ -12,11 +12,11 @@ from typing import Any
 from assets.node_lists import exclude_option
 from assets.report.queries import queries_of
 from assets.rows import rows_of
-from orchestration.environment import HomeSettings
 from orchestration.read_commands.age import with_age
 from orchestration.read_commands.plan import WrongQuestion
 from orchestration.read_commands.published import ReadingError, published
-from orchestration.values import plain
+from orchestration.read_commands.values import plain
+from orchestration.settings.environment import HomeSettings
 
 Answer = dict[str, Any]
 

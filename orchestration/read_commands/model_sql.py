@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from jinja2 import Environment
 from jinja2.runtime import Macro
 
-from orchestration.home import DBT_PROJECT
 from orchestration.read_commands.catalogue import definitions
+from orchestration.settings.home import DBT_PROJECT
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -29,12 +29,12 @@ from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
 from assets.report.numbers import short
 from assets.report.wording import extrapolation, stale
 from assets.rows import rows_of
-from orchestration.environment import HomeSettings
 from orchestration.read_commands.age import as_of, with_age
 from orchestration.read_commands.plan_assumptions import assumptions
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.read_commands.run_to_plan import USUAL, RunToPlan
-from orchestration.values import plain
+from orchestration.read_commands.values import plain
+from orchestration.settings.environment import HomeSettings
 
 GPUS_PER_NODE = 8
 CHECKPOINT_MINUTES = 60.0

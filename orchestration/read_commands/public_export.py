@@ -16,10 +16,10 @@ import yaml
 
 from assets.public.contents import content_of
 from assets.sql import fill, identifier, literal
-from orchestration.home import PROJECT
 from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_columns
 from orchestration.read_commands.exported import LeftOut, Publication, Relation
 from orchestration.read_commands.published import ReadingError
+from orchestration.settings.home import PROJECT
 
 KINDS = ("ended", "started", "failures", "losses", "runs")
 """What is counted in cells; columns below one of these names are NULL where fewer than five users are behind it."""

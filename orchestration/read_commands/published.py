@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from assets.sql import literal
-from orchestration.interruption import interruptible
+from orchestration.terminal.interruption import interruptible
 from orchestration.upkeep.holder import holder_of
 
 NAMED_ALONE = "marts,estimates,ops"

@@ -15,7 +15,7 @@ from assets.seen_days import part_of_month
 from assets.site_rules import counted_by_kind
 from orchestration.pull.outcomes import in_words
 from orchestration.read_commands.age import ago, as_of
-from orchestration.terminal import say_lines
+from orchestration.terminal.output import say_lines
 
 
 def say_answer(name: str, **rows: Any) -> None:

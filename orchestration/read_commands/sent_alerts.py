@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from assets.warehouse import transaction
-from orchestration.home import Home
+from orchestration.settings.home import Home
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from orchestration.home import Home
 from orchestration.publication.folders import newest_publication, pinned_publication
 from orchestration.read_commands.published import ReadingError
 from orchestration.read_commands.status import status
+from orchestration.settings.home import Home
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ from assets.bad_clusters.ends import ENDS
 from assets.not_computed import NOT_COMPUTED
 from assets.report.queries import SQL, queries_of
 from assets.rows import rows_of
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
 from orchestration.publication.folders import (
     current_publication,
     kept_publications,
@@ -29,11 +27,13 @@ from orchestration.pull.outcomes import last_outcome
 from orchestration.read_commands import saying
 from orchestration.read_commands.age import with_age
 from orchestration.read_commands.published import NothingPublished, ReadingError, one_line, published
-from orchestration.terminal import say_json, say_lines
+from orchestration.read_commands.values import plain
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
+from orchestration.terminal.output import say_json, say_lines
 from orchestration.upkeep.holder import Holder
 from orchestration.upkeep.lock import free_of_refresh
 from orchestration.upkeep.permissions import writable_by_others
-from orchestration.values import plain
 
 BLOCKED = "Dagster takes run {} for running, whose process died: what the schedule and the web UI start waits for it"
 FREES_THE_QUEUE = "`faultline refresh` ends it, and so does `faultline ui`, at its start and every 10 minutes"

@@ -26,8 +26,8 @@ from assets.sources.intake.find.known_files import copy_without, forget_files
 from assets.sources.intake.find.privacy import Privacy
 from assets.sources.settings import read_settings
 from assets.warehouse import Warehouse, transaction
-from orchestration.disk import remove
-from orchestration.home import Home
+from orchestration.settings.home import Home
+from orchestration.upkeep.disk import remove
 from orchestration.upkeep.healing import is_damage
 from orchestration.upkeep.lock import RefreshLock
 from orchestration.upkeep.permissions import private_files
@@ -194,7 +194,7 @@ def _wipe_other_storage(home: Home) -> None:
     settings = home.dagster / "dagster.yaml"
     if not settings.is_file() or "postgres" not in settings.read_text(encoding="utf-8").lower():
         return
-    from orchestration.instance import open_storage
+    from orchestration.runs.instance import open_storage
 
     with open_storage(home) as instance:
         instance.wipe()

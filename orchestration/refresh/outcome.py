@@ -17,9 +17,9 @@ from assets.rows import rows_of
 from assets.sources.intake.account.doubtful_files import cut_files
 from assets.sources.intake.account.file_warnings import OVERLAPS_NO_ACCOUNTING
 from assets.sources.intake.account.superseding import shortened_files
-from orchestration.home import Home
 from orchestration.publication.folders import pinned_publication
 from orchestration.pull.outcomes import FAILED
+from orchestration.settings.home import Home
 
 SHOWN_FILES = 10
 

@@ -1,7 +1,7 @@
 """`faultline refresh`: pull, ask whether anything is new, run the job that every run of Dagster's runs, and sum up.
 
 Pulling and asking come before Dagster is loaded: a night without news takes a second. What the job does with the home,
-and whom it tells, is in orchestration/session.py.
+and whom it tells, is in orchestration/runs/session.py.
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ from rich.text import Text
 
 from assets.sources.text.privacy_key import key_was_made
 from assets.warehouse import is_interruption
-from orchestration import terminal
-from orchestration.environment import HomeSettings, bytes_of, collect_garbage_seldom
-from orchestration.failures import (
+from orchestration.publication.folders import newest_publication, was_published
+from orchestration.publication.freshness import is_up_to_date
+from orchestration.refresh.outcome import Outcome, read_outcome
+from orchestration.refresh.progress import ProgressHandler, progress_logger
+from orchestration.refresh.telling import tell_of_end
+from orchestration.refresh.wrong_settings import tell_wrong_settings
+from orchestration.runs.failures import (
     INTERRUPTIONS,
     NOT_PUBLISHED,
     RefreshFailed,
@@ -33,14 +37,10 @@ from orchestration.failures import (
     require_address_space,
     was_interrupted,
 )
-from orchestration.home import Home, code_version
-from orchestration.publication.folders import newest_publication, was_published
-from orchestration.publication.freshness import is_up_to_date
-from orchestration.refresh.outcome import Outcome, read_outcome
-from orchestration.refresh.progress import ProgressHandler, progress_logger
-from orchestration.refresh.telling import tell_of_end
-from orchestration.refresh.wrong_settings import tell_wrong_settings
-from orchestration.terminal import redirect_other_output
+from orchestration.settings.environment import HomeSettings, bytes_of, collect_garbage_seldom
+from orchestration.settings.home import Home, code_version
+from orchestration.terminal import output
+from orchestration.terminal.output import redirect_other_output
 from orchestration.upkeep.healing import Say
 from orchestration.upkeep.lock import PATIENCE_SECONDS, RefreshLock, RefreshRunning
 from orchestration.upkeep.permissions import private_files
@@ -48,7 +48,7 @@ from orchestration.upkeep.permissions import private_files
 if TYPE_CHECKING:
     from dagster import ExecuteInProcessResult
 
-    from orchestration.session import Caller
+    from orchestration.runs.session import Caller
 
 AFTER_MARTS = {"inputs", "estimates", "report", "published"}
 """Schemas that are made of marts."""
@@ -144,10 +144,10 @@ def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
         pass
     collect_garbage_seldom()
     # As for cron: what is said of the run is on stderr, where nothing else is said meanwhile.
-    errors = console if console.file is sys.stderr else terminal.console(is_error=True)
+    errors = console if console.file is sys.stderr else output.console(is_error=True)
     try:
         _prepare(home, console.print)
-        from orchestration.session import Caller
+        from orchestration.runs.session import Caller
 
         caller = Caller(PATIENCE_SECONDS, errors.print)
         result = _execute(settings, console, errors, caller)
@@ -174,11 +174,11 @@ def warnings_of_report(result: ExecuteInProcessResult) -> int:
 
 def to_stderr(text: str) -> None:
     """Print a line that is no part of the answer."""
-    terminal.say(text, is_error=True)
+    output.say(text, is_error=True)
 
 
 def _prepare(home: Home, say: Say) -> None:
-    from orchestration.instance import prepare_storage
+    from orchestration.runs.instance import prepare_storage
 
     newest = newest_publication(home)
     if newest and newest.code_version not in ("", code_version()):
@@ -191,8 +191,8 @@ def _execute(settings: HomeSettings, console: Console, errors: Console, caller: 
     import dagster as dg
 
     from orchestration import definitions
-    from orchestration.instance import open_storage
-    from orchestration.jobs import COMMAND, REFRESH
+    from orchestration.runs.instance import open_storage
+    from orchestration.runs.jobs import COMMAND, REFRESH
 
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     with (

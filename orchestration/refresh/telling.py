@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from orchestration.alerts.sending import Say, tell_of_failure, tell_of_publication
-from orchestration.environment import HomeSettings
 from orchestration.metrics.collecting import keep_metrics
 from orchestration.open_lineage.sending import send_failure, send_publication
+from orchestration.settings.environment import HomeSettings
 
 
 def tell_of_end(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from orchestration.upkeep.healing import Say
 
 

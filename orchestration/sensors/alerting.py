@@ -1,6 +1,6 @@
 """Dagster's sensors that alert: on a run that failed, and on a night without publication.
 
-Both are on as soon as the daemon runs. A run tells of its own failure itself (orchestration/session.py).
+Both are on as soon as the daemon runs. A run tells of its own failure itself (orchestration/runs/session.py).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from multiprocessing import active_children
 import dagster as dg
 
 from orchestration.alerts.sending import tell_if_stale
-from orchestration.environment import HomeSettings
-from orchestration.failures import explain_events, was_interrupted
-from orchestration.jobs import COMMAND
 from orchestration.refresh.telling import tell_of_end
-from orchestration.upkeep.dead_runs import end_dead_runs
+from orchestration.runs.dead_runs import end_dead_runs
+from orchestration.runs.failures import explain_events, was_interrupted
+from orchestration.runs.jobs import COMMAND
+from orchestration.settings.environment import HomeSettings
 
 SECONDS_BETWEEN_LOOKS = 600
 TIME_TO_START = timedelta(minutes=1)

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import dagster as dg
 
-from orchestration.environment import HomeSettings
-from orchestration.jobs import REFRESH
-from orchestration.upkeep.dead_runs import UNFINISHED
+from orchestration.runs.dead_runs import UNFINISHED
+from orchestration.runs.jobs import REFRESH
+from orchestration.settings.environment import HomeSettings
 from orchestration.upkeep.lock import free_of_refresh
 
 SECONDS_BETWEEN_TICKS = 60

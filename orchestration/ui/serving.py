@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orchestration.environment import HomeSettings, environment_of_dagster
-from orchestration.home import PROJECT
-from orchestration.instance import open_storage
+from orchestration.runs.instance import open_storage
+from orchestration.settings.environment import HomeSettings, environment_of_dagster
+from orchestration.settings.home import PROJECT
 from orchestration.ui import attended
 from orchestration.ui.guard import App, Guard, Rules
 
@@ -85,7 +85,7 @@ def serve(
     """Serve until told to end; `announce` gets the link, and whether this process runs the schedule."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))
-    from orchestration.upkeep.dead_runs import end_dead_runs
+    from orchestration.runs.dead_runs import end_dead_runs
 
     with ExitStack() as stack:
         listener = stack.enter_context(address.listening())

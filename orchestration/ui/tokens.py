@@ -9,7 +9,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestration.environment import UI_TOKEN, take_ui_token
+from orchestration.settings.environment import UI_TOKEN, take_ui_token
 
 MIN_LENGTH = 20
 

@@ -20,8 +20,8 @@ import duckdb
 
 from assets.bad_clusters.errors import kind_of
 from assets.sql import identifier
-from orchestration.disk import remove
-from orchestration.home import Home, code_version
+from orchestration.settings.home import Home, code_version
+from orchestration.upkeep.disk import remove
 
 Say = Callable[[str], None]
 

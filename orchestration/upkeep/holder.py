@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestration.terminal import visible
+from orchestration.terminal.output import visible
 
 MAX_COMMAND = 120
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 
 PUBLISH_GROUP = "FAULTLINE_PUBLISH_GROUP"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

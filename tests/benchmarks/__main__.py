@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from orchestration.pages import page_options
 from tests.benchmarks import cost_page, suite
 from tests.benchmarks.page import page
 from tests.benchmarks.workloads import WORKLOADS, Workload
+from tests.docs.writers.pages import page_options
 
 CHECK_LINES = 10_000_000
 """Of the raw check logs at scale 1."""

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 SAMPLE_SECONDS = 0.2
 SAMPLES_PER_SEARCH = 3

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from orchestration import pages
 from tests.benchmarks import results
 from tests.benchmarks.measuring import Cost
 from tests.benchmarks.results import CheckLogs, Results, Scale
 from tests.benchmarks.steps import parts_of
 from tests.benchmarks.targets import Verdict, verdicts
 from tests.benchmarks.workloads import WORKLOADS
+from tests.docs.writers import pages
 
 HEAD = """# What a refresh costs
 

@@ -10,8 +10,8 @@ from assets.report.folder import ReportFolder
 from assets.report.page import VEGA, build, render, vega_bundle
 from assets.report.queries import read_frames
 from assets.warehouse import Warehouse
-from orchestration.code_cache import cache_folder
-from orchestration.home import Home
+from orchestration.settings.code_cache import cache_folder
+from orchestration.settings.home import Home
 
 if __name__ == "__main__":
     with Warehouse(path=sys.argv[1], publication=sys.argv[2]).reading() as con:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from orchestration.home import Home
-from orchestration.instance import open_storage
+from orchestration.runs.instance import open_storage
+from orchestration.settings.home import Home
 from tests.benchmarks.measuring import Sample
 from tests.benchmarks.results import StepCost
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from orchestration.home import PROJECT, Home
+from orchestration.settings.home import PROJECT, Home
 from tests.benchmarks import checks, machine, results
 from tests.benchmarks.measuring import Sample, faultline, measure, megabytes
 from tests.benchmarks.queries import questions

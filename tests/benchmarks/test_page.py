@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.benchmarks import results, steps
 from tests.benchmarks.measuring import Cost, Sample
 from tests.benchmarks.page import page

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestration.home import DBT_PROJECT, Home
+from orchestration.settings.home import DBT_PROJECT, Home
 from tests.benchmarks import floor, made
 from tests.benchmarks.measuring import faultline, measure
 from tests.benchmarks.targets import MAX_PEAK_MB

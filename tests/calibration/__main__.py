@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from orchestration.pages import page_options, put_page
 from tests.calibration.rows import Row, shown
 from tests.calibration.simulated import calibrate_clusters
 from tests.calibration.table import render, summary
+from tests.docs.writers.pages import page_options, put_page
 
 
 def show_progress(shares: dict[str, float]) -> None:

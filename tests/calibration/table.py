@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from orchestration.pages import table
 from tests.calibration.rows import CHANCE, Row, shown
+from tests.docs.writers.pages import table
 
 INTRODUCTION = """# The simulated clusters and the paper
 

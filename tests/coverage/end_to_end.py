@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.conftest import refresh
 from tests.coverage.checks import check_results, kernel_lines
 from tests.coverage.claims import CLAIMS, ENOUGH_EVENTS, Claim, Truths, expected_of

@@ -25,9 +25,9 @@ from assets.sources.reader import Reader
 from assets.sources.settings import ClusterSettings
 from assets.warehouse import Warehouse
 from orchestration.dbt.command import DBT
-from orchestration.environment import HomeSettings, environment_of_dbt
-from orchestration.home import DBT_PROJECT, Home
-from orchestration.resources import resources
+from orchestration.runs.resources import resources
+from orchestration.settings.environment import HomeSettings, environment_of_dbt
+from orchestration.settings.home import DBT_PROJECT, Home
 from tests.coverage.checks import SECONDS_OF_RUN, KernelLine, Result
 from tests.coverage.generate import write_cluster
 from tests.coverage.happenings import Happenings, node_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.dbt.on_a_copy import copy_of, dbt
 
 SHARES = "assert_shares_sum_to_one"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from orchestration.dbt.build import manifest_of
 from orchestration.dbt.command import DBT, RESULTS_ONLY
-from orchestration.environment import HomeSettings, environment_of_dbt
-from orchestration.home import DBT_PROJECT, Home
+from orchestration.settings.environment import HomeSettings, environment_of_dbt
+from orchestration.settings.home import DBT_PROJECT, Home
 
 
 def copy_of(refreshed: Home, folder: Path) -> Home:

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestration.home import DBT_PROJECT, PROJECT
+from orchestration.settings.home import DBT_PROJECT, PROJECT
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import re
 
 import yaml
 
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 
 DIMENSION = "dim_clusters"
 KNOWN_BY_THEIR_NODES = {"fct_attempt_nodes"}

@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 
 from orchestration.dbt.build import manifest_of, prepare
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 
 MAX_DEPTH = {"staging": 1, "intermediate": 12, "marts": 12, "inputs": 18}
 """Models of the longest chain that ends in a layer. A longer one makes each change reach further."""

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from orchestration.dbt.command import DBT
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 
 PROJECT = f"""
 name: small

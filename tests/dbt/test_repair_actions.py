@@ -5,7 +5,7 @@ import csv
 import duckdb
 import pytest
 
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 
 FIRST = "select rule_order, repair_action from rules where regexp_matches($1, pattern) order by rule_order limit 1"
 

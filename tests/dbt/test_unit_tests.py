@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from orchestration.dbt.build import TESTS_OF_CODE
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 from tests.dbt.on_a_copy import copy_of, dbt
 
 

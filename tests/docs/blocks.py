@@ -17,7 +17,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "data").glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
 MARK = re.compile(r"<!-- (needs|output|run by)(?:: (.+?))? -->")

@@ -20,7 +20,7 @@ import pytest
 import typer
 
 from orchestration.cli import app
-from orchestration.home import PROJECT, Home
+from orchestration.settings.home import PROJECT, Home
 from tests.conftest import CAPTURE
 from tests.docs.blocks import Block
 from tests.pull.fake_slurm import FakeSlurm

@@ -15,14 +15,14 @@ import yaml
 from markdown_it import MarkdownIt
 
 from assets.sources.settings import read_settings as read_cluster
-from orchestration.configuration_page import variables
-from orchestration.environment import WrongSetting, read_settings
-from orchestration.home import PROJECT
 from orchestration.metrics.collecting import exposition
 from orchestration.read_commands.published import published
 from orchestration.read_commands.query import ask
+from orchestration.settings.environment import WrongSetting, read_settings
+from orchestration.settings.home import PROJECT
 from tests.docs.blocks import PAGES, blocks_of
 from tests.docs.shell import RUN, Sandbox, check_command
+from tests.docs.writers.configuration_page import variables
 from tests.installation.wheel import tracked_files
 
 COMMAND = re.compile(r"^\s*\$? ?(?:\S*/)?(?:curl|docker|faultline|make|pip|python3?|sudo) +[a-z-]", re.MULTILINE)

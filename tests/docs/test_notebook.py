@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import vl_convert
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 from tests.homes import ask
 
 NOTEBOOK = PROJECT / "docs" / "notebook.py"

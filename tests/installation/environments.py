@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 VERSIONS = ("3.11", "3.12", "3.13")
 LOCK = PROJECT / "requirements-runtime.lock.txt"

@@ -9,8 +9,8 @@ import tomllib
 import pytest
 import yaml
 
-from orchestration.home import PROJECT
-from orchestration.instance import SETTINGS
+from orchestration.runs.instance import SETTINGS
+from orchestration.settings.home import PROJECT
 from orchestration.ui.guard import HEALTH
 from tests.installation.wheel import tracked_files
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import code_version
+from orchestration.settings.home import code_version
 from tests.installation.environments import VERSIONS, find_python, install, run_read_only
 from tests.installation.wheel import build_wheel
 

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from orchestration import home
-from orchestration.home import PROJECT, code_version
+from orchestration.settings import home
+from orchestration.settings.home import PROJECT, code_version
 from tests.installation.wheel import ROOMS, build_wheel, tracked_files
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 ROOMS = ("assets", "orchestration", "dbt_project")
 NEEDED = ("pyproject.toml", "README.md", "LICENSE", "docs", *ROOMS)

@@ -3,12 +3,12 @@
 import ast
 import re
 
-from orchestration import environment
-from orchestration.configuration_page import variables
-from orchestration.home import PROJECT
+from orchestration.settings import environment
+from orchestration.settings.home import PROJECT
+from tests.docs.writers.configuration_page import variables
 from tests.installation.wheel import tracked_files
 
-EDGES = {"orchestration/environment.py", "orchestration/dbt/command.py"}
+EDGES = {"orchestration/settings/environment.py", "orchestration/dbt/command.py"}
 """Where a process of ours starts. dbt's own process gives its profile the files under relative names."""
 NO_SETTINGS = {"FAULTLINE_COMPLETE", "FAULTLINE_X"}
 """Part of a name of click, and a variable of tests."""

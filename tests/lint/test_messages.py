@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 PAGE = PROJECT / "docs" / "troubleshooting.md"
 REASONS = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 
 
 @pytest.fixture(scope="session")

@@ -20,11 +20,11 @@ from assets.report.numbers import duration, short
 from assets.report.page import build, render
 from assets.report.queries import Frames, Own, read_frames
 from assets.report.summary import write_summary
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
 from orchestration.metrics.collecting import exposition
 from orchestration.read_commands.published import published
 from orchestration.refresh.outcome import read_outcome
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse, table
 

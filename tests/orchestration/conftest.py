@@ -11,7 +11,7 @@ from assets.estimates.est_mttf_by_size import est_mttf_by_size
 from assets.estimates.est_mttf_projections import est_mttf_projections
 from assets.estimates.est_scale_tests import est_scale_tests
 from assets.warehouse import Warehouse
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.estimates.five_clusters import build
 from tests.expectations import small_warehouse
 from tests.homes import copy_of, faultline

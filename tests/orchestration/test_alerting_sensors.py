@@ -5,11 +5,11 @@ from dataclasses import replace
 import dagster as dg
 import pytest
 
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
-from orchestration.jobs import COMMAND, refresh_job
+from orchestration.runs.dead_runs import REASON
+from orchestration.runs.jobs import COMMAND, refresh_job
 from orchestration.sensors.alerting import alerting_sensors
-from orchestration.upkeep.dead_runs import REASON
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 from tests.orchestration.alerts.receivers import web_server
 
 

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from orchestration.code_cache import MAX_UNUSED_DAYS, cache_folder
-from orchestration.environment import user_cache_folder
-from orchestration.home import Home, code_version
+from orchestration.settings.code_cache import MAX_UNUSED_DAYS, cache_folder
+from orchestration.settings.environment import user_cache_folder
+from orchestration.settings.home import Home, code_version
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from assets.simulation.clusters.reading import profile_names
 from orchestration.cli import app
-from orchestration.home import Home
+from orchestration.settings.home import Home
 
 
 @pytest.fixture

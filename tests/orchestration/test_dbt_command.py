@@ -6,7 +6,7 @@ import sys
 from importlib.metadata import version
 
 from orchestration.dbt.command import DBT
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 from tests.patience import is_gone
 
 DBT_THAT_WORKS = {

@@ -9,14 +9,14 @@ import dagster as dg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from orchestration.environment import HomeSettings
-from orchestration.failures import RefreshFailed, explain, explain_events
-from orchestration.home import Home
-from orchestration.jobs import COMMAND, REFRESH, refresh_job
 from orchestration.refresh.run import run_refresh
+from orchestration.runs.dead_runs import REASON, end_dead_runs, end_runs_of_commands
+from orchestration.runs.failures import RefreshFailed, explain, explain_events
+from orchestration.runs.jobs import COMMAND, REFRESH, refresh_job
 from orchestration.sensors import alerting
-from orchestration.terminal import console
-from orchestration.upkeep.dead_runs import REASON, end_dead_runs, end_runs_of_commands
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
+from orchestration.terminal.output import console
 from tests.homes import faultline, held_lock
 
 DAEMON, CHOSEN = "daemon", "__ASSET_JOB"

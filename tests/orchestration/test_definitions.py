@@ -13,9 +13,9 @@ import pytest
 from assets.log_kinds import LOG_KINDS
 from orchestration.dbt.build import JUDGED_WITH_THE_CODE, manifest_of
 from orchestration.definitions import FLOW, build, finished
-from orchestration.environment import HomeSettings, read_settings
-from orchestration.home import PROJECT, Home
-from orchestration.jobs import REFRESH, nightly
+from orchestration.runs.jobs import REFRESH, nightly
+from orchestration.settings.environment import HomeSettings, read_settings
+from orchestration.settings.home import PROJECT, Home
 
 
 @pytest.fixture(scope="module")

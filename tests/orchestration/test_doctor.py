@@ -17,9 +17,9 @@ from assets.sql import literal
 from orchestration.doctor import warehouse as doctor_warehouse
 from orchestration.doctor.doctor import doctor, show_doctor
 from orchestration.doctor.sources import sources_findings
-from orchestration.home import Home
 from orchestration.publication.folders import remove_leftovers
 from orchestration.read_commands.published import ReadingError
+from orchestration.settings.home import Home
 from tests.homes import change
 
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestration.cli import app
-from orchestration.environment import (
+from orchestration.settings.environment import (
     HomeSettings,
     WrongSetting,
     environment_of_dagster,
@@ -16,7 +16,7 @@ from orchestration.environment import (
     given_to_dbt,
     read_settings,
 )
-from orchestration.home import Home
+from orchestration.settings.home import Home
 
 VARIABLES = {
     "FAULTLINE_HOME": "/srv/faultline",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.homes import faultline
 
 

@@ -11,9 +11,9 @@ import pytest
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
 from assets.warehouse import Warehouse
-from orchestration.home import Home
 from orchestration.refresh import run
 from orchestration.refresh.outcome import Outcome
+from orchestration.settings.home import Home
 from tests.homes import copy_of, faultline, held_lock, held_open
 from tests.logs import export, numbered
 from tests.sources.folders import load_results, make

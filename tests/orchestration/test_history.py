@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 from sqlalchemy.event import listen, remove
 
 from orchestration.history import EventHistory, RunHistory
-from orchestration.home import Home
-from orchestration.instance import prepare_storage
-from orchestration.upkeep import old_runs
-from orchestration.upkeep.old_runs import delete_old_runs
+from orchestration.runs import old_runs
+from orchestration.runs.instance import prepare_storage
+from orchestration.runs.old_runs import delete_old_runs
+from orchestration.settings.home import Home
 from tests.homes import copy_of
 
 EVENTS = 50

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 LIBRARIES = {
     "altair", "dagster", "dagster_dbt", "dbt", "great_expectations", "networkx", "numpy", "pandas", "pyarrow", "scipy",

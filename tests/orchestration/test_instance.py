@@ -5,8 +5,15 @@ import hashlib
 import pytest
 
 from orchestration.doctor.doctor import settings_findings
-from orchestration.home import Home
-from orchestration.instance import SETTINGS, SHIPPED, UnreadableSettings, open_storage, prepare_storage, settings_file
+from orchestration.runs.instance import (
+    SETTINGS,
+    SHIPPED,
+    UnreadableSettings,
+    open_storage,
+    prepare_storage,
+    settings_file,
+)
+from orchestration.settings.home import Home
 
 OF_0_1_0 = """\
 telemetry:

@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from assets.warehouse import Warehouse
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
 from orchestration.publication import folders
 from orchestration.refresh import run as refreshing
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from assets.estimates.est_lemon_nodes import est_lemon_nodes
 from assets.node_lists import exclude_option
 from assets.warehouse import Warehouse
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.estimates.five_clusters import build
 from tests.estimates.lemon_marts import plant
 from tests.homes import change, copy_of, faultline

@@ -8,9 +8,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
 from orchestration.refresh import run as refreshing
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning
 from tests.homes import held_lock
 

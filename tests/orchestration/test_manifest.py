@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from orchestration.dbt import build as dbt
-from orchestration.environment import HomeSettings, given_to_dbt
-from orchestration.home import Home
+from orchestration.settings.environment import HomeSettings, given_to_dbt
+from orchestration.settings.home import Home
 
 PARSED = f"""#!{sys.executable}
 import sys

@@ -11,11 +11,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from orchestration.alerts.sending import tell_of_failure
-from orchestration.environment import HomeSettings
-from orchestration.home import PROJECT, Home
 from orchestration.metrics.collecting import exposition, headline_numbers, keep_metrics, write_metrics
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED
 from orchestration.publication.folders import publish
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import PROJECT, Home
 from tests.homes import ask, change, faultline, held_open
 
 DASHBOARD = PROJECT / "docs" / "deploy" / "faultline.json"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from assets.log_kinds import LOG_KINDS
 from assets.sources.settings import Settings, read_settings
 from orchestration.cli import app
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 from tests.pull.fake_slurm import FakeSlurm
 
 CONFIG = PROJECT / "tests" / "fixtures" / "slurm-22.05" / "scontrol_config.txt"

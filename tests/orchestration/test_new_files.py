@@ -6,10 +6,10 @@ import shutil
 import dagster as dg
 import pytest
 
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
 from orchestration.sensors import new_files as module
 from orchestration.sensors.new_files import Seen, fingerprint, new_files
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 from orchestration.upkeep.lock import RefreshLock
 
 

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestration.cli import app, old_names
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.homes import faultline
 
 

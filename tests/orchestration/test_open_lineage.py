@@ -14,9 +14,9 @@ from openlineage.client import event_v2, facet_v2
 from openlineage.client.generated import base
 from openlineage.client.serde import Serde
 
-from orchestration.environment import LineageSettings, WrongSetting, read_settings
 from orchestration.open_lineage.events import FACETS, Namespaces, event_of_failure, events_of_publication
 from orchestration.open_lineage.sending import send_failure, send_publication
+from orchestration.settings.environment import LineageSettings, WrongSetting, read_settings
 from tests.conftest import refresh
 from tests.homes import ask, copy_of
 from tests.orchestration.alerts.receivers import web_server
@@ -193,11 +193,11 @@ def test_what_is_not_delivered_is_said_without_the_address(settings, run_id, sta
 def test_no_receiver_holds_a_refresh_up(settings, run_id, events, monkeypatch):
     said = []
     with web_server() as web:
-        monkeypatch.setattr("orchestration.posting.SECONDS", 0.2)
+        monkeypatch.setattr("orchestration.refresh.posting.SECONDS", 0.2)
         web.wait.clear()
         send_publication(settings(LineageSettings(web.address)), run_id, said.append)
         web.wait.set()
-        monkeypatch.setattr("orchestration.posting.SECONDS", PATIENCE_SECONDS)
+        monkeypatch.setattr("orchestration.refresh.posting.SECONDS", PATIENCE_SECONDS)
         monkeypatch.setattr("orchestration.open_lineage.sending.MAX_SECONDS", 0)
         send_publication(settings(LineageSettings(web.address)), run_id, said.append)
         assert len(web.bodies) < len(events)

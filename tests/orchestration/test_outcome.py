@@ -13,7 +13,7 @@ from assets.sources.errors import SourceError
 from orchestration.read_commands.status import status
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.refresh.run import warnings_of_report
-from orchestration.terminal import console
+from orchestration.terminal.output import console
 
 ROW = {
     "cluster_id": "c1", "is_simulated": False, "is_stale": False, "node_count": 16, "attempts": 102, "failures": 8,

@@ -8,14 +8,14 @@ import tempfile
 import pytest
 
 from orchestration.doctor.doctor import home_findings
-from orchestration.environment import HomeSettings, LineageSettings
-from orchestration.failures import RefreshFailed
-from orchestration.home import Home
 from orchestration.open_lineage.sending import send_failure
 from orchestration.publication.folders import publish
 from orchestration.read_commands.status import show_status
 from orchestration.refresh import run as refreshing
-from orchestration.terminal import console
+from orchestration.runs.failures import RefreshFailed
+from orchestration.settings.environment import HomeSettings, LineageSettings
+from orchestration.settings.home import Home
+from orchestration.terminal.output import console
 from orchestration.upkeep import permissions
 from orchestration.upkeep.permissions import WrongGroup, private_files, set_permissions
 from tests.homes import change

@@ -17,12 +17,12 @@ from tempfile import mkdtemp
 import pytest
 
 from orchestration.doctor.doctor import settings_findings
-from orchestration.environment import read_settings
-from orchestration.failures import RefreshFailed
-from orchestration.home import PROJECT, Home
-from orchestration.instance import SETTINGS, open_storage, prepare_storage, settings_file
 from orchestration.refresh.run import run_refresh
-from orchestration.terminal import console
+from orchestration.runs.failures import RefreshFailed
+from orchestration.runs.instance import SETTINGS, open_storage, prepare_storage, settings_file
+from orchestration.settings.environment import read_settings
+from orchestration.settings.home import PROJECT, Home
+from orchestration.terminal.output import console
 from tests.conftest import new_home
 
 pytestmark = pytest.mark.postgres

@@ -13,9 +13,9 @@ from assets.sources.intake.find.privacy import Privacy
 from assets.sources.settings import ClusterSettings, Settings
 from assets.sources.text.privacy_key import WrongKey, key_id, make_key, read_key
 from assets.warehouse import Warehouse
-from orchestration.home import Home
 from orchestration.publication.publish import complete_publication
 from orchestration.refresh import forgetting
+from orchestration.settings.home import Home
 from tests.homes import ask, change, faultline
 from tests.logs import export, numbered
 from tests.privacy.planted import MARK, files_with_names, names_in, rows_of_duckdb

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sql import fill
-from orchestration.home import Home
 from orchestration.read_commands.export_folder import LOCK, UNFINISHED
 from orchestration.read_commands.public_export import KINDS, decisions, is_nameless
+from orchestration.settings.home import Home
 from tests.homes import change, copy_of, faultline
 from tests.warehouses import create_tables, insert, published_tables
 

@@ -6,10 +6,10 @@ import duckdb
 import pytest
 
 from assets.warehouse import Warehouse, remove_file
-from orchestration.home import Home
 from orchestration.publication import publish
 from orchestration.publication.publish import complete_publication, row_counts
-from orchestration.session import open_row
+from orchestration.runs.session import open_row
+from orchestration.settings.home import Home
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import shutil
 import duckdb
 import pytest
 
-from orchestration import disk
-from orchestration.home import Home
 from orchestration.publication import folders
+from orchestration.settings.home import Home
+from orchestration.upkeep import disk
 from tests.homes import ask, change
 
 

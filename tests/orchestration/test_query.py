@@ -12,11 +12,11 @@ import pytest
 
 from assets.estimates import est_mttf_by_size
 from orchestration.doctor.doctor import doctor
-from orchestration.home import PROJECT
 from orchestration.read_commands.catalogue import definitions, list_tables, show_tables, where
 from orchestration.read_commands.descriptions import describe, show_table
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.read_commands.query import run_query
+from orchestration.settings.home import PROJECT
 from tests.expectations.small_warehouse import build
 from tests.homes import ask as query
 from tests.homes import change

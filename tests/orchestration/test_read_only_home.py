@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestration import failures
 from orchestration.cli import report as reporting
-from orchestration.home import Home
+from orchestration.runs import failures
+from orchestration.settings.home import Home
 from tests.homes import faultline, held_open
 
 FAULTLINE = Path(sys.executable).with_name("faultline")

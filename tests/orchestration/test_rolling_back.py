@@ -7,11 +7,11 @@ import duckdb
 import pytest
 from rich.console import Console
 
-from orchestration.environment import HomeSettings
-from orchestration.home import code_version
 from orchestration.publication.folders import pinned_publication, publish
 from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.run import run_refresh
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import code_version
 from tests.conftest import CAPTURE
 from tests.homes import copy_of, faultline, held_lock
 

@@ -4,9 +4,9 @@ import dagster as dg
 import pytest
 
 from orchestration.definitions import build
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
-from orchestration.resources import bound
+from orchestration.runs.resources import bound
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 
 from assets.warehouse import Warehouse
 from orchestration.dbt.processes import note_started
-from orchestration.environment import read_settings
-from orchestration.home import Home
-from orchestration.jobs import Everything
-from orchestration.resources import resources
-from orchestration.session import DIED, STOPPED, Caller
+from orchestration.runs.jobs import Everything
+from orchestration.runs.resources import resources
+from orchestration.runs.session import DIED, STOPPED, Caller
+from orchestration.settings.environment import read_settings
+from orchestration.settings.home import Home
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning
 from tests.homes import ask, change
 from tests.orchestration.alerts.receivers import web_server

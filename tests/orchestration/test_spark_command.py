@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from orchestration import spark
-from orchestration.home import Home
 from orchestration.read_commands.published import ReadingError
+from orchestration.settings.home import Home
 from tests.homes import held_lock
 
 

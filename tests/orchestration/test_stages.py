@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import dagster as dg
 
 from assets.warehouse import Warehouse
-from orchestration.stages import Stage, record_stages, stages_of
+from orchestration.runs.stages import Stage, record_stages, stages_of
 
 
 def step(key, start, end):

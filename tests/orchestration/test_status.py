@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from orchestration.cli import app
 from orchestration.doctor.warehouse import warehouse_findings
-from orchestration.home import Home
 from orchestration.publication.folders import publish, roll_back
 from orchestration.read_commands.published import ReadingError
 from orchestration.read_commands.status import lines_of, show_status, status
+from orchestration.settings.home import Home
 from tests.expectations.small_warehouse import build
 from tests.homes import change, faultline, held_lock
 

@@ -20,12 +20,12 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from orchestration import terminal
 from orchestration.cli import app
 from orchestration.read_commands.query import run_query
 from orchestration.refresh import run as refreshing
 from orchestration.refresh.outcome import Outcome
-from orchestration.terminal import json_text, visible
+from orchestration.terminal import output
+from orchestration.terminal.output import json_text, visible
 from tests.patience import PATIENCE_SECONDS
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
@@ -150,7 +150,7 @@ def test_a_terminal_gets_styles_of_ours_only():
     """On a terminal rich writes escapes of its own; those of the text beside them are shown."""
     code = """if True:
         from orchestration.doctor.findings import Finding, print_findings
-        from orchestration.terminal import print_table
+        from orchestration.terminal.output import print_table
 
         print_findings([Finding("error", "\\x1b[5mblink", "bad\\x9bname", "rm \\u202ex")])
         print_table(["\\x1b[6m"], [["\\x1b[7m\\ncell :bomb: [bold]x[/bold]"]])
@@ -178,7 +178,7 @@ def test_progress_shows_what_it_hears():
     from orchestration.refresh.progress import ProgressHandler
 
     out = io.StringIO()
-    with ProgressHandler(terminal.console(out)) as handler:
+    with ProgressHandler(output.console(out)) as handler:
         handler._line("\x1b[31mraw \u202e")
     assert out.getvalue().endswith("\\x1b[31mraw \\u202e\n")
 
@@ -188,7 +188,7 @@ def test_progress_speaks_from_the_first_second_and_is_never_silent_for_long(monk
 
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.5)
     out = io.StringIO()
-    with progress.ProgressHandler(terminal.console(out)) as handler:
+    with progress.ProgressHandler(output.console(out)) as handler:
         assert out.getvalue() == "   0.0 s  starting\n"
         handler.totals = {"raw": 1, "marts": 2}
         handler.emit(record("reading sacct: 0 of 3 files, 0.0 of 1,200.0 MB"))
@@ -214,7 +214,7 @@ def record(message="", built=""):
 
 
 def test_a_console_keeps_its_stream_while_others_are_silenced(capsys):
-    console = terminal.console()
+    console = output.console()
     with contextlib.redirect_stdout(io.StringIO()):
         console.print("progress")
     assert capsys.readouterr().out == "progress\n"
@@ -241,7 +241,7 @@ def test_an_error_shows_no_secret(capsys):
 
 
 def test_an_error_nobody_foresaw_is_kept_without_secrets(small_home):
-    from orchestration.failures import explain_error
+    from orchestration.runs.failures import explain_error
 
     said = explain_error(ValueError("cannot read 'TOKEN=hunter2'"), small_home)
     kept = (small_home.work / "unexpected-error.txt").read_text()
@@ -299,7 +299,7 @@ def test_an_answer_that_nobody_wants_is_no_error(small_home):
 
 def test_a_refresh_goes_on_where_its_progress_cannot_be_written():
     with Path("/dev/full").open("w") as full:
-        console = terminal.console(full, is_optional=True)
+        console = output.console(full, is_optional=True)
         console.print("progress")
         console.print("more of it")
     assert console.problem == "No space left on device"
@@ -323,7 +323,7 @@ def test_a_refresh_whose_output_was_lost_says_so(small_home, monkeypatch):
 def test_a_warning_that_cannot_be_written_stops_nothing(monkeypatch):
     with Path("/dev/full").open("w") as full:
         monkeypatch.setattr(sys, "stderr", full)
-        terminal.say("a warning", is_error=True)
+        output.say("a warning", is_error=True)
 
 
 @pytest.mark.parametrize("signals", [1, 2])
@@ -364,7 +364,7 @@ def test_others_write_to_a_file_and_the_console_goes_on(tmp_path, is_error):
     code = f"""if True:
         import subprocess, sys
         from pathlib import Path
-        from orchestration.terminal import console, redirect_other_output
+        from orchestration.terminal.output import console, redirect_other_output
         ours = console(is_error={is_error})
         with redirect_other_output(Path({str(tmp_path / "other.txt")!r}), ours):
             subprocess.run(["sh", "-c", "echo junk >&2"])

@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.patience import PATIENCE_SECONDS
 from tests.pipeline.pages import Pages
 

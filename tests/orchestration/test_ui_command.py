@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestration.cli import app
-from orchestration.environment import UI_TOKEN
+from orchestration.settings.environment import UI_TOKEN
 from orchestration.ui import serving
 from orchestration.ui.guard import LOOPBACK
 from orchestration.ui.serving import Address, NotServing, _take_lock

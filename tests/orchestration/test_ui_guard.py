@@ -9,9 +9,9 @@ import pytest
 from dagster_graphql.schema import create_schema
 from graphql import get_named_type, is_leaf_type
 
-from orchestration.environment import UI_TOKEN
-from orchestration.home import Home
-from orchestration.instance import open_storage, prepare_storage
+from orchestration.runs.instance import open_storage, prepare_storage
+from orchestration.settings.environment import UI_TOKEN
+from orchestration.settings.home import Home
 from orchestration.ui.guard import LOOPBACK, MAX_BODY_BYTES, Guard, Rules
 from orchestration.ui.serving import _write_workspace
 from orchestration.ui.tokens import Token, WeakToken

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from orchestration.cli import app
-from orchestration.environment import read_settings
-from orchestration.home import PROJECT
+from orchestration.settings.environment import read_settings
+from orchestration.settings.home import PROJECT
 
 UNITS = PROJECT / "docs" / "deploy"
 SERVICES = sorted(UNITS.glob("*.service"))

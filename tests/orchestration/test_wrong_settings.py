@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from orchestration.home import Home
 from orchestration.refresh.wrong_settings import tell_wrong_settings
+from orchestration.settings.home import Home
 
 WRONG = 'timezon = "UTC"\ngpus_per_node = "x"\n'
 COMMAND = """

@@ -23,10 +23,10 @@ from pathlib import Path
 import duckdb
 
 from assets.warehouse import Warehouse
-from orchestration.home import Home
 from orchestration.publication.folders import leftovers
 from orchestration.publication.publish import publish_run
-from orchestration.session import mark_unpublished_run_as_failed
+from orchestration.runs.session import mark_unpublished_run_as_failed
+from orchestration.settings.home import Home
 
 KINDS = ("kill", "EIO", "ENOSPC")
 CHANGES = {"os.rename", "os.mkdir", "os.symlink", "os.link", "os.remove", "os.rmdir", "os.chmod", "shutil.copyfile"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.logs import Cluster, at
 
 

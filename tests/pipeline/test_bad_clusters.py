@@ -17,9 +17,9 @@ from assets.estimates import table
 from assets.raw import assets as raw
 from orchestration.checks import asset_checks
 from orchestration.checks.verdicts import Verdict
-from orchestration.failures import RefreshFailed
-from orchestration.home import Home
 from orchestration.publication.freshness import is_up_to_date
+from orchestration.runs.failures import RefreshFailed
+from orchestration.settings.home import Home
 from tests.conftest import CAPTURE, refresh
 from tests.homes import ask, copy_of, faultline
 from tests.pipeline.stale import cluster

@@ -12,8 +12,8 @@ import pytest
 
 from assets.sources.formats import READERS
 from assets.warehouse import Warehouse
-from orchestration.home import Home
 from orchestration.refresh.forgetting import CannotForget, forget
+from orchestration.settings.home import Home
 from tests.conftest import refresh
 from tests.published import compare, content_of
 from tests.sources.folders import load_results

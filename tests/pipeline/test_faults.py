@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import PROJECT, Home
 from orchestration.publication.folders import leftovers, problem_of_current
+from orchestration.settings.home import PROJECT, Home
 from tests.homes import add_a_line, copy_of
 from tests.pipeline.faults import seen
 from tests.published import facts_of

@@ -25,8 +25,8 @@ import assets.raw
 from assets.raw.folder import SourcesFolder
 from assets.warehouse import OpenWarehouse, set_search_path
 from orchestration.dbt.build import manifest_of, prepare
-from orchestration.environment import HomeSettings
-from orchestration.home import DBT_PROJECT, Home
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import DBT_PROJECT, Home
 from tests.dbt.on_a_copy import dbt
 from tests.logs import XID, Cluster, at
 

@@ -17,13 +17,13 @@ import pytest
 
 from orchestration.dbt import build as dbt
 from orchestration.doctor.doctor import doctor
-from orchestration.environment import HomeSettings
-from orchestration.failures import DBT_TELLS_NOTHING
-from orchestration.home import Home
 from orchestration.publication.folders import current_publication, kept_publications, problem_of_current, publish
 from orchestration.read_commands.status import status
 from orchestration.refresh import run as refreshing
-from orchestration.terminal import console
+from orchestration.runs.failures import DBT_TELLS_NOTHING
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
+from orchestration.terminal.output import console
 from orchestration.upkeep import healing
 from tests.homes import add_a_line, ask, copy_of, faultline, held_open
 from tests.published import facts_of

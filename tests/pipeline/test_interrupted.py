@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from orchestration.upkeep.lock import RefreshLock
 from tests.homes import add_a_line, ask, copy_of
 from tests.patience import PATIENCE_SECONDS

@@ -9,10 +9,10 @@ import pytest
 
 from orchestration.alerts.sending import tell_of_publication
 from orchestration.doctor.doctor import doctor
-from orchestration.environment import read_settings
-from orchestration.home import PROJECT
 from orchestration.publication.folders import current_publication
 from orchestration.publication.freshness import is_up_to_date
+from orchestration.settings.environment import read_settings
+from orchestration.settings.home import PROJECT
 from tests.homes import ask, copy_of, faultline
 from tests.orchestration.alerts.receivers import web_server
 from tests.published import facts_of

@@ -14,10 +14,10 @@ import duckdb
 import pytest
 
 from orchestration.definitions import build
-from orchestration.environment import read_settings
-from orchestration.instance import open_storage
+from orchestration.runs.instance import open_storage
+from orchestration.runs.session import Caller
 from orchestration.sensors.new_files import Seen, fingerprint
-from orchestration.session import Caller
+from orchestration.settings.environment import read_settings
 from orchestration.upkeep.lock import RefreshLock
 from tests.homes import add_a_line, copy_of
 from tests.orchestration.alerts.receivers import web_server

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from orchestration import spark
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.conftest import refresh
 from tests.homes import ask, copy_of
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 
 def test_every_table_says_what_one_row_is(con):

@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 PAGE = (PROJECT / "docs" / "questions.md").read_text(encoding="utf-8")
 QUESTIONS = re.findall(r"^## \d+\. ([^\n]+)\n(?:(?!^## ).)*?^```sql\n(.*?)\n^```", PAGE, re.MULTILINE | re.DOTALL)

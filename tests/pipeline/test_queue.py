@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import Home
-from orchestration.instance import open_storage
+from orchestration.runs.instance import open_storage
+from orchestration.settings.home import Home
 from orchestration.upkeep.lock import free_of_refresh
 from tests.homes import add_a_line, ask, copy_of, faultline
 from tests.patience import PATIENCE_SECONDS, is_gone

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from assets.simulation import simulate
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.conftest import CAPTURE, refresh
 from tests.pipeline.test_again import start
 from tests.pipeline.test_equal import see

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from assets.model.incident_counts import weighted_interval
-from orchestration.failures import RefreshFailed
 from orchestration.publication import freshness
 from orchestration.publication.folders import kept_publications
 from orchestration.publication.freshness import is_up_to_date
+from orchestration.runs.failures import RefreshFailed
 from tests.conftest import CAPTURE, new_home, refresh
 from tests.homes import add_a_line, change, copy_of
 from tests.published import facts_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import PROJECT
 from orchestration.publication.folders import kept_publications
+from orchestration.settings.home import PROJECT
 from orchestration.upkeep.lock import RefreshLock
 from tests.conftest import refresh
 from tests.homes import add_a_line, copy_of

@@ -7,12 +7,12 @@ import tarfile
 import duckdb
 import pytest
 
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
 from orchestration.publication.folders import publish
 from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh import run as refreshing
-from orchestration.terminal import console
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
+from orchestration.terminal.output import console
 from orchestration.upkeep import healing
 from tests.conftest import CAPTURE, FIXTURES
 from tests.homes import ask, change, faultline

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 
 MARK = "zqxv"
 CAPTURE = Path(__file__).parents[2] / "data" / "sources" / "testbed"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.conftest import refresh
 from tests.privacy.planted import MARK, PLAIN, names_in, write_planted
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestration.environment import read_settings
-from orchestration.home import Home
 from orchestration.refresh.forgetting import forget
 from orchestration.refresh.run import run_refresh
-from orchestration.terminal import console
+from orchestration.settings.environment import read_settings
+from orchestration.settings.home import Home
+from orchestration.terminal.output import console
 from orchestration.upkeep.healing import MARK as DAMAGED
 from tests.homes import ask, faultline
 from tests.pipeline.stale import cluster

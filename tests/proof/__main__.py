@@ -1,6 +1,6 @@
 """Simulates every estimator and prints what came out; `--write FILE` writes it as a page of the docs."""
 
-from orchestration.pages import run_page_command
+from tests.docs.writers.pages import run_page_command
 from tests.proof.page import page
 
 if __name__ == "__main__":

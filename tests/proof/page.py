@@ -7,7 +7,7 @@ import math
 import numpy as np
 import scipy
 
-from orchestration.pages import table
+from tests.docs.writers.pages import table
 from tests.model.planted_fleets import Setting as LemonSetting
 from tests.proof import counts, fits, reach, repairs
 from tests.proof.agreement import SETTINGS, Agreement, Setting, compare

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestration.pages import table
+from tests.docs.writers.pages import table
 from tests.proof import change_verdicts, check_verdicts, hidden_verdicts, repair_verdicts
 
 CLUSTERS = 200

@@ -16,7 +16,7 @@ import duckdb
 from assets.simulation import simulate
 from assets.simulation.clusters import read_cluster
 from assets.simulation.profiles import Profile
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.conftest import refresh
 
 RSC1 = read_cluster("rsc1")

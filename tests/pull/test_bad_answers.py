@@ -106,7 +106,7 @@ def test_jobs_that_slurm_hides_from_the_user_are_reported(slurm, pull, private, 
 
 def test_a_full_disk_leaves_no_part_of_an_answer(slurm, pull, files, monkeypatch):
     slurm.jobs(DAY, three_jobs(slurm))
-    monkeypatch.setattr("orchestration.disk.os.fsync", Mock(side_effect=OSError(errno.ENOSPC, "full")))
+    monkeypatch.setattr("orchestration.upkeep.disk.os.fsync", Mock(side_effect=OSError(errno.ENOSPC, "full")))
     with pytest.raises(OSError, match="full"):
         pull()
     assert files() == {}

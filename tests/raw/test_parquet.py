@@ -7,7 +7,7 @@ import pytest
 
 from assets.raw import parquet
 from assets.warehouse import TABLE_FILES
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from orchestration.home import Home
-from orchestration.pages import page_options, put_page
+from orchestration.settings.home import Home
+from tests.docs.writers.pages import page_options, put_page
 from tests.recovery.month import Levels, Month, recover, recover_levels
 from tests.recovery.page import page
 from tests.recovery.planted import planted_part, questions, recover_planted

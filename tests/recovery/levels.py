@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestration.pages import table
+from tests.docs.writers.pages import table
 from tests.recovery.cells import against, percent, published
 from tests.recovery.comparison import Comparison, Score
 from tests.recovery.month import Levels

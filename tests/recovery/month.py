@@ -8,7 +8,7 @@ from pathlib import Path
 from assets.simulation import simulate
 from assets.simulation.clusters import read_cluster
 from assets.simulation.profiles import Profile
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.conftest import refresh
 from tests.recovery.comparison import Comparison, compare
 from tests.recovery.harder import harder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchestration.pages import table
+from tests.docs.writers.pages import table
 from tests.recovery.cells import against, percent, published
 from tests.recovery.comparison import Comparison, Rate, Score, Share
 from tests.recovery.levels import levels_part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.recovery.planted import Line, planted_part, questions, recover_planted
 
 

@@ -9,7 +9,7 @@ from assets.report.actions import saving_of
 from assets.report.advice import advise
 from assets.report.explained.failures import NOT_SEEN, RULES, parts_of_failure
 from assets.report.explained.nodes import parts_of_node
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 
 START, END = dt.datetime(2025, 12, 6), dt.datetime(2026, 1, 2, 10)
 FAILURE = {

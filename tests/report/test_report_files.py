@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.home import Home
 from orchestration.publication import folders
+from orchestration.settings.home import Home
 from tests.homes import faultline
 from tests.report.browser import browser
 

@@ -20,7 +20,7 @@ import pytest
 from assets.report.page import build, render
 from assets.report.queries import Own, read_frames
 from assets.report.what_if import start_of
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.conftest import CAPTURE, new_home, refresh
 from tests.report.browser import Tab, browser
 from tests.report.looking import BARE, CUT, EMPTY, LATE, LOST, MAX_HEIGHTS, OVERLAPS, SORTED, too_much

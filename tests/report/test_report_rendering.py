@@ -26,8 +26,8 @@ from assets.report.page import build, figures_of, render
 from assets.report.queries import read_frames, tables_read
 from assets.report.rows import DERIVED
 from assets.warehouse import Warehouse
-from orchestration import terminal
 from orchestration.refresh.progress import ProgressHandler, progress_logger
+from orchestration.terminal import output
 from tests.report.clusters import START
 from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse
@@ -169,7 +169,7 @@ def test_a_section_that_could_not_be_made_fails_a_check_and_is_told(planted, tmp
 
     monkeypatch.setitem(DERIVED, "gaps", broken)
     out = io.StringIO()
-    with ProgressHandler(terminal.console(out)) as handler:
+    with ProgressHandler(output.console(out)) as handler:
         job = dg.Definitions(
             assets=[index],
             resources={"warehouse": planted, "report": ReportFolder(path=str(tmp_path / "reports"))},

@@ -15,7 +15,7 @@ from assets.simulation.clusters import profile_names, read_cluster, read_profile
 from assets.simulation.clusters.reading import FOLDER
 from assets.simulation.profiles import Profile
 from assets.simulation.states import STATES
-from orchestration.home import PROJECT, code_version
+from orchestration.settings.home import PROJECT, code_version
 
 INDEX = 'tiny = ["tiny"]'
 TINY = """

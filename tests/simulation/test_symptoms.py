@@ -27,7 +27,7 @@ from assets.simulation.ledger import Symptoms
 from assets.simulation.logs.checks import ALL
 from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LAUNCH, LOST, OPERATOR, REBOOT
 from assets.simulation.symptoms import COMPANIONS, GPU_COMPANIONS, SHOWS, show, show_alarm, show_low_severity
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 RSC_1 = Cooccurrence()
 RSC_2 = Cooccurrence(0.63, 0.49, 0.06, 0.05)

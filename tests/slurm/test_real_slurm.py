@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestration.cli import app
-from orchestration.home import PROJECT, Home
+from orchestration.settings.home import PROJECT, Home
 from tests.conftest import refresh
 from tests.slurm.planted import UNATTRIBUTED, jobs_on_broken_nodes, planted_failures
 

@@ -15,7 +15,7 @@ import duckdb
 
 from assets.sources.text.pseudonyms import give_key
 from assets.warehouse import create_raw_and_ops
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 from tests.logs import export
 from tests.sources.folders import load, make
 

@@ -24,7 +24,7 @@ from assets.sources.text.pseudonyms import (
     words_of,
 )
 from assets.warehouse import Warehouse
-from orchestration.home import DBT_PROJECT, PROJECT
+from orchestration.settings.home import DBT_PROJECT, PROJECT
 from tests.privacy.planted import PLAIN, PRIVATE, names_in, write_planted
 from tests.sources.folders import connect, load
 

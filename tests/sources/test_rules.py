@@ -17,8 +17,8 @@ from assets.site_rules import Signal, lines_of
 from assets.sources.health import reader as health
 from assets.sources.intake.find.clusters import cluster_row
 from assets.sources.settings import ClusterSettings, Settings, read_settings
-from orchestration.home import DBT_PROJECT
-from orchestration.terminal import visible
+from orchestration.settings.home import DBT_PROJECT
+from orchestration.terminal.output import visible
 from tests.logs import export, result_line
 from tests.sources.folders import load, make, rows
 

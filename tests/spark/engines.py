@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from orchestration.home import DBT_PROJECT, PROJECT
+from orchestration.settings.home import DBT_PROJECT, PROJECT
 
 DBT_ON_SPARK = PROJECT / ".venv-spark" / "bin" / "dbt"
 FLOATS = ("DOUBLE", "FLOAT")

@@ -6,7 +6,7 @@ import sys
 import time
 from importlib import import_module
 
-from orchestration.pages import page_options, put_page
+from tests.docs.writers.pages import page_options, put_page
 from tests.studies import Study, missing_data
 from tests.studies.page import page
 

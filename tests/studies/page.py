@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from orchestration.pages import table
+from tests.docs.writers.pages import table
 from tests.proof.published import Figure
 from tests.studies import Study
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.conftest import refresh
 from tests.studies import DataMissingError, data_file
 

@@ -9,9 +9,9 @@ from typing import Any
 from assets.report.explained.failures import Part
 from assets.report.queries import Row
 from assets.report.tables import Col
-from orchestration import terminal
 from orchestration.read_commands.lineage import Lineage
 from orchestration.read_commands.saying import say_answer
+from orchestration.terminal import output
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def print_answer(answer: Answer, limit: int) -> None:
     """Print an explanation; of a history the latest entries."""
     say_answer("explain", answer=answer)
     if history := answer.rows.get("history"):
-        terminal.say("")
+        output.say("")
         names = [column.heading for column in answer.columns]
-        terminal.print_table(names, [[column.text(row) for column in answer.columns] for row in history[:limit]])
+        output.print_table(names, [[column.text(row) for column in answer.columns] for row in history[:limit]])
         if len(history) > limit:
-            terminal.say(f"{len(history) - limit:,} earlier entries: raise --limit")
+            output.say(f"{len(history) - limit:,} earlier entries: raise --limit")

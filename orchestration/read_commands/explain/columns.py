@@ -9,13 +9,13 @@ import duckdb
 
 from assets.report.explained.failures import Part
 from assets.report.wording import plural
-from orchestration.formulas import formulas_behind
-from orchestration.home import PROJECT
 from orchestration.read_commands.catalogue import SCHEMAS, split_grain
 from orchestration.read_commands.descriptions import describe
 from orchestration.read_commands.explain.answers import Answer
 from orchestration.read_commands.explain.subjects import Subject
+from orchestration.read_commands.formulas import formulas_behind
 from orchestration.read_commands.lineage import Lineage, lineage
+from orchestration.settings.home import PROJECT
 
 FOLLOWED = "select 1 from ops.lineage where table_name || '.' || column_name = ?"
 

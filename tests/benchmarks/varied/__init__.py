@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestration.home import DBT_PROJECT
+from orchestration.settings.home import DBT_PROJECT
 from tests.benchmarks.made import MadeCluster
 
 MESSAGES = Path(__file__).with_name("messages.csv")

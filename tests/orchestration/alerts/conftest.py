@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestration.environment import HomeSettings
+from orchestration.settings.environment import HomeSettings
 from tests.orchestration.alerts.homes import END, write
 from tests.orchestration.alerts.receivers import web_server
 

@@ -17,11 +17,11 @@ from orchestration.alerts.channels import channels_of
 from orchestration.alerts.sending import send_test, tell_if_stale, tell_of_failure, tell_of_publication
 from orchestration.doctor.doctor import alert_findings
 from orchestration.doctor.sources import sources_findings
-from orchestration.environment import HomeSettings
-from orchestration.posting import NotDelivered
 from orchestration.read_commands import stale
 from orchestration.read_commands.sent_alerts import copy_alerts, deliveries
+from orchestration.refresh.posting import NotDelivered
 from orchestration.refresh.wrong_settings import tell_wrong_settings
+from orchestration.settings.environment import HomeSettings
 from tests.homes import change
 from tests.orchestration.alerts.homes import END, cluster_file, old_publication, write
 from tests.orchestration.alerts.receivers import keeping_program
@@ -45,7 +45,7 @@ TELL = """
 import sys
 from pathlib import Path
 from orchestration.alerts.sending import tell_of_failure
-from orchestration.environment import read_settings
+from orchestration.settings.environment import read_settings
 settings = read_settings(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()

@@ -5,10 +5,10 @@ from threading import Event
 
 import pytest
 
-from orchestration import posting
 from orchestration.alerts import channels
 from orchestration.alerts.channels import command, webhook
-from orchestration.posting import NotDelivered, post
+from orchestration.refresh import posting
+from orchestration.refresh.posting import NotDelivered, post
 from tests.orchestration.alerts.receivers import keeping_program
 from tests.patience import PATIENCE_SECONDS
 

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from orchestration.alerts.sending import tell_of_publication
-from orchestration.home import Home
 from orchestration.refresh import run
+from orchestration.settings.home import Home
 from orchestration.upkeep.lock import RefreshRunning
 from tests.homes import faultline
 from tests.orchestration.alerts.homes import old_publication

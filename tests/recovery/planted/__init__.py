@@ -21,9 +21,9 @@ import duckdb
 
 from assets.simulation import simulate
 from assets.simulation.profiles import Profile
-from orchestration.home import Home
-from orchestration.pages import table
+from orchestration.settings.home import Home
 from tests.conftest import refresh
+from tests.docs.writers.pages import table
 from tests.recovery.cells import percent
 
 FOUND_BY_CHANCE = 0.1

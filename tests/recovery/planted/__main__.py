@@ -6,7 +6,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from tests.recovery.planted import planted_part, questions, recover_planted
 
 

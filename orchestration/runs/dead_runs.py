@@ -14,8 +14,8 @@ from datetime import datetime
 import dagster as dg
 from sqlalchemy.exc import SQLAlchemyError
 
-from orchestration.home import Home
-from orchestration.jobs import COMMAND
+from orchestration.runs.jobs import COMMAND
+from orchestration.settings.home import Home
 from orchestration.upkeep.lock import free_of_refresh
 
 UNFINISHED = [

@@ -2,7 +2,7 @@
 
 import re
 
-from orchestration.home import PAGES, PROJECT
+from orchestration.settings.home import PAGES, PROJECT
 
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 PATH = re.compile(r"`((?:assets|orchestration|dbt_project|tests)/[\w/.-]+)`")

@@ -1,7 +1,7 @@
 """The page docs/tables.md: every table that readers get, its columns, and how tables join.
 
 What it says stands in the yml files of marts, in the specs of estimates and in the SQL of schema ops. `python -m
-orchestration.tables_page` prints the page, and `--write FILE` writes it.
+tests.docs.writers.tables_page` prints the page, and `--write FILE` writes it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from orchestration.pages import run_page_command, table
 from orchestration.read_commands.catalogue import ColumnListing, definitions, models_of_marts
 from orchestration.read_commands.descriptions import describe
+from tests.docs.writers.pages import run_page_command, table
 
 OWNERS = {
     "cluster_id": "dim_clusters",
@@ -47,7 +47,7 @@ but for `cluster_id` beside them DuckDB reads less. Columns of other names that 
 table. Every table but `dim_failure_categories` has `cluster_id`; the picture leaves it out, and sums and estimates too.
 In `ops`, `run_id` is a refresh, a row of `ops.runs`, and not a run of jobs.
 
-<!-- run by: tests/orchestration/test_tables_page.py -->
+<!-- run by: tests/docs/test_tables_page.py -->
 ```mermaid
 flowchart LR
 """
@@ -140,4 +140,4 @@ def _names_in(schema: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    run_page_command("orchestration.tables_page", __doc__, page)
+    run_page_command("tests.docs.writers.tables_page", __doc__, page)

@@ -1,6 +1,6 @@
 """The page docs/commands.md: every command of `faultline` with what it takes, defaults and examples.
 
-What it says is what `--help` says: it comes from the commands themselves. `python -m orchestration.commands_page`
+What it says is what `--help` says: it comes from the commands themselves. `python -m tests.docs.writers.commands_page`
 prints the page, and `--write FILE` writes it.
 """
 
@@ -13,8 +13,8 @@ import typer
 from typer.core import TyperCommand
 
 from orchestration.cli import app
-from orchestration.interruption import INTERRUPTED
-from orchestration.pages import run_page_command, table
+from orchestration.terminal.interruption import INTERRUPTED
+from tests.docs.writers.pages import run_page_command, table
 
 INTRODUCTION = f"""# Commands
 
@@ -57,4 +57,4 @@ def _taken(command: TyperCommand, context: typer.Context) -> Iterator[tuple[str,
 
 
 if __name__ == "__main__":
-    run_page_command("orchestration.commands_page", __doc__, page)
+    run_page_command("tests.docs.writers.commands_page", __doc__, page)

@@ -17,7 +17,7 @@ import duckdb
 from assets.bad_clusters.errors import kind_of, said_by_the_machine
 from assets.sources.text.masking import mask
 from assets.warehouse import HELD
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from orchestration.upkeep.healing import is_damage
 from orchestration.upkeep.holder import holder_of
 from orchestration.upkeep.lock import RefreshRunning

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from orchestration.environment import HomeSettings
+from orchestration.settings.environment import HomeSettings
 
 in_process = dg.in_process_executor.configured({}, config_schema={})
 """Runs every step in the process of the run, and takes no configuration from a run."""

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from assets.model.survival import MINIMUM_INCIDENTS
-from orchestration.formulas import formulas_behind
-from orchestration.home import PROJECT
-from orchestration.statistics_page import COUNTED, COVERAGE, PLANTED, PUBLISHED, page
+from orchestration.read_commands.formulas import formulas_behind
+from orchestration.settings.home import PROJECT
+from tests.docs.writers.statistics_page import COUNTED, COVERAGE, PLANTED, PUBLISHED, page
 
 WRITTEN = (PROJECT / "docs" / "statistics.md").read_text(encoding="utf-8")
 ESTIMATES = [path.stem for path in sorted((PROJECT / "assets" / "estimates").glob("est_*.py"))]

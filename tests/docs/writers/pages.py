@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
-from orchestration.terminal import write
+from orchestration.terminal.output import write
 
 
 def page_options(module: str, description: str | None) -> argparse.ArgumentParser:

@@ -5,8 +5,8 @@ import shlex
 
 import pytest
 
-from orchestration.commands_page import commands, page
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
+from tests.docs.writers.commands_page import commands, page
 
 
 def test_the_page_is_what_the_commands_say():

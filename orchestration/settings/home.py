@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[2]
 DBT_PROJECT = PROJECT / "dbt_project"
 _IS_CHECKOUT = (PROJECT / "pyproject.toml").exists()
 PAGES = PROJECT / "docs" if _IS_CHECKOUT else Path(sysconfig.get_path("data"), "share", "doc", "faultline")

@@ -1,7 +1,7 @@
 """The page docs/statistics.md: each estimate with its question, limits, thresholds and proofs, and the formulas.
 
 What it says stands in the specs of estimates and in the docstrings of assets/model. Proofs are the pages that measure.
-`python -m orchestration.statistics_page` prints the page, and `--write FILE` writes it.
+`python -m tests.docs.writers.statistics_page` prints the page, and `--write FILE` writes it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib import import_module
 from assets.estimates.evidence import HAS_ENOUGH_DATA
 from assets.estimates.table import TableSpec
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from orchestration.formulas import (
+from orchestration.read_commands.formulas import (
     ESTIMATES,
     MODEL,
     Formula,
@@ -24,9 +24,9 @@ from orchestration.formulas import (
     formulas_of_module,
     thresholds_of,
 )
-from orchestration.home import PROJECT
-from orchestration.pages import run_page_command, table
-from orchestration.tables_page import marts
+from orchestration.settings.home import PROJECT
+from tests.docs.writers.pages import run_page_command, table
+from tests.docs.writers.tables_page import marts
 
 OVERVIEW = ("estimate", "what it tells")
 MEASURES = ("column", "how it is measured")
@@ -243,4 +243,4 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 if __name__ == "__main__":
-    run_page_command("orchestration.statistics_page", __doc__, page)
+    run_page_command("tests.docs.writers.statistics_page", __doc__, page)

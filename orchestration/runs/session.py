@@ -19,18 +19,18 @@ from sqlalchemy.exc import SQLAlchemyError
 from assets.warehouse import OpenWarehouse, Warehouse
 from orchestration.alerts.sending import tell_of_failure
 from orchestration.dbt.processes import end_started
-from orchestration.environment import HomeSettings
-from orchestration.failures import RefreshInterrupted, explain_events, is_quiet, may_be_of_damage, was_interrupted
-from orchestration.home import Home, code_version
 from orchestration.publication.folders import problem_of_current, put_back_link, remove_leftovers, was_published
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.pull.outcomes import last_outcome, record_pulls
 from orchestration.refresh.telling import tell_of_end
-from orchestration.stages import record_stages
-from orchestration.upkeep.dead_runs import end_runs_of_commands
+from orchestration.runs.dead_runs import end_runs_of_commands
+from orchestration.runs.failures import RefreshInterrupted, explain_events, is_quiet, may_be_of_damage, was_interrupted
+from orchestration.runs.old_runs import KEPT_DAYS, delete_old_runs
+from orchestration.runs.stages import record_stages
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home, code_version
 from orchestration.upkeep.healing import heal, remove_scratch
 from orchestration.upkeep.lock import RefreshLock
-from orchestration.upkeep.old_runs import KEPT_DAYS, delete_old_runs
 from orchestration.upkeep.permissions import private_files, set_permissions
 
 Say = Callable[[str], None]

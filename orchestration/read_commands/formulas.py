@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from orchestration.home import PROJECT
+from orchestration.settings.home import PROJECT
 
 MODEL, ESTIMATES = "assets.model.", "assets.estimates."
 Definition = ast.FunctionDef | ast.ClassDef

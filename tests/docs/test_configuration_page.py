@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assets.sources.settings import Settings
 from assets.sources.settings.described import Described, examples, sections
-from orchestration.configuration_page import page
+from tests.docs.writers.configuration_page import page
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs" / "configuration.md"

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from orchestration.ddl import declared_tables
-from orchestration.home import PROJECT
+from orchestration.publication.ddl import declared_tables
 from orchestration.read_commands.catalogue import definitions
-from orchestration.tables_page import OWNERS, page
+from orchestration.settings.home import PROJECT
+from tests.docs.writers.tables_page import OWNERS, page
 
 PAGE = PROJECT / "docs" / "tables.md"
 WRITTEN = PAGE.read_text(encoding="utf-8")

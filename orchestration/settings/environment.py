@@ -19,7 +19,7 @@ from string import ascii_letters
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from orchestration.home import Home
+from orchestration.settings.home import Home
 from orchestration.upkeep.permissions import PUBLISH_GROUP
 
 HOME = "FAULTLINE_HOME"

@@ -13,13 +13,13 @@ import dagster as dg
 
 from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
-from orchestration.code_cache import cache_folder
 from orchestration.dbt.build import dbt_resource
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
-from orchestration.jobs import ASKING, Everything
 from orchestration.publication.freshness import is_up_to_date
-from orchestration.session import Caller, Session, SessionWarehouse
+from orchestration.runs.jobs import ASKING, Everything
+from orchestration.runs.session import Caller, Session, SessionWarehouse
+from orchestration.settings.code_cache import cache_folder
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 
 
 def resources(

@@ -1,7 +1,7 @@
 """The page docs/configuration.md: every key of `cluster.toml` and every variable of the environment.
 
 The keys come from the models that read the file, the variables from the table below. `python -m
-orchestration.configuration_page` prints the page, and `--write FILE` writes it. A test holds page, models and code
+tests.docs.writers.configuration_page` prints the page, and `--write FILE` writes it. A test holds page, models and code
 together.
 """
 
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.sources.settings.described import Described, Key, sections
-from orchestration import environment
-from orchestration.environment import HomeSettings
-from orchestration.home import Home
-from orchestration.pages import run_page_command, table
+from orchestration.settings import environment
+from orchestration.settings.environment import HomeSettings
+from orchestration.settings.home import Home
 from orchestration.upkeep.permissions import PUBLISH_GROUP
+from tests.docs.writers.pages import run_page_command, table
 
 INTRODUCTION = """# Configuration
 
-<!-- run by: tests/orchestration/test_configuration_page.py -->
+<!-- run by: tests/docs/test_configuration_page.py -->
 
 This page is written by `make configuration` from the code that reads the settings. There are two kinds of them:
 
@@ -135,4 +135,4 @@ def _row(key: Key) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    run_page_command("orchestration.configuration_page", __doc__, page)
+    run_page_command("tests.docs.writers.configuration_page", __doc__, page)

@@ -10,9 +10,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from orchestration.environment import user_cache_folder
-from orchestration.home import Home, code_version
-from orchestration.terminal import say
+from orchestration.settings.environment import user_cache_folder
+from orchestration.settings.home import Home, code_version
+from orchestration.terminal.output import say
 
 MAX_UNUSED_DAYS = 7
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assets.sources.text.masking import mask
-from orchestration.environment import given_to_dagster
-from orchestration.home import Home
+from orchestration.settings.environment import given_to_dagster
+from orchestration.settings.home import Home
 from orchestration.upkeep.healing import Say, heal_run_history, set_aside
 
 if TYPE_CHECKING:
