@@ -240,7 +240,10 @@ def redirect_other_output(file: Path, ours: Console) -> Iterator[None]:
     Dagster's processes that capture output, for instance, each print a traceback on Ctrl-C.
     """
     stream = sys.stderr
-    if not (isinstance(stream, TextIOWrapper) and stream.fileno() == STDERR):
+    is_redirected = False
+    with suppress(OSError):  # A test's stream has no number.
+        is_redirected = isinstance(stream, TextIOWrapper) and stream.fileno() == STDERR
+    if not is_redirected:
         yield
         return
     stream.flush()

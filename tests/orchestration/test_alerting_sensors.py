@@ -61,24 +61,24 @@ def died(instance, **tags):
 
 
 @pytest.mark.parametrize(
-    ("end", "is_suspected", "tags", "told", "requests"),
+    ("end", "is_suspected", "tags", "alerts", "requests"),
     [
         (died, False, {}, 1, False),
         (failed_by_itself, False, {}, 0, False),
         (failed_by_itself, True, {}, 0, True),
         (failed_by_itself, True, {COMMAND: "true"}, 0, False),
     ],
-    ids=["died", "told by itself", "left word of damage", "left it to its command"],
+    ids=["died", "spoke for itself", "left word of damage", "left it to its command"],
 )
 def test_who_died_is_told_once_and_who_may_have_met_damage_runs_once_more(
-    settings, web, end, is_suspected, tags, told, requests
+    settings, web, end, is_suspected, tags, alerts, requests
 ):
     if is_suspected:
         settings.home.damage_suspected.touch()
     with dg.DagsterInstance.ephemeral() as instance:
         run_id = end(instance, **tags)
         asked = look_at(settings, instance, run_id)
-    assert [REASON in text for text in web.texts] == [True] * told
+    assert [REASON in text for text in web.texts] == [True] * alerts
     assert (asked.run_key if requests else asked) == (run_id if requests else None)
 
 

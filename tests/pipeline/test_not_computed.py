@@ -101,6 +101,6 @@ def test_one_that_others_need_stops_the_publication(home, web):
     before = home.published_file.read_bytes(), home.published_file.resolve(), home.report.read_bytes()
     done = refresh(home, {"estimates.est_lost_gpu_hours": QUERIES[OUT_OF_MEMORY]})
     assert done.returncode == 1
-    assert "OutOfMemoryException" in json.loads(done.stdout)["message"]
+    assert "memory ran out" in json.loads(done.stdout)["message"]
     assert before == (home.published_file.read_bytes(), home.published_file.resolve(), home.report.read_bytes())
     assert "the refresh failed" in web.texts[0]
