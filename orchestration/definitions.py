@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -15,15 +14,13 @@ import assets.report
 from assets.raw.logs import LOGS
 from orchestration.checks import asset_checks as checks
 from orchestration.dbt import build as dbt
-from orchestration.metrics.collecting import headline_numbers
-from orchestration.publication import publish
+from orchestration.lifecycle.published import published_asset
+from orchestration.lifecycle.pulls import pulls_asset
+from orchestration.lifecycle.resources import resources
+from orchestration.lifecycle.session import Caller
 from orchestration.publication.last_good import last_good_asset
-from orchestration.pull.asset import pulls_asset
 from orchestration.pull.clusters import clusters_to_pull
-from orchestration.read_commands.sent_alerts import copy_alerts
 from orchestration.runs.jobs import Everything, in_process, nightly, refresh_job
-from orchestration.runs.resources import resources
-from orchestration.runs.session import Caller
 from orchestration.sensors.alerting import alerting_sensors
 from orchestration.sensors.new_files import new_files
 from orchestration.settings.environment import HomeSettings, read_settings
@@ -52,12 +49,7 @@ def build(settings: HomeSettings, caller: Caller | None = None) -> dg.Definition
     report = dg.load_assets_from_package_module(assets.report)
     built = [key for asset in (models, *estimates) if isinstance(asset, dg.AssetsDefinition) for key in asset.keys]
     last_good = last_good_asset(settings, upstream=built)
-    published = publish.published_asset(
-        settings,
-        upstream=dg.AssetKey(["report", "index"]),
-        before=partial(copy_alerts, home=settings.home),
-        numbers=headline_numbers,
-    )
+    published = published_asset(settings, upstream=dg.AssetKey(["report", "index"]))
     logs = [spec.merge_attributes(deps=after_pulls) for spec in LOGS]
     made = finished([*pulls, *logs, *raw, models, *estimates, last_good, *report, published], settings)
     judges = checks.all_checks(estimates)

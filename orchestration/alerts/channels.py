@@ -14,8 +14,8 @@ from typing import Any
 
 from orchestration.alerts.events import Event
 from orchestration.read_commands.sent_alerts import about
-from orchestration.refresh.posting import NotDelivered, post, read_secret, reason_of
 from orchestration.settings.environment import HomeSettings, environment_of_alert_command, is_web_address
+from orchestration.terminal.posting import NotDelivered, post, read_secret, reason_of
 
 SECONDS = 10
 """How long a command may take."""

@@ -16,10 +16,10 @@ from orchestration.alerts.events import Event, events_of_night, events_of_public
 from orchestration.alerts.ledger import Ledger, open_ledger
 from orchestration.read_commands.sent_alerts import about
 from orchestration.read_commands.stale import Stale, stale
-from orchestration.refresh.posting import NotDelivered
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 from orchestration.terminal.output import visible
+from orchestration.terminal.posting import NotDelivered
 
 Say = Callable[[str], None]
 

@@ -13,9 +13,9 @@ import duckdb
 from assets.sources.text.masking import mask
 from orchestration.open_lineage.events import Event, Namespaces, event_of_failure, events_of_publication
 from orchestration.read_commands.published import ReadingError, published
-from orchestration.refresh.posting import NotDelivered, post, read_secret
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import code_version
+from orchestration.terminal.posting import NotDelivered, post, read_secret
 from orchestration.upkeep.disk import replace_file
 from orchestration.upkeep.permissions import mode_for_others
 

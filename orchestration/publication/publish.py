@@ -7,22 +7,16 @@ not get here, so the last publication stays. Readers with an open connection kee
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
-import dagster as dg
 import duckdb
 
 from assets.bad_clusters.failures import CHANGED_PRIVACY, PRIVACY
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, set_search_path, transaction
-from orchestration.checks.asset_checks import failed_checks
 from orchestration.publication.ddl import comments
 from orchestration.publication.folders import publish, remove_old
-from orchestration.runs.session import SessionWarehouse
-from orchestration.runs.stages import record_stages
-from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home, code_version
 from orchestration.upkeep.permissions import WrongGroup
 
@@ -163,60 +157,3 @@ def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group:
         # The new publication is in place already, and the next refresh tries again.
         logging.getLogger(__name__).warning("an earlier publication could not be removed: %s", error)
     return counts
-
-
-def published_asset(
-    settings: HomeSettings,
-    upstream: dg.AssetKey,
-    before: Callable[[duckdb.DuckDBPyConnection], None],
-    numbers: Callable[[Path], Mapping[str, float]],
-) -> dg.AssetsDefinition:
-    """Build the asset that publishes a home once everything upstream of it is done.
-
-    Parameters
-    ----------
-    settings, upstream
-        Name the home, and the asset that this one waits for.
-    before
-        Called with the working file before it is published.
-    numbers
-        Reads from the published file what Dagster plots over the publications.
-    """
-    home = settings.home
-
-    spec = dg.AssetSpec(
-        ["published", "warehouse"],
-        deps=[upstream],
-        kinds={"duckdb"},
-        skippable=True,
-        description="The warehouse and the report made with it, which readers see from one moment to the next, after"
-        " every blocking check. One file per home.\n\nOnly a run of all assets and checks publishes.",
-    )
-
-    @dg.multi_asset(name="published__warehouse", specs=[spec])
-    def published_warehouse(
-        context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[SessionWarehouse]
-    ) -> Iterator[dg.MaterializeResult[None]]:
-        if not warehouse.session.is_whole:
-            context.log.warning("part of a refresh: nothing is published; run the job refresh")
-            return
-        with warehouse.writing() as con:
-            failed = failed_checks(con, context.run_id)
-            if failed:
-                raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
-            # For readers: the publication holds the stages up to here.
-            record_stages(con, context.instance, context.run_id)
-            before(con)
-        counts = publish_run(warehouse, home, context.run_id, settings.keep_publications, settings.publish_group)
-        yield dg.MaterializeResult(
-            asset_key=spec.key,
-            metadata={
-                "tables": len(counts),
-                "rows": sum(counts.values()),
-                "file": dg.MetadataValue.path(home.published_file),
-                "report": dg.MetadataValue.path(home.report),
-                **numbers(home.published_file),
-            },
-        )
-
-    return published_warehouse

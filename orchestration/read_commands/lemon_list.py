@@ -15,8 +15,8 @@ from assets.rows import rows_of
 from orchestration.read_commands.age import with_age
 from orchestration.read_commands.plan import WrongQuestion
 from orchestration.read_commands.published import ReadingError, published
-from orchestration.read_commands.values import plain
 from orchestration.settings.environment import HomeSettings
+from orchestration.terminal.values import plain
 
 Answer = dict[str, Any]
 

@@ -33,8 +33,8 @@ from orchestration.read_commands.age import as_of, with_age
 from orchestration.read_commands.plan_assumptions import assumptions
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.read_commands.run_to_plan import USUAL, RunToPlan
-from orchestration.read_commands.values import plain
 from orchestration.settings.environment import HomeSettings
+from orchestration.terminal.values import plain
 
 GPUS_PER_NODE = 8
 CHECKPOINT_MINUTES = 60.0

@@ -18,8 +18,8 @@ from typing import Any, Literal, TextIO
 import duckdb
 
 from orchestration.read_commands.published import ReadingError, one_line, published
-from orchestration.read_commands.values import text_of
 from orchestration.terminal.output import ending_with_the_reader, json_text, print_table, say, visible
+from orchestration.terminal.values import text_of
 
 Format = Literal["table", "csv", "json"]
 READING_STATEMENTS = {"SELECT", "EXPLAIN"}

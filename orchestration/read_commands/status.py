@@ -27,10 +27,10 @@ from orchestration.pull.outcomes import last_outcome
 from orchestration.read_commands import saying
 from orchestration.read_commands.age import with_age
 from orchestration.read_commands.published import NothingPublished, ReadingError, one_line, published
-from orchestration.read_commands.values import plain
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 from orchestration.terminal.output import say_json, say_lines
+from orchestration.terminal.values import plain
 from orchestration.upkeep.holder import Holder
 from orchestration.upkeep.lock import free_of_refresh
 from orchestration.upkeep.permissions import writable_by_others

@@ -1,7 +1,7 @@
 """`faultline refresh`: pull, ask whether anything is new, run the job that every run of Dagster's runs, and sum up.
 
 Pulling and asking come before Dagster is loaded: a night without news takes a second. What the job does with the home,
-and whom it tells, is in orchestration/runs/session.py.
+and whom it tells, is in orchestration/lifecycle/session.py.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rich.text import Text
 
 from assets.sources.text.privacy_key import key_was_made
 from assets.warehouse import is_interruption
+from orchestration.lifecycle.telling import tell_of_end
 from orchestration.publication.folders import newest_publication, was_published
 from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.refresh.progress import ProgressHandler, progress_logger
-from orchestration.refresh.telling import tell_of_end
 from orchestration.refresh.wrong_settings import tell_wrong_settings
 from orchestration.runs.failures import (
     INTERRUPTIONS,
@@ -48,7 +48,7 @@ from orchestration.upkeep.permissions import private_files
 if TYPE_CHECKING:
     from dagster import ExecuteInProcessResult
 
-    from orchestration.runs.session import Caller
+    from orchestration.lifecycle.session import Caller
 
 AFTER_MARTS = {"inputs", "estimates", "report", "published"}
 """Schemas that are made of marts."""
@@ -147,7 +147,7 @@ def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
     errors = console if console.file is sys.stderr else output.console(is_error=True)
     try:
         _prepare(home, console.print)
-        from orchestration.runs.session import Caller
+        from orchestration.lifecycle.session import Caller
 
         caller = Caller(PATIENCE_SECONDS, errors.print)
         result = _execute(settings, console, errors, caller)

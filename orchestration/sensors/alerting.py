@@ -1,6 +1,6 @@
 """Dagster's sensors that alert: on a run that failed, and on a night without publication.
 
-Both are on as soon as the daemon runs. A run tells of its own failure itself (orchestration/runs/session.py).
+Both are on as soon as the daemon runs. A run tells of its own failure itself (orchestration/lifecycle/session.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from multiprocessing import active_children
 import dagster as dg
 
 from orchestration.alerts.sending import tell_if_stale
-from orchestration.refresh.telling import tell_of_end
+from orchestration.lifecycle.telling import tell_of_end
 from orchestration.runs.dead_runs import end_dead_runs
 from orchestration.runs.failures import explain_events, was_interrupted
 from orchestration.runs.jobs import COMMAND

@@ -1,1 +1,1 @@
-"""What goes to the terminal, a pipe or a file, and Ctrl-C."""
+"""What goes out: to a terminal, a pipe or a file, or posted to an address; and Ctrl-C."""

@@ -23,7 +23,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from orchestration.read_commands.values import plain
+from orchestration.terminal.values import plain
 
 __all__ = [
     "console",

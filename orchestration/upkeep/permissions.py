@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestration.settings.environment import PUBLISH_GROUP
 from orchestration.settings.home import Home
 
-PUBLISH_GROUP = "FAULTLINE_PUBLISH_GROUP"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 

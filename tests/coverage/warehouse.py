@@ -25,7 +25,7 @@ from assets.sources.reader import Reader
 from assets.sources.settings import ClusterSettings
 from assets.warehouse import Warehouse
 from orchestration.dbt.command import DBT
-from orchestration.runs.resources import resources
+from orchestration.lifecycle.resources import resources
 from orchestration.settings.environment import HomeSettings, environment_of_dbt
 from orchestration.settings.home import DBT_PROJECT, Home
 from tests.coverage.checks import SECONDS_OF_RUN, KernelLine, Result

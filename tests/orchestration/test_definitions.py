@@ -51,8 +51,8 @@ def defining_file(schema: str, table: str) -> str:
         "estimates": f"assets/estimates/{table}.py",
         "report": f"assets/report/{table}.py",
         "ops": "orchestration/publication/last_good.py" if table == "cluster_failures" else "assets/raw/assets.py",
-        "sources": "orchestration/pull/asset.py" if table == "pulls" else "assets/raw/logs.py",
-        "published": "orchestration/publication/publish.py",
+        "sources": "orchestration/lifecycle/pulls.py" if table == "pulls" else "assets/raw/logs.py",
+        "published": "orchestration/lifecycle/published.py",
         "seeds": f"dbt_project/seeds/{table}.csv",
     }.get(schema, f"dbt_project/models/{schema}/**/{table}.*")
 

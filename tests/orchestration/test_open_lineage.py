@@ -193,11 +193,11 @@ def test_what_is_not_delivered_is_said_without_the_address(settings, run_id, sta
 def test_no_receiver_holds_a_refresh_up(settings, run_id, events, monkeypatch):
     said = []
     with web_server() as web:
-        monkeypatch.setattr("orchestration.refresh.posting.SECONDS", 0.2)
+        monkeypatch.setattr("orchestration.terminal.posting.SECONDS", 0.2)
         web.wait.clear()
         send_publication(settings(LineageSettings(web.address)), run_id, said.append)
         web.wait.set()
-        monkeypatch.setattr("orchestration.refresh.posting.SECONDS", PATIENCE_SECONDS)
+        monkeypatch.setattr("orchestration.terminal.posting.SECONDS", PATIENCE_SECONDS)
         monkeypatch.setattr("orchestration.open_lineage.sending.MAX_SECONDS", 0)
         send_publication(settings(LineageSettings(web.address)), run_id, said.append)
         assert len(web.bodies) < len(events)

@@ -6,9 +6,9 @@ import duckdb
 import pytest
 
 from assets.warehouse import Warehouse, remove_file
+from orchestration.lifecycle.session import open_row
 from orchestration.publication import publish
 from orchestration.publication.publish import complete_publication, row_counts
-from orchestration.runs.session import open_row
 from orchestration.settings.home import Home
 
 

@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from orchestration.definitions import build
-from orchestration.runs.resources import bound
+from orchestration.lifecycle.resources import bound
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 

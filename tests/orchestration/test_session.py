@@ -8,9 +8,9 @@ import pytest
 
 from assets.warehouse import Warehouse
 from orchestration.dbt.processes import note_started
+from orchestration.lifecycle.resources import resources
+from orchestration.lifecycle.session import DIED, STOPPED, Caller
 from orchestration.runs.jobs import Everything
-from orchestration.runs.resources import resources
-from orchestration.runs.session import DIED, STOPPED, Caller
 from orchestration.settings.environment import read_settings
 from orchestration.settings.home import Home
 from orchestration.upkeep.lock import RefreshLock, RefreshRunning

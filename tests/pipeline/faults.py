@@ -23,9 +23,9 @@ from pathlib import Path
 import duckdb
 
 from assets.warehouse import Warehouse
+from orchestration.lifecycle.session import mark_unpublished_run_as_failed
 from orchestration.publication.folders import leftovers
 from orchestration.publication.publish import publish_run
-from orchestration.runs.session import mark_unpublished_run_as_failed
 from orchestration.settings.home import Home
 
 KINDS = ("kill", "EIO", "ENOSPC")

@@ -20,12 +20,12 @@ import pytest
 from assets.warehouse import Warehouse
 from orchestration.dbt import build as dbt
 from orchestration.doctor.doctor import doctor
+from orchestration.lifecycle import session
+from orchestration.lifecycle.resources import resources
 from orchestration.publication.folders import current_publication, kept_publications, problem_of_current, publish
 from orchestration.read_commands.status import status
 from orchestration.refresh import run as refreshing
-from orchestration.runs import session
 from orchestration.runs.failures import DBT_TELLS_NOTHING
-from orchestration.runs.resources import resources
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 from orchestration.terminal.output import console

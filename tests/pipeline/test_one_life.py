@@ -14,8 +14,8 @@ import duckdb
 import pytest
 
 from orchestration.definitions import build
+from orchestration.lifecycle.session import Caller
 from orchestration.runs.instance import open_storage
-from orchestration.runs.session import Caller
 from orchestration.sensors.new_files import Seen, fingerprint
 from orchestration.settings.environment import read_settings
 from orchestration.upkeep.lock import RefreshLock

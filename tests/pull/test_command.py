@@ -13,13 +13,13 @@ from assets.sources.settings import Pull
 from assets.warehouse import Warehouse
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
-from orchestration.pull.asset import pulls_asset
+from orchestration.lifecycle.pulls import pulls_asset
+from orchestration.lifecycle.resources import resources
+from orchestration.lifecycle.session import Caller
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.pull.outcomes import REASON_WITH_NAMES, Pulled, keep_outcome, last_outcome, record_pulls
 from orchestration.refresh import run as refreshing
 from orchestration.runs.jobs import COMMAND, Everything
-from orchestration.runs.resources import resources
-from orchestration.runs.session import Caller
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 from tests.homes import faultline

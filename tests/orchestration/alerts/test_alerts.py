@@ -19,9 +19,9 @@ from orchestration.doctor.doctor import alert_findings
 from orchestration.doctor.sources import sources_findings
 from orchestration.read_commands import stale
 from orchestration.read_commands.sent_alerts import copy_alerts, deliveries
-from orchestration.refresh.posting import NotDelivered
 from orchestration.refresh.wrong_settings import tell_wrong_settings
 from orchestration.settings.environment import HomeSettings
+from orchestration.terminal.posting import NotDelivered
 from tests.homes import change
 from tests.orchestration.alerts.homes import END, cluster_file, old_publication, write
 from tests.orchestration.alerts.receivers import keeping_program

@@ -7,8 +7,8 @@ import pytest
 
 from orchestration.alerts import channels
 from orchestration.alerts.channels import command, webhook
-from orchestration.refresh import posting
-from orchestration.refresh.posting import NotDelivered, post
+from orchestration.terminal import posting
+from orchestration.terminal.posting import NotDelivered, post
 from tests.orchestration.alerts.receivers import keeping_program
 from tests.patience import PATIENCE_SECONDS
 

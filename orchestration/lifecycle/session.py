@@ -19,10 +19,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from assets.warehouse import OpenWarehouse, Warehouse
 from orchestration.alerts.sending import tell_of_failure
 from orchestration.dbt.processes import end_started
+from orchestration.lifecycle.telling import tell_of_end
 from orchestration.publication.folders import problem_of_current, put_back_link, remove_leftovers, was_published
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.pull.outcomes import last_outcome, record_pulls
-from orchestration.refresh.telling import tell_of_end
 from orchestration.runs.dead_runs import end_runs_of_commands
 from orchestration.runs.failures import RefreshInterrupted, explain_events, is_quiet, may_be_of_damage, was_interrupted
 from orchestration.runs.old_runs import KEPT_DAYS, delete_old_runs

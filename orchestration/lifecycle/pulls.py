@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import dagster as dg
 
 from assets.sources.settings import Pull, Untrusted
+from orchestration.lifecycle.session import SessionWarehouse
 from orchestration.pull.clusters import pull_all
 from orchestration.pull.outcomes import in_words, last_outcome
 from orchestration.runs.jobs import COMMAND
-from orchestration.runs.session import SessionWarehouse
 from orchestration.settings.home import Home
 
 

@@ -14,9 +14,9 @@ import dagster as dg
 from assets.raw.folder import SourcesFolder
 from assets.report.folder import ReportFolder
 from orchestration.dbt.build import dbt_resource
+from orchestration.lifecycle.session import Caller, Session, SessionWarehouse
 from orchestration.publication.freshness import is_up_to_date
 from orchestration.runs.jobs import ASKING, Everything
-from orchestration.runs.session import Caller, Session, SessionWarehouse
 from orchestration.settings.code_cache import cache_folder
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
