@@ -41,8 +41,8 @@ def test_the_home_takes_the_place_of_a_cache_that_cannot_be_written_and_a_line_s
     assert capsys.readouterr() == ("", unwritable)
 
 
-@pytest.mark.parametrize("named", ["", "caches", "./caches"])
-def test_a_cache_folder_without_a_whole_path_counts_as_none(monkeypatch, tmp_path, named):
-    monkeypatch.setenv("XDG_CACHE_HOME", named)
+def test_a_cache_folder_without_a_whole_path_counts_as_none(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert user_cache_folder() == tmp_path / ".cache"
+    for named in ("", "caches", "./caches"):
+        monkeypatch.setenv("XDG_CACHE_HOME", named)
+        assert user_cache_folder() == tmp_path / ".cache"

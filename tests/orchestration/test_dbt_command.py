@@ -31,7 +31,6 @@ time.sleep(600)
 
 
 def test_it_answers_with_dbts_version_without_starting_dbt(tmp_path):
-    """dagster-dbt asks before each build; dbt itself takes 4 s to answer."""
     (tmp_path / "dbt.py").write_text("raise ImportError('dbt')")
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{PROJECT}"}
     done = subprocess.run([DBT, "--version"], env=environment, capture_output=True, text=True, check=True)

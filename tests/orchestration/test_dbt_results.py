@@ -50,12 +50,9 @@ def artifacts(tmp_path):
         sql = "select cluster_id, count(*) as n from raw.nodes group by 1 -- why"
         names = ("unique_id", "status", "message", "compiled_code")
         found = [dict(zip(names, (*result, sql), strict=True)) for result in results]
-        artifacts = {
-            "run_results": {"metadata": {"generated_at": generated_at}, "results": found},
-            "manifest": manifest,
-        }
-        for name, artifact in artifacts.items():
-            (tmp_path / f"{name}.json").write_text(json.dumps(artifact))
+        run_results = {"metadata": {"generated_at": generated_at}, "results": found}
+        (tmp_path / "run_results.json").write_text(json.dumps(run_results))
+        (tmp_path / "manifest.json").write_text(json.dumps(manifest))
         return tmp_path / "run_results.json", tmp_path / "manifest.json"
 
     return write
