@@ -149,7 +149,7 @@ def _index_of(owns: Sequence[Own], chapters: Sequence[Chapter], changes: Sequenc
             "to_do": len(first.actions) if first else None,
             "out": sum(action.takes_out for action in first.actions) if first else 0,
             "age": first.age if first else Age(UNKNOWN),
-            "change": first.change if first else NO_TILE,
+            "change": first.change if first else Change("", UNKNOWN),
         }
         tiles = first.tiles if first and not own.cluster["has_records_alone"] else ()
         row |= dict.fromkeys(("rate", "mttf", "lost"), NO_ACCOUNTING if first and not tiles else NO_TILE)

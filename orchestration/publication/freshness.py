@@ -35,8 +35,14 @@ FAILED_BY_SOURCES = """
     group by cluster_id
 """
 
-CUT_BY_THE_CLOCK = "from ops.spans where known_by = 'clock' limit 1"
-"""As long as that is so every refresh builds: nobody adds a log when the clock is set."""
+NOW_IN_THE_PAST = """
+    from ops.files as files
+    semi join (from ops.spans where known_by = 'clock') as cut
+        on cut.cluster_id = files.cluster_id and cut.to_at < files.last_at
+    where files.last_at <= timezone('UTC', now())
+    limit 1
+"""
+"""Records that this machine's clock called the future, and calls the past now: nobody adds a log when it is set."""
 
 NOT_PULLED = "select cluster_id from ops.pulls where status = 'failed'"
 
@@ -68,7 +74,7 @@ def is_up_to_date(home: Home, key_file: Path | None = None) -> bool:
             failed = {name: set(reasons) for name, reasons in con.execute(FAILED_BY_SOURCES).fetchall()}
             not_pulled = {cluster_id for (cluster_id,) in con.execute(NOT_PULLED).fetchall()}
             privacy = Privacy.of(con, home.privacy, key_file)
-            is_complete = not (con.execute(NOT_COMPUTED).fetchall() or con.execute(CUT_BY_THE_CLOCK).fetchall())
+            is_complete = not (con.execute(NOT_COMPUTED).fetchall() or con.execute(NOW_IN_THE_PAST).fetchall())
     except duckdb.Error:
         # Damaged, or of another version.
         return False

@@ -114,7 +114,7 @@ def test_while_another_process_has_the_home_nothing_is_opened_and_nobody_told(ho
 
 
 @pytest.mark.parametrize(
-    ("do", "is_whole", "left", "told"),
+    ("do", "is_whole", "left", "alerts"),
     [
         (write, True, [("failed", STOPPED)], 0),
         (write, False, [], 0),
@@ -123,10 +123,10 @@ def test_while_another_process_has_the_home_nothing_is_opened_and_nobody_told(ho
     ],
     ids=["stopped between steps", "a part", "a step failed", "a step of a part failed"],
 )
-def test_only_a_refresh_leaves_a_row_and_a_failure_is_told(home, run, web, do, is_whole, left, told):
+def test_only_a_refresh_leaves_a_row_and_a_failure_is_told(home, run, web, do, is_whole, left, alerts):
     run(do, is_whole=is_whole)
     assert rows(home) == left
-    assert ["an answer that no one expected" in text for text in web.texts] == [True] * told
+    assert ["an answer that no one expected" in text for text in web.texts] == [True] * alerts
     assert not home.unfinished_run.exists()
 
 

@@ -74,7 +74,8 @@ def tick(home, by="schedule"):
         result = definitions.resolve_job_def(ticked.job_name).execute_in_process(
             instance=instance, tags={f"dagster/{by}_name": ticked.name, **request.tags}, raise_on_error=False
         )
-        return result.success, [record.user_message for record in instance.all_logs(result.run_id)]
+        failed = [event.step_failure_data.error.to_string() for event in result.all_events if event.is_step_failure]
+        return result.success, [*failed, *(record.user_message for record in instance.all_logs(result.run_id))]
 
 
 def by_schedule(home):
