@@ -17,6 +17,7 @@ from typing import Any
 
 import vl_convert
 
+from assets.report import blocks
 from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
 from assets.report.answers import UNEXPECTED_ROWS, not_computed
@@ -149,7 +150,7 @@ def _index_of(owns: Sequence[Own], chapters: Sequence[Chapter], changes: Sequenc
             "to_do": len(first.actions) if first else None,
             "out": sum(action.takes_out for action in first.actions) if first else 0,
             "age": first.age if first else Age(UNKNOWN),
-            "change": first.change if first else Change("", UNKNOWN),
+            "change": first.change if first else blocks.Change("", UNKNOWN),
         }
         tiles = first.tiles if first and not own.cluster["has_records_alone"] else ()
         row |= dict.fromkeys(("rate", "mttf", "lost"), NO_ACCOUNTING if first and not tiles else NO_TILE)

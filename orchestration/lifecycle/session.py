@@ -16,7 +16,7 @@ import dagster as dg
 import duckdb
 from sqlalchemy.exc import SQLAlchemyError
 
-from assets.warehouse import OpenWarehouse, Warehouse
+from assets.warehouse import OpenWarehouse, Warehouse, is_interruption
 from orchestration.alerts.sending import tell_of_failure
 from orchestration.dbt.processes import end_started
 from orchestration.lifecycle.telling import tell_of_end
@@ -230,7 +230,12 @@ class SessionWarehouse(OpenWarehouse):
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give a connection to the open files."""
-        self.session.begin()
-        with super().writing() as con:
-            yield con
+        """Give a connection to the open files; DuckDB's error for a signal is Dagster's again, which ends the run."""
+        try:
+            self.session.begin()
+            with super().writing() as con:
+                yield con
+        except Exception as error:
+            if is_interruption(error):
+                raise dg.DagsterExecutionInterruptedError from error
+            raise
