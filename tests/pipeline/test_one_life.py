@@ -138,9 +138,15 @@ def left(home, texts):
         "run": runs(home)[-1][1:],
         "is_the_run": publications[home.current.resolve().name]["run_id"] == runs(home)[-1][0],
         "alerts": [text.replace(str(home.root), "") for text in texts],
-        "metrics": re.sub(r" [\d.e+-]+$", "", home.metrics.read_text(), flags=re.M).splitlines(),
+        "metrics": metrics_of(home),
         "is_pruned": is_pruned,
     }
+
+
+def metrics_of(home):
+    """Give the metrics without values, and without the run of the button that was stopped, early or late."""
+    lines = re.sub(r" [\d.e+-]+$", "", home.metrics.read_text(), flags=re.M).splitlines()
+    return [line for line in lines if 'status="failed"' not in line]
 
 
 def folders(home):
