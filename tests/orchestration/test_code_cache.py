@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from orchestration.settings.code_cache import MAX_UNUSED_DAYS, cache_folder
+from orchestration.settings.code_cache import MAX_UNUSED_DAYS, cache_folder, name_of_version
 from orchestration.settings.environment import user_cache_folder
-from orchestration.settings.home import Home, code_version
+from orchestration.settings.home import Home
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def test_a_version_has_one_folder_and_unused_ones_are_removed(caches, tmp_path, 
         folder.mkdir(parents=True)
         (folder / "manifest.json").touch()
         os.utime(folder, (time.time() - days * 86400,) * 2)
-    assert cache_folder(Home.at(tmp_path / "home")) == caches / code_version()
-    assert {*caches.iterdir()} == {used, other, caches / code_version()}
+    assert cache_folder(Home.at(tmp_path / "home")) == caches / name_of_version()
+    assert {*caches.iterdir()} == {used, other, caches / name_of_version()}
     assert not (tmp_path / "home").exists()
     assert capsys.readouterr() == ("", "")
 
@@ -35,9 +35,9 @@ def test_the_home_takes_the_place_of_a_cache_that_cannot_be_written_and_a_line_s
     """Nobody can make a folder in a file, root included."""
     caches.parent.write_text("")
     home = Home.at(tmp_path / "home")
-    assert cache_folder(home) == cache_folder(home) == home.work / "cache" / code_version()
+    assert cache_folder(home) == cache_folder(home) == home.work / "cache" / name_of_version()
     assert cache_folder(home).is_dir()
-    unwritable = f"the cache folder {caches / code_version()} cannot be written, so {cache_folder(home)} is used\n"
+    unwritable = f"the cache folder {caches / name_of_version()} cannot be written, so {cache_folder(home)} is used\n"
     assert capsys.readouterr() == ("", unwritable)
 
 
