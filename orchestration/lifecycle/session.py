@@ -1,6 +1,6 @@
-"""The home in the hands of one run of Dagster's: its lock, its repair, its row in ops.runs, and what people are told.
+"""What a run of Dagster's holds of a home: its lock, its repair, its row in ops.runs, and the report of its end.
 
-A session begins when the run first writes, as pulling logs may take hours, and ends after the run's last event. A run
+A session begins when the run first writes, as pulling logs may take hours, and ends after its last step. A run
 of chosen assets is no refresh: it publishes nothing, and its row is deleted at its end. The rows that it wrote to
 ops.checks and ops.cluster_failures stay, and after a kill its row in ops.runs stays as failed.
 """
@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from assets.warehouse import OpenWarehouse, Warehouse, is_interruption
 from orchestration.alerts.sending import tell_of_failure
 from orchestration.dbt.processes import end_started
-from orchestration.lifecycle.telling import tell_of_end
+from orchestration.lifecycle.reporting import report_end
 from orchestration.publication.folders import problem_of_current, put_back_link, remove_leftovers, was_published
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.pull.outcomes import last_outcome, record_pulls
@@ -44,12 +44,12 @@ STOPPED = "it was stopped between two steps; nothing was published; `faultline r
 
 @dataclass
 class Caller:
-    """Who runs the job: how long the run waits for the home, where its lines go, and whether it has told people."""
+    """Who runs the job: how long the run waits for the home, where its lines go, and whether its end was reported."""
 
     patience_seconds: float = 60
     say: Say | None = None
     """None: to the log of the run."""
-    has_told: bool = False
+    has_reported: bool = False
 
 
 class Session:
@@ -58,7 +58,7 @@ class Session:
     Parameters
     ----------
     settings
-        The home, and where people are told.
+        The home, and where reports go.
     run, instance
         The run, and Dagster's storage.
     caller
@@ -123,7 +123,7 @@ class Session:
         home.damage_suspected.unlink(missing_ok=True)
 
     def end(self) -> None:
-        """Close the run's row, give the home back and tell people; what goes wrong becomes a line.
+        """Close the run's row, give the home back and report; what goes wrong becomes a line.
 
         Dagster says how a run ended after its resources are gone: it failed if a step did. Where none did, and nothing
         was published either, whoever started the run knows why.
@@ -148,9 +148,9 @@ class Session:
             tell_of_failure(self._settings, DIED, died, self._say)
         if is_unexplained or is_suspected or is_quiet(events):
             return
-        self._caller.has_told = True
+        self._caller.has_reported = True
         if message is not None or self.is_whole:
-            tell_of_end(self._settings, self._say, message, run_id, has_published=has_published)
+            report_end(self._settings, self._say, message, run_id, has_published=has_published)
 
     def _failures(self) -> list[dg.DagsterEvent]:
         try:
@@ -176,7 +176,7 @@ class Session:
 
 
 def open_row(home: Home, run_id: str) -> list[str]:
-    """Open a run's row in ops.runs and clean up after killed runs; return those, which nobody has told of."""
+    """Open a run's row in ops.runs and clean up after killed runs; return those, whose end nobody has reported."""
     outcomes = [last_outcome(home, cluster_id) for cluster_id in clusters_to_pull(home.sources)]
     with Warehouse(path=str(home.working_file)).writing() as con:
         remove_leftovers(home)

@@ -1,7 +1,7 @@
 """`faultline refresh`: pull, ask whether anything is new, run the job that every run of Dagster's runs, and sum up.
 
 Pulling and asking come before Dagster is loaded: a night without news takes a second. What the job does with the home,
-and whom it tells, is in orchestration/lifecycle/session.py.
+and where it reports, is in orchestration/lifecycle/session.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rich.text import Text
 
 from assets.sources.text.privacy_key import key_was_made
 from assets.warehouse import is_interruption
-from orchestration.lifecycle.telling import tell_of_end
+from orchestration.lifecycle.reporting import report_end
 from orchestration.publication.folders import newest_publication, was_published
 from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.outcome import Outcome, read_outcome
@@ -61,7 +61,7 @@ def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
     except RefreshFailed as error:
         if error.is_alert:
             with private_files():
-                tell_of_end(settings, to_stderr, str(error), error.run_id)
+                report_end(settings, to_stderr, str(error), error.run_id)
         raise
 
 
@@ -85,7 +85,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
                     if not had_key and os.access(settings.privacy_key, os.F_OK):
                         to_stderr(key_was_made(settings.privacy_key))
             else:
-                tell_of_end(settings, to_stderr, None, None)
+                report_end(settings, to_stderr, None, None)
         outcome = read_outcome(home, "unchanged" if result is None else "published", started)
         if result is not None:
             outcome.checks["warned"] += warnings_of_report(result)
@@ -93,7 +93,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     except RefreshFailed:
         raise
     except RefreshRunning as error:
-        # The run that holds the lock tells of its own end.
+        # The run that holds the lock reports its own end.
         raise RefreshFailed(str(error), is_alert=False) from None
     except (Exception, KeyboardInterrupt) as error:
         has_published = False
@@ -163,7 +163,7 @@ def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
     if was_interrupted(result.all_events):
         raise RefreshInterrupted(has_published=was_published(home, result.run_id))
     message = explain_events(result.all_events, result.run_id, home)
-    raise RefreshFailed(message, result.run_id, is_alert=not (caller.has_told or is_quiet(result.all_events)))
+    raise RefreshFailed(message, result.run_id, is_alert=not (caller.has_reported or is_quiet(result.all_events)))
 
 
 def warnings_of_report(result: ExecuteInProcessResult) -> int:

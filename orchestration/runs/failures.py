@@ -108,7 +108,7 @@ def was_interrupted(events: Iterable[DagsterEvent]) -> bool:
 
 
 def is_quiet(events: Iterable[DagsterEvent]) -> bool:
-    """Return whether a run ended in a way that nobody is told of: somebody stopped it, or another one is under way."""
+    """Return whether a run ended in a way that is not reported: somebody stopped it, or another one is under way."""
     events = list(events)
     return was_interrupted(events) or any(error.cls_name == RefreshRunning.__name__ for error in _errors_of(events))
 

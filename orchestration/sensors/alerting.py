@@ -1,6 +1,6 @@
 """Dagster's sensors that alert: on a run that failed, and on a night without publication.
 
-Both are on as soon as the daemon runs. A run tells of its own failure itself (orchestration/lifecycle/session.py).
+Both are on as soon as the daemon runs. A run reports its own failure (orchestration/lifecycle/session.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from multiprocessing import active_children
 import dagster as dg
 
 from orchestration.alerts.sending import tell_if_stale
-from orchestration.lifecycle.telling import tell_of_end
+from orchestration.lifecycle.reporting import report_end
 from orchestration.runs.dead_runs import end_dead_runs
 from orchestration.runs.failures import explain_events, was_interrupted
 from orchestration.runs.jobs import COMMAND
@@ -31,7 +31,7 @@ def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinitio
         default_status=status,
         request_job=job,
         description="Alert when a run died, and start the refresh once more after one that may have met a damaged"
-        " file. Any other run that failed has told of it itself.",
+        " file. Any other run that failed has reported it.",
     )
     def alert_on_failure(context: dg.RunFailureSensorContext) -> dg.RunRequest | None:
         run = context.dagster_run
@@ -42,7 +42,7 @@ def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinitio
         events = [context.failure_event]
         if not was_interrupted(events):
             message = explain_events(events, run.run_id, settings.home, reads_checks=False)
-            tell_of_end(settings, context.log.warning, message, run.run_id)
+            report_end(settings, context.log.warning, message, run.run_id)
         return None
 
     @dg.sensor(

@@ -1,4 +1,4 @@
-"""Dagster's sensors tell of a run that died and of a stale night; a run that could fail tells of it itself."""
+"""Dagster's sensors report a run that died and a stale night; a run that could fail reports that itself."""
 
 from dataclasses import replace
 

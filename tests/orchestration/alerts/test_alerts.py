@@ -41,7 +41,7 @@ create table deliveries as
 create table events as
     select key, at as claimed_at from deliveries union select 'change_point:beta:all:2026-01', '2026-02-20';
 """
-TELL = """
+REPORT = """
 import sys
 from pathlib import Path
 from orchestration.alerts.sending import tell_of_failure
@@ -53,15 +53,15 @@ tell_of_failure(settings, "disk full", "run-7", print)
 """
 
 
-def tell(settings, web):
-    """Tell of the publication, and return the messages by their titles."""
+def report(settings, web):
+    """Report the publication, and return the messages by their titles."""
     web.bodies.clear()
     tell_of_publication(settings, pytest.fail)
     return {text.splitlines()[0]: text.splitlines()[1:] for text in web.texts}
 
 
 def test_what_a_first_publication_has_is_sent_once(settings, web):
-    sent = tell(settings, web)
+    sent = report(settings, web)
     assert sent == {
         "alpha: new lemon": [
             "node001: lemon, probability 99.0%; 90.0 failures per 1,000 node-days [45.0, 180], 90%; 8 failures"
@@ -76,7 +76,7 @@ def test_what_a_first_publication_has_is_sent_once(settings, web):
         ],
         "beta (simulated): the failure rate changed (2)": sent["alpha: the failure rate changed (2)"],
     }
-    assert tell(settings, web) == {}
+    assert report(settings, web) == {}
 
 
 @pytest.mark.parametrize(
@@ -92,32 +92,32 @@ def test_what_a_first_publication_has_is_sent_once(settings, web):
     ],
 )  # fmt: skip
 def test_an_event_is_its_key(settings, home, web, statement, values, titles):
-    tell(settings, web)
+    report(settings, web)
     write(home, statement, values)
-    assert list(tell(settings, web)) == titles
-    assert tell(settings, web) == {}
+    assert list(report(settings, web)) == titles
+    assert report(settings, web) == {}
 
 
 def test_old_changes_of_a_cluster_that_is_new_here_are_history(settings, home, web):
     write(home, "update marts.dim_clusters set data_through_at = timestamp '2026-05-01'")
-    changes = [lines for title, lines in tell(settings, web).items() if "rate changed" in title]
+    changes = [lines for title, lines in report(settings, web).items() if "rate changed" in title]
     assert [len(lines) for lines in changes] == [1, 1] and "2026-02-10" in str(changes)
     # Later, whatever is found is new, however long ago it was.
     write(home, "update estimates.est_rate_changes set failure_category = 'pcie' where changed_at < '2026-02-01'")
-    assert ["pcie: since 2026-01-10" in lines[0] for lines in tell(settings, web).values()] == [True, True]
+    assert ["pcie: since 2026-01-10" in lines[0] for lines in report(settings, web).values()] == [True, True]
 
 
 @pytest.mark.parametrize(("quiet_days", "is_sent"), [((27,), 0), ((28,), 1), ((-40,), 0), ((20, 20, 20), 0)])
 def test_a_lemon_is_sent_again_after_28_quiet_days_of_data(settings, home, web, quiet_days, is_sent):
-    tell(settings, web)
+    report(settings, web)
     day = END
     for days in quiet_days:
         write(home, "update estimates.est_lemon_nodes set verdict = 'ok'")
-        tell(settings, web)
+        report(settings, web)
         day += timedelta(days=days)
         write(home, "update marts.dim_clusters set data_through_at = ?", [day])
         write(home, "update estimates.est_lemon_nodes set verdict = 'lemon' where node_id = 'node001'")
-        assert list(tell(settings, web)) == ["alpha: new lemon"] * is_sent
+        assert list(report(settings, web)) == ["alpha: new lemon"] * is_sent
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_cluster_without_new_numbers_is_sent_once_until_it_has_some(settings, 
     sent = []
     for day in (2, 2, 9):
         write(home, STALE, [reason, datetime(2026, 1, day, 2)])
-        sent.append(tell(settings, web).get("alpha: no new numbers"))
+        sent.append(report(settings, web).get("alpha: no new numbers"))
     assert sent[:2] == [[line.format(reason)], None] and (sent[2] is None) == (through is None)
 
 
@@ -146,7 +146,7 @@ def test_words_of_errors_are_hidden_where_names_are(settings, home, web):
     write(home, STALE.replace("alpha", "beta"), ["zebulon-planted", END])
     check = "'run-1', 'estimates.est_repairs', 'computed', false, false, ?, '', timestamp '2026-01-03', null"
     write(home, f"insert into ops.checks values ({check})", ["KeyError: zebulon-planted"])
-    sent = tell(settings, web)
+    sent = report(settings, web)
     assert {"alpha: no new numbers", "beta (simulated): no new numbers"} < set(sent)
     assert "could not be computed" in str(sent) and "zebulon-planted" not in str(sent)
 
@@ -191,7 +191,7 @@ def test_what_is_sent_again_and_how_often(settings, home, monkeypatch, said, out
 def test_two_processes_never_send_one_event(home, web):
     web.wait.clear()
     environment = os.environ | {"FAULTLINE_ALERT_WEBHOOK": web.address}
-    start = [sys.executable, "-c", TELL, str(home.root)]
+    start = [sys.executable, "-c", REPORT, str(home.root)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen(start, env=environment, **pipes) for _ in range(2)]
     assert [process.stdout.readline() for process in processes] == ["ready\n"] * 2
@@ -211,10 +211,10 @@ def test_the_file_of_an_earlier_version_is_taken_over(settings, home, web):
         con.executescript(OLD_FILE)
     assert deliveries(home) == []
     # What was refused is sent, and what was never seen; the rest of it was sent, is history, or is of mail.
-    assert {title: len(lines) for title, lines in tell(settings, web).items()} == {
+    assert {title: len(lines) for title, lines in report(settings, web).items()} == {
         "alpha: the failure rate changed": 1, "beta (simulated): the failure rate changed": 1,
     }  # fmt: skip
-    assert alert_findings(home) == [] and tell(settings, web) == {}
+    assert alert_findings(home) == [] and report(settings, web) == {}
 
 
 def test_a_failure_is_its_run_and_without_a_run_one_message_a_day(settings, web, said):
@@ -260,10 +260,10 @@ def test_a_failure_that_was_refused_is_sent_at_the_next_look_unless_another_run_
 
 def test_a_clusters_own_channels_get_its_events_and_no_others(home, web, tmp_path):
     words, kept = keeping_program(tmp_path)
-    assert tell(HomeSettings(home), web) == {} and not home.alerts.exists()
+    assert report(HomeSettings(home), web) == {} and not home.alerts.exists()
     cluster_file(home, f"[alerts]\non = ['lemon']\nwebhook = '{web.address}'\ncommand = {json.dumps([*words, '0'])}\n")
     settings = HomeSettings(home)
-    assert list(tell(settings, web)) == ["alpha: new lemon"]
+    assert list(report(settings, web)) == ["alpha: new lemon"]
     tell_of_failure(settings, "disk full", "run-1", pytest.fail)
     assert [json.loads(line)["kind"] for line in kept.read_text().splitlines()] == ["lemon"]
     assert [channel.name for channel in channels_of(settings)] == ["alpha/webhook", "alpha/command"]
@@ -280,7 +280,7 @@ def test_channels_in_a_file_that_others_may_write_send_nothing_and_say_so(home, 
     assert f"others may write {file} (mode 0777)" in said[0] and f"chmod go-w {file}" in said[0]
     assert ["[alerts] is not obeyed" in problem for _, problem in send_test(HomeSettings(home))] == [True, True]
     file.chmod(0o600)
-    assert tell(HomeSettings(home), web) and kept.exists()
+    assert report(HomeSettings(home), web) and kept.exists()
 
 
 def test_a_removed_key_of_a_cluster_is_a_warning_and_one_alert(home, web, said):
@@ -289,8 +289,8 @@ def test_a_removed_key_of_a_cluster_is_a_warning_and_one_alert(home, web, said):
         "alpha/cluster.toml: key 'alerts.email' is not read any more."
         " Let 'command' run a program that sends mail (docs/alerts.md), and delete the key."
     )
-    assert tell(HomeSettings(home), web) == {"alpha: a removed setting": [warning]}
-    assert tell(HomeSettings(home), web) == {}
+    assert report(HomeSettings(home), web) == {"alpha: a removed setting": [warning]}
+    assert report(HomeSettings(home), web) == {}
     assert tell_wrong_settings(home, said.append) is None and said == [warning]
     (finding,) = (found for found in sources_findings(home.sources) if "alerts.email" in found.what)
     assert (finding.level, finding.where) == ("warning", "alpha/cluster.toml")
@@ -300,7 +300,7 @@ def test_what_was_sent_stands_in_ops_at_the_next_publication(settings, home, web
     web.status = 404
     tell_of_failure(settings, "disk full", "run-1", [].append)
     web.status = 200
-    tell(settings, web)
+    report(settings, web)
     with warehouse.writing() as con:
         for _ in range(2):
             copy_alerts(con, home)

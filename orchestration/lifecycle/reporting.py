@@ -1,4 +1,4 @@
-"""Tell people how a refresh ended: alerts, lineage and metrics, which other programs read. It never makes one fail."""
+"""Report how a refresh ended: alerts, lineage and metrics, which other programs read. It never makes one fail."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from orchestration.open_lineage.sending import send_failure, send_publication
 from orchestration.settings.environment import HomeSettings
 
 
-def tell_of_end(
+def report_end(
     settings: HomeSettings, say: Say, message: str | None, run_id: str | None, *, has_published: bool = False
 ) -> None:
-    """Tell of a refresh, whose lock is given back: the working file is read for the metrics.
+    """Report how a refresh ended, whose lock is given back: the working file is read for the metrics.
 
     Parameters
     ----------
     settings
-        The home, and where people are told.
+        The home, and where reports go.
     say
-        Called with a line about what could not be told.
+        Called with a line about what could not be sent.
     message
         Why the refresh failed; None if it did not.
     run_id
