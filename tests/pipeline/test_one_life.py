@@ -144,9 +144,9 @@ def left(home, texts):
 
 
 def metrics_of(home):
-    """Give the metrics without values, and without the run of the button that was stopped, early or late."""
+    """Give the metrics in order, without values and without the run of the button that was stopped, early or late."""
     lines = re.sub(r" [\d.e+-]+$", "", home.metrics.read_text(), flags=re.M).splitlines()
-    return [line for line in lines if 'status="failed"' not in line]
+    return sorted(line for line in lines if 'status="failed"' not in line)
 
 
 def folders(home):
