@@ -176,10 +176,10 @@ def test_times_in_parquet_are_of_utc_whatever_the_zone_of_the_reader(home, tmp_p
             for name, kind, *_ in reader.execute("describe from read_parquet(?)", [file]).fetchall():
                 if kind.startswith("TIMESTAMP"):
                     assert kind == "TIMESTAMP WITH TIME ZONE", (table, name)
-                    moments = f"select list(epoch_us({identifier(name)}) order by all) from"
+                    moments = f"select list_sort(list(epoch_us({identifier(name)}))) from"
                     expected = con.execute(f"{moments} {table['table']}").fetchall()
                     assert reader.execute(f"{moments} read_parquet(?)", [file]).fetchall() == expected, (table, name)
-                    checked += expected != [(None,)]
+                    checked += expected[0][0] is not None
     assert checked > 10
 
 
