@@ -47,11 +47,19 @@ $(HOME_DIR)/sources/.demo: .venv/.installed
 refresh: .venv/.installed $(HOME_DIR)/sources/.demo  ## Set up, make a demo cluster's logs if there are none, refresh, print the report's path.
 	@$(BIN)/faultline refresh
 
-test: .venv/.installed browser  ## Set up and run every test of a push: code, dbt, expectations, report in a browser, lint.
+test: .venv/.installed browser  ## Set up and run every test of a push: code, dbt, expectations, report in a browser.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
-lint: .venv/.installed  ## Only the style and architecture tests.
-	@$(BIN)/python -m pytest tests/lint
+lint: .venv/.installed  ## Judge style, types, imports between rooms and SQL; `make -j2 lint` does two at a time.
+	@$(MAKE) --no-print-directory lint-types lint-style
+
+.PHONY: lint-types lint-style
+lint-types:
+	@$(BIN)/mypy
+lint-style:
+	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models dbt_project/data_tests
 
 bench: .venv/.installed  ## Measure time, memory and disk against a hand-written DuckDB script; writes docs/benchmarks.md. BENCH='--scale 1/16' prints.
 	@$(BIN)/python -m tests.benchmarks $(or $(BENCH),--write docs/benchmarks.md)

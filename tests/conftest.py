@@ -77,7 +77,6 @@ def new_home(root: Path) -> Home:
 
 FIRST = (
     "testbed_home",
-    "tests/lint/test_style.py",
     "tests/orchestration",
 )
 """Groups that start first, so that no process is left with one of them at the end."""
