@@ -8,14 +8,15 @@ from pathlib import Path
 from orchestration.settings.home import Home
 from tests.docs.writers.pages import page_options, put_page
 from tests.recovery.month import Levels, Month, recover, recover_levels
-from tests.recovery.page import page
-from tests.recovery.planted import planted_part, questions, recover_planted
+from tests.recovery.page import page, questions_part
+from tests.recovery.planted import questions, recover_planted
 
 
 def main() -> None:
     """Simulate, refresh, compare, print."""
     month, levels = Month(), Levels()
     parser = page_options("tests.recovery", __doc__)
+    parser.add_argument("--question", help="one module of tests/recovery/planted and nothing else")
     parser.add_argument("--profile", default=month.profile)
     parser.add_argument("--days", type=int, default=month.days)
     parser.add_argument("--scale", type=float, default=month.scale)
@@ -28,12 +29,13 @@ def main() -> None:
     month = Month(options.profile, options.days, options.scale, options.seed)
     levels = Levels(options.levels_days, options.levels_scale, options.seed)
     with tempfile.TemporaryDirectory(prefix="faultline-recovery-") as folder:
+        asked = recover_planted(questions(options.question), Home.at(Path(folder) / "planted"))
+        if options.question:
+            print("\n".join(questions_part(asked)))
+            return
         by_level = recover_levels(levels, Home.at(Path(folder) / "levels"))
-        asked = questions()
-        lines = recover_planted(asked, Home.at(Path(folder) / "planted"))
         by_month = recover(month, Home.at(Path(folder) / "month"))
-        text = page(month, by_month, levels, by_level, planted_part(asked, lines))
-    put_page(text, page_file)
+        put_page(page(month, by_month, levels, by_level, asked), page_file)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
--- The planted truth under the keys of the published warehouse. Variables: truth (folder), cluster_id.
-create schema truth;
-
+-- The planted truth of a simulated cluster under the keys of the published warehouse; `truth` is the folder of its files.
 -- What the export of the accounting holds, in the state in which it found it: nobody can know of the rest.
 create table truth.attempts as
 select
@@ -79,22 +77,3 @@ select
 from numbered
 group by node, is_planned, outage_number;
 create table truth.nodes as from read_parquet(getvariable('truth') || '/nodes.parquet');
-
--- The published tables of the one cluster, so that no comparison can forget to choose it.
-create schema found;
-create view found.attempts as
-from published.marts.fct_attempts where cluster_id = getvariable('cluster_id');
-create view found.attempt_nodes as
-from published.marts.fct_attempt_nodes where cluster_id = getvariable('cluster_id');
-create view found.failures as
-from published.marts.fct_failures where cluster_id = getvariable('cluster_id');
-create view found.preemptions as
-from published.marts.fct_preemptions where cluster_id = getvariable('cluster_id');
-create view found.outages as
-from published.marts.fct_node_outages where cluster_id = getvariable('cluster_id');
-create view found.job_runs as
-from published.marts.fct_job_runs where cluster_id = getvariable('cluster_id');
-create view found.rate_changes as
-from published.estimates.est_rate_changes where cluster_id = getvariable('cluster_id');
-create view found.failure_rates as
-from published.estimates.est_failure_rates where cluster_id = getvariable('cluster_id');
