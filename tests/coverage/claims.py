@@ -252,7 +252,7 @@ LEFT_EVIDENCE = "has_evidence and state in ('FAILED', 'REQUEUED')"
 NAMED = "is_probable and (has_evidence or not is_planted) and state in ('FAILED', 'REQUEUED')"
 ATTRIBUTED = (
     # NODE_FAIL needs no attribution.
-    Claim("failures with evidence, at p >= 0.5", "failures", LEFT_EVIDENCE, NAMED, precision=0.85, recall=0.85),
+    Claim("failures with evidence, at p >= 0.5", "failures", LEFT_EVIDENCE, NAMED, precision=0.88, recall=0.9),
     share("culprit nodes", "failures", "is_culprit", f"is_probable and {LEFT_EVIDENCE}", recall=0.95),
     share("planted rates within the limits of r_f", "limits", "is_held", f"name = '{R_F.name}'", recall=0.8),
 )
