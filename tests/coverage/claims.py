@@ -234,7 +234,7 @@ PROMISES = (
            kinds=("steady", "foggy")),
     limits(
         "no trend with p < 0.1",
-        "select cluster_id, 0.1, null, trend_p_value from estimates.est_rate_changes "
+        "select cluster_id, 0.1::double, null, trend_p_value from estimates.est_rate_changes "
         "where failure_category = 'all' and trend_p_value is not null",
         lambda truths, cluster, p: (p, truths[cluster].rate("all")[1]),
         low=0.88, high=0.92, kinds=("steady", "foggy"),

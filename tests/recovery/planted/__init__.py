@@ -4,8 +4,8 @@ Every module here is one question. It has four names:
 
 * `TITLE`: heading of its part of the page;
 * `CLUSTERS`: the clusters to simulate, with it and without;
-* `relate(con, truth)`: makes relations of the schema `judged` from the published tables (`published`) and the folder
-  with a folder of truth for each cluster, which is the variable `truth` as well;
+* `RELATIONS`: SQL that makes relations of the schema `judged` from the published tables (`published`) and the variable
+  `truth`, the folder with a folder of truth for each cluster; or `relate(con)`, which does it in Python;
 * `CLAIMS`: what is asked of them.
 
 The clusters of all questions are refreshed together. `python -m tests.recovery --question NAME` does one alone.
@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 
 import duckdb
 
@@ -48,7 +48,7 @@ class Question:
     name: str
     title: str
     clusters: tuple[Planted, ...]
-    relate: Callable[[duckdb.DuckDBPyConnection, Path], None]
+    relate: Callable[[duckdb.DuckDBPyConnection], object]
     claims: tuple[Claim, ...]
 
 
@@ -56,7 +56,12 @@ def questions(name: str | None = None) -> list[Question]:
     """Give the question with this name, or all in the order of their names."""
     names = [name] if name else [found.name for found in iter_modules(__path__)]
     modules = [(name, import_module(f"{__name__}.{name}")) for name in names]
-    return [Question(name, each.TITLE, each.CLUSTERS, each.relate, each.CLAIMS) for name, each in modules]
+    return [Question(name, each.TITLE, each.CLUSTERS, _relate(each), each.CLAIMS) for name, each in modules]
+
+
+def _relate(module: ModuleType) -> Callable[[duckdb.DuckDBPyConnection], object]:
+    script = getattr(module, "RELATIONS", None)
+    return (lambda con: con.execute(script)) if script else module.relate
 
 
 def recover_planted(asked: Iterable[Question], home: Home) -> list[tuple[Question, dict[str, tuple[Measure, ...]]]]:
@@ -69,6 +74,6 @@ def recover_planted(asked: Iterable[Question], home: Home) -> list[tuple[Questio
     for question in asked:
         with opened(home.published_file) as con:
             con.execute("set variable truth = ?", [str(home.root / "truth")])
-            question.relate(con, home.root / "truth")
+            question.relate(con)
             answers.append((question, judged(con, question.claims)))
     return answers

@@ -61,9 +61,10 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def relate(con: duckdb.DuckDBPyConnection, truth: Path) -> None:
+def relate(con: duckdb.DuckDBPyConnection) -> None:
     """Set hours, limits and budgets that burn beside the simulator's own states of nodes."""
     rows = rows_of(con, PUBLISHED)
+    truth = Path(con.execute("select getvariable('truth')").fetchall()[0][0])
     newest = {row["cluster_id"]: row for row in rows}
     days = {name: true_days(con, truth / name, row["from_epoch"], row["to_epoch"]) for name, row in newest.items()}
     con.execute("create table judged.hours (kind varchar, is_both boolean, hours double)")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import duckdb
 
 from assets.simulation.clusters.reading import read_profile
 from assets.simulation.profiles import Burst, DriverRollout
@@ -35,7 +32,7 @@ CLUSTERS = (
     _cluster("none-staged", 7, 0.03, 1.0, replace(NOTHING, share=0.5), season=0.02),
     _cluster("none-rolling", 8, 0.03, 1.0, replace(NOTHING, spread_days=20.0)),
 )
-FOUND = """
+RELATIONS = """
     create table judged.changes as
     select
         changes.*,
@@ -80,9 +77,3 @@ CLAIMS = (
         least=len([cluster for cluster in CLUSTERS if "none" in cluster.profile.cluster_id]),
     ),
 )  # fmt: skip
-
-
-def relate(con: duckdb.DuckDBPyConnection, truth: Path) -> None:
-    """Set each published change beside the roll-out that was planted."""
-    del truth
-    con.execute(FOUND)

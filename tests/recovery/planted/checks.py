@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import duckdb
 
 from assets.simulation.clusters import read_cluster
 from assets.simulation.profiles import Burst, LeadingCheck, NoisyCheck
@@ -31,19 +28,21 @@ CLUSTERS = (
     *(Planted(replace(WITH_CHECKS, cluster_id=f"checks-{seed}"), DAYS, seed=seed) for seed in (1, 2, 3)),
     *(Planted(replace(ORDINARY, cluster_id=f"checks-none-{seed}"), DAYS, seed=seed) for seed in (1, 2, 3, 4)),
 )
-SCORES = """
+RELATIONS = f"""
     create table judged.checks as
     select
         scores.*,
         truth.lead_seconds as true_lead_seconds,
         truth.true_count / nullif(truth.true_count + truth.false_count, 0) as planted_share,
         scores.cluster_id not like 'checks-none-%' as is_planted,
-        abs(scores.lead_seconds - truth.lead_seconds) <= $max_error_seconds as is_close,
-        scores.cluster_id not like 'checks-none-%' and list_contains($leads, scores.check_name) as is_lead
+        abs(scores.lead_seconds - truth.lead_seconds) <= {MAX_ERROR_SECONDS} as is_close,
+        is_planted and scores.check_name in {tuple(LEADS)} as is_lead
     from published.estimates.est_check_scores as scores
     inner join read_parquet(getvariable('truth') || '/checks-*/checks.parquet', filename = true) as truth
         on truth.check_name = scores.check_name and contains(truth.filename, '/' || scores.cluster_id || '/')
-    where scores.cluster_id like 'checks-%'
+    where scores.cluster_id like 'checks-%';
+    create table judged.without_noise as
+    select cluster_id, bool_or(verdict = 'drop') as is_dropped from judged.checks where not is_planted group by all
 """
 CLAIMS = (
     share(
@@ -66,13 +65,3 @@ CLAIMS = (
     share("clusters without planted noise where a check is dropped", "without_noise", "is_dropped",
           at_most=FOUND_BY_CHANCE),
 )  # fmt: skip
-
-
-def relate(con: duckdb.DuckDBPyConnection, truth: Path) -> None:
-    """Set the score of each check beside what it was planted to do."""
-    del truth
-    con.execute(SCORES, {"max_error_seconds": MAX_ERROR_SECONDS, "leads": list(LEADS)})
-    con.execute(
-        "create table judged.without_noise as select cluster_id, bool_or(verdict = 'drop') as is_dropped "
-        "from judged.checks where not is_planted group by all"
-    )

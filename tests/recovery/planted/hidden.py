@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import duckdb
 
 from assets.simulation.clusters.reading import read_profile
 from assets.simulation.profiles import HiddenFault
@@ -28,11 +25,10 @@ CLUSTERS = (
     *(Planted(replace(FAULTY, cluster_id=f"hidden-{seed}"), DAYS, seed=seed) for seed in (1, 2, 3, 9, 10)),
     *(Planted(replace(ORDINARY, cluster_id=f"hidden-none-{seed}"), DAYS, seed=seed) for seed in (4, 5, 6, 7, 8)),
 )
-KINDS = {"black_hole": "failed_early", "hang": "timeout"}
 MIN_STRUCK = 10
 """A fault that ended fewer attempts is not asked for."""
 IDLE_WITHIN = 0.01
-FOUND = """
+RELATIONS = """
     create table judged.hidden as
     select *, cluster_id like 'hidden-none-%' as is_ordinary
     from published.estimates.est_hidden_failures
@@ -42,7 +38,7 @@ FOUND = """
         string_split(filename, '/')[-2] as cluster_id,
         node as node_id,
         attempt_count as struck_count,
-        map_extract_value($kinds::map(varchar, varchar), kind) as kind
+        if(kind = 'hang', 'timeout', 'failed_early') as kind
     from read_parquet(getvariable('truth') || '/hidden-*/hidden_faults.parquet', filename = true);
     create table judged.struck as
     from planted left join judged.hidden using (cluster_id, kind, node_id);
@@ -73,11 +69,3 @@ CLAIMS = (
     share("clusters whose GPU-hours without use are 1% off at most", "idle",
           f"abs(held_gpu_hours / idle_hours - 1) <= {IDLE_WITHIN}", recall=0.9),
 )  # fmt: skip
-
-
-def relate(con: duckdb.DuckDBPyConnection, truth: Path) -> None:
-    """Set suspects beside the nodes on which a fault was hidden, and idle GPU-hours beside the true ones."""
-    del truth
-    # Of several statements only the one with the parameter may have it.
-    for statement in FOUND.split(";"):
-        con.execute(statement, {"kinds": KINDS} if "$kinds" in statement else None)

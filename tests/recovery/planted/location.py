@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import duckdb
 
 from assets.simulation.clusters.reading import read_profile
 from assets.simulation.profiles import Burst, SharedFault
@@ -30,7 +27,7 @@ CLUSTERS = (
     *(Planted(replace(FAULTY, cluster_id=f"location-{seed}"), DAYS, seed=seed) for seed in (1, 2, 3)),
     *(Planted(replace(ORDINARY, cluster_id=f"location-none-{seed}"), DAYS, seed=seed) for seed in (4, 5, 6, 7, 8)),
 )
-FOUND = f"""
+RELATIONS = f"""
     create table judged.places as
     with nodes as (
         select
@@ -73,9 +70,3 @@ CLAIMS = (
           "place_kind = 'rack' and true_rate is not null", recall=0.8),
     share("clusters with nothing planted that have a bad place", "ordinary", "is_found", at_most=FOUND_BY_CHANCE),
 )  # fmt: skip
-
-
-def relate(con: duckdb.DuckDBPyConnection, truth: Path) -> None:
-    """Set each published place beside the rate that was planted in its nodes."""
-    del truth
-    con.execute(FOUND)

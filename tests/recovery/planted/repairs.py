@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
-
-import duckdb
 
 from assets.simulation.causes import DRAIN_CATEGORIES as DRAINS
 from assets.simulation.causes import FLEET_SHARES
@@ -40,7 +37,7 @@ NEW = {
     for cause in CAUSES
 }
 """Other faults of the same cause that are expected meanwhile."""
-FOUND = f"""
+RELATIONS = f"""
     create table judged.repairs as
     select
         *,
@@ -67,9 +64,3 @@ CLAIMS = (
           f"not is_ordinary and failure_category = '{UNTOUCHED}'", recall=0.9),
     share("clusters whose actions are alike that have a verdict", "ordinary", "is_found", at_most=FOUND_BY_CHANCE),
 )  # fmt: skip
-
-
-def relate(con: duckdb.DuckDBPyConnection, truth: Path) -> None:
-    """Set each action and cause beside the relapses that are expected of it."""
-    del truth
-    con.execute(FOUND)
