@@ -42,42 +42,31 @@ check results takes {per_million}: those of the new day are in the CPU time of a
 first refresh. Good results are read and not kept, so they take no disk.
 
 A `*` marks more attempts or node-days than were measured ({largest}): there the line is only drawn on. Memory is not
-drawn on: beyond `FAULTLINE_MEMORY` (2 GB by default) DuckDB writes to disk what does not fit. The most that was
-measured is {peak:.2f} GB.
+drawn on: beyond `FAULTLINE_MEMORY` (2 GB by default) DuckDB writes to disk what does not fit.
 """
-
-
 Row = tuple[str, dict[str, float], float]
 """Name of what was measured, what was in its logs, and its cost."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted cost.
+    """A fitted cost: what is paid without any logs, and for each attempt and node-day that was told apart.
 
-    Attributes
-    ----------
-    fixed, rates
-        What is paid without any logs, and for each attempt and node-day; a term without a rate was not fitted.
-    largest, largest_value
-        The largest amount of each term, and the largest cost, that were measured.
-    errors
-        By row: fitted over measured, minus 1.
+    `largest` is the largest amount of each term that was measured, `errors` fitted over measured, minus 1, by row.
     """
 
     fixed: float
     rates: dict[str, float]
     largest: dict[str, float]
-    largest_value: float
     errors: dict[str, float]
 
-    def at(self, amounts: dict[str, float]) -> float:
-        """Give the cost of some logs."""
-        return self.fixed + sum(rate * amounts.get(term, 0) for term, rate in self.rates.items())
-
-    def covers(self, amounts: dict[str, float]) -> bool:
-        """Whether logs are within what was measured."""
-        return all(amounts.get(term, 0) <= limit for term, limit in self.largest.items())
+    def shown(self, amounts: dict[str, float], more: float = 0, unit: float = 1, digits: int = 0) -> str:
+        """Write the cost of some logs, with a star beyond what was measured."""
+        if not self.rates:
+            return "-"
+        cost = self.fixed + more + sum(rate * amounts[term] for term, rate in self.rates.items())
+        is_beyond = any(amounts[term] > limit for term, limit in self.largest.items())
+        return f"{cost / unit:,.{digits}f}{' *' * is_beyond}"
 
 
 def fit(rows: Sequence[Row]) -> Fit:
@@ -85,13 +74,6 @@ def fit(rows: Sequence[Row]) -> Fit:
 
     A term is left out where the rows cannot tell it from those before it, or where no row would be left to check the
     fit.
-
-    Examples
-    --------
-    >>> rows = [(str(n), {"attempts": n}, 10 + 2 * n) for n in (0, 1, 5, 20)]
-    >>> found = fit(rows)
-    >>> round(found.at({"attempts": 100})), sorted(found.rates)
-    (210, ['attempts'])
     """
     names, all_amounts, costs = zip(*rows, strict=True)
     values = np.array(costs)
@@ -110,7 +92,6 @@ def fit(rows: Sequence[Row]) -> Fit:
         float(solution[0]),
         {term: float(rate / largest[term]) for term, rate in zip(terms, solution[1:], strict=True)},
         largest,
-        float(values.max()),
         dict(zip(names, errors.tolist(), strict=True)),
     )
 
@@ -123,15 +104,15 @@ def fits_of(found: Results) -> dict[str, Fit]:
         rows = [(at.workload, {term: getattr(at, term) for term in TERMS}, value(at)) for at in alone]
         return fit([("capture", {}, fixed), *rows])
 
-    fixed = found.fixed
+    def of_stage(stage: str, what: str) -> Fit:
+        return fitted(lambda at: getattr(at.costs[stage], what), getattr(found.fixed, what))
+
     return {
-        "night, CPU s": fitted(lambda at: at.costs[NIGHTLY].cpu_seconds, fixed.cpu_seconds),
-        "night, wall s": fitted(lambda at: at.costs[NIGHTLY].wall_seconds, fixed.wall_seconds),
-        "full refresh, CPU s": fitted(lambda at: at.costs[FULL].cpu_seconds, fixed.cpu_seconds),
-        "full refresh, wall s": fitted(lambda at: at.costs[FULL].wall_seconds, fixed.wall_seconds),
-        "peak memory of either, MB": fitted(
-            lambda at: max(at.costs[stage].peak_mb for stage in (FULL, NIGHTLY)), fixed.peak_mb
-        ),
+        "night, CPU s": of_stage(NIGHTLY, "cpu_seconds"),
+        "night, wall s": of_stage(NIGHTLY, "wall_seconds"),
+        "full refresh, CPU s": of_stage(FULL, "cpu_seconds"),
+        "full refresh, wall s": of_stage(FULL, "wall_seconds"),
+        "peak memory of a full refresh, MB": of_stage(FULL, "peak_mb"),
         "home on disk after a night, MB": fitted(lambda at: at.disk_mb[NIGHTLY], found.fixed_mb),
     }
 
@@ -161,38 +142,17 @@ def cost_part(found: Results) -> Iterable[str]:
     yield EXAMPLES.format(
         days=DAYS,
         checks=CHECKS_PER_NODE_MINUTE,
-        peak=fits["peak memory of either, MB"].largest_value / 1000,
         per_million=f"{per_line * 1e6:.2f} CPU s" if per_line else "an unknown time, which is left out",
         largest=f"{largest['attempts']:,.0f} attempts, {largest['node_days']:,.0f} node-days",
     )
-    header = ("nodes", "jobs a day", "check results a minute", "night CPU s", "of it check results", "peak memory GB")
-    yield table(
-        (*header, "disk GB", "first refresh CPU s"),
-        (_example(fits, per_line, nodes, jobs) for nodes, jobs in product(NODES, JOBS_A_DAY)),
-    )
-
-
-def _example(fits: dict[str, Fit], per_line: float, nodes: int, jobs: int) -> tuple[str, ...]:
-    amounts: dict[str, float] = {"attempts": jobs * DAYS, "node_days": nodes * DAYS}
-    a_minute = nodes * CHECKS_PER_NODE_MINUTE
-    reading = a_minute * 1440 * per_line
-
-    def shown(name: str, unit: float = 1, more: float = 0, digits: int = 0) -> str:
-        each = fits[name]
-        return (
-            f"{(each.at(amounts) + more) / unit:,.{digits}f}{'' if each.covers(amounts) else ' *'}"
-            if each.rates
-            else "-"
-        )
-
-    peak = "peak memory of either, MB"
-    return (
-        f"{nodes:,}",
-        f"{jobs:,}",
-        f"{a_minute:,}",
-        shown("night, CPU s", more=reading),
-        f"{reading:,.1f}",
-        shown(peak, 1000, digits=1) if fits[peak].covers(amounts) else "-",
-        shown("home on disk after a night, MB", 1000, digits=1),
-        shown("full refresh, CPU s", more=reading * DAYS),
-    )
+    rows = []
+    for nodes, jobs in product(NODES, JOBS_A_DAY):
+        amounts: dict[str, float] = {"attempts": jobs * DAYS, "node_days": nodes * DAYS}
+        results = nodes * CHECKS_PER_NODE_MINUTE
+        reading = results * 1440 * per_line
+        night = fits["night, CPU s"].shown(amounts, reading)
+        disk = fits["home on disk after a night, MB"].shown(amounts, unit=1000, digits=1)
+        first = fits["full refresh, CPU s"].shown(amounts, reading * DAYS)
+        rows.append((f"{nodes:,}", f"{jobs:,}", f"{results:,}", night, f"{reading:,.1f}", disk, first))
+    header = ("nodes", "jobs a day", "check results a minute", "night CPU s", "of it check results", "disk GB")
+    yield table((*header, "first refresh CPU s"), rows)
