@@ -39,13 +39,8 @@ class Month:
     seed: int = 1
 
 
-@dataclass(frozen=True)
-class Levels:
-    """How much of the clusters of `LEVELS` is simulated; a scale of 0 leaves them out."""
-
-    days: int = 334
-    scale: float = 0.1
-    seed: int = 1
+OF_LEVELS = Month("rsc2", days=334, scale=0.1)
+"""How much of the clusters of `LEVELS` is simulated; a scale of 0 leaves them out."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ def recover(month: Month, home: Home) -> list[Comparison]:
     return compare_month(home)
 
 
-def recover_levels(levels: Levels, home: Home) -> list[Comparison]:
+def recover_levels(levels: Month, home: Home) -> list[Comparison]:
     """Do the same for the clusters of `LEVELS`, in one refresh; comparisons come in their order."""
     if not levels.scale:
         return []

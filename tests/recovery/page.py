@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.docs.writers.pages import table
-from tests.recovery.month import Comparison, Levels, Month
+from tests.recovery.month import Comparison, Month
 from tests.recovery.planted import Question
 from tests.truth.claims import CAUSES, CULPRITS, FOUND, SHARES
 from tests.truth.scorer import Claim, Measure
@@ -180,27 +180,16 @@ def _cluster(comparison: Comparison) -> list[str]:
     ]
 
 
-def command(month: Month, levels: Levels) -> str:
-    """Give the command that makes the page of this month and these levels."""
-    options = []
-    for prefix, chosen, default in (("", month, Month()), ("levels-", levels, Levels(seed=month.seed))):
-        options += [
-            f" --{prefix}{name} {value:g}" if isinstance(value, float) else f" --{prefix}{name} {value}"
-            for name, value in vars(chosen).items()
-            if value != getattr(default, name)
-        ]
-    return f"python -m tests.recovery --write docs/recovery.md{''.join(options)}"
-
-
 def page(
+    command: str,
     month: Month,
     comparisons: Iterable[Comparison],
-    levels: Levels,
+    levels: Month,
     by_level: list[Comparison],
     asked: Iterable[tuple[Question, dict[str, tuple[Measure, ...]]]],
 ) -> str:
-    """Write the whole page."""
-    parts = [HEAD.format(command=command(month, levels), month=month)]
+    """Write the whole page, which says the command that makes it."""
+    parts = [HEAD.format(command=command, month=month)]
     if by_level:
         parts += [LEVELS_HEAD.format(levels=levels), _levels(by_level)]
     parts += questions_part(asked)
