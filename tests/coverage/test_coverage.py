@@ -7,7 +7,7 @@ import pytest
 
 from orchestration.settings.home import Home
 from tests.coverage.checks import check_results, kernel_lines
-from tests.coverage.claims import ATTRIBUTED
+from tests.coverage.claims import ATTRIBUTED, PROMISES
 from tests.coverage.end_to_end import PROMISED, lines, promises_measured, sites_measured
 from tests.coverage.happenings import live_through
 from tests.coverage.logs import first_moment
@@ -23,6 +23,7 @@ SITE = replace(SITES[0], node_count=60, fault_rate=30.0, false_alarm_share=0.02,
 def test_limits_of_two_thousand_clusters_hold_the_truth_as_often_as_they_promise():
     measures = promises_measured(SETS)
     assert not missed(PROMISED, measures), "\n".join(lines(PROMISED, measures))
+    assert all(any(m.planted for claim in promise.claims() for m in measures[claim.item]) for promise in PROMISES)
 
 
 @pytest.mark.slow

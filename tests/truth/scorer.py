@@ -130,7 +130,7 @@ def opened(published: Path, *cluster_ids: str) -> Iterator[duckdb.DuckDBPyConnec
     with duckdb.connect() as con:
         con.execute("set timezone = 'UTC'; create schema found; create schema truth; create schema judged")
         con.execute(f"attach '{str(published).replace(chr(39), chr(39) * 2)}' as published (read_only)")
-        con.execute("set variable cluster_ids = ?", [list(cluster_ids)])
+        con.execute("set variable cluster_ids = ?::varchar[]", [list(cluster_ids)])
         for name, table in TABLES.items():
             con.execute(
                 f"create view found.{name} as "
