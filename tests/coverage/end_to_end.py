@@ -73,7 +73,7 @@ def promises_measured(sets: int, first_seed: int = 0) -> Measures:
 def sites_measured(home: Home, days: int, seed: int, is_hard: bool = False) -> Measures:
     """Refresh clusters of all sites in one home, and measure what is attributed and the limits of their rates."""
     truths: Truths = {}
-    failures, beside = [], []
+    failures, neighbours = [], []
     for index, each in enumerate((*SITES, *FOREIGN)):
         site = hard(each) if is_hard else each
         happenings = live_through(site, days, 1000 * seed + index, first_moment(index))
@@ -83,7 +83,7 @@ def sites_measured(home: Home, days: int, seed: int, is_hard: bool = False) -> M
         truths[site.name] = expected_of(site.name, happenings)
         found = failures_of(happenings, results, lines)
         failures += found[0]
-        beside += found[1]
+        neighbours += found[1]
     refresh(home)
     with scorer.opened(home.published_file, *truths) as con:
         con.execute(
@@ -93,7 +93,7 @@ def sites_measured(home: Home, days: int, seed: int, is_hard: bool = False) -> M
         )
         con.execute("create table truth.broken_beside (attempt_id varchar, node varchar, categories varchar[])")
         con.executemany("insert into truth.failures values ($1, $2, $3, $4, $5, $6, $7, $7)", failures)
-        con.executemany("insert into truth.broken_beside values ($1, $2, $3)", beside)
+        con.executemany("insert into truth.broken_beside values ($1, $2, $3)", neighbours)
         scorer.run(con, scorer.HERE / "failures.sql")
         con.execute("use published")
         rows = promised_rows(con, truths, [R_F])

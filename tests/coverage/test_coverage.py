@@ -34,7 +34,7 @@ def test_failures_of_sixteen_unlike_sites_are_attributed(tmp_path):
 
 @pytest.fixture(scope="module")
 def lived():
-    return [live_through(SITE, 25, seed, first_moment(2)) for seed in range(4)]
+    return [live_through(SITE, 25, seed, first_moment(2)) for seed in range(6)]
 
 
 @pytest.mark.parametrize("more_than_gpus", [0, 128])

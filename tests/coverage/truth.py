@@ -93,7 +93,7 @@ def signs_of(happenings: Happenings, results: list[Result], lines: list[KernelLi
 def failures_of(happenings: Happenings, results: list[Result], lines: list[KernelLine]) -> tuple[list, list]:
     """Return rows of `truth.failures` and `truth.broken_beside`; nothing of attempts that ended after the export."""
     signs = signs_of(happenings, results, lines)
-    failures, beside = [], []
+    failures, neighbours = [], []
     for attempt in happenings.attempts:
         if attempt.fault is None or attempt.ended >= happenings.last or not is_exported(attempt, happenings):
             continue
@@ -104,8 +104,8 @@ def failures_of(happenings: Happenings, results: list[Result], lines: list[Kerne
         names = [node_name(happenings.site, node) for node in struck]
         shown = fault.category if has_evidence else None
         failures.append((name, attempt.state, names[0], fault.category, shown, has_evidence, attempt.fault))
-        beside += [(name, node, [fault.category, SECOND_CATEGORY[fault.category]]) for node in names]
-    return failures, beside
+        neighbours += [(name, node, [fault.category, SECOND_CATEGORY[fault.category]]) for node in names]
+    return failures, neighbours
 
 
 def is_in_window(attempt: Attempt, nodes: list[int], signs: dict[int, list[float]], since: float) -> bool:
