@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from assets.report.blocks import Chapter
     from assets.report.queries import Own
-    from tests.recovery.comparison import Comparison
+    from tests.recovery.month import Comparison
 
 # Each process of pytest has a core. Threads of BLAS that wait spin, and take the core of the other process; nothing has
 # imported numpy, which starts them, yet.

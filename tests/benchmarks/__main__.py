@@ -1,4 +1,4 @@
-"""Run with `make bench`: measures every workload and writes `docs/benchmarks.md` and `docs/cost-model.md`.
+"""Run with `make bench`: measures every workload and writes `docs/benchmarks.md`.
 
 Other options print the page of what they measure: `--scale 1/16 --workloads varied` takes some minutes. At scale 1 a
 workload takes a quarter of an hour, and once as long to make its logs.
@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from tests.benchmarks import cost_page, suite
+from tests.benchmarks import suite
 from tests.benchmarks.page import page
 from tests.benchmarks.workloads import WORKLOADS, Workload
 from tests.docs.writers.pages import page_options
 
 CHECK_LINES = 10_000_000
 """Of the raw check logs at scale 1."""
-COST_PAGE = "cost-model.md"
 
 
 def workloads(text: str) -> list[Workload]:
@@ -61,7 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         if options.write:
             options.write.write_text(page(found), encoding="utf-8")
-            options.write.with_name(COST_PAGE).write_text(cost_page.page(found), encoding="utf-8")
     shutil.rmtree(work)
     if not options.write:
         print(page(found), end="")

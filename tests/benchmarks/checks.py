@@ -40,7 +40,6 @@ from (
 )
 """
 _BEGIN = 1_704_067_200
-_INVENTORY = "NodeName={node} Arch=x86_64 CPUTot=128 Gres=gpu:a100:8 NodeAddr={node} RealMemory=960000 State=IDLE\n"
 _ACCOUNTING = (
     "JobID|JobIDRaw|Cluster|User|State|ExitCode|Submit|Start|End|ElapsedRaw|NNodes|NodeList|AllocTRES\n"
     "1|1|checks|u|COMPLETED|0:0|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T01:00:10|3600|1|node0000|"
@@ -54,22 +53,16 @@ def write(sources: Path, lines: int, compressed: bool) -> Path:
     for kind in ("health", "inventory", "sacct"):
         (cluster / kind).mkdir(parents=True)
     (cluster / "sacct" / "sacct.psv").write_text(_ACCOUNTING, encoding="utf-8")
-    (cluster / "inventory" / "nodes.txt").write_text(
-        "".join(_INVENTORY.format(node=f"node{number:04d}") for number in range(NODES)), encoding="utf-8"
-    )
+    nodes = (f"NodeName=node{number:04d} Gres=gpu:a100:8 State=IDLE\n" for number in range(NODES))
+    (cluster / "inventory" / "nodes.txt").write_text("".join(nodes), encoding="utf-8")
     suffix, compression = (".gz", "gzip") if compressed else ("", "none")
+    sizes = {"between": SECONDS_BETWEEN, "checks": list(CHECKS), "nodes": NODES}
     for day, first in enumerate(range(0, lines, LINES_PER_DAY)):
         path = cluster / "health" / f"health-{day:03d}.jsonl{suffix}"
         duckdb.connect().execute(
             f"copy ({_LINES}) to '{path}' "
             f"(format csv, header false, delimiter '\x01', quote '', escape '', compression {compression})",
-            {
-                "begin": _BEGIN + 86_400 * day,
-                "between": SECONDS_BETWEEN,
-                "checks": list(CHECKS),
-                "nodes": NODES,
-                "lines": min(LINES_PER_DAY, lines - first),
-            },
+            {**sizes, "begin": _BEGIN + 86_400 * day, "lines": min(LINES_PER_DAY, lines - first)},
         )
     return sources
 

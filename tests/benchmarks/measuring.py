@@ -1,29 +1,31 @@
 """What a command costs: wall and CPU time and peak memory of the process and of all it starts.
 
-CPU time is the kernel's account of the process and the children it waited for, or what was sampled, if that is more:
-nobody waits for Spark's Java. Memory is sampled, because the kernel knows the peak of each process only, and processes
-that run side by side need theirs together. Needs /proc.
+CPU time is the kernel's account of the process and the children it waited for. Memory is sampled, because the kernel
+knows the peak of each process only, and processes that run side by side need theirs together. Needs /proc.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import signal
-import statistics
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+
+import duckdb
 
 from orchestration.settings.home import PROJECT
 
 SAMPLE_SECONDS = 0.2
 SAMPLES_PER_SEARCH = 3
 TAIL_LINES = 12
-REFERENCE_LOOPS, REFERENCE_RUNS = 1_000_000, 3
+PACKAGES = ("dagster", "dbt-core", "dbt-duckdb", "great-expectations")
 
 
 class CommandFailed(Exception):
@@ -36,16 +38,10 @@ class Cost:
 
     Attributes
     ----------
-    wall_seconds, cpu_seconds
-        Time on the clock; user and system time of the process and of those it started.
     peak_mb
-        Highest memory of all processes together, shared files counted once; never less than `process_mb`.
-    process_mb
-        Highest resident memory of the largest process, as the kernel counted it.
+        Highest memory of all processes together, shared files counted once, and at least the highest of one of them.
     exit_code
         0 when the command did what it should.
-    reference_seconds
-        CPU time of the same small piece of work, the mean of before and after: the machine's speed beside this run.
     load
         How many processes of the machine wanted a processor in the minute before.
     """
@@ -53,65 +49,32 @@ class Cost:
     wall_seconds: float
     cpu_seconds: float
     peak_mb: float
-    process_mb: float
     exit_code: int = 0
-    reference_seconds: float = 0
     load: float = 0
 
 
-@dataclass(frozen=True)
-class Sample:
-    """What a process tree held at one moment.
-
-    Attributes
-    ----------
-    at
-        Seconds since 1970.
-    megabytes
-        Memory of all of them together.
-    """
-
-    at: float
-    megabytes: float
-
-
 def measure(
-    command: Sequence[str | Path],
-    log: Path,
-    environment: dict[str, str] | None = None,
-    may_fail: bool = False,
-    samples: list[Sample] | None = None,
+    command: Sequence[str | Path], log: Path, environment: dict[str, str] | None = None, may_fail: bool = False
 ) -> Cost:
-    """Run a command to its end and account for it.
+    """Run a command to its end and account for it; `log` takes all it prints.
 
-    Parameters
-    ----------
-    command
-        Program and arguments.
-    log
-        File that takes all it prints.
-    environment
-        Variables besides those of this process; this checkout's code always comes first on the path.
-    may_fail
-        Return the cost of a command that failed instead of raising `CommandFailed`.
-    samples
-        Takes what the command held a few times a second.
+    This checkout's code always comes first on the path. With `may_fail` a command that failed has a cost as well.
     """
     variables = {**os.environ, "PYTHONPATH": str(PROJECT), **(environment or {})}
     log.parent.mkdir(parents=True, exist_ok=True)
+    words = [str(part) for part in command]
     load = os.getloadavg()[0]
-    before = reference_seconds()
     with log.open("wb") as output:
         started = time.perf_counter()
         process = subprocess.Popen(
-            [str(part) for part in command],
+            words,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             env=variables,
             start_new_session=True,
         )
-        sampler = _Sampler(process.pid, samples)
+        sampler = _Sampler(process.pid)
         sampler.start()
         try:
             _, status, usage = os.wait4(process.pid, 0)
@@ -126,15 +89,12 @@ def measure(
     if process.returncode and not may_fail:
         tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]
         raise CommandFailed("\n".join([f"exit status {process.returncode}: {command}", *tail]))
-    # The kernel's own maximum counts the memory of whoever started the process, up to the start: only if need be.
-    process_bytes = sampler.largest_bytes or usage.ru_maxrss * 1024
     return Cost(
         wall_seconds=wall,
-        cpu_seconds=max(usage.ru_utime + usage.ru_stime, sum(sampler.cpu_seconds.values())),
-        peak_mb=max(process_bytes, sampler.peak_bytes) / 1e6,
-        process_mb=process_bytes / 1e6,
+        cpu_seconds=usage.ru_utime + usage.ru_stime,
+        # The kernel's own maximum counts the memory of whoever started the process, up to the start: only if need be.
+        peak_mb=(sampler.peak_bytes or usage.ru_maxrss * 1024) / 1e6,
         exit_code=process.returncode,
-        reference_seconds=(before + reference_seconds()) / 2,
         load=load,
     )
 
@@ -152,39 +112,28 @@ def megabytes(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
-def reference_seconds() -> float:
-    """Time a fixed piece of arithmetic: CPU seconds, the median of a few."""
-    seconds = []
-    for _ in range(REFERENCE_RUNS):
-        started = time.thread_time()
-        sum(number * number for number in range(REFERENCE_LOOPS))
-        seconds.append(time.thread_time() - started)
-    return statistics.median(seconds)
-
-
-def median(costs: Sequence[Cost]) -> Cost:
-    """Take the median of each number on its own, the worst of the exit codes."""
-    return Cost(
-        statistics.median(cost.wall_seconds for cost in costs),
-        statistics.median(cost.cpu_seconds for cost in costs),
-        statistics.median(cost.peak_mb for cost in costs),
-        statistics.median(cost.process_mb for cost in costs),
-        max(abs(cost.exit_code) for cost in costs),
-        statistics.median(cost.reference_seconds for cost in costs),
-        statistics.median(cost.load for cost in costs),
-    )
+def describe_machine() -> dict[str, str]:
+    """Say what matters for speed, and nothing that names the machine."""
+    models = [line for line in _content("/proc/cpuinfo").decode().splitlines() if line.startswith("model name")]
+    processor = " ".join(models[0].partition(":")[2].split()) if models else platform.machine()
+    threads = duckdb.sql("select current_setting('threads')").fetchall()[0][0]
+    return {
+        "processor": f"{processor}, {len(os.sched_getaffinity(0))} cores, {threads} DuckDB threads",
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
+        "load when begun": f"{os.getloadavg()[0]:.1f}",
+        "system": platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
+        "Python": platform.python_version(),
+        "DuckDB": duckdb.__version__,
+        **{name: version(name) for name in PACKAGES},
+    }
 
 
 class _Sampler(threading.Thread):
-    """Adds up the memory of a process tree a few times a second and keeps the highest sum, and the CPU time of each."""
+    """Adds up the memory of a process tree a few times a second and keeps the highest sum."""
 
-    def __init__(self, root: int, samples: list[Sample] | None) -> None:
+    def __init__(self, root: int) -> None:
         super().__init__(daemon=True)
-        self.root = root
-        self.samples = samples
-        self.peak_bytes = 0
-        self.largest_bytes = 0
-        self.cpu_seconds: dict[int, float] = {}
+        self.root, self.peak_bytes = root, 0
         self._stopped = threading.Event()
 
     def run(self) -> None:
@@ -193,37 +142,23 @@ class _Sampler(threading.Thread):
         while not self._stopped.wait(SAMPLE_SECONDS):
             # Looking through all processes costs more than measuring a few, on a machine that has better things to do.
             if samples % SAMPLES_PER_SEARCH == 0:
-                members = family(self.root)
+                members = _family(self.root)
             samples += 1
-            held = _together(members)
-            self.peak_bytes = max(self.peak_bytes, held)
-            self.largest_bytes = max(self.largest_bytes, *map(_high_water, members), 0)
-            self.cpu_seconds |= {pid: seconds for pid in members if (seconds := _cpu_seconds(pid))}
-            if self.samples is not None:
-                self.samples.append(Sample(time.time(), held / 1e6))
+            self.peak_bytes = max(self.peak_bytes, _together(members), *map(_high_water, members))
 
     def stop(self) -> None:
         self._stopped.set()
         self.join()
 
 
-def family(root: int) -> set[int]:
-    """List a process, its descendants and whoever is of its session, orphans included; empty without /proc."""
-    children: dict[int, list[int]] = {}
-    members: set[int] = set()
+def _family(root: int) -> set[int]:
+    """List a process and whoever is of its session, orphans included; empty without /proc."""
+    members = set()
     for name in (entry.name for entry in Path("/proc").glob("[0-9]*")):
-        fields = _stat(int(name))
-        if not fields:
-            continue
-        pid, parent, session = int(name), int(fields[1]), int(fields[3])
-        children.setdefault(parent, []).append(pid)
-        if root in {pid, session}:
-            members.add(pid)
-    waiting = list(members)
-    while waiting:
-        found = [pid for pid in children.get(waiting.pop(), []) if pid not in members]
-        members.update(found)
-        waiting.extend(found)
+        # The name before the state may hold spaces and brackets.
+        fields = _content(f"/proc/{name}/stat").rpartition(b")")[2].split()
+        if fields and root in {int(name), int(fields[3])}:
+            members.add(int(name))
     return members
 
 
@@ -236,26 +171,13 @@ def _together(members: set[int]) -> int:
     counted = [(int(entry[0]), int(entry[1])) for entry in pages if entry]
     if not counted:
         return 0
-    _, shared = max(counted)
-    return (shared + sum(held - files for held, files in counted)) * os.sysconf("SC_PAGESIZE")
+    return (max(counted)[1] + sum(held - files for held, files in counted)) * os.sysconf("SC_PAGESIZE")
 
 
 def _high_water(pid: int) -> int:
     """Give the most bytes a process ever held since it began its program."""
-    for line in _content(f"/proc/{pid}/status").splitlines():
-        if line.startswith(b"VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Give the CPU time of a process without that of its children."""
-    return sum(map(int, _stat(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
-
-
-def _stat(pid: int) -> list[bytes]:
-    """Give what the kernel says of a process, from its state on: the name before it may hold spaces and brackets."""
-    return _content(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    held = [line.split()[1] for line in _content(f"/proc/{pid}/status").splitlines() if line.startswith(b"VmHWM:")]
+    return int(held[0]) * 1024 if held else 0
 
 
 def _content(path: str) -> bytes:

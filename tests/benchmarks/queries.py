@@ -1,9 +1,7 @@
-"""Ten questions as analysts put them to the published file; run as a module, it times them inside one process."""
+"""Ten questions as analysts put them to the published file."""
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from pathlib import Path
 
@@ -44,24 +42,19 @@ QUERIES = {
 }
 
 
-def questions(path: str | Path) -> dict[str, str]:
+def questions(path: Path) -> dict[str, str]:
     """Give the queries for a published file: those about one cluster ask about its first."""
     with duckdb.connect(str(path), read_only=True) as con:
         ((cluster,),) = con.execute("select min(cluster_id) from marts.dim_clusters").fetchall()
     return {name: sql.format(cluster=cluster) for name, sql in QUERIES.items()}
 
 
-def timed(path: str) -> dict[str, float]:
+def seconds_of(path: Path, asked: dict[str, str]) -> dict[str, float]:
     """Give the seconds of each query on an open connection to the published file."""
     seconds = {}
-    asked = questions(path)
-    with duckdb.connect(path, read_only=True) as con:
+    with duckdb.connect(str(path), read_only=True) as con:
         for name, sql in asked.items():
             started = time.perf_counter()
             con.execute(sql).fetchall()
             seconds[name] = time.perf_counter() - started
     return seconds
-
-
-if __name__ == "__main__":
-    print(json.dumps(timed(sys.argv[1])))

@@ -10,23 +10,95 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 
+from orchestration.runs.instance import open_storage
 from orchestration.settings.home import PROJECT, Home
-from tests.benchmarks import checks, machine, results
-from tests.benchmarks.measuring import Sample, faultline, measure, megabytes
-from tests.benchmarks.queries import questions
-from tests.benchmarks.results import CheckLogs, Results, Scale
-from tests.benchmarks.steps import estimates_of, models_of, steps_of
+from tests.benchmarks import checks
+from tests.benchmarks.measuring import Cost, describe_machine, faultline, measure, megabytes
+from tests.benchmarks.queries import questions, seconds_of
 from tests.benchmarks.workloads import Workload
 
 Say = Callable[[str], None]
 CAPTURE = PROJECT / "data" / "sources" / "testbed"
 START_RUNS = 3
 MEMORY = "1GB"
+MAX_LOAD = 3
+"""Of the machine before a stage: above it, other work was beside that of the benchmark."""
+FLOOR, FULL, LIMITED = "floor", "full refresh", "full refresh, 1 GB"
+NIGHTLY, NO_OP = "nightly increment", "no-op refresh"
+STARTS = {"query": ("query", "select 1"), "status": ("status",), "tables": ("tables",)}
+MODEL, ESTIMATE = "model ", "estimate "
+
+
+@dataclass
+class Scale:
+    """One workload.
+
+    Attributes
+    ----------
+    attempts, lines, node_days, logs_mb
+        What was read, the last day included: attempts, lines of all logs, nodes times days, and the size of all logs.
+    costs
+        Of each stage the quickest run, by its name.
+    steps
+        Seconds of each step of a full refresh and of a night, by the name of the stage, the longest first.
+    disk_mb
+        What each stage left on the disk besides the logs, by its name.
+    published_mb, working_mb
+        Size of the two DuckDB files after the night.
+    asked_seconds, direct_seconds
+        Wall seconds of each analyst's question through `faultline query`, and on an open DuckDB connection.
+    """
+
+    workload: str
+    scale: Fraction
+    attempts: int = 0
+    lines: int = 0
+    node_days: int = 0
+    logs_mb: float = 0
+    costs: dict[str, Cost] = field(default_factory=dict)
+    steps: dict[str, dict[str, float]] = field(default_factory=dict)
+    disk_mb: dict[str, float] = field(default_factory=dict)
+    published_mb: float = 0
+    working_mb: float = 0
+    asked_seconds: dict[str, float] = field(default_factory=dict)
+    direct_seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_measured_alone(self) -> bool:
+        """Whether the machine had no other work."""
+        return all(cost.load <= MAX_LOAD for cost in self.costs.values())
+
+
+@dataclass
+class CheckLogs:
+    """Raw check logs of one form, read by DuckDB alone and by the product."""
+
+    form: str
+    lines: int
+    logs_mb: float
+    scan: Cost
+    read: Cost
+
+
+@dataclass
+class Results:
+    """All of one benchmark: the machine, the refresh of the committed capture, the workloads, raw check logs.
+
+    `fixed` is the cost of that refresh, with the seconds of its steps and the size of its home.
+    """
+
+    machine: dict[str, str]
+    fixed: Cost
+    fixed_steps: dict[str, float]
+    fixed_mb: float
+    checks: list[CheckLogs] = field(default_factory=list)
+    scales: list[Scale] = field(default_factory=list)
 
 
 def run_fixed(work: Path, say: Say) -> Results:
@@ -39,7 +111,7 @@ def run_fixed(work: Path, say: Say) -> Results:
     refresh = faultline("refresh", "--full", "--home", home.root)
     say("fixed cost: refresh of the committed capture, once to warm up and once measured")
     measure(refresh, work / "warm-up.log")
-    return Results(machine.describe(work), measure(refresh, work / "fixed.log"), steps_of(home), megabytes(home.root))
+    return Results(describe_machine(), measure(refresh, work / "fixed.log"), steps_of(home), megabytes(home.root))
 
 
 def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, say: Say) -> Scale:
@@ -47,36 +119,85 @@ def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, say: 
     found = Scale(workload.name, scale, logs_mb=megabytes(logs))
     sources = _emptied(work / "sources")
     add_last_day = workload.hold_back(logs, sources)
-    home = Home.at(work / "home", sources)
-    say("floor")
-    _run_floor(found, sources, work)
-    say("full refresh")
-    _run_full(found, home, work)
+    home = Home.at(_emptied(work / "home"), sources)
+    say(FLOOR)
+    target = work / "floor.duckdb"
+    command = [sys.executable, "-m", "tests.benchmarks.floor", sources, target]
+    found.costs[FLOOR] = measure(command, work / "floor.log")
+    found.disk_mb[FLOOR] = target.stat().st_size / 1e6
+    target.unlink()
+    _refresh(found, FULL, home, work, say)
     if home.published_file.exists():
-        say(f"full refresh with FAULTLINE_MEMORY={MEMORY}")
-        _run_limited(found, Home.at(work / "limited", sources), work)
+        limited = Home.at(_emptied(work / "limited"), sources)
+        _refresh(found, LIMITED, limited, work, say, {"FAULTLINE_MEMORY": MEMORY})
+        shutil.rmtree(limited.root)
         add_last_day()
-        _run_night(found, home, work, say)
+        _refresh(found, NIGHTLY, home, work, say)
+        _measure_tables(found, home)
+        say("no-op refresh, queries, start-up")
+        found.costs[NO_OP] = _quickest(_refreshing(home), work)
+        _run_questions(found, home, work)
     shutil.rmtree(home.root)
     shutil.rmtree(sources)
     return found
 
 
-def _run_night(found: Scale, home: Home, work: Path, say: Say) -> None:
-    """Add a day, and measure what works on its publication."""
-    say("nightly increment")
-    found.add(results.NIGHTLY, measure(_refresh(home), work / "nightly.log"))
-    found.steps[results.NIGHTLY] = steps_of(home)
-    found.disk_mb[results.NIGHTLY] = megabytes(home.root)
-    _measure_tables(found, home)
-    say("no-op refresh, report, queries, start-up")
-    for _ in range(START_RUNS):
-        found.add(results.NO_OP, measure(_refresh(home), work / "no-op.log"))
-    page = work / "page.html"
-    command = [sys.executable, "-m", "tests.benchmarks.report", home.working_file, home.build_file, page]
-    found.add(results.REPORT, measure(command, work / "report.log"))
-    found.disk_mb[results.REPORT] = page.stat().st_size / 1e6
-    _run_questions(found, home, work)
+def run_checks(work: Path, lines: int, say: Say) -> list[CheckLogs]:
+    """Read raw check logs, plain and compressed, by DuckDB's own scan and by the product's reader."""
+    found = []
+    for form, is_compressed in (("jsonl", False), ("jsonl.gz", True)):
+        say(f"raw check logs: {lines:,} lines of {form}")
+        sources = checks.write(_emptied(work / "checks"), lines, is_compressed)
+        costs = {}
+        for how in ("scan", "read"):
+            target = work / "faultline.duckdb"
+            command = [sys.executable, "-m", "tests.benchmarks.checks", how, sources, target]
+            costs[how] = measure(command, work / f"checks-{how}.log")
+            target.unlink()
+        found.append(CheckLogs(form, lines, megabytes(sources / checks.CLUSTER / "health"), **costs))
+        shutil.rmtree(sources)
+    return found
+
+
+def steps_of(home: Home) -> dict[str, float]:
+    """Give the seconds of the last refresh by step, the longest first.
+
+    Stages stand under their names; the parts of the stage `dbt` as `model <name>`, `dbt seeds`, `dbt tests`, those of
+    the stage `estimates` as `estimate <name>`.
+    """
+    with duckdb.connect(str(home.working_file), read_only=True) as con:
+        ((run_id,),) = con.execute("select arg_max(run_id, started_at) from ops.runs").fetchall()
+        found = dict(con.execute("select stage, seconds from ops.stages where run_id = ?", [run_id]).fetchall())
+    results = home.work / "dbt" / "run_results.json"
+    for result in json.loads(results.read_text(encoding="utf-8"))["results"]:
+        kind, _, name = result["unique_id"].partition(".")
+        step = f"{MODEL}{name.rpartition('.')[2]}" if kind == "model" else f"dbt {kind}s"
+        found[step] = found.get(step, 0) + result["execution_time"]
+    with open_storage(home) as instance:
+        for step in instance.get_run_step_stats(run_id):
+            prefix, _, name = step.step_key.partition("__")
+            if prefix == "estimates" and step.start_time and step.end_time:
+                found[f"{ESTIMATE}{name}"] = step.end_time - step.start_time
+    return dict(sorted(found.items(), key=lambda step: -step[1]))
+
+
+def _refresh(
+    found: Scale, stage: str, home: Home, work: Path, say: Say, environment: dict[str, str] | None = None
+) -> None:
+    """Measure a refresh; whether it completes is a result, so it may fail."""
+    say(stage)
+    found.costs[stage] = measure(_refreshing(home), work / "refresh.log", environment, may_fail=stage != NIGHTLY)
+    found.disk_mb[stage] = megabytes(home.root)
+    if stage != LIMITED and home.published_file.exists():
+        found.steps[stage] = steps_of(home)
+
+
+def _refreshing(home: Home) -> list[str | Path]:
+    return faultline("refresh", "--home", home.root, "--sources", home.sources)
+
+
+def _quickest(command: list[str | Path], work: Path) -> Cost:
+    return min((measure(command, work / "started.log") for _ in range(START_RUNS)), key=lambda cost: cost.wall_seconds)
 
 
 def _emptied(folder: Path) -> Path:
@@ -85,77 +206,23 @@ def _emptied(folder: Path) -> Path:
     return folder
 
 
-def _refresh(home: Home) -> list[str | Path]:
-    return faultline("refresh", "--home", home.root, "--sources", home.sources)
-
-
-def _run_floor(found: Scale, sources: Path, work: Path) -> None:
-    target = work / "floor.duckdb"
-    command = [sys.executable, "-m", "tests.benchmarks.floor", found.workload, sources, target]
-    found.add(results.FLOOR, measure(command, work / "floor.log"))
-    found.disk_mb[results.FLOOR] = target.stat().st_size / 1e6
-    target.unlink()
-
-
-def _run_full(found: Scale, home: Home, work: Path) -> None:
-    """Whether it completes is a result, so it may fail."""
-    _emptied(home.root)
-    samples: list[Sample] = []
-    found.add(results.FULL, measure(_refresh(home), work / "full.log", may_fail=True, samples=samples))
-    found.disk_mb[results.FULL] = megabytes(home.root)
-    if home.published_file.exists():
-        found.steps[results.FULL] = steps_of(home)
-        found.estimates, found.models = estimates_of(home, samples), models_of(home, samples)
-
-
-def _run_limited(found: Scale, home: Home, work: Path) -> None:
-    """With little memory; this may fail as well."""
-    _emptied(home.root)
-    environment = {"FAULTLINE_MEMORY": MEMORY}
-    found.add(results.LIMITED, measure(_refresh(home), work / "limited.log", environment, may_fail=True))
-    found.disk_mb[results.LIMITED] = megabytes(home.root)
-    shutil.rmtree(home.root)
-
-
 def _measure_tables(found: Scale, home: Home) -> None:
     with duckdb.connect(str(home.published_file), read_only=True) as con:
-        found.attempts = con.execute("select count(*) from marts.fct_attempts").fetchall()[0][0]
-        found.node_days = con.execute("select count(*) from marts.fct_node_days").fetchall()[0][0]
-        found.lines = int(con.execute("select sum(lines_in) from ops.files").fetchall()[0][0])
-    found.published_mb = home.published_file.stat().st_size / 1e6
-    found.working_mb = home.working_file.stat().st_size / 1e6
+        ((found.attempts, found.node_days, lines),) = con.execute(
+            "select (select count(*) from marts.fct_attempts), (select count(*) from marts.fct_node_days), "
+            "(select sum(lines_in) from ops.files)"
+        ).fetchall()
+    found.lines = int(lines)
+    found.published_mb, found.working_mb = (
+        file.stat().st_size / 1e6 for file in (home.published_file, home.working_file)
+    )
 
 
 def _run_questions(found: Scale, home: Home, work: Path) -> None:
     at_home = ("--home", home.root)
-    commands = {
-        "query": ("query", "select 1", *at_home),
-        "status": ("status", *at_home),
-        "tables": ("tables", *at_home),
-    }
-    for name in results.STARTS:
-        for _ in range(START_RUNS):
-            found.add(name, measure(faultline(*commands[name]), work / f"{name}.log"))
-    for name, sql in questions(home.published_file).items():
+    for name, words in STARTS.items():
+        found.costs[name] = _quickest(faultline(*words, *at_home), work)
+    asked = questions(home.published_file)
+    for name, sql in asked.items():
         found.asked_seconds[name] = measure(faultline("query", sql, *at_home), work / "question.log").wall_seconds
-    log = work / "direct.log"
-    measure([sys.executable, "-m", "tests.benchmarks.queries", home.published_file], log)
-    found.direct_seconds = json.loads(log.read_text(encoding="utf-8").splitlines()[-1])
-
-
-def run_checks(work: Path, lines: int, say: Say) -> list[CheckLogs]:
-    """Read raw check logs, plain and compressed, by DuckDB's own scan and by the product's reader."""
-    found = []
-    for form, compressed in (("jsonl", False), ("jsonl.gz", True)):
-        say(f"raw check logs: writing {lines:,} lines of {form}")
-        sources = checks.write(_emptied(work / "checks"), lines, compressed)
-        costs = {}
-        for how in ("scan", "read"):
-            say(f"raw check logs: {how} {form}")
-            target = work / "faultline.duckdb"
-            command = [sys.executable, "-m", "tests.benchmarks.checks", how, sources, target]
-            costs[how] = measure(command, work / f"checks-{how}.log")
-            target.unlink()
-        found.append(CheckLogs(form, lines, megabytes(sources / checks.CLUSTER / "health"), **costs))
-        shutil.rmtree(sources)
-    return found
+    found.direct_seconds = seconds_of(home.published_file, asked)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
-from tests.benchmarks import daily, made
-from tests.benchmarks.growing import CAMPUS
-from tests.benchmarks.varied import FOUNDRY
+from tests.benchmarks import made
+from tests.benchmarks.measuring import faultline, measure
+
+PROFILES = ("rsc1", "rsc2")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True)
@@ -18,8 +23,6 @@ class Workload:
 
     Attributes
     ----------
-    name
-        As given to `--workloads`.
     logs
         What they are, in words.
     sources_of
@@ -34,31 +37,65 @@ class Workload:
     hold_back: Callable[[Path, Path], Callable[[], None]]
 
 
+def simulated(scale: Fraction, logs: Path) -> Path:
+    """Give the sources folder of a scale, `LOGS/<scale>/sources` with `-` for the slash; simulate it if it is missing.
+
+    A folder appears under its name when both clusters are whole, so that an interrupted simulation is made again.
+    """
+    folder = logs / str(scale).replace("/", "-")
+    if not folder.exists():
+        unfinished = folder.with_name(f"{folder.name}.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        for profile in PROFILES:
+            command = faultline("simulate", profile, "--scale", str(float(scale)), "--out", unfinished)
+            measure(command, logs / f"simulate-{folder.name}-{profile}.log")
+        unfinished.rename(folder)
+    return folder / "sources"
+
+
+def hold_back_files(logs: Path, sources: Path) -> Callable[[], None]:
+    """Link all files of `logs` into `sources` but those of the last day, and give what links these.
+
+    Kinds that are one file, such as an export of node events, are there from the beginning.
+    """
+    files = {path: _DAY.search(path.name) for path in sorted(logs.rglob("*")) if path.is_file()}
+    last = max(day.group() for path, day in files.items() if day and path.parent.name == "sacct")
+    held = [path for path, day in files.items() if day and day.group() >= last]
+
+    def link(paths: list[Path]) -> None:
+        for path in paths:
+            place = sources / path.relative_to(logs)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(path.resolve())
+
+    link([path for path in files if path not in held])
+    return lambda: link(held)
+
+
 DAILY = Workload(
     "daily",
     "The simulated clusters `rsc1` and `rsc2`: a file of each kind and day, good results of checks every few hours."
     " Scale 1 is 3,000 nodes of 8 GPUs, 334 days.",
-    daily.sources_of,
-    daily.hold_back,
+    simulated,
+    hold_back_files,
 )
 GROWING = Workload(
     "growing",
-    "A made-up cluster of many users with short, small jobs, 40% of them in arrays (`tests/benchmarks/growing`): one"
+    "A made-up cluster (`tests/benchmarks/made`) of many users with short, small jobs, 40% of them in arrays: one"
     " file of each kind, to which every day is appended; checks write down only what is not well and the recovery; of"
     " 10,000 lines 15 are repeated, followed by an empty one, cut off or not UTF-8. Scale 1 is 480 nodes of 4 GPUs, 365"
     " days: 4 million attempts, 3 million records of checks, 300,000 lines of Xids.",
-    CAMPUS.sources_of,
+    partial(made.sources_of, "growing"),
     made.hold_back,
 )
 VARIED = Workload(
-    FOUNDRY.name,
-    "A made-up cluster whose checks say much (`tests/benchmarks/varied`): every check and every wording that the seeds"
+    "varied",
+    "The same made-up cluster with other habits: its checks say much, every check and every wording that the seeds"
     " know, with numbers, names and times in the messages, warnings without a recovery, and recoveries of what never"
     " failed; large jobs that hold whatever nodes were free; one user with a third of all attempts and the others by a"
-    " Zipf law; one node with ten times the failed checks of others. One growing file of each kind, damaged as those of"
-    " `growing`. Scale 1 is 1,600 nodes of 8 GPUs, 240 days: 4 million attempts on up to 224 nodes, 2.9 million records"
-    " of checks, 300,000 lines of Xids.",
-    FOUNDRY.sources_of,
+    " Zipf law; one node with ten times the failed checks of others. Scale 1 is 1,600 nodes of 8 GPUs, 240 days: 4"
+    " million attempts on up to 224 nodes, 2.9 million records of checks, 300,000 lines of Xids.",
+    partial(made.sources_of, "varied"),
     made.hold_back,
 )
 WORKLOADS = {workload.name: workload for workload in (DAILY, GROWING, VARIED)}

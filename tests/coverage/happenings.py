@@ -282,7 +282,7 @@ class _Cluster:
         state = "NODE_FAIL" if rng.random() < site.node_fail_share else "FAILED"
         if state == "FAILED" and rng.random() < site.requeued_share:
             state = "REQUEUED"
-        is_silent = rng.random() < (0.5 if state == "NODE_FAIL" else site.unseen_share)
+        is_silent = rng.random() < (0.5 if state == "NODE_FAIL" else 0.0)
         is_transient = not is_silent and rng.random() < site.transient_share
         if is_transient:
             repaired = at + site.check_period * (1 + rng.exponential(1.5))

@@ -7,7 +7,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from tests.coverage.checks import SECONDS_OF_RUN, KernelLine, Result
-from tests.coverage.happenings import Attempt, Happenings, Job, node_name
+from tests.coverage.happenings import Attempt, Happenings, Job, Withdrawal, node_name
 from tests.logs import EVENT_COLUMNS, result_line, slurmctld_line
 
 GCM_CHECKS = {
@@ -41,37 +41,44 @@ REASONS = {
 }
 
 
+class _Clock:
+    """Names of nodes and moments as a site writes them."""
+
+    def __init__(self, happenings: Happenings) -> None:
+        self.site, self.zone = happenings.site, ZoneInfo(happenings.site.timezone)
+
+    def node(self, node: int) -> str:
+        return node_name(self.site, node)
+
+    def local(self, at: float) -> datetime:
+        return datetime.fromtimestamp(at, self.zone)
+
+    def slurm(self, at: float) -> str:
+        return str(int(at)) if self.site.is_epoch else f"{self.local(int(at)):%Y-%m-%dT%H:%M:%S}"
+
+
 def write_logs(folder: Path, happenings: Happenings, results: list[Result], lines: list[KernelLine]) -> None:
     """Write a cluster's folder."""
-    site = happenings.site
-    zone = ZoneInfo(site.timezone)
+    site, clock = happenings.site, _Clock(happenings)
     folder.mkdir(parents=True)
     settings = [f'timezone = "{site.timezone}"'] if site.timezone != "UTC" else []
     settings += [f"gpus_per_node = {site.gpus_per_node}"] if site.gpus_per_node != 8 else []
     if settings:
         (folder / "cluster.toml").write_text("\n".join(settings) + "\n")
-    _write(folder / "sacct" / "sacct.psv", _accounting(happenings, zone))
-    _write(folder / "inventory" / "nodes.txt", _inventory(happenings))
+    files = {"sacct/sacct.psv": _accounting(happenings, clock), "inventory/nodes.txt": _inventory(clock)}
     if site.health == "gcm":
-        _write(folder / "health" / "health_checks.jsonl", _gcm(happenings, results))
+        files["health/health_checks.jsonl"] = _gcm(clock, results)
     if site.health == "nhc":
-        until = datetime.fromtimestamp(happenings.last, zone)
-        _write(folder / "health" / f"nhc-{until:%Y%m%d}.log", _nhc(happenings, results, zone))
+        files[f"health/nhc-{clock.local(happenings.last):%Y%m%d}.log"] = _nhc(clock, results)
     if lines:
-        _write(folder / "kernel" / "kernel.log", _kernel(happenings, lines, zone))
+        files["kernel/kernel.log"] = _kernel(happenings, clock, lines)
     if site.outages == "events":
-        _write(folder / "events" / "events.psv", _events(happenings, zone))
+        files["events/events.psv"] = _events(happenings, clock)
     if site.outages == "slurmctld":
-        _write(folder / "slurmctld" / "slurmctld.log", _slurmctld(happenings, zone))
-
-
-def _write(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True)
-    path.write_text("\n".join(lines) + "\n")
-
-
-def _local(at: float, zone: ZoneInfo) -> str:
-    return datetime.fromtimestamp(int(at), zone).strftime("%Y-%m-%dT%H:%M:%S")
+        files["slurmctld/slurmctld.log"] = _slurmctld(happenings, clock)
+    for name, rows in files.items():
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text("\n".join(rows) + "\n")
 
 
 def is_exported(attempt: Attempt, happenings: Happenings) -> bool:
@@ -85,41 +92,24 @@ FIELDS = (
 )
 
 
-def _accounting(happenings: Happenings, zone: ZoneInfo) -> list[str]:
-    site = happenings.site
-
-    def moment(at: float) -> str:
-        return str(int(at)) if site.is_epoch else _local(at, zone)
-
+def _accounting(happenings: Happenings, clock: _Clock) -> list[str]:
     rows = [FIELDS]
     for attempt in sorted(happenings.attempts, key=lambda attempt: (attempt.started, attempt.job.number)):
         if not is_exported(attempt, happenings):
             continue
         job, is_running = attempt.job, attempt.ended >= happenings.last
         end = happenings.last if is_running else attempt.ended
-        state = "RUNNING" if is_running else attempt.state
-        rows.append(
-            "|".join(
-                [
-                    *_names(job, site.name),
-                    moment(attempt.submitted),
-                    moment(attempt.submitted),
-                    moment(attempt.started),
-                    "Unknown" if is_running else moment(attempt.ended),
-                    str(int(end) - int(attempt.started)),
-                    state,
-                    "1:0" if state == "FAILED" else "0:0",
-                    str(job.node_count),
-                    str(job.node_count),
-                    ",".join(node_name(site, node) for node in attempt.nodes),
-                    f"billing={job.gpus},cpu={8 * job.gpus},gres/gpu={job.gpus},node={job.node_count}",
-                ]
-            )
-        )
+        state, submitted = "RUNNING" if is_running else attempt.state, clock.slurm(attempt.submitted)
+        times = [submitted, submitted, clock.slurm(attempt.started), "Unknown" if is_running else clock.slurm(end)]
+        how = [str(int(end) - int(attempt.started)), state, "1:0" if state == "FAILED" else "0:0"]
+        where = [str(job.node_count), str(job.node_count), ",".join(clock.node(node) for node in attempt.nodes)]
+        held = f"billing={job.gpus},cpu={8 * job.gpus},gres/gpu={job.gpus},node={job.node_count}"
+        rows.append("|".join([*_names(job, clock.site.name), *times, *how, *where, held]))
     for job in happenings.pending:
         if job.submitted < happenings.last:
-            times = [moment(job.submitted), moment(job.submitted), "Unknown", "Unknown", "0", "PENDING", "0:0"]
-            rows.append("|".join([*_names(job, site.name), *times, str(job.node_count), "0", "None assigned", ""]))
+            submitted = clock.slurm(job.submitted)
+            times = [submitted, submitted, "Unknown", "Unknown", "0", "PENDING", "0:0", str(job.node_count)]
+            rows.append("|".join([*_names(job, clock.site.name), *times, "0", "None assigned", ""]))
     return rows
 
 
@@ -127,86 +117,73 @@ def _names(job: Job, cluster: str) -> list[str]:
     return [str(job.number), str(job.number), cluster, job.user, "lab", "gpu", "normal", f"train{job.number}"]
 
 
-def _inventory(happenings: Happenings) -> list[str]:
-    site = happenings.site
+def _inventory(clock: _Clock) -> list[str]:
+    gpus = clock.site.gpus_per_node
     return [
-        f"NodeName={node_name(site, node)} CPUTot=64 Gres=gpu:{site.gpus_per_node} State=IDLE "
-        f"CfgTRES=cpu=64,mem=900G,gres/gpu={site.gpus_per_node} Partitions=gpu"
-        for node in range(site.node_count)
+        f"NodeName={clock.node(node)} CPUTot=64 Gres=gpu:{gpus} State=IDLE "
+        f"CfgTRES=cpu=64,mem=900G,gres/gpu={gpus} Partitions=gpu"
+        for node in range(clock.site.node_count)
     ]
 
 
-def _gcm(happenings: Happenings, results: list[Result]) -> list[str]:
-    site = happenings.site
+def _gcm(clock: _Clock, results: list[Result]) -> list[str]:
+    names = {"cluster": clock.site.name, "derived_cluster": clock.site.name}
     rows = []
     for result in results:
         check, message = GCM_CHECKS[result.category]
         code, said = (2, message) if result.is_failure else (0, "ok")
-        end, names = round(result.at + SECONDS_OF_RUN, 3), {"cluster": site.name, "derived_cluster": site.name}
-        node = node_name(site, result.node)
-        rows.append(result_line(node, end, check, code, said, started=round(result.at, 3), **names))
+        start, end = round(result.at, 3), round(result.at + SECONDS_OF_RUN, 3)
+        rows.append(result_line(clock.node(result.node), end, check, code, said, started=start, **names))
     return rows
 
 
-def _nhc(happenings: Happenings, results: list[Result], zone: ZoneInfo) -> list[str]:
+def _nhc(clock: _Clock, results: list[Result]) -> list[str]:
     return [
-        f"{datetime.fromtimestamp(result.at, zone):%b %e %H:%M:%S} "
-        f"{node_name(happenings.site, result.node)} nhc[{4000 + result.node}]: Health check failed:  "
-        f"{NHC_CHECKS[result.category]}"
+        f"{clock.local(result.at):%b %e %H:%M:%S} {clock.node(result.node)} nhc[{4000 + result.node}]: "
+        f"Health check failed:  {NHC_CHECKS[result.category]}"
         for result in results
         if result.is_failure
     ]
 
 
-def _kernel(happenings: Happenings, lines: list[KernelLine], zone: ZoneInfo) -> list[str]:
+def _kernel(happenings: Happenings, clock: _Clock, lines: list[KernelLine]) -> list[str]:
     return [
-        f"{datetime.fromtimestamp(line.at, zone).isoformat(timespec='milliseconds')} "
-        f"{node_name(happenings.site, line.node)} kernel: [{line.at - happenings.first:.3f}] "
-        f"{KERNEL_MESSAGES[line.category]}"
+        f"{clock.local(line.at).isoformat(timespec='milliseconds')} {clock.node(line.node)} "
+        f"kernel: [{line.at - happenings.first:.3f}] {KERNEL_MESSAGES[line.category]}"
         for line in lines
     ]
 
 
-def reason_of(kind: str, category: str) -> str:
+def _reason(out: Withdrawal) -> str:
     """What is said of a node that is taken out of service."""
-    return REASONS.get(kind) or "HC: " + NHC_CHECKS[category].split(":")[0]
+    return REASONS.get(out.kind) or "HC: " + NHC_CHECKS[out.category].split(":")[0]
 
 
-def _events(happenings: Happenings, zone: ZoneInfo) -> list[str]:
-    def moment(at: float) -> str:
-        return str(int(at)) if happenings.site.is_epoch else _local(at, zone)
-
-    site = happenings.site
+def _events(happenings: Happenings, clock: _Clock) -> list[str]:
     rows = ["|".join(EVENT_COLUMNS)]
     for out in sorted(happenings.withdrawals, key=lambda out: (out.start, out.node)):
-        if out.start >= happenings.last or out.end <= happenings.first:
-            continue
-        end = "Unknown" if out.end >= happenings.last else moment(out.end)
-        state = "DOWN" if out.kind == "down" else "DRAIN"
-        reason = reason_of(out.kind, out.category)
-        rows.append(f"{site.name}|{node_name(site, out.node)}|{moment(out.start + 60)}|{end}|{state}|{reason}|root(0)")
+        if out.start < happenings.last and out.end > happenings.first:
+            end = "Unknown" if out.end >= happenings.last else clock.slurm(out.end)
+            state = "DOWN" if out.kind == "down" else "DRAIN"
+            start, node = clock.slurm(out.start + 60), clock.node(out.node)
+            rows.append(f"{clock.site.name}|{node}|{start}|{end}|{state}|{_reason(out)}|root(0)")
     return rows
 
 
-def _slurmctld(happenings: Happenings, zone: ZoneInfo) -> list[str]:
-    site = happenings.site
+def _slurmctld(happenings: Happenings, clock: _Clock) -> list[str]:
     said: list[tuple[float, str]] = []
     for out in happenings.withdrawals:
-        name = node_name(site, out.node)
-        start = out.start + 60
+        name, start = clock.node(out.node), out.start + 60
         if out.kind == "down":
             said.append((start, f"error: Nodes {name} not responding, setting DOWN"))
             said.append((out.end, f"Node {name} now responding"))
             said.append((out.end + 0.01, f"node {name} returned to service"))
         else:
-            reason = reason_of(out.kind, out.category)
-            said.append((start, f"update_node: node {name} reason set to: {reason}"))
+            said.append((start, f"update_node: node {name} reason set to: {_reason(out)}"))
             said.append((start + 0.001, f"update_node: node {name} state set to DRAINING"))
             said.append((out.end, f"update_node: node {name} state set to IDLE"))
     return [
-        slurmctld_line(datetime.fromtimestamp(at, zone), text)
-        for at, text in sorted(said)
-        if happenings.first <= at < happenings.last
+        slurmctld_line(clock.local(at), text) for at, text in sorted(said) if happenings.first <= at < happenings.last
     ]
 
 

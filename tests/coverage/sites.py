@@ -39,8 +39,6 @@ class Site:
     """Jobs of a fault end up to so long after it."""
     failed_delay: float = 60.0
     """The same of jobs that end as FAILED or REQUEUED: those that wait for a lost peer wait for minutes."""
-    unseen_share: float = 0.0
-    """FAILED by a fault that no check and no kernel line tells of."""
     transient_share: float = 0.2
     """Faults that clear by themselves within a few check periods."""
     check_period: float = 300.0
@@ -75,156 +73,49 @@ class Site:
 
 SITES = (
     Site("alder", node_count=96, fault_rate=12.0, false_alarm_share=0.003),
-    Site(
-        "birch",
-        node_count=72,
-        runtime_factor=0.5,
-        fault_rate=16.0,
-        false_alarm_share=0.01,
-        health="nhc",
-        reported="failures",
-        check_period=600.0,
-        kernel_share=0.7,
-        timezone="Europe/Berlin",
-        is_epoch=False,
-    ),
-    Site(
-        "cedar",
-        node_count=128,
-        fault_rate=9.0,
-        false_alarm_share=0.0005,
-        reported="failures",
-        lemon_count=2,
-        has_kernel=False,
-        outages="none",
-    ),
-    Site(
-        "dogwood",
-        node_count=140,
-        gpus_per_node=4,
-        runtime_factor=0.4,
-        fault_rate=8.0,
-        false_alarm_share=0.01,
-        reported="failures",
-        check_period=60.0,
-        has_kernel=False,
-        timezone="America/New_York",
-        is_epoch=False,
-        outages="slurmctld",
-    ),
-    Site(
-        "elm",
-        node_count=44,
-        fault_rate=22.0,
-        false_alarm_share=0.003,
-        one_gpu_share=0.75,
-        reported="all",
-        check_period=600.0,
-        is_cut_at_start=False,
-    ),
-    Site(
-        "fir",
-        node_count=160,
-        runtime_factor=0.5,
-        fault_rate=10.0,
-        month_cv=0.4,
-        false_alarm_share=0.03,
-        user_failure_share=0.3,
-        flaky_count=6,
-    ),
-    Site(
-        "ginkgo",
-        node_count=96,
-        runtime_factor=0.4,
-        fault_rate=8.0,
-        switch_rate=25.0,
-        false_alarm_share=0.01,
-        node_fail_share=0.25,
-        outages="slurmctld",
-    ),
-    Site(
-        "hazel",
-        node_count=80,
-        fault_rate=14.0,
-        false_alarm_share=0.003,
-        health="nhc",
-        reported="failures",
-        node_fail_share=0.6,
-        node_fail_delay=300.0,
-        requeued_share=0.5,
-        maintenance_count=2,
-        timezone="Asia/Tokyo",
-    ),
-)
+    Site("birch", node_count=72, runtime_factor=0.5, fault_rate=16.0, false_alarm_share=0.01, health="nhc",
+         reported="failures", check_period=600.0, kernel_share=0.7, timezone="Europe/Berlin", is_epoch=False),
+    Site("cedar", node_count=128, fault_rate=9.0, false_alarm_share=0.0005, reported="failures", lemon_count=2,
+         has_kernel=False, outages="none"),
+    Site("dogwood", node_count=140, gpus_per_node=4, runtime_factor=0.4, fault_rate=8.0, false_alarm_share=0.01,
+         reported="failures", check_period=60.0, has_kernel=False, timezone="America/New_York", is_epoch=False,
+         outages="slurmctld"),
+    Site("elm", node_count=44, fault_rate=22.0, false_alarm_share=0.003, one_gpu_share=0.75, reported="all",
+         check_period=600.0, is_cut_at_start=False),
+    Site("fir", node_count=160, runtime_factor=0.5, fault_rate=10.0, month_cv=0.4, false_alarm_share=0.03,
+         user_failure_share=0.3, flaky_count=6),
+    Site("ginkgo", node_count=96, runtime_factor=0.4, fault_rate=8.0, switch_rate=25.0, false_alarm_share=0.01,
+         node_fail_share=0.25, outages="slurmctld"),
+    Site("hazel", node_count=80, fault_rate=14.0, false_alarm_share=0.003, health="nhc", reported="failures",
+         node_fail_share=0.6, node_fail_delay=300.0, requeued_share=0.5, maintenance_count=2,
+         timezone="Asia/Tokyo"),
+)  # fmt: skip
 """Eight sites; more clusters take them in turn with other seeds."""
 
 
 FOREIGN = (
     # Nothing but accounting and the failures of checks, half of which pass at once.
-    Site(
-        "acacia",
-        node_count=96,
-        fault_rate=12.0,
-        false_alarm_share=0.005,
-        reported="failures",
-        transient_share=0.5,
-        has_kernel=False,
-        outages="none",
-    ),
+    Site("acacia", node_count=96, fault_rate=12.0, false_alarm_share=0.005, reported="failures",
+         transient_share=0.5, has_kernel=False, outages="none"),
     # Nothing but accounting and kernel logs.
     Site("baobab", node_count=96, fault_rate=12.0, false_alarm_share=0.005, health="none", kernel_share=1.0),
     # Flaky nodes give their false alarms in long rows.
     Site("coral", node_count=96, fault_rate=12.0, false_alarm_share=0.02, flaky_count=4, alarms_in_a_row=12.0),
     # Jobs die minutes after the fault, and checks come seldom.
-    Site(
-        "durian",
-        node_count=96,
-        fault_rate=12.0,
-        false_alarm_share=0.005,
-        failed_delay=480.0,
-        check_period=600.0,
-        outages="slurmctld",
-    ),
+    Site("durian", node_count=96, fault_rate=12.0, false_alarm_share=0.005, failed_delay=480.0,
+         check_period=600.0, outages="slurmctld"),
     # Many nodes, and jobs that are small and short.
-    Site(
-        "ebony",
-        node_count=1000,
-        load=0.03,
-        runtime_factor=0.4,
-        one_gpu_share=0.8,
-        large_share=0.0005,
-        fault_rate=12.0,
-        false_alarm_share=0.001,
-        flaky_count=10,
-    ),
+    Site("ebony", node_count=1000, load=0.03, runtime_factor=0.4, one_gpu_share=0.8, large_share=0.0005,
+         fault_rate=12.0, false_alarm_share=0.001, flaky_count=10),
     # Few failures.
     Site("fig", node_count=40, fault_rate=3.0, false_alarm_share=0.003, large_share=0.02),
     # Hardly a fault ends a job as NODE_FAIL, and users fail often.
-    Site(
-        "guava",
-        node_count=96,
-        runtime_factor=0.4,
-        fault_rate=12.0,
-        user_failure_share=0.5,
-        node_fail_share=0.05,
-        false_alarm_share=0.01,
-        requeued_share=0.0,
-        kernel_share=0.2,
-    ),
+    Site("guava", node_count=96, runtime_factor=0.4, fault_rate=12.0, user_failure_share=0.5,
+         node_fail_share=0.05, false_alarm_share=0.01, requeued_share=0.0, kernel_share=0.2),
     # No reason is given, and everything lasts.
-    Site(
-        "holly",
-        node_count=64,
-        fault_rate=20.0,
-        false_alarm_share=0.01,
-        transient_alarm_share=0.1,
-        transient_share=0.0,
-        drained_alarm_share=0.5,
-        health="nhc",
-        reported="failures",
-        has_kernel=False,
-    ),
-)
+    Site("holly", node_count=64, fault_rate=20.0, false_alarm_share=0.01, transient_alarm_share=0.1,
+         transient_share=0.0, drained_alarm_share=0.5, health="nhc", reported="failures", has_kernel=False),
+)  # fmt: skip
 """Sites that look like none of the eight: what attribution leans on there is missing or speaks otherwise."""
 
 

@@ -1,10 +1,11 @@
-"""What was planted in a cluster, as JSON can hold it."""
+"""What was planted in a cluster: failures in the form of `tests/truth`, and what the processes expect."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from tests.coverage.checks import SECOND_CATEGORY, KernelLine, Result
 from tests.coverage.happenings import (
@@ -19,104 +20,110 @@ from tests.coverage.logs import is_exported
 
 BEFORE_SECONDS = 600
 AFTER_SECONDS = 300
-REFERENCE_GPUS = 128
+LAST_DAYS = 7
 
 
-def planted(happenings: Happenings, results: list[Result], lines: list[KernelLine]) -> dict[str, Any]:
-    """Return attempts with what ended them, faults, rates and months.
+@dataclass(frozen=True)
+class Expected:
+    """What the planted processes expect of one data set, by population and by size bin."""
 
-    `planted_per_1000_node_days` is what the processes that made the data expect on the exposure there was, `all`
-    counting every attempt's own node-days. A fault without any trace is in `unseen_share`, not in the visible rate.
+    cluster_id: str
+    kind: str
+    attempts: pd.DataFrame
+    """gpu_count, gpu_size_bin, hours, node_days and expected failures of every exported attempt.
+
+    `usual` are the failures that an average month would bring, `of_last_week` those of the last seven days.
     """
-    site = happenings.site
-    signs = _onsets(happenings, results)
-    for line in lines:
-        if line.category != "user":
-            signs.setdefault(line.node, []).append(line.at)
-    attempts = [_attempt(happenings, a, signs) for a in happenings.attempts if is_exported(a, happenings)]
-    return {
-        "cluster_id": site.name,
-        "first": happenings.first,
-        "last": happenings.last,
-        "attempts": attempts,
-        "faults": [
-            {
-                "at": fault.at,
-                "nodes": [node_name(site, node) for node in fault.nodes],
-                "failure_category": fault.category,
-                "state": fault.state,
-                "is_silent": fault.is_silent,
-            }
-            for fault in happenings.faults
-        ],
-        "lemons": [node_name(site, node) for node in happenings.lemons],
-        "months": [{"from": a, "to": b, "factor": f} for a, b, f in happenings.months],
-        "unseen_share": (1 - site.node_fail_share) * site.unseen_share,
-        "planted_per_1000_node_days": {
-            "gpus_gt_128": _rate(happenings, REFERENCE_GPUS),
-            "all": _rate(happenings, 0),
-        },
-    }
+    chance_ratio: dict[str, float]
+    """Share of the attempts that failed that have a false alarm of each category in their window."""
+    lemons: frozenset[str]
+    month_cv: float
+    machines: tuple[float, float]
+    """Physical node-days in use, and the nodes expected to fail in them."""
+
+    def rate(self, population: str) -> tuple[float, float]:
+        """Return failures per 1,000 node-days of a population, and how many failures are expected."""
+        rows = self.attempts[self.attempts["gpu_count"] > 128] if population == "gpus_gt_128" else self.attempts
+        return 1000 * rows["expected"].sum() / rows["node_days"].sum(), rows["expected"].sum()
+
+    def of_size(self, size: int | None) -> tuple[float, float]:
+        """Return hours and expected failures of a size bin, or of all attempts where no attempt is of that size."""
+        rows = self.attempts[self.attempts["gpu_size_bin"] == size]
+        rows = rows if len(rows) else self.attempts
+        return rows["hours"].sum(), rows["expected"].sum()
 
 
-def _onsets(happenings: Happenings, results: list[Result]) -> dict[int, list[float]]:
-    """First failures of a check after a run that was well, by node."""
+def expected_of(kind: str, happenings: Happenings) -> Expected:
+    """Return what was planted in a history."""
+    rows, of_failed = [], []
+    for attempt in happenings.attempts:
+        if is_exported(attempt, happenings):
+            seconds, failures, usual = exposed(happenings, attempt)
+            nodes, gpus = len(attempt.nodes), attempt.job.gpus
+            rows.append((gpus, 1 << (gpus - 1).bit_length(), seconds / 3600, seconds / DAY * nodes, failures, usual))
+            if attempt.state in ("FAILED", "REQUEUED", "NODE_FAIL") and attempt.ended < happenings.last:
+                of_failed.append(chances(happenings, attempt))
+    return Expected(
+        cluster_id=happenings.site.name,
+        kind=kind,
+        attempts=pd.DataFrame(rows, columns=["gpu_count", "gpu_size_bin", "hours", "node_days", "expected", "usual"]),
+        chance_ratio=pd.DataFrame(of_failed).mean().to_dict(),
+        lemons=frozenset(node_name(happenings.site, node) for node in happenings.lemons),
+        month_cv=happenings.site.month_cv,
+        machines=machines(happenings),
+    )
+
+
+def signs_of(happenings: Happenings, results: list[Result], lines: list[KernelLine]) -> dict[int, list[float]]:
+    """Return by node when a check failed first after a run that was well, or the kernel logged a fault."""
+    signs: dict[int, list[float]] = {}
     last_failure: dict[tuple[int, str], float] = {}
-    onsets: dict[int, list[float]] = {}
     for result in results:
         if result.is_failure:
             key = result.node, result.category
             if result.at - last_failure.get(key, -np.inf) > 1.5 * happenings.site.check_period:
-                onsets.setdefault(result.node, []).append(result.at)
+                signs.setdefault(result.node, []).append(result.at)
             last_failure[key] = result.at
-    return onsets
+    for line in lines:
+        if line.category != "user":
+            signs.setdefault(line.node, []).append(line.at)
+    return signs
 
 
-def _attempt(happenings: Happenings, attempt: Attempt, signs: dict[int, list[float]]) -> dict[str, Any]:
-    is_over = attempt.ended < happenings.last
-    has_evidence = is_over and any(
-        -BEFORE_SECONDS <= at - attempt.ended <= AFTER_SECONDS and at >= attempt.started
-        for node in attempt.nodes
+def failures_of(happenings: Happenings, results: list[Result], lines: list[KernelLine]) -> tuple[list, list]:
+    """Return rows of `truth.failures` and `truth.broken_beside`; nothing of attempts that ended after the export."""
+    signs = signs_of(happenings, results, lines)
+    failures, neighbours = [], []
+    for attempt in happenings.attempts:
+        if attempt.fault is None or attempt.ended >= happenings.last or not is_exported(attempt, happenings):
+            continue
+        fault = happenings.faults[attempt.fault]
+        struck = sorted(set(fault.nodes) & set(attempt.nodes))
+        has_evidence = is_in_window(attempt, struck, signs, since=fault.at - 60)
+        name = f"{happenings.site.name}:{attempt.job.number}:{int(attempt.submitted)}"
+        names = [node_name(happenings.site, node) for node in struck]
+        shown = fault.category if has_evidence else None
+        failures.append((name, attempt.state, names[0], fault.category, shown, has_evidence, attempt.fault))
+        neighbours += [(name, node, [fault.category, SECOND_CATEGORY[fault.category]]) for node in names]
+    return failures, neighbours
+
+
+def is_in_window(attempt: Attempt, nodes: list[int], signs: dict[int, list[float]], since: float) -> bool:
+    """Whether a node has a sign around the end of an attempt."""
+    return any(
+        -BEFORE_SECONDS <= at - attempt.ended <= AFTER_SECONDS and at >= since
+        for node in nodes
         for at in signs.get(node, ())
     )
-    fault = None if attempt.fault is None or not is_over else happenings.faults[attempt.fault]
-    struck = set(fault.nodes) & set(attempt.nodes) if fault else set()
-    has_own = fault is not None and any(
-        -BEFORE_SECONDS <= at - attempt.ended <= AFTER_SECONDS and at >= fault.at - 60
-        for node in struck
-        for at in signs.get(node, ())
-    )
-    return {
-        "job_id_raw": attempt.job.number,
-        "started": int(attempt.started),
-        "ended": int(attempt.ended) if is_over else None,
-        "state": attempt.state if is_over else "RUNNING",
-        "node_count": attempt.job.node_count,
-        "gpu_count": attempt.job.gpus,
-        "node_days": _node_days(attempt, happenings),
-        "is_planned_end": is_over and attempt.is_planned_end,
-        "fault": attempt.fault if fault else None,
-        "nodes_struck": sorted(node_name(happenings.site, node) for node in struck),
-        "failure_category": fault.category if fault else None,
-        "has_evidence_in_window": has_evidence,
-        "left_evidence": has_own,
-    }
 
 
-def _node_days(attempt: Attempt, happenings: Happenings) -> float:
-    seconds = min(attempt.ended, happenings.last) - max(attempt.started, happenings.first)
-    return max(0.0, seconds) * attempt.job.node_count / DAY
-
-
-def exposed(
-    happenings: Happenings, attempt: Attempt, since: float = -np.inf, until: float = np.inf
-) -> tuple[float, float, float]:
-    """Return seconds of an attempt inside the export and a span, and the failures that the processes expect in them.
+def exposed(happenings: Happenings, attempt: Attempt) -> tuple[float, float, float]:
+    """Return seconds of an attempt inside the export, and the failures that the processes expect in them.
 
     The third number is the failures that an average month would bring.
     """
     site = happenings.site
-    start, end = max(attempt.started, happenings.first, since), min(attempt.ended, happenings.last, until)
+    start, end = max(attempt.started, happenings.first), min(attempt.ended, happenings.last)
     if end <= start:
         return 0.0, 0.0, 0.0
     factor_seconds = sum(f * max(0.0, min(end, b) - max(start, a)) for a, b, f in happenings.months)
@@ -166,26 +173,3 @@ def chances(happenings: Happenings, attempt: Attempt) -> dict[str, float]:
     for category, second in SECOND_CATEGORY.items():
         shares[second] += happenings.alarm_shares[category] * SECOND_ALARM_SHARE * of_checks
     return {category: float(-np.expm1(-alarms * share)) for category, share in shares.items()}
-
-
-def _rate(happenings: Happenings, more_than_gpus: int) -> dict[str, float]:
-    """Faults that the planted processes expect to end attempts of a population, over their node-days."""
-    site = happenings.site
-    expected = exposure = 0.0
-    failures = 0
-    for attempt in happenings.attempts:
-        if attempt.job.gpus <= more_than_gpus or not is_exported(attempt, happenings):
-            continue
-        seconds, hazard, _ = exposed(happenings, attempt)
-        expected += hazard
-        exposure += seconds * len(attempt.nodes) / DAY
-        failures += attempt.fault is not None and happenings.first <= attempt.ended < happenings.last
-    visible = 1 - (1 - site.node_fail_share) * site.unseen_share
-    per = 1000 / exposure if exposure else float("nan")
-    return {
-        "rate": expected * per,
-        "visible_rate": expected * per * visible,
-        "observed_rate": failures * per,
-        "failure_count": failures,
-        "node_days": exposure,
-    }

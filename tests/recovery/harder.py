@@ -10,64 +10,32 @@ from dataclasses import dataclass, replace
 
 from assets.simulation.profiles import FalseAlarms, Maintenance, Profile, SharedFault, Stream
 
+MONTH_VARIATION = 0.3
+"""Coefficient of variation of the rate of faults between months."""
+SKIPPED_DAYS, LACKING_HOURS = 5.0, 12.0
+"""What the accounting's export leaves out at its start and at its end, as in `LogHabits`."""
+KILLED_AS = ("NODE_FAIL", "CANCELLED", None)
+"""The states in which maintenance ends the jobs of its nodes, in turn. Every third maintenance lets them finish."""
+
 
 @dataclass(frozen=True)
 class Difficulty:
     """How hard a variant is.
 
-    Attributes
-    ----------
-    completed_share
-        Share of completed attempts with evidence in their window, as in `FalseAlarms`.
-    failure_only_checks
-        Checks whose good results are never kept.
-    one_gpu_share
-        Share of the GPU time of the lowest class that jobs of one GPU take; many of them share a node.
-    month_variation
-        Coefficient of variation of the rate of faults between months.
-    shared_fault_copies
-        How often each event that strikes neighbouring nodes happens, at different times and places.
-    accounting_skips_days, accounting_lacks_hours
-        What the accounting's export leaves out at its start and at its end, as in `LogHabits`.
+    The share of completed attempts with evidence in their window, as in `FalseAlarms`; the share of the GPU time of the
+    lowest class that jobs of one GPU take, many of which share a node; how often each event that strikes neighbouring
+    nodes happens, at different times and places; the checks whose good results are never kept.
     """
 
     completed_share: float
-    failure_only_checks: tuple[str, ...]
     one_gpu_share: float
-    month_variation: float
     shared_fault_copies: int
-    accounting_skips_days: float
-    accounting_lacks_hours: float
+    failure_only_checks: tuple[str, ...]
 
 
-DIFFICULTIES = {
-    "default": Difficulty(
-        completed_share=0.003,
-        failure_only_checks=("check pci", "service status"),
-        one_gpu_share=0.1,
-        month_variation=0.3,
-        shared_fault_copies=4,
-        accounting_skips_days=5.0,
-        accounting_lacks_hours=12.0,
-    ),
-    "hard": Difficulty(
-        completed_share=0.01,
-        failure_only_checks=(
-            "check pci",
-            "service status",
-            "check ibstat",
-            "check dcgmi nvlink status",
-            "nvidia smi ecc_uncorrected",
-        ),
-        one_gpu_share=0.2,
-        month_variation=0.3,
-        shared_fault_copies=6,
-        accounting_skips_days=5.0,
-        accounting_lacks_hours=12.0,
-    ),
-}
-KILLED_AS = ("NODE_FAIL", "CANCELLED")
-"""The states in which maintenance ends the jobs of its nodes, in turn. Every third maintenance lets them finish."""
+FEW_CHECKS = ("check pci", "service status")
+MORE_CHECKS = (*FEW_CHECKS, "check ibstat", "check dcgmi nvlink status", "nvidia smi ecc_uncorrected")
+DIFFICULTIES = {"default": Difficulty(0.003, 0.1, 4, FEW_CHECKS), "hard": Difficulty(0.01, 0.2, 6, MORE_CHECKS)}
 
 
 def harder(profile: Profile, level: str) -> Profile:
@@ -79,7 +47,7 @@ def harder(profile: Profile, level: str) -> Profile:
         streams=tuple(_with_one_gpu(stream, difficulty.one_gpu_share) for stream in profile.streams),
         alarm_rate=0.0,
         false_alarms=FalseAlarms(difficulty.completed_share),
-        month_variation=difficulty.month_variation,
+        month_variation=MONTH_VARIATION,
         shared_faults=tuple(
             _moved(shared, copy, profile.days)
             for shared in profile.shared_faults
@@ -89,8 +57,8 @@ def harder(profile: Profile, level: str) -> Profile:
         logs=replace(
             profile.logs,
             failure_only_checks=difficulty.failure_only_checks,
-            accounting_skips_days=difficulty.accounting_skips_days,
-            accounting_lacks_hours=difficulty.accounting_lacks_hours,
+            accounting_skips_days=SKIPPED_DAYS,
+            accounting_lacks_hours=LACKING_HOURS,
             charges_whole_nodes=True,
         ),
     )
@@ -109,13 +77,10 @@ def _with_one_gpu(stream: Stream, share: float) -> Stream:
 
 def _moved(shared: SharedFault, copy: int, days: int) -> SharedFault:
     """Move a copy of an event to another time and place. The first copy is not moved."""
-    return replace(
-        shared,
-        day=(shared.day + 11.7 * copy) % days,
-        first_position=(shared.first_position + 0.29 * copy) % 0.9,
-    )
+    position = (shared.first_position + 0.29 * copy) % 0.9
+    return replace(shared, day=(shared.day + 11.7 * copy) % days, first_position=position)
 
 
 def _killing(planned: Maintenance, number: int) -> Maintenance:
-    kind = number % (len(KILLED_AS) + 1)
-    return replace(planned, ends_jobs_as=KILLED_AS[kind]) if kind < len(KILLED_AS) else planned
+    state = KILLED_AS[number % len(KILLED_AS)]
+    return replace(planned, ends_jobs_as=state) if state else planned

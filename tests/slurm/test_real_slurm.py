@@ -21,18 +21,12 @@ from typer.testing import CliRunner
 from orchestration.cli import app
 from orchestration.settings.home import PROJECT, Home
 from tests.conftest import refresh
-from tests.slurm.planted import UNATTRIBUTED, jobs_on_broken_nodes, planted_failures
+from tests.slurm.planted import UNATTRIBUTED, failures_missed, planted_failures
 
 pytestmark = pytest.mark.slurm
 
 TESTBED = Path(os.environ.get("FAULTLINE_SLURM_TESTBED", PROJECT.parent / "shared" / "slurm-testbed" / "slurm-testbed"))
 CLUSTER, AS_JSON = "testbed", "testbed-json"
-FAILURES = """
-    select attempts.job_id_raw, failures.state, culprit_node_id, failures.failure_category
-    from marts.fct_failures as failures
-    inner join marts.fct_attempts as attempts using (cluster_id, attempt_id)
-    where cluster_id = 'testbed'
-"""
 
 
 class Testbed:
@@ -41,7 +35,7 @@ class Testbed:
     __test__ = False
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.seconds = folder, {}
+        self.folder = folder
         self.program = folder / "program" / TESTBED.name
         self.program.parent.mkdir()
         shutil.copyfile(TESTBED, self.program)
@@ -56,11 +50,9 @@ class Testbed:
         return ["env", f"SLURM_TESTBED_DIR={self.folder / 'cluster'}", str(self.program), "exec", "--"]
 
     def run(self, *words: str, is_checked: bool = True) -> str:
-        """Run a command of the testbed, and note how long it took."""
-        started = time.monotonic()
+        """Run a command of the testbed."""
         environment = {**os.environ, "SLURM_TESTBED_DIR": str(self.folder / "cluster")}
         done = subprocess.run([self.program, *words], env=environment, capture_output=True, text=True, check=False)
-        self.seconds[words[0]] = time.monotonic() - started
         assert done.returncode == 0 or not is_checked, f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
         return done.stdout
 
@@ -91,7 +83,7 @@ def testbed():
 
 @pytest.fixture(scope="module")
 def truth(testbed):
-    return json.loads((testbed.folder / "dump" / "ground_truth.json").read_text())
+    return testbed.folder / "dump" / "ground_truth.json"
 
 
 @pytest.fixture(scope="module")
@@ -122,26 +114,23 @@ def home(testbed):
 
 
 @pytest.fixture(scope="module")
-def pulled(home, testbed):
-    started = time.monotonic()
+def pulled(home):
     result = CliRunner().invoke(app, ["pull", "--home", str(home.root), "--json"])
-    testbed.seconds["pull"] = time.monotonic() - started
     assert result.exit_code == 0, result.output
     return next(answer for answer in json.loads(result.stdout) if answer["cluster_id"] == CLUSTER)
 
 
 @pytest.fixture(scope="module")
-def con(home, pulled, testbed):
-    started = time.monotonic()
+def con(home, pulled):
     refresh(home)
-    testbed.seconds["refresh"] = time.monotonic() - started
     with duckdb.connect(str(home.published_file), read_only=True) as con:
         yield con
 
 
 def test_the_workload_ran_as_written(truth):
-    assert truth["scenario_errors"] == []
-    assert {"nvlink", "ib_crash", "mount_crash"} <= {episode["kind"] for episode in truth["node_episodes"]}
+    said = json.loads(truth.read_text())
+    assert said["scenario_errors"] == []
+    assert {"nvlink", "ib_crash", "mount_crash"} <= {episode["kind"] for episode in said["node_episodes"]}
 
 
 def test_the_pull_is_whole(pulled, home):
@@ -166,13 +155,10 @@ def test_every_record_of_slurm_is_an_attempt(con, testbed):
     assert found == expected and sum(found.values()) > 100
 
 
-def test_planted_failures_come_out_as_what_they_were(con, truth):
-    found = set(con.execute(FAILURES).fetchall())
-    planted = planted_failures(truth)
-    assert {kind for *_, kind in planted} >= {"gpu_nvlink", "ib_link", "filesystem_mount", "gpu_memory", UNATTRIBUTED}
-    assert planted - found == set()
-    allowed = jobs_on_broken_nodes(truth)
-    assert [row for row in found - planted if row[2] not in allowed.get(row[0], set())] == []
+def test_planted_failures_come_out_as_what_they_were(con, home, truth):
+    causes = {cause for *_, cause in planted_failures(truth)}
+    assert causes >= {"gpu_nvlink", "ib_link", "filesystem_mount", "gpu_memory", UNATTRIBUTED}
+    assert failures_missed(home.published_file, CLUSTER, truth, is_shared=True) == []
 
 
 def test_the_nodes_of_the_inventory_and_their_outages_are_there(con, truth):
@@ -180,7 +166,7 @@ def test_the_nodes_of_the_inventory_and_their_outages_are_there(con, truth):
         "select count(*), sum(gpu_count) from marts.dim_nodes where cluster_id = 'testbed'"
     ).fetchone() == (16, 128)
     out = {node for (node,) in con.execute("select distinct node_id from marts.fct_node_outages").fetchall()}
-    assert {episode["node"] for episode in truth["node_episodes"]} <= out
+    assert {episode["node"] for episode in json.loads(truth.read_text())["node_episodes"]} <= out
 
 
 def test_a_second_pull_brings_no_other_accounting(home, con):
@@ -200,8 +186,7 @@ def test_the_json_of_sacct_gives_the_same_attempts(con):
 def test_without_slurmdbd_the_cluster_keeps_what_it_has_and_is_stale(home, con, testbed):
     """The last test: it ends slurmdbd."""
     pid = (testbed.folder / "cluster" / "run" / "pids" / "slurmdbd").read_text()
-    testbed.inside("kill", pid)
-    time.sleep(3)
+    testbed.inside("timeout", "30", "sh", "-c", f"kill {pid}; while kill -0 {pid}; do sleep 0.1; done")
     (file,) = (home.sources / CLUSTER / "sacct").glob("pulled-*.psv")
     before = file.read_bytes()
     result = CliRunner().invoke(app, ["pull", "--home", str(home.root), "--json"])
@@ -218,9 +203,3 @@ def test_without_slurmdbd_the_cluster_keeps_what_it_has_and_is_stale(home, con, 
         assert stale.fetchall() == [(True,)]
         assert after.execute("select count(*) from marts.fct_attempts").fetchone()[0] > 100
         assert after.execute("select distinct status from ops.pulls").fetchall() == [("failed",)]
-
-
-def test_the_times(testbed, con, capsys):
-    with capsys.disabled():
-        for name in ("up", "workload", "pull", "refresh"):
-            print(f"{name:<9}{testbed.seconds[name]:6.0f} s")

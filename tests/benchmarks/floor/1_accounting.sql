@@ -1,13 +1,18 @@
-create macro expand(hosts) as case
-    when not contains(hosts, '[') then string_split(hosts, ',')
-    else flatten(list_transform(
-        string_split(regexp_extract(hosts, '\[(.*)\]', 1), ','),
-        lambda part: list_transform(
-            range(split_part(part, '-', 1)::bigint, split_part(part, '-', -1)::bigint + 1),
-            lambda i: split_part(hosts, '[', 1) || lpad(i::varchar, length(split_part(part, '-', 1))::integer, '0')
-        )
-    ))
-end;
+-- Several groups in a node list: `a01-g[02,05-07],b04-g11`.
+create macro expand(hosts) as flatten(list_transform(
+    regexp_extract_all(hosts, '[^,\[]+(?:\[[^\]]*\])?'),
+    lambda part: if(
+        not contains(part, '['), [part],
+        flatten(list_transform(
+            string_split(regexp_extract(part, '\[(.*)\]', 1), ','),
+            lambda numbers: list_transform(
+                range(split_part(numbers, '-', 1)::bigint, split_part(numbers, '-', -1)::bigint + 1),
+                lambda i: split_part(part, '[', 1)
+                    || lpad(i::varchar, length(split_part(numbers, '-', 1))::integer, '0')
+            )
+        ))
+    )
+));
 
 -- Accounting: typed columns, UTC, one row per attempt.
 create temp table records as

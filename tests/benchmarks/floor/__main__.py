@@ -1,4 +1,4 @@
-"""Run the floor as a process of its own: `python -m tests.benchmarks.floor WORKLOAD SOURCES TARGET`."""
+"""Run the floor as a process of its own: `python -m tests.benchmarks.floor SOURCES TARGET`."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from pathlib import Path
 from tests.benchmarks import floor
 
 if __name__ == "__main__":
-    floor.run(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[1])
+    floor.run(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from assets.rows import rows_of
 from assets.simulation.clusters.reading import read_profile
 from assets.simulation.profiles import Burst, Repairs
-from tests.recovery.planted import FOUND_BY_CHANCE, Line, Planted
+from tests.recovery.planted import FOUND_BY_CHANCE, Planted
+from tests.truth.scorer import Claim, share
 
 TITLE = "What was delivered, and whether the error budget burns"
 DAYS = 34
@@ -42,52 +43,49 @@ PUBLISHED = """
         months.*,
         epoch(clusters.study_from_at)::bigint as from_epoch,
         epoch(clusters.study_to_at)::bigint as to_epoch
-    from marts.agg_availability_monthly as months
-    inner join marts.dim_clusters as clusters using (cluster_id)
+    from published.marts.agg_availability_monthly as months
+    inner join published.marts.dim_clusters as clusters using (cluster_id)
     where cluster_id like 'availability-%'
     order by cluster_id, month_date
 """
+CLAIMS = (
+    *(
+        Claim(f"node-hours {kind.replace('_', ' ')}, in truth and published alike", "hours", f"kind = '{kind}'", None,
+              f"kind = '{kind}' and is_both", weight="hours", recall=0.98)
+        for kind in KINDS
+    ),
+    share("months whose limits hold the true availability", "months", "is_within", recall=0.95),
+    share("clusters whose budget burns that are told", "burning", "is_told", "is_burning", recall=0.9),
+    share("clusters whose budget does not burn that are told", "burning", "is_told", "not is_burning",
+          at_most=FOUND_BY_CHANCE),
+)  # fmt: skip
 
 
-def compare(con: duckdb.DuckDBPyConnection, truth: Path) -> list[Line]:
-    """Score hours, limits and budgets that burn against the simulator's own states of nodes."""
+def relate(con: duckdb.DuckDBPyConnection) -> None:
+    """Set hours, limits and budgets that burn beside the simulator's own states of nodes."""
     rows = rows_of(con, PUBLISHED)
-    both, either = dict.fromkeys(KINDS, 0.0), dict.fromkeys(KINDS, 0.0)
-    within, burning, alerts, false_alarms = 0, 0, 0, 0
-    clusters = {row["cluster_id"]: row for row in rows}
-    days = {
-        cluster_id: true_days(con, truth / cluster_id, row["from_epoch"], row["to_epoch"])
-        for cluster_id, row in clusters.items()
-    }
+    truth = Path(con.execute("select getvariable('truth')").fetchall()[0][0])
+    newest = {row["cluster_id"]: row for row in rows}
+    days = {name: true_days(con, truth / name, row["from_epoch"], row["to_epoch"]) for name, row in newest.items()}
+    con.execute("create table judged.hours (kind varchar, is_both boolean, hours double)")
+    con.execute("create table judged.months (is_within boolean)")
+    con.execute("create table judged.burning (is_burning boolean, is_told boolean)")
     for row in rows:
         day_number, day_seconds = days[row["cluster_id"]]
         month = np.array(day_number, "datetime64[D]").astype("datetime64[M]")
-        known = dict(
-            zip(KINDS, day_seconds[month == np.datetime64(row["month_date"], "M")].sum(axis=0) / 3600, strict=True)
-        )
+        hours = day_seconds[month == np.datetime64(row["month_date"], "M")].sum(axis=0) / 3600
+        known = dict(zip(KINDS, hours.tolist(), strict=True))
         for kind, true in known.items():
             # What nobody knows of may be idle.
             found = row[f"{kind}_node_hours"] + (row["unknown_node_hours"] if kind == "idle" else 0.0)
-            both[kind] += min(found, true)
-            either[kind] += max(found, true)
+            parts = [(kind, True, min(found, true)), (kind, False, abs(found - true))]
+            con.executemany("insert into judged.hours values (?, ?, ?)", parts)
         availability = 1 - known["failed"] / (sum(known.values()) - known["planned_out"])
-        within += row["availability_low"] - SLACK <= availability <= row["availability_high"] + SLACK
-    for cluster_id, row in clusters.items():  # the newest month of each
-        is_burning = burns(days[cluster_id][1], 1 - row["objective"])
-        burning += is_burning
-        is_told = row["burn_pace"] is not None
-        alerts += is_told and is_burning
-        false_alarms += is_told and not is_burning
-    return [
-        *(
-            Line(f"node-hours {kind.replace('_', ' ')}, in truth and published alike", both[kind], either[kind], 0.98)
-            for kind in KINDS
-        ),
-        Line("months whose limits hold the true availability", within, len(rows), at_least=0.95),
-        Line("clusters whose budget burns that are told", alerts, burning, at_least=0.9),
-        Line("clusters whose budget does not burn that are told", false_alarms, len(clusters) - burning,
-             at_most=FOUND_BY_CHANCE),
-    ]  # fmt: skip
+        is_within = row["availability_low"] - SLACK <= availability <= row["availability_high"] + SLACK
+        con.execute("insert into judged.months values (?)", [bool(is_within)])
+    for name, row in newest.items():
+        is_burning = burns(days[name][1], 1 - row["objective"])
+        con.execute("insert into judged.burning values (?, ?)", [is_burning, row["burn_pace"] is not None])
 
 
 def true_days(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import duckdb
 
 from assets.simulation.clusters.reading import read_profile
 from assets.simulation.profiles import Burst, DriverRollout
-from tests.recovery.planted import FOUND_BY_CHANCE, Line, Planted
+from tests.recovery.planted import FOUND_BY_CHANCE, Planted
+from tests.truth.scorer import share
 
 TITLE = "Did the change help?"
 DAYS = 180
@@ -34,71 +32,48 @@ CLUSTERS = (
     _cluster("none-staged", 7, 0.03, 1.0, replace(NOTHING, share=0.5), season=0.02),
     _cluster("none-rolling", 8, 0.03, 1.0, replace(NOTHING, spread_days=20.0)),
 )
-FOUND = """
-    with found as (
-        select
-            changes.*,
-            changes.cluster_id like 'changes-none%' as is_nothing,
-            changes.verdict in ('helped', 'hurt') as is_shown,
-            truth.factor,
-            truth.node_count as planted_node_count,
-            truth.version is not null as is_planted,
-            changes.cluster_id like '%staged%' as is_staged,
-            if(changes.failure_category = truth.category, truth.factor, 1) as true_ratio
-        from estimates.est_changes as changes
-        left join (
-            select
-                string_split(filename, '/')[-2] as cluster_id,
-                version,
-                category,
-                factor,
-                count(*) as node_count
-            from read_parquet($truth || '/changes-*/driver_rollouts.parquet', filename = true)
-            group by all
-        ) as truth on changes.cluster_id = truth.cluster_id and changes.change = 'driver ' || truth.version
-        where changes.cluster_id like 'changes-%'
-    )
+RELATIONS = """
+    create table judged.changes as
+    select
+        changes.*,
+        changes.cluster_id like 'changes-none%' as is_nothing,
+        changes.verdict in ('helped', 'hurt') as is_shown,
+        truth.node_count as planted_node_count,
+        truth.version is not null as is_planted,
+        changes.cluster_id like '%staged%' as is_staged,
+        changes.failure_category = 'all' as is_of_all,
+        if(changes.failure_category = truth.category, truth.factor, 1) as true_ratio
+    from published.estimates.est_changes as changes
+    left join (
+        select string_split(filename, '/')[-2] as cluster_id, version, category, factor, count(*) as node_count
+        from read_parquet(getvariable('truth') || '/changes-*/driver_rollouts.parquet', filename = true)
+        group by all
+    ) as truth on changes.cluster_id = truth.cluster_id and changes.change = 'driver ' || truth.version
+    where changes.cluster_id like 'changes-%';
+    create table judged.unchanged as
+    select cluster_id, bool_or(is_shown) as is_shown from judged.changes where is_nothing group by all
 """
-
-
-def compare(con: duckdb.DuckDBPyConnection, truth: Path) -> list[Line]:
-    """Score which changes are found, whom they concern, their limits and their verdicts."""
-
-    def counts(part: str, of: str) -> tuple[float, float]:
-        query = f"{FOUND} select count(*) filter (where {part}), count(*) from found where {of}"
-        ((number, total),) = con.execute(query, {"truth": str(truth)}).fetchall()
-        return number, total
-
-    def clusters(part: str, of: str) -> tuple[float, float]:
-        query = f"{FOUND} select count(distinct cluster_id) filter (where {part}) from found where {of}"
-        ((number,),) = con.execute(query, {"truth": str(truth)}).fetchall()
-        return number, len([cluster for cluster in CLUSTERS if "none" in cluster.profile.cluster_id])
-
-    halved, all_causes = f"failure_category = '{CAUSE}' and not is_nothing", "failure_category = 'all'"
-    return [
-        Line("changes that were planted", *counts("is_planted", all_causes), at_least=1.0),
-        Line(
-            "with the nodes that changed", *counts("changed_node_count = planted_node_count", all_causes), at_least=0.9
-        ),
-        Line(
-            "staged roll-outs held against the other nodes",
-            *counts("method = 'ratio_of_ratios'", f"is_staged and {all_causes}"),
-            at_least=1.0,
-        ),
-        Line("halved causes that the driver helped", *counts("verdict = 'helped'", halved), at_least=0.75),
-        Line(
-            "verdicts that are right",
-            *counts(f"verdict = 'helped' and failure_category in ('{CAUSE}', 'all')", "is_shown and not is_nothing"),
-            at_least=0.9,
-        ),
-        Line(
-            "causes whose limits hold the true ratio",
-            *counts("true_ratio >= low and true_ratio <= coalesce(high, 1e9)", "failure_category != 'all'"),
-            at_least=0.85,
-        ),
-        Line(
-            "clusters with a driver that does nothing, and a verdict",
-            *clusters("is_shown", "is_nothing"),
-            at_most=FOUND_BY_CHANCE,
-        ),
-    ]
+CLAIMS = (
+    share("changes that were planted", "changes", "is_planted", "is_of_all", recall=1.0),
+    share("with the nodes that changed", "changes", "changed_node_count = planted_node_count", "is_of_all", recall=0.9),
+    share(
+        "staged roll-outs held against the other nodes", "changes", "method = 'ratio_of_ratios'",
+        "is_staged and is_of_all", recall=1.0,
+    ),
+    share(
+        "halved causes that the driver helped", "changes", "verdict = 'helped'",
+        f"failure_category = '{CAUSE}' and not is_nothing", recall=0.75,
+    ),
+    share(
+        "verdicts that are right", "changes", f"verdict = 'helped' and failure_category in ('{CAUSE}', 'all')",
+        "is_shown and not is_nothing", recall=0.9,
+    ),
+    share(
+        "causes whose limits hold the true ratio", "changes", "true_ratio between low and coalesce(high, 1e9)",
+        "not is_of_all", recall=0.85,
+    ),
+    share(
+        "clusters with a driver that does nothing, and a verdict", "unchanged", "is_shown", at_most=FOUND_BY_CHANCE,
+        least=len([cluster for cluster in CLUSTERS if "none" in cluster.profile.cluster_id]),
+    ),
+)  # fmt: skip

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import duckdb
 
 from assets.simulation.clusters.reading import read_profile
 from assets.simulation.profiles import Burst, SharedFault
-from tests.recovery.planted import FOUND_BY_CHANCE, Line, Planted
+from tests.recovery.planted import FOUND_BY_CHANCE, Planted
+from tests.truth.scorer import share
 
 TITLE = "Where in the machine"
 DAYS = 60
@@ -29,64 +27,46 @@ CLUSTERS = (
     *(Planted(replace(FAULTY, cluster_id=f"location-{seed}"), DAYS, seed=seed) for seed in (1, 2, 3)),
     *(Planted(replace(ORDINARY, cluster_id=f"location-none-{seed}"), DAYS, seed=seed) for seed in (4, 5, 6, 7, 8)),
 )
-FOUND = """
-    with found as (
-        select
-            *,
-            verdict in ('fails more', 'both') as is_more,
-            verdict in ('fails together', 'both') as is_together,
-            cluster_id like 'location-none-%' as is_ordinary,
-            place_kind = 'rack' and place = $rack as is_bad_rack,
-            place_kind = 'switch' and place = $switch as is_bad_switch,
-            -- What is bad of one kind is bad of the other, too: half a bad rack is a switch of bad nodes.
-            place_kind = 'switch' and place in ('leaf5', 'leaf6') or place_kind = 'rack' and place = 'r6' as is_of_bad
-        from estimates.est_location_rates
-        where cluster_id like 'location-%' and place is not null
-    ),
-
-    nodes as (
+RELATIONS = f"""
+    create table judged.places as
+    with nodes as (
         select
             string_split(filename, '/')[-2] as cluster_id,
             faults_per_1000_node_days as rate,
-            {'rack': rack, 'switch': switch, 'position': position} as places
-        from read_parquet($truth || '/location-*/nodes.parquet', filename = true)
+            {{'rack': rack, 'switch': switch, 'position': position}} as places
+        from read_parquet(getvariable('truth') || '/location-*/nodes.parquet', filename = true)
     ),
 
     truth as (
-        select
-            cluster_id,
-            place_kind,
-            place,
-            avg(rate) as true_rate
+        select cluster_id, place_kind, place, avg(rate) as true_rate
         from (unpivot (select cluster_id, rate, unnest(places) from nodes) on rack, switch, position
             into name place_kind value place)
         group by all
     )
+
+    select
+        found.*,
+        true_rate,
+        verdict in ('fails more', 'both') as is_more,
+        verdict in ('fails together', 'both') as is_together,
+        cluster_id like 'location-none-%' as is_ordinary,
+        place_kind = 'rack' and place = '{BAD_RACK}' as is_bad_rack,
+        place_kind = 'switch' and place = '{BAD_SWITCH}' as is_bad_switch,
+        -- What is bad of one kind is bad of the other, too: half a bad rack is a switch of bad nodes.
+        place_kind = 'switch' and place in ('leaf5', 'leaf6') or place_kind = 'rack' and place = 'r6' as is_of_bad
+    from published.estimates.est_location_rates as found
+    left join truth using (cluster_id, place_kind, place)
+    where cluster_id like 'location-%' and place is not null;
+    create table judged.ordinary as
+    select cluster_id, bool_or(is_more or is_together) as is_found from judged.places where is_ordinary group by all
 """
-
-
-def compare(con: duckdb.DuckDBPyConnection, truth: Path) -> list[Line]:
-    """Score what is called bad, and the limits of rates."""
-
-    def counts(part: str, relation: str) -> tuple[float, float]:
-        query = f"{FOUND} select count(*) filter (where {part}), count(*) from {relation}"
-        named = {"truth": str(truth), "rack": BAD_RACK, "switch": BAD_SWITCH}
-        ((found, of),) = con.execute(query, {name: named[name] for name in named if f"${name}" in query}).fetchall()
-        return found, of
-
-    bad = "(from found where not is_ordinary and (is_bad_rack or is_bad_switch))"
-    called = "(from found where not is_ordinary and (is_more or is_together))"
-    ordinary = (
-        "(select cluster_id, bool_or(is_more or is_together) as is_any from found where is_ordinary group by all)"
-    )
-    rates = "(from found join truth using (cluster_id, place_kind, place) where place_kind = 'rack')"
-    return [
-        Line("bad racks called so, and bad switches", *counts("if(is_bad_rack, is_more, is_together)", bad),
-             at_least=0.8),
-        Line("places called bad that are", *counts("is_bad_rack or is_bad_switch or is_of_bad", called), at_least=0.9),
-        Line("racks whose limits hold the planted rate", *counts(
-            "true_rate between failures_per_1000_node_days_low and failures_per_1000_node_days_high", rates),
-            at_least=0.8),
-        Line("clusters with nothing planted that have a bad place", *counts("is_any", ordinary),
-             at_most=FOUND_BY_CHANCE),
-    ]  # fmt: skip
+CLAIMS = (
+    share("bad racks called so, and bad switches", "places", "if(is_bad_rack, is_more, is_together)",
+          "not is_ordinary and (is_bad_rack or is_bad_switch)", recall=0.8),
+    share("places called bad that are", "places", "is_bad_rack or is_bad_switch or is_of_bad",
+          "not is_ordinary and (is_more or is_together)", recall=0.9),
+    share("racks whose limits hold the planted rate", "places",
+          "true_rate between failures_per_1000_node_days_low and failures_per_1000_node_days_high",
+          "place_kind = 'rack' and true_rate is not null", recall=0.8),
+    share("clusters with nothing planted that have a bad place", "ordinary", "is_found", at_most=FOUND_BY_CHANCE),
+)  # fmt: skip

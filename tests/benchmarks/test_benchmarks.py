@@ -1,0 +1,262 @@
+"""Logs are as the tables of habits say, the floor finds what was planted, and the page says what was measured."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import sys
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from assets.simulation import simulate
+from orchestration.settings.home import DBT_PROJECT, Home
+from tests.benchmarks import checks, floor, made
+from tests.benchmarks.cost import fit
+from tests.benchmarks.measuring import CommandFailed, Cost, faultline, measure
+from tests.benchmarks.page import MAX_PEAK_GB, page, verdicts
+from tests.benchmarks.suite import FLOOR, FULL, LIMITED, NIGHTLY, STARTS, CheckLogs, Results, Scale
+from tests.benchmarks.workloads import hold_back_files
+from tests.homes import ask
+
+SCALES = {"growing": Fraction(1, 100), "varied": Fraction(1, 50)}
+"""40,000 attempts on 12 nodes, and 80,000 on 40."""
+PER_NODE = "select count(*) as n from checks where result <> 0 group by node_id"
+HABITS = {
+    # query of the floor's tables: least and most, of growing and of varied
+    "select count(*) from attempts": ((39_500, 40_100), (79_200, 80_400)),
+    "select count(*) from checks": ((27_000, 33_000), (52_000, 64_000)),
+    "select count(*) from kernel_events where kind = 'xid'": ((2_400, 3_600), (4_800, 8_000)),
+    "select count(distinct gpu_count) from attempts": ((4, 4), (6, 40)),
+    "select max(gpu_hours) from node_days": ((80, 96 + 1e-6), (160, 192 + 1e-6)),  # no GPU is given to two jobs
+    "select avg((array_task_id is not null)::integer) from attempts": ((0.3, 0.5), (0, 0)),
+    "select count(*) from (select 1 from attempts group by job_id_raw having count(*) = 2)": ((10, 100), (20, 200)),
+    "select count(instigator_id) / count(*) from preemptions": ((1, 1), (0.99, 1)),
+    "select max(n) / sum(n) from (select count(*) as n from attempts group by user_name)": ((0, 0.1), (0.3, 0.37)),
+    f"select max(n) / median(n) from ({PER_NODE})": ((1, 2), (8, 12)),
+    "select count_if(result = 0) / count(*) from checks": ((0.05, 0.15), (0.05, 0.15)),
+    "select count(distinct message) / count(message) from checks": ((0, 0.01), (0.15, 0.6)),
+    r"select count_if(regexp_matches(message, '\{\w\}')) from checks": ((0, 0), (0, 0)),
+    "select count(distinct node_list) from attempts where node_count > 2": ((1, 1), (20, 1e5)),
+    "select count(distinct category) from failures": ((6, 12), (6, 14)),
+}
+
+
+@pytest.fixture(scope="module", params=SCALES)
+def cluster(request, tmp_path_factory):
+    """The name of a made cluster, its logs, and the floor's tables of all days but the last."""
+    logs = made.sources_of(request.param, SCALES[request.param], tmp_path_factory.mktemp("made"))
+    floor.run(logs / made.BEFORE, logs / "floor.duckdb")
+    with duckdb.connect(str(logs / "floor.duckdb"), read_only=True) as con:
+        yield request.param, logs, con
+
+
+def one(con, sql):
+    return con.execute(sql).fetchall()[0]
+
+
+@pytest.mark.parametrize("query", HABITS)
+def test_logs_are_as_the_habits_say(cluster, query):
+    name, _, con = cluster
+    least, most = HABITS[query][list(SCALES).index(name)]
+    assert least <= one(con, query)[0] <= most
+
+
+@pytest.mark.parametrize("cluster", ["varied"], indirect=True)
+def test_every_check_and_every_rule_of_the_seeds_has_a_wording(cluster):
+    _, _, con = cluster
+    seeds = DBT_PROJECT / "seeds"
+    missing = "select check_key from read_csv(?) where check_key not in (select check_name from checks)"
+    assert con.execute(missing, [str(seeds / "health_checks.csv")]).fetchall() == []
+    filled = """
+        select c.check_name, c.origin, if(kind = '2', 'CRITICAL: ', 'WARN: ') || replace(replace(m.message,
+            '{k}/{k}/0', '3/4/0'), '{c}', c.check_name) as text
+        from read_csv(?, delim = ';', quote = '', all_varchar = true) m
+        join (select check_key as check_name, origin from read_csv(?)) c on m.check_name in ('*', c.check_name)
+        where cluster = 'foundry' and kind <> 'cause'
+    """
+    unmatched = con.execute(
+        f"select r.check_key, r.rule_order from read_csv(?) r where not exists (from ({filled}) t"
+        " where if(r.check_key = 'nhc', t.origin = 'nhc', t.check_name = r.check_key)"
+        " and regexp_matches(t.text, r.pattern))",
+        [str(seeds / "health_check_rules.csv"), str(made.MESSAGES), str(seeds / "health_checks.csv")],
+    ).fetchall()
+    assert unmatched == []
+    lists = con.execute("select node_list, nodes from node_lists where len(nodes) > 2 limit 200").fetchall()
+    assert any(re.search(r"\[[\d,]+-", text) for text, _ in lists)
+    assert all(len(set(nodes)) == len(nodes) for _, nodes in lists)
+
+
+@pytest.mark.parametrize("kind", ["sacct", "health", "slurmctld"])
+def test_the_stated_share_of_lines_is_damaged(cluster, kind):
+    name, logs, _ = cluster
+    file = logs / made.BEFORE / made.HABITS[name].cluster / kind / made.FILES[kind][0]
+    lines = file.read_bytes().splitlines()
+    repeated = sum(line == other for line, other in pairwise(lines))
+    assert repeated / len(lines) == pytest.approx(0.001, rel=0.5)
+    assert 0 < lines.count(b"") < repeated
+    assert 0 < sum(b"\xe9" in line for line in lines) < repeated
+
+
+def test_the_last_day_is_appended_to_the_same_files(cluster, tmp_path):
+    name, logs, _ = cluster
+    append = made.hold_back(logs, tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    append()
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert set(before) == set(after)
+    assert all(after[path].startswith(content) for path, content in before.items())
+    assert {path.parent.name for path in before if after[path] != before[path]} >= {
+        "sacct", "health", "kernel", "slurmctld",
+    }  # fmt: skip
+    # The inventory is not newer than the other logs.
+    habits = made.HABITS[name]
+    written = (logs / made.BEFORE / habits.cluster / "inventory" / "scontrol_node.txt").stat().st_mtime
+    last_day = habits.began_at + dt.timedelta(habits.days - 1)
+    assert dt.datetime.fromtimestamp(written, dt.UTC).replace(tzinfo=None) == last_day
+
+
+def test_the_floor_finds_what_was_planted(tmp_path):
+    simulate("rsc1", tmp_path, days=10, scale=0.02, seed=3)
+    floor.run(tmp_path / "sources", tmp_path / "floor.duckdb")
+    truth = tmp_path / "truth" / "rsc1"
+    with duckdb.connect(str(tmp_path / "floor.duckdb"), read_only=True) as con:
+        found = """
+            select job_id_raw, epoch(submitted_at)::bigint, epoch(started_at)::bigint, epoch(ended_at)::bigint, state,
+                list_sort(nodes)
+            from attempts left join node_lists using (node_list) where started_at is not null and is_terminal
+        """
+        planted = f"""
+            select job_id_raw, submitted_epoch, started_epoch, ended_epoch, state, list_sort(nodes)
+            from '{truth}/attempts.parquet' where ended_epoch is not null and started_epoch is not null
+        """
+        assert one(con, f"select count(*) from ({found} intersect {planted})")[0] > 1000
+        assert con.execute(f"{found} except {planted}").fetchall() == []
+        held = one(
+            con, f"select sum(len(nodes) * (ended_epoch - started_epoch)) / 86400 from '{truth}/attempts.parquet'"
+        )
+        days, hours = one(con, "select sum(node_days), sum(gpu_hours) from attempts where is_terminal")
+        assert days == pytest.approx(held[0], rel=1e-6)
+        assert one(con, "select sum(gpu_hours) from node_days")[0] == pytest.approx(hours, rel=1e-6)
+        planted_count, found_count, right = one(
+            con,
+            f"""
+            select count(*), count(f.attempt_id), count_if(f.category = p.visible_category)
+            from '{truth}/failures.parquet' p
+            join attempts a on a.job_id_raw = p.job_id_raw and epoch(a.submitted_at)::bigint = p.submitted_epoch
+            left join failures f using (attempt_id)
+            where p.has_evidence or p.state = 'NODE_FAIL'
+            """,
+        )
+        assert found_count == planted_count > 5
+        assert right >= planted_count - 1
+        tables = [name for (name,) in con.execute("select table_name from duckdb_tables()").fetchall()]
+        empty = {name for name in tables if not one(con, f"select count(*) from {name}")[0]}
+    assert empty <= {"crash_loops", "cooccurrence", "chance", "lost_goodput"}
+    add = hold_back_files(tmp_path / "sources", tmp_path / "held")
+    every, before = ({path for path in (tmp_path / of).rglob("*.*")} for of in ("sources", "held"))
+    held = {path.relative_to(tmp_path / "sources") for path in every} - {
+        path.relative_to(tmp_path / "held") for path in before
+    }
+    assert {path.parts[1] for path in held} == {"health", "kernel", "sacct"}
+    assert all("2023-10-1" in path.name for path in held)
+    add()
+    assert len(list((tmp_path / "held").rglob("*.*"))) == len(every)
+
+
+def test_both_readers_of_raw_check_logs_see_the_same_bad_results(tmp_path):
+    sources = checks.write(tmp_path / "sources", 40_000, compressed=True)
+    checks.scan(sources, tmp_path / "scan.duckdb")
+    checks.read(sources, tmp_path / "faultline.duckdb")
+    ((bad,),) = ask(tmp_path / "scan.duckdb", "select count(*) from bad")
+    assert ask(tmp_path / "faultline.duckdb", "select lines_in, quarantined from ops.files where kind = 'health'") == [
+        (40_000, 0)
+    ]
+    begun = "select count(distinct (node_id, check_name)) from raw.health_checks where result = 'CRITICAL'"
+    assert 0 < ask(tmp_path / "faultline.duckdb", begun)[0][0] <= bad < 400
+
+
+def test_time_and_memory_are_those_of_the_whole_tree(tmp_path):
+    holds = "import time; kept = b'x' * 150_000_000; time.sleep(0.8)\nwhile time.process_time() < 0.5: pass"
+    starts = f"import subprocess, sys; kept = b'x' * 150_000_000; subprocess.run([sys.executable, '-c', {holds!r}])"
+    cost = measure([sys.executable, "-c", starts], tmp_path / "log")
+    assert 300 < cost.peak_mb < 450
+    assert cost.wall_seconds > 0.8
+    assert 0.5 <= cost.cpu_seconds < 5
+    failing = [sys.executable, "-c", "print('the disk is full'); raise SystemExit(3)"]
+    with pytest.raises(CommandFailed, match=r"exit status 3(.|\n)*the disk is full"):
+        measure(failing, tmp_path / "log")
+    assert measure(failing, tmp_path / "log", may_fail=True).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "fixed", "rates"),
+    [
+        ([("a", 4, 1), ("b", 4, 0.18), ("c", 4, 0.4), ("d", 1, 1)], 10, {"attempts": 20, "node_days": 5}),
+        ([("a", 1, 3), ("b", 2, 6), ("c", 5, 15)], 10, {"attempts": 35}),  # two terms that vary together
+        ([("a", 4, 1)], 15, {}),  # no term without a row that checks it
+    ],
+)
+def test_the_parts_of_a_cost_are_found_again(rows, fixed, rates):
+    measured = [(name, {"attempts": n, "node_days": days}, 10 + 20 * n + 5 * days) for name, n, days in rows]
+    found = fit([("capture", {}, 10), *measured])
+    assert found.rates == pytest.approx(rates)
+    if rates:
+        assert found.fixed == pytest.approx(fixed)
+
+
+def workload(name: str, attempts: int, cpu: float, size: str = "1") -> Scale:
+    """Give a workload as it may be measured."""
+    found = Scale(name, Fraction(size), attempts, 10 * attempts, attempts // 4, 50, published_mb=100, working_mb=200)
+    found.costs = {
+        FLOOR: Cost(10, 20, 1000),
+        FULL: Cost(40, cpu, 3000),
+        LIMITED: Cost(5, 5, 1100, exit_code=1),
+        NIGHTLY: Cost(8, 0.4 * cpu, 900),
+        **dict.fromkeys(STARTS, Cost(0.5, 0.4, 80)),
+    }
+    found.disk_mb = {FLOOR: 70, FULL: 300, NIGHTLY: 400}
+    found.steps = {FULL: {"dbt": 30, "model int_large": 9, "model fct_small": 2, "estimate est_long": 12}}
+    found.asked_seconds, found.direct_seconds = {"a": 0.5, "b": 0.3}, {"a": 0.01, "b": 0.03}
+    return found
+
+
+def test_the_page_shows_ratios_and_judges_targets_only_where_they_can_be():
+    workloads = [workload("daily", 1_600_000, 60), workload("growing", 250_000, 45, size="1/16")]
+    logs = CheckLogs("jsonl", 1_000_000, 300, Cost(2, 4, 200), Cost(9, 16, 600))
+    found = Results({"processor": "two cores"}, Cost(9, 8, 400), {"dbt": 4}, 20, [logs], workloads)
+
+    def judged(part: str) -> list[tuple[str, bool | None]]:
+        return [(measured, is_met) for target, measured, is_met in verdicts(found) if part in target]
+
+    assert "| daily | full refresh | 40.0 | 60.0 | 3.00 | 4.00 | 3.00 | 300 | 0.0 |" in page(found)
+    assert judged("the floor's CPU time") == [("3.00 times", True), ("2.25 times", None)]
+    assert judged("of the full refresh's CPU time") == [("0.40", True), ("0.40", None)]
+    assert judged("published file") == [("62 MB", True), ("400 MB", False)]
+    assert judged("a tenth of the time")[0] == ("`int_large`", False)
+    assert judged("1GB")[0] == ("fails with exit status 1, peak 1.10 GB", False)
+    assert judged("no estimate") == [("12.00 s", False)] * 2
+    assert judged("ten questions") == [("0.50 s", True), ("0.50 s", None)]
+    workloads[0].costs[FULL] = Cost(40, 71, 3000, load=7.5)
+    assert judged("the floor's CPU time")[0] == ("3.55 times", False)
+    assert judged("ten questions")[0] == ("0.50 s", None), "the machine had other work"
+    workloads[0].costs[FULL] = Cost(5, 5, 1100, exit_code=1)
+    assert judged("full refresh completes")[0] == ("no", False)
+
+
+@pytest.mark.slow
+def test_a_quarter_is_refreshed_within_the_default_memory_and_has_the_failures_of_the_floor(tmp_path: Path):
+    quarter = Fraction(1, 4)
+    logs = made.sources_of("varied", quarter, tmp_path) / made.BEFORE
+    home = Home.at(tmp_path / "home", logs)
+    command = faultline("refresh", "--home", home.root, "--sources", home.sources)
+    cost = measure(command, tmp_path / "refresh.log", {"FAULTLINE_MEMORY": ""})
+    assert cost.peak_mb / 1000 < MAX_PEAK_GB
+    floor.run(logs, tmp_path / "floor.duckdb")
+    counts = "select count(*), (select count(*) from marts.fct_failures) from marts.fct_attempts"
+    ((attempts, failures),) = ask(home, counts)
+    assert attempts == pytest.approx(quarter * made.HABITS["varied"].attempts, rel=0.01)
+    assert ask(tmp_path / "floor.duckdb", "select count(*) from failures") == [(pytest.approx(failures, rel=0.01),)]
