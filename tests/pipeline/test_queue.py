@@ -3,7 +3,6 @@
 import os
 import signal
 import sqlite3
-import subprocess
 import time
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,8 +13,8 @@ from orchestration.runs.instance import open_storage
 from orchestration.settings.home import Home
 from orchestration.upkeep.lock import free_of_refresh
 from tests.homes import add_a_line, ask, copy_of, faultline
-from tests.patience import PATIENCE_SECONDS, is_gone
-from tests.pipeline.pages import FAULTLINE, Pages
+from tests.patience import PATIENCE_SECONDS
+from tests.pipeline.pages import Pages
 
 DIED = "Run execution process for"
 """What Dagster's code server says of the process of a run."""
@@ -85,8 +84,9 @@ def home(testbed_home, tmp_path):
     cut_power(home)
 
 
+@pytest.mark.slow
 def test_whatever_died_the_next_run_of_the_schedule_publishes(home):
-    before, built = home.current.resolve(), home.work / "dbt" / "run_results.json"
+    before = home.current.resolve()
     pages = Pages(home)
     with nothing_written_of_failures(home):
         killed = pages.launch()
@@ -106,18 +106,7 @@ def test_whatever_died_the_next_run_of_the_schedule_publishes(home):
     pages.process.wait()
 
     assert states(home) == ["FAILURE", "STARTED"]
-    results = built.read_bytes()
-    with subprocess.Popen(
-        [FAULTLINE, "refresh", "--home", home.root], stdout=subprocess.PIPE, text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-    ) as command:  # fmt: skip
-        assert any(" staging " in line for line in command.stdout)
-        command.kill()
-    assert all(map(is_gone, processes(home)))
-    assert built.read_bytes() == results, "dbt did not end with the command"
-    assert states(home) == ["FAILURE", "STARTED", "STARTED"]
     assert "queue      blocked" in faultline(home, "status").output
-
     pages = Pages(home)
     assert set(states(home)) == {"FAILURE"}
     assert pages.end_of(pages.launch()) == "SUCCESS"
