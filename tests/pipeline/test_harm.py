@@ -46,7 +46,7 @@ from orchestration.settings.home import PROJECT, Home
 from orchestration.terminal.output import console
 from orchestration.upkeep import healing
 from orchestration.upkeep.lock import RefreshLock
-from tests.conftest import new_home, refresh
+from tests.conftest import refresh
 from tests.homes import add_a_line, ask, copy_of, faultline, held_open
 from tests.patience import PATIENCE_SECONDS
 from tests.published import facts_of
@@ -357,28 +357,6 @@ def test_one_that_was_stopped_says_whether_it_had_published(home, monkeypatch, i
     monkeypatch.setattr(refreshing, "was_interrupted", lambda _events: True)
     with pytest.raises(refreshing.RefreshInterrupted, match=words):
         refreshing.run_refresh(HomeSettings(home, is_full=True), console(io.StringIO()))
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of a few megabytes."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)]
-    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"a small tmpfs needs the right to mount: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def test_a_full_disk_publishes_nothing_and_is_not_taken_for_damage(small_disk):
-    home = new_home(small_disk / "home")
-    with pytest.raises(RefreshFailed, match="no space is left"):
-        refresh(home)
-    assert not home.published_file.exists()
-    assert not list(home.root.rglob("*.damaged-*"))
-    assert (home.sources / "testbed/sacct/sacct_all.psv").exists()
 
 
 @pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.slow)])

@@ -61,15 +61,6 @@ def test_only_what_changes_rows_is_new(home, do, is_new, monkeypatch):
     assert is_up_to_date(home) is not is_new
 
 
-BROKEN = {
-    "sacct/empty.psv": (b"", "empty"),
-    "sacct/binary.psv": (b"\x7fELF\x00\x01\x02" * 100, "binary"),
-    "sacct/headerless.psv": (b"1|1|COMPLETED|2026-01-01T00:00:00\n", "header"),
-    "kernel/empty.log": (b"", "empty"),
-}
-"""Files that cannot be read, and a word that says why."""
-
-
 def spoil_lines(home):
     """Break the state in five percent of the accounting lines, steps among them."""
     lines = (home.sources / SACCT).read_text().splitlines(keepends=True)
@@ -81,21 +72,13 @@ def spoil_lines(home):
     return [r"ops.files.*sacct_all.psv: \d+ of 102 lines quarantined .* first: line \d+ unknown_state .*EXPLODED"]
 
 
-def break_files(home):
-    """Add files that cannot be read, each of which is named in a line of its own."""
-    for name, (content, _) in BROKEN.items():
-        (home.sources / "testbed" / name).write_bytes(content)
-    (home.sources / "testbed" / "sacct/gone.psv").symlink_to("/nowhere/at/all.psv")
-    return [*(rf"(?m)^.*{name}.*{word}.*$" for name, (_, word) in BROKEN.items()), r"sacct/gone\.psv"]
-
-
 def remove_sources(home):
     """Remove the sources folder."""
     shutil.rmtree(home.sources)
     return [re.escape(str(home.sources))]
 
 
-@pytest.mark.parametrize("spoil", [spoil_lines, break_files, remove_sources])
+@pytest.mark.parametrize("spoil", [spoil_lines, remove_sources])
 def test_a_refresh_that_must_not_publish_says_why_and_the_last_publication_stays(home, spoil):
     said = spoil(home)
     before = home.published_file.read_bytes()
