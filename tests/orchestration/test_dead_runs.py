@@ -109,7 +109,6 @@ def test_status_and_doctor_name_the_run_that_keeps_the_queue_waiting_but_none_th
 def test_a_limit_of_the_address_space_under_which_libraries_die_is_a_message(monkeypatch, home, gigabytes, is_enough):
     limit = resource.RLIM_INFINITY if gigabytes is None else int(gigabytes * 1e9)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
-    (home.sources / "c1").mkdir(parents=True)
-    with pytest.raises(RefreshFailed) as failed:
-        run_refresh(HomeSettings(home, memory_limit="2GB"), console())
+    with pytest.raises(RefreshFailed) as failed:  # There are no sources.
+        run_refresh(HomeSettings(Home.at(home.root / "none"), memory_limit="2GB"), console())
     assert (f"{gigabytes} GB of address space" in str(failed.value)) is not is_enough

@@ -182,5 +182,5 @@ def test_options_and_damage_decide_what_can_be_forgotten(home, forget, refreshed
     status, said = forget("a", options=("--sources", home.root / "elsewhere"))
     assert (status, "a/sacct/2024-01.txt" in said, "a/sacct/2023-01.txt" in said) == (0, False, True)
     home.working_file.write_bytes(b"no database" * 1000)
-    status, said = forget("a", options=YES)
+    status, said = forget("a", options=(*YES, "--sources", home.root / "elsewhere"))
     assert (status, "run `faultline refresh`, which repairs it" in said) == (1, True)
