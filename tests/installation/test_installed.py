@@ -93,10 +93,3 @@ def test_caches_lie_in_the_user_s_cache_folder_alone(installed):
     assert {"manifest.json", "partial_parse.msgpack", "column_lineage.json"} <= {file.name for file in folder.iterdir()}
     assert [file.name for file in installed.user.iterdir()] == [".cache"]
     assert {file.name for file in installed.cwd.iterdir()} == {*HOSTILE, "home", "pages"}
-
-
-def test_without_a_cache_folder_the_home_is_used_and_said(installed, monkeypatch):
-    monkeypatch.setitem(installed.variables, "XDG_CACHE_HOME", "/proc/none")
-    done = installed.run("report", "--home", "home", "--out", "pages")
-    assert done.stderr.startswith(f"the cache folder /proc/none/faultline/{code_version()}-")
-    assert list((installed.cwd / "home" / "work" / "cache").glob(f"{code_version()}-*/*"))

@@ -48,8 +48,8 @@ def test_another_process_may_open_the_files_once_they_are_closed(opened):
     with opened.writing() as con:
         con.execute("create table raw.made as select 1 as n")
     assert not is_free(opened)
-    for beside in (opened, Warehouse(path=opened.path)):  # The session of the same run opens the working file as well.
-        with beside.writing() as con:
+    for warehouse in (opened, Warehouse(path=opened.path)):  # The session of the run opens the working file as well.
+        with warehouse.writing() as con:
             assert con.execute("from raw.made").fetchall() == [(1,)]
     assert not is_free(opened)
     opened.close()
