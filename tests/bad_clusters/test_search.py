@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import nullcontext
 from random import Random
 
 import dagster as dg
@@ -15,6 +16,7 @@ from assets.bad_clusters.failures import TRIAL
 from assets.bad_clusters.search import find_bad_clusters, leave_out_bad_clusters
 from assets.estimates.table import compute_for_good_clusters, read
 from assets.warehouse import OpenWarehouse, replace_table
+from orchestration.dbt.processes import DbtKilled, require_not_killed
 from tests.homes import ask, change
 
 CLUSTERS = "abcdefgh"
@@ -80,6 +82,7 @@ OF_DBT = "x could not be built: Runtime Error in model x (x.sql)"
         (FloatingPointError("overflow encountered in exp"), True),
         (KeyError("x"), True),
         (MemoryError(), False),
+        (DbtKilled("dbt was killed"), False),
         (OSError(28, "No space left on device"), False),
         (duckdb.InterruptException("Interrupted"), False),
         (duckdb.ConnectionException("Connection Error: already closed"), False),
@@ -87,6 +90,12 @@ OF_DBT = "x could not be built: Runtime Error in model x (x.sql)"
 )
 def test_which_errors_rows_can_cause(error, is_of_rows):
     assert may_be_of_rows(error) == is_of_rows
+
+
+def test_a_signal_that_ended_dbt_is_no_error_of_rows():
+    require_not_killed(1)
+    with pytest.raises(DbtKilled):
+        require_not_killed(-9)
 
 
 @pytest.fixture
@@ -125,36 +134,28 @@ REASON = "estimates.est_x could not be made of its rows: OverflowError: "
 
 
 @pytest.mark.parametrize(
-    ("step", "tried"),
+    ("step", "left_out", "tried"),
     [
-        (Step(""), ["abcd"]),
-        (Step("c"), ["abcd", "abd", "abd"]),
-        (Step("ad"), ["abcd", "abd", "ab", "a", "b", "cd", "c", "d", "bc"]),
+        (Step(""), "", ["abcd"]),
+        (Step("c"), "c", ["abcd", "abd", "abd"]),
+        (Step("ad"), "ad", ["abcd", "abd", "ab", "a", "b", "cd", "c", "d", "bc"]),
+        # An error of the step is raised, and nobody is left out.
+        (Step("abcd"), None, 8),
+        (Step("", together="ab"), None, 8),
+        (Step("b", error=MemoryError()), None, 1),
+        (Step("b", error=duckdb.Error("Binder Error: no such column")), None, 1),
+        (Step("b", error=OSError(28, "No space left on device")), None, 1),
     ],
 )
-def test_an_estimate_is_made_without_the_clusters_at_fault(step, tried, warehouse):
-    compute(step, warehouse)
-    assert step.tried == tried
-    found = [(name, stage, reason[: len(REASON)]) for name, stage, reason in ask(warehouse, FAILURES)]
-    assert found == [(name, "estimates", REASON) for name in sorted(step.bad)]
-    made = ask(warehouse, "select string_agg(cluster_id, '' order by 1) from estimates.est_x")
-    assert made == [("".join(name for name in "abcd" if name not in step.bad),)]
-
-
-@pytest.mark.parametrize(
-    ("step", "runs"),
-    [
-        (Step("abcd"), 8),
-        (Step("", together="ab"), 8),
-        (Step("b", error=MemoryError()), 1),
-        (Step("b", error=duckdb.Error("Binder Error: no such column")), 1),
-    ],
-)
-def test_an_error_of_the_step_is_raised_and_nobody_is_left_out(step, runs, warehouse):
-    with pytest.raises((OverflowError, MemoryError, duckdb.Error)):
+def test_an_estimate_is_made_without_the_clusters_at_fault_alone(step, left_out, tried, warehouse):
+    with nullcontext() if left_out is not None else pytest.raises((OverflowError, MemoryError, OSError, duckdb.Error)):
         compute(step, warehouse)
-    assert ask(warehouse, FAILURES) == []
-    assert len(step.tried) <= runs
+    assert step.tried == tried if isinstance(tried, list) else len(step.tried) <= tried
+    found = [(name, stage, reason[: len(REASON)]) for name, stage, reason in ask(warehouse, FAILURES)]
+    assert found == [(name, "estimates", REASON) for name in left_out or ""]
+    if left_out is not None:
+        made = ask(warehouse, "select string_agg(cluster_id, '' order by 1) from estimates.est_x")
+        assert made == [("".join(name for name in "abcd" if name not in left_out),)]
 
 
 def test_an_error_of_the_machine_in_a_trial_ends_the_search(warehouse):

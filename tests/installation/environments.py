@@ -30,15 +30,7 @@ def find_python(version: str) -> str | None:
 
 def install(wheel: Path, python: str, environment: Path) -> Path:
     """Make an environment, install what the lock names by its hashes, then the wheel; return the command."""
-    pip = [
-        environment / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-    ]
+    pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
     if uv := shutil.which("uv"):
         subprocess.run([uv, "venv", "--quiet", "--python", python, environment], check=True)
         pip = [uv, "pip", "install", "--quiet", "--python", environment / "bin" / "python", "--no-deps"]

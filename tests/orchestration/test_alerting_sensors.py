@@ -83,6 +83,7 @@ def test_who_died_is_told_once_and_who_may_have_met_damage_runs_once_more(
 
 
 def test_the_sensor_on_stale_nights_says_what_it_saw(settings, web):
+    assert {sensor.default_status for sensor in sensors(settings)} == {dg.DefaultSensorStatus.RUNNING}
     sensor = sensors(settings)[1]
     with dg.DagsterInstance.ephemeral() as instance:
         context = dg.build_sensor_context(instance)
@@ -92,7 +93,3 @@ def test_the_sensor_on_stale_nights_says_what_it_saw(settings, web):
         for _ in range(2):
             assert "nothing was ever published" in stale.evaluate_tick(context).skip_message
     assert len(web.texts) == 1
-
-
-def test_both_are_on_from_the_start(settings):
-    assert {sensor.default_status for sensor in sensors(settings)} == {dg.DefaultSensorStatus.RUNNING}

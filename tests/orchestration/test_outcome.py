@@ -38,39 +38,20 @@ def printed(cluster, *more) -> str:
     ("found", "words"),
     [
         ({}, "6.5 per 1,000 node-days, 90% interval 2.5 to 13.1 (k=8 in 1,230 node-days, jobs of more than 128 GPUs)"),
-        (
-            {"rate": 0.0, "rate_low": 0.0, "rate_failures": 0},
-            "per 1,000 node-days: none seen, below 13.1 (90%; k=0 in 1,230 node-days, jobs of more than 128 GPUs)",
-        ),
-        (
-            {"has_enough_data": False, "rate_note": "too little to tell: 3 minutes; other"},
-            "too little to tell: 3 minutes; other",
-        ),
-        ({"rate_high": None}, "unknown"),
-    ],
-)
-def test_a_rate_is_told_with_what_it_rests_on(found, words) -> None:
-    assert f"  failure rate {words}\n" in printed(ROW | found)
-
-
-def test_of_a_cluster_without_accounting_its_recorded_failures_are_told() -> None:
-    found = printed(ROW | {"has_accounting": False, "recorded_failures": 584})
-    assert "c1: no accounting, 584 recorded failures\n" in found
-    assert "failure rate" not in found
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        ({}, "7.61 infrastructure failures expected, which cost 120 [60, 240] GPU-hours"),
+        ({"rate": 0.0, "rate_low": 0.0, "rate_failures": 0}, "per 1,000 node-days: none seen, below 13.1 (90%; k=0"),
+        ({"has_enough_data": False, "rate_note": "too little: 3 minutes; other"}, "too little: 3 minutes; other"),
+        ({"rate_high": None}, "failure rate unknown"),
+        ({"has_accounting": False, "recorded_failures": 584}, "c1: no accounting, 584 recorded failures\n"),
+        ({}, "16 nodes, 7.61 infrastructure failures expected, which cost 120 [60, 240] GPU-hours"),
         ({"has_enough_data": False}, "7.61 infrastructure failures expected, which cost 120 GPU-hours"),
-        ({"expected_failures": 0.0, "expected_lost_gpu_hours": 0.0}, "0 infrastructure failures expected"),
+        ({"expected_failures": 0.0, "expected_lost_gpu_hours": 0.0}, " 0 infrastructure failures expected\n"),
         ({"expected_failures": None, "failures": None, "expected_lost_gpu_hours": None}, "failures unknown"),
     ],
-    ids=["with limits", "too little for limits", "none", "none could have been seen"],
 )
-def test_failures_are_those_to_expect_and_unknown_where_none_could_have_been_seen(found, words) -> None:
-    assert f"c1: 102 attempts on 16 nodes, {words}\n" in printed(ROW | found)
+def test_numbers_come_with_what_they_rest_on_and_are_unknown_where_nothing_could_be_seen(found, words) -> None:
+    text = printed(ROW | found)
+    assert words in text
+    assert ("failure rate" in text) is found.get("has_accounting", True)
 
 
 def test_a_name_with_a_line_break_begins_no_line() -> None:

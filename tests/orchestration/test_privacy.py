@@ -162,7 +162,7 @@ def test_it_is_left_out_until_it_is_set_back_or_forgotten(kind, place):
     assert all(user.startswith("user-") for user in place.users())
 
 
-def test_where_privacy_json_is_lost_the_tables_say_it(place):
+def test_where_privacy_json_is_lost_the_tables_say_it_and_where_these_are_lost_it_does(place):
     place.configure(PRIVATE)
     place.read()
     state = place.state()
@@ -172,12 +172,7 @@ def test_where_privacy_json_is_lost_the_tables_say_it(place):
     place.home.privacy.unlink()
     place.configure(PLAIN)
     assert place.read().keys() == {CLUSTER}
-
-
-def test_where_the_tables_are_lost_privacy_json_says_it(place):
-    place.read()
     place.home.working_file.rename(place.home.working_file.with_name("faultline.duckdb.damaged-1"))
-    place.configure(PRIVATE)
     assert place.read().keys() == {CLUSTER}
     place.forget("--yes")
     assert (files_with_names(place.home), place.state()) == ([], {OTHER: "plain"})
@@ -200,21 +195,17 @@ def test_what_was_interrupted_is_done_again(place, monkeypatch):
     assert files_with_names(place.home) == []
 
 
-def test_where_all_clusters_changed_the_step_fails_with_the_reasons(place):
-    shutil.rmtree(place.home.sources / OTHER)
-    place.read()
-    place.configure(PRIVATE)
-    with pytest.raises(Exception, match="privacy is switched on"):
-        place.read()
-
-
-def test_a_cluster_whose_settings_are_wrong_stays_as_it_is(place):
+def test_a_cluster_whose_settings_are_wrong_stays_as_it_is_and_where_all_changed_the_step_fails(place):
     place.configure(PRIVATE)
     place.read()
     state = place.state()
     place.configure("privcy = 1\n")
     assert "unknown key 'privcy'" in place.read()[CLUSTER]
     assert place.state() == state
+    shutil.rmtree(place.home.sources / OTHER)
+    place.configure(PLAIN)
+    with pytest.raises(Exception, match="privacy is switched off"):
+        place.read()
 
 
 def test_a_key_with_the_data_is_refused(place):

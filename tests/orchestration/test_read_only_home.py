@@ -1,4 +1,4 @@
-"""A home on a read-only disk: reading commands work, and a refresh says in one line what is wrong."""
+"""A home that cannot be written or not be listed: reading commands work; what fails says in one line why."""
 
 import errno
 import os
@@ -39,22 +39,31 @@ def read_only(small_home, tmp_path):
 
 @pytest.fixture
 def run(read_only):
+    """Run a command on the home that cannot be written."""
     return lambda *arguments: faultline(read_only, *arguments)
 
 
-@pytest.mark.parametrize("arguments", [("status",), ("query", "select count(*) from marts.fct_attempts"), ("tables",)])
+ASKED = [("status", "--json"), ("query", "select count(*) from marts.fct_attempts"), ("tables",)]
+
+
+@pytest.mark.parametrize("arguments", ASKED)
 def test_reading_commands_work(run, arguments):
     done = run(*arguments)
     assert done.exit_code == 0, done.output
 
 
-@pytest.mark.parametrize("arguments", [("refresh",), ("refresh", "--full"), ("rollback",)])
-def test_what_would_write_says_why_it_cannot(run, arguments):
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("refresh",), "make it writable for this user or name another with --home"),
+        (("refresh", "--full"), "make it writable for this user or name another with --home"),
+        (("rollback",), "no publication is kept"),
+        (("doctor",), "may not write there"),
+    ],
+)
+def test_what_would_write_says_why_it_cannot(run, arguments, said):
     done = run(*arguments)
-    assert done.exit_code == 1
-    (line,) = done.output.strip().splitlines()
-    assert "Traceback" not in line
-    assert "no publication is kept" in line or "ead-only" in line or "ermission denied" in line
+    assert (done.exit_code, "Traceback" in done.output, said in done.output) == (1, False, True), done.output
 
 
 @pytest.fixture
@@ -79,41 +88,43 @@ def as_reader(small_home):
         path.chmod(0o700)
 
 
-@pytest.mark.parametrize(
-    "arguments", [("status",), ("status", "--json"), ("query", "select count(*) from marts.fct_attempts"), ("tables",)]
-)
-def test_who_may_only_pass_through_the_home_can_read_what_is_published(as_reader, arguments):
+@pytest.mark.parametrize("arguments", [*ASKED, ("doctor",)])
+def test_who_may_only_pass_through_the_home_can_read_what_is_published_and_no_more(as_reader, arguments):
     done = as_reader(*arguments)
-    assert (done.returncode, done.stderr) == (0, "")
+    is_refused = arguments == ("doctor",)
+    assert (done.returncode, done.stderr.count("\n"), "Permission denied" in done.stderr) == (is_refused,) * 3
 
 
-def test_what_a_reader_may_not_see_is_an_error_of_one_line(as_reader):
-    done = as_reader("doctor")
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert "Permission denied" in line
+WORDS = ("No space left on device", "Input/output error", "Permission denied", "Cannot allocate memory")
+OF_THE_DISK = "the disk of "
+RAISE, LOWER = "raise FAULTLINE_MEMORY, then", "lower FAULTLINE_MEMORY, then"
 
 
-def test_a_refresh_names_the_next_step(run):
-    assert "make it writable for this user or name another with --home" in run("refresh").output
-
-
-def test_doctor_says_so(run):
-    done = run("doctor")
-    assert done.exit_code == 1
-    assert "may not write there" in done.output
-
-
-def test_an_error_that_nobody_foresaw_is_told_even_where_its_details_cannot_be_kept(read_only):
-    said = failures.explain("something else", "OddError", "Traceback: where it was", read_only)
-    assert said.startswith("unexpected OddError: something else; nothing was published")
-    assert "where it was" in said
-
-
-@pytest.mark.parametrize("words", ["[Errno 5] Input/output error", "IO Error: Could not fsync: Input/output error"])
-def test_a_disk_that_fails_is_named(tmp_path, words):
-    said = failures.explain(words, "OSError", "", Home.at(tmp_path))
-    assert said.startswith(f"the disk of {tmp_path} does not work")
+@pytest.mark.parametrize(
+    ("text", "error_class", "said"),
+    [
+        ("[Errno 5] Input/output error", "OSError", OF_THE_DISK),
+        ("IO Error: Could not fsync: Input/output error", "IOException", OF_THE_DISK),
+        ("IO Error: Could not write: No space left on device", "IOException", "no space is left"),
+        ("Out of Memory Error: failed to allocate data of size 16.0 MiB (1.8 GiB/1.8 GiB used)", "OutOfMemoryException",
+         RAISE),
+        ("Out of Memory Error: Allocation failure", "OutOfMemoryException", LOWER),
+        ("", "MemoryError", LOWER),
+        ("can't start new thread", "RuntimeError", LOWER),
+        ("x.so: failed to map segment from shared object", "ImportError", LOWER),
+        ("[Errno 12] Cannot allocate memory", "OSError", LOWER),
+        # What a row of a log holds is not what the machine says.
+        *((f"Conversion Error: '{words}'", "ConversionException", "unexpected ConversionException") for words in WORDS),
+        ("nothing was read: 'Permission denied'", "Failure", "nothing was read: 'Permission denied'"),
+        # Where no details can be kept, the message has them.
+        ("something else", "OddError", "where it was"),
+    ],
+)  # fmt: skip
+def test_an_error_of_the_machine_is_told_from_that_of_a_row_with_the_next_step(read_only, text, error_class, said):
+    found = failures.explain(text, error_class, "Traceback: where it was", read_only)
+    assert said in found
+    assert found.startswith("unexpected ") is (error_class in ("ConversionException", "OddError"))
+    assert ("then run `faultline refresh` again" in found) or said not in (RAISE, LOWER)
 
 
 def test_who_keeps_a_file_is_named(tmp_path):
@@ -123,16 +134,6 @@ def test_who_keeps_a_file_is_named(tmp_path):
             duckdb.connect(str(file))
         said = failures.explain_error(held.value, Home.at(tmp_path))
     assert said.startswith(f"{file} is held by process {holder.pid} of ")
-    assert said.endswith("end that process, or wait until it ends, then run `faultline refresh` again")
-
-
-@pytest.mark.parametrize("words", ["No space left on device", "Input/output error", "Permission denied"])
-def test_words_of_the_machine_that_a_row_holds_are_not_taken_for_its_own(tmp_path, words):
-    home = Home.at(tmp_path)
-    quoted = failures.explain(f"Conversion Error: could not convert '{words}'", "ConversionException", "", home)
-    assert quoted.startswith("unexpected ConversionException: Conversion Error")
-    assert failures.explain(f"nothing was read: '{words}'", "Failure", "", home) == f"nothing was read: '{words}'"
-    assert "unexpected" not in failures.explain(f"IO Error: Could not write: {words}", "IOException", "", home)
 
 
 def test_a_report_that_cannot_be_written_is_an_error_of_one_line(small_home, monkeypatch, tmp_path):
@@ -141,8 +142,5 @@ def test_a_report_that_cannot_be_written_is_an_error_of_one_line(small_home, mon
 
     monkeypatch.setattr(reporting, "write_files", refuse)
     done = faultline(small_home, "report", "--out", tmp_path / "out")
-    assert done.exit_code == 1
-    assert (
-        done.stderr
-        == f"faultline: {tmp_path / 'out'} cannot be written: No space left on device; name another folder\n"
-    )
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert f"{tmp_path / 'out'} cannot be written: No space left on device" in done.stderr

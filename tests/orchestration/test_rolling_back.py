@@ -24,50 +24,31 @@ def home(testbed_home, tmp_path):
     return home
 
 
-def rollback(home, *arguments):
-    return faultline(home, "rollback", *arguments)
+def test_readers_see_the_one_before_until_new_logs_come(home):
+    with held_lock(home):
+        refused = faultline(home, "rollback")
+    assert refused.exit_code == 1 and "already running" in refused.output
+    assert faultline(home, "rollback", "17").exit_code == 1
+    assert pinned_publication(home) is None
+    assert faultline(home, "rollback").exit_code == 0
+    with duckdb.connect(str(home.publications / "second" / "faultline.duckdb")) as con:
+        con.execute("update ops.published set code_version = 'of another version'")
+    home.unfinished_run.write_text("a run that died")
+    assert is_up_to_date(home)
+    console = Console(file=io.StringIO(), width=200)
+    run_refresh(HomeSettings(home), console).print(console)
+    assert "publication 1 stays" in console.file.getvalue() and "refresh --full" in console.file.getvalue()
+    assert pinned_publication(home).number == 1
+    shutil.copy(CAPTURE / "sacct" / "sacct_all.psv", home.sources / "testbed" / "sacct" / "new.psv")
+    assert not is_up_to_date(home)
+    assert faultline(home, "rollback", "2").exit_code == 0
+    assert pinned_publication(home) is None
 
 
-class TestRollback:
-    def test_it_says_what_readers_see_and_for_how_long(self, home):
-        done = rollback(home)
-        assert done.exit_code == 0
-        assert "readers now see publication 1" in done.output
-        assert "until new logs come" in done.output
-        assert "it is the newest" in rollback(home, "2").output
-
-    def test_nothing_to_go_back_to(self, home):
-        assert rollback(home, "17").exit_code == 1
-
-    def test_a_refresh_without_news_leaves_it_and_says_so(self, home):
-        rollback(home)
-        with duckdb.connect(str(home.publications / "second" / "faultline.duckdb")) as con:
-            con.execute("update ops.published set code_version = 'of another version'")
-        home.unfinished_run.write_text("a run that died")
-        assert is_up_to_date(home)
-        console = Console(file=io.StringIO(), width=200)
-        run_refresh(HomeSettings(home), console).print(console)
-        said = console.file.getvalue()
-        assert "publication 1 stays" in said
-        assert "refresh --full" in said
-        assert pinned_publication(home).number == 1
-
-    def test_new_input_ends_it(self, home):
-        rollback(home)
-        shutil.copy(CAPTURE / "sacct" / "sacct_all.psv", home.sources / "testbed" / "sacct" / "new.psv")
-        assert not is_up_to_date(home)
-
-    def test_input_that_the_newest_has_seen_is_not_new(self, home):
-        """What readers see now lacks a file that the newest publication was made with."""
-        (first,) = (path for path in home.publications.iterdir() if path.name not in ("current", "second"))
-        with duckdb.connect(str(first / "faultline.duckdb")) as con:
-            con.execute("delete from ops.files where kind = 'kernel'")
-        rollback(home)
-        assert is_up_to_date(home)
-
-    def test_not_while_a_refresh_runs(self, home):
-        with held_lock(home):
-            done = rollback(home)
-        assert done.exit_code == 1
-        assert "already running" in done.output
-        assert pinned_publication(home) is None
+def test_input_that_the_newest_has_seen_is_not_new(home):
+    """What readers see now lacks a file that the newest publication was made with."""
+    (first,) = (path for path in home.publications.iterdir() if path.name not in ("current", "second"))
+    with duckdb.connect(str(first / "faultline.duckdb")) as con:
+        con.execute("delete from ops.files where kind = 'kernel'")
+    faultline(home, "rollback")
+    assert is_up_to_date(home)

@@ -24,6 +24,7 @@ EVERYTHING = Everything(frozenset({A, B}), frozenset({CHECK}), frozenset({"a", "
 
 @pytest.fixture
 def home(tmp_path):
+    """A home before its first run."""
     return Home.at(tmp_path / "home")
 
 
@@ -38,15 +39,14 @@ def web(monkeypatch):
 def run(home):
     """Run an asset that does something with the warehouse, as a whole refresh or as a part of one."""
 
-    def run(do, *, is_whole=True, lines=None):
+    def run(do, *, is_whole=True):
         @dg.asset(output_required=False)
         def table(warehouse: dg.ResourceParam[Warehouse]):
             do(warehouse)
 
         steps = frozenset({"table"} if is_whole else {"table", "another"})
         everything = Everything(frozenset({table.key}), frozenset(), steps)
-        caller = Caller(patience_seconds=0, say=None if lines is None else lines.append)
-        given = resources(read_settings(home.root), caller, everything)
+        given = resources(read_settings(home.root), Caller(patience_seconds=0), everything)
         return dg.materialize([table], resources=given, raise_on_error=False)
 
     return run
@@ -140,15 +140,6 @@ def test_after_word_of_damage_the_next_run_reads_the_files_whole_and_only_the_se
     assert len(web.texts) == 1
 
 
-def test_damaged_files_are_set_aside_before_anything_is_written(home, run):
-    home.work.mkdir(parents=True)
-    home.working_file.write_bytes(b"garbage" * 10_000)
-    lines = []
-    assert run(write, lines=lines).success
-    assert "was damaged" in lines[0]
-    assert list(home.work.glob("faultline.duckdb.damaged-*"))
-
-
 def test_dbt_ends_with_its_run(run):
     """A step that is stopped between two events of dbt leaves it running."""
     with subprocess.Popen(["sleep", "600"]) as dbt:
@@ -156,25 +147,32 @@ def test_dbt_ends_with_its_run(run):
         assert dbt.poll() is not None
 
 
-def test_a_run_that_died_without_a_word_is_told_by_the_next(home, run, web):
-    with Warehouse(path=str(home.working_file)).writing() as con:
-        con.execute("insert into ops.runs values ('old', '2026-01-01', null, 'running', 'v', null)")
-    run(write, is_whole=False)
-    assert rows(home) == [("failed", DIED)]
-    assert [DIED in text for text in web.texts] == [True]
+OLD = "insert into ops.runs values ('old', '2026-01-01', {}, '{}', 'v', null)"
 
 
-def test_a_run_that_was_killed_before_readers_saw_its_publication_is_taken_back(home, run):
-    left = home.publications / ".run-2"
-    left.mkdir(parents=True)
+@pytest.mark.parametrize(
+    ("left", "message", "is_told"),
+    [
+        ([OLD.format("null", "running")], DIED, True),
+        (
+            [
+                OLD.format("'2026-01-01'", "succeeded"),
+                "insert into ops.published values ('old', '2026-01-01', 'h', 'v', '{}')",
+            ],
+            "stopped before its publication was finished",
+            False,
+        ),
+    ],
+    ids=["without a word", "before readers saw its publication"],
+)
+def test_a_run_that_was_killed_has_failed_and_its_publication_is_taken_back(home, run, web, left, message, is_told):
+    half = home.publications / ".old"
+    half.mkdir(parents=True)
     with Warehouse(path=str(home.working_file)).writing():
         pass
-    change(
-        home.working_file,
-        "insert into ops.runs values ('run-2', '2026-01-01', '2026-01-01', 'succeeded', 'v', null)",
-        "insert into ops.published values ('run-2', '2026-01-01', 'h', 'v', '{}')",
-    )
+    change(home.working_file, *left)
     run(write, is_whole=False)
     assert ask(home.working_file, "from ops.published") == []
-    assert rows(home) == [("failed", "stopped before its publication was finished")]
-    assert not left.exists()
+    assert rows(home) == [("failed", message)]
+    assert [DIED in text for text in web.texts] == [True] * is_told
+    assert not half.exists()

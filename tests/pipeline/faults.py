@@ -1,10 +1,10 @@
 """Numbered points of the step that publishes, each of which can be made to kill the process or to fail.
 
 `python -m tests.pipeline.faults TEMPLATE SCRATCH EVERY FIRST` publishes a second run over a small home, once for every
-n-th point and kind of fault, publishes a third one after it, and prints what readers saw as lines of JSON. Python tells
-of each opened file and changed name by its audit events, so that nothing is patched but `os.fsync`. Each attempt is a
-fork of one process, because a new one would take longer than all that it does. What DuckDB writes is not seen here; see
-`test_faults.py`, which watches `python -m tests.pipeline.faults publish HOME RUN` by strace.
+n-th point and kind of fault, and a third one after it. It fails where readers saw anything but one run or the other,
+and prints how the faults ended. Python reports each opened file and changed name by its audit events, so that nothing
+is patched but `os.fsync`. Each attempt is a fork of one process, because a new one would take longer than all that it
+does. What DuckDB writes is not seen here; `test_harm.py` watches whole refreshes by strace.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import shutil
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -75,40 +77,40 @@ class Points:
         raise OSError(number, os.strerror(number))
 
 
-def prepare(home: Home) -> None:
-    """Make a small home with one publication, and everything a second run has built."""
-    page = home.working_reports / "latest" / "index.html"
-    page.parent.mkdir(parents=True)
-    run(home, "run-1")
-
-
-def run(home: Home, run_id: str, points: Points | None = None) -> None:
-    """Do what the session and the last step of a refresh do."""
+def run(home: Home, run_id: str, points: Points | None = None) -> list[str]:
+    """Do what the session and the last step of a refresh do; return the points that were passed."""
+    points = points or Points(home)
     warehouse = Warehouse(path=str(home.working_file), publication=str(home.build_file))
     with warehouse.writing() as con:
         mark_unpublished_run_as_failed(con, home)
         con.execute("insert into ops.runs values (?, now()::timestamp, null, 'running', 'v', null)", [run_id])
         con.execute("create or replace table publication.marts.t as select ? as run_id", [run_id])
-    (home.working_reports / "latest" / "index.html").write_text(run_id)
-    if points is not None:
-        points.is_on = True
+    page = home.working_reports / "latest" / "index.html"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(run_id)
+    points.is_on = True
     try:
         publish_run(warehouse, home, run_id, keep=1)
     finally:
-        if points is not None:
-            points.is_on = False
+        points.is_on = False
+    return points.passed
 
 
-def seen(home: Home) -> dict[str, object]:
-    """Tell what readers see, and what the working file says of it."""
+def seen(home: Home) -> list[str]:
+    """List the runs that readers see: of the warehouse, the report, the account in it, and how that one ended."""
     with duckdb.connect(str(home.published_file), read_only=True) as con:
-        warehouse = con.execute("select run_id from marts.t").fetchone()[0]
+        ((warehouse,),) = con.execute("select run_id from marts.t").fetchall()
         account = con.execute("select run_id, status from ops.runs order by rowid desc limit 1").fetchone()
-    return {"warehouse": warehouse, "report": home.report.read_text(), "account": list(account)}
+    return [warehouse, home.report.read_text(), *account]
 
 
-def in_a_fork(do: object) -> tuple[int, str]:
-    """Run a function in a process of its own; return how it ended, and what it returned."""
+def whole(run_id: str) -> list[str]:
+    """Give what readers see of a run that was published whole."""
+    return [run_id, run_id, run_id, "succeeded"]
+
+
+def in_a_fork(do: Callable[[], object]) -> tuple[int, Any]:
+    """Run a function in a process of its own; return how it ended, and what it returned or the traceback."""
     reader, writer = os.pipe()
     process = os.fork()
     if process == 0:
@@ -122,28 +124,30 @@ def in_a_fork(do: object) -> tuple[int, str]:
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         text = pipe.read().decode()
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), text
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), json.loads(text) if text else None
 
 
-def attempt(home: Home, points: Points, at: int | None, kind: str) -> dict[str, object]:
-    """Publish with one fault, look, publish again without any, look again."""
+def attempt(home: Home, points: Points, at: int | None, kind: str) -> tuple[int, str, list[str]]:
+    """Publish with one fault, then without any; return the exit code, the run seen in between and the points passed.
+
+    Readers see one run or the other whole, and the next run leaves nothing behind.
+    """
     points.at, points.kind = at, kind
 
     def faulty() -> list[str]:
         points.watch()
-        run(home, "run-2", points)
-        return points.passed
+        return run(home, "run-2", points)
 
-    code, text = in_a_fork(faulty)
-    after = in_a_fork(lambda: seen(home))
-    again = in_a_fork(lambda: run(home, "run-3"))
-    at_last = in_a_fork(lambda: seen(home))
-    left = in_a_fork(lambda: [str(path) for path in leftovers(home)])
-    return {
-        "at": at, "kind": kind, "code": code, "operations": json.loads(text) if text else None,
-        "after": after, "again": again, "at_last": at_last, "left": left,
-        "publications": sorted(path.name for path in home.publications.iterdir()),
-    }  # fmt: skip
+    code, passed = in_a_fork(faulty)
+    _, after = in_a_fork(lambda: seen(home))
+    where = f"{kind} at {at}: {code}, {passed}, {after}"
+    assert after in (whole("run-1"), whole("run-2")), where
+    assert code != 0 or after == whole("run-2"), where
+    assert in_a_fork(lambda: run(home, "run-3"))[0] == 0, where
+    assert in_a_fork(lambda: seen(home))[1] == whole("run-3"), where
+    assert in_a_fork(lambda: list(map(str, leftovers(home))))[1] == [], where
+    assert sorted(path.name for path in home.publications.iterdir()) == ["current", "run-3"], where
+    return code, after[0], passed
 
 
 def main(template: Path, scratch: Path, every: int, first: int) -> None:
@@ -151,35 +155,19 @@ def main(template: Path, scratch: Path, every: int, first: int) -> None:
     # DuckDB loads it for the first parameter of a statement, which would take each fork longer than all else it does.
     importlib.import_module("pandas")
     gc.freeze()
-    assert in_a_fork(lambda: prepare(Home.at(template)))[0] == 0
+    assert in_a_fork(lambda: run(Home.at(template), "run-1"))[0] == 0
     home = Home.at(scratch)
     points = Points(home)
 
-    def tell(at: int | None, kind: str) -> dict[str, object]:
+    def on_a_copy(at: int | None, kind: str) -> tuple[int, str, list[str]]:
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.copytree(template, scratch, symlinks=True)
-        found = attempt(home, points, at, kind)
-        sys.stdout.write(json.dumps(found) + "\n")
-        return found
+        return attempt(home, points, at, kind)
 
-    names = tell(None, KINDS[0])["operations"]
-    for kind in KINDS:
-        for at in range(1 + first % every, len(names) + 1, every):
-            tell(at, kind)
-
-
-def publish_once(root: Path, run_id: str) -> None:
-    """Publish one run, for another program to watch; begin with a new home where there is none."""
-    home = Home.at(root)
-    if home.published_file.exists():
-        run(home, run_id)
-    else:
-        prepare(home)
-    sys.stdout.write(json.dumps(seen(home)) + "\n")
+    _, _, passed = on_a_copy(None, KINDS[0])
+    ends = [on_a_copy(at, kind)[:2] for kind in KINDS for at in range(1 + first % every, len(passed) + 1, every)]
+    sys.stdout.write(json.dumps({"points": len(passed), "ends": ends}))
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "publish":
-        publish_once(Path(sys.argv[2]), sys.argv[3])
-    else:
-        main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

@@ -22,12 +22,6 @@ STOP = 'mutation { terminateRun(runId: "%s") { __typename } }'
 CATALOGUE = """{ assetOrError(assetKey: {path: ["published", "warehouse"]}) {
     ... on Asset { assetMaterializations(limit: 1) { runId } }
 } }"""
-LOOK = """mutation {
-    sensorDryRun(cursor: "", selectorData: {
-        repositoryLocationName: "orchestration.definitions", repositoryName: "__repository__",
-        sensorName: "alert_on_stale_night"
-    }) { ... on DryRunInstigationTick { evaluationResult { skipReason error { message } } } }
-}"""
 ENDS = {"SUCCESS", "FAILURE", "CANCELED"}
 
 
@@ -53,10 +47,6 @@ class Pages:
 
     def launch(self):
         return self.ask(LAUNCH)["launchRun"]["run"]["runId"]
-
-    def look(self):
-        """Let the code server evaluate the sensor that looks at the queue, as it does every ten minutes."""
-        assert self.ask(LOOK)["sensorDryRun"]["evaluationResult"]["error"] is None
 
     def end_of(self, run_id):
         while (status := self.ask(STATUS % run_id)["runOrError"]["status"]) not in ENDS:

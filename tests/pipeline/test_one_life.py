@@ -1,6 +1,5 @@
 """The same night by the command, the schedule, the sensor on new files and a button: what is left of it is the same."""
 
-import json
 import os
 import re
 import sqlite3
@@ -10,16 +9,16 @@ from contextlib import closing
 from pathlib import Path
 
 import dagster as dg
-import duckdb
 import pytest
 
 from orchestration.definitions import build
 from orchestration.lifecycle.session import Caller
+from orchestration.publication.folders import current_publication, kept_publications
 from orchestration.runs.instance import open_storage
 from orchestration.sensors.new_files import Seen, fingerprint
 from orchestration.settings.environment import read_settings
 from orchestration.upkeep.lock import RefreshLock
-from tests.homes import add_a_line, copy_of
+from tests.homes import add_a_line, ask, copy_of
 from tests.orchestration.alerts.receivers import web_server
 from tests.pipeline.pages import CATALOGUE, FAULTLINE, STOP, Pages
 from tests.published import content_of
@@ -27,6 +26,7 @@ from tests.published import content_of
 
 @pytest.fixture(scope="module")
 def web():
+    """A receiver of the alerts of all nights."""
     with web_server() as web:
         yield web
 
@@ -52,25 +52,21 @@ def make_home(testbed_home, tmp_path_factory, web):
 
 
 def by_command(home):
+    """Run the command."""
     return subprocess.run([FAULTLINE, "refresh", "--home", home.root], check=False).returncode == 0
 
 
-def run_request(home, definitions, by):
-    """Evaluate the schedule, or the sensor on files that have been still for long."""
-    if by == "schedule":
-        ticked = definitions.resolve_schedule_def("nightly_refresh")
-        return ticked, ticked.evaluate_tick(dg.build_schedule_context()).run_requests
-    ticked = definitions.resolve_sensor_def("new_files")
-    seen = Seen(fingerprint(home.sources), since=0).as_cursor()
-    with dg.DagsterInstance.ephemeral() as instance:
-        return ticked, ticked.evaluate_tick(dg.build_sensor_context(instance, cursor=seen)).run_requests
-
-
 def tick(home, by="schedule"):
-    """Let the schedule or the sensor start a run in this process, as the daemon does in another."""
+    """Let the schedule, or the sensor on files that have been still for long, start a run in this process."""
     definitions = build(read_settings(home.root), Caller(patience_seconds=0))
-    ticked, (request,) = run_request(home, definitions, by)
     with open_storage(home) as instance:
+        if by == "schedule":
+            ticked = definitions.resolve_schedule_def("nightly_refresh")
+            (request,) = ticked.evaluate_tick(dg.build_schedule_context()).run_requests
+        else:
+            ticked = definitions.resolve_sensor_def("new_files")
+            seen = Seen(fingerprint(home.sources), since=0).as_cursor()
+            (request,) = ticked.evaluate_tick(dg.build_sensor_context(instance, cursor=seen)).run_requests
         result = definitions.resolve_job_def(ticked.job_name).execute_in_process(
             instance=instance, tags={f"dagster/{by}_name": ticked.name, **request.tags}, raise_on_error=False
         )
@@ -78,15 +74,8 @@ def tick(home, by="schedule"):
         return result.success, [*failed, *(record.user_message for record in instance.all_logs(result.run_id))]
 
 
-def by_schedule(home):
-    return tick(home)[0]
-
-
-def by_sensor(home):
-    return tick(home, "sensor")[0]
-
-
 def by_button(home):
+    """Launch a run in the web UI, after one that is stopped."""
     pages = Pages(home)
     try:
         stopped = pages.launch()
@@ -118,54 +107,54 @@ def stop_when_it_works(pages, home, run_id):
 
 
 def runs(home):
-    with duckdb.connect(str(home.working_file), read_only=True) as con:
-        return con.execute("select run_id, status, message, ended_at is null from ops.runs order by rowid").fetchall()
+    """Give the runs of a home and how they ended, the newest last."""
+    return ask(home.working_file, "select run_id, status, message, ended_at is null from ops.runs order by rowid")
 
 
 def left(home, texts):
-    """Everything that people see of a night."""
-    publications = {path.name: json.loads((path / "publication.json").read_text()) for path in folders(home)}
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        failures = con.execute("select cluster_id, stage, reason from ops.cluster_failures order by all").fetchall()
+    """Everything that people see of a night, without paths and what differs from run to run."""
+    publications = kept_publications(home)
+    failures = ask(home, "select cluster_id, stage, reason from ops.cluster_failures order by all")
+    metrics = re.sub(r" [\d.e+-]+$", "", home.metrics.read_text(), flags=re.M).splitlines()
     with open_storage(home) as instance:
         is_pruned = instance.get_run_by_id(runs(home)[0][0]) is None
     return {
         "tables": content_of(home.published_file),
         "failures": [(cluster, stage, reason.replace(str(home.root), "")) for cluster, stage, reason in failures],
-        "publications": sorted(found["number"] for found in publications.values()),
-        "seen": publications[home.current.resolve().name]["number"],
+        "publications": [publication.number for publication in publications],
+        "seen": current_publication(home).number,
         "link": (str(home.published_file.readlink()), str(home.report.parent.readlink())),
         "run": runs(home)[-1][1:],
-        "is_the_run": publications[home.current.resolve().name]["run_id"] == runs(home)[-1][0],
+        "is_the_run": current_publication(home).run_id == runs(home)[-1][0],
         "alerts": [text.replace(str(home.root), "") for text in texts],
-        "metrics": metrics_of(home),
+        # The run of the button that was stopped, early or late, is in none.
+        "metrics": sorted(line for line in metrics if 'status="failed"' not in line),
         "is_pruned": is_pruned,
     }
 
 
-def metrics_of(home):
-    """Give the metrics in order, without values and without the run of the button that was stopped, early or late."""
-    lines = re.sub(r" [\d.e+-]+$", "", home.metrics.read_text(), flags=re.M).splitlines()
-    return sorted(line for line in lines if 'status="failed"' not in line)
-
-
-def folders(home):
-    return [path for path in home.publications.iterdir() if path.is_dir() and not path.is_symlink()]
+NIGHTS = {
+    "button": by_button,
+    "command": by_command,
+    "schedule": lambda home: tick(home)[0],
+    "sensor": lambda home: tick(home, "sensor")[0],
+}
 
 
 @pytest.fixture(scope="module")
 def nights(make_home, web):
+    """By whoever starts it: the home, what is left of the night, and whether it succeeded."""
     found = {}
-    for by in (by_button, by_command, by_schedule, by_sensor):
-        home = make_home(by.__name__)
+    for name, by in NIGHTS.items():
+        home = make_home(name)
         before = len(web.texts)
         is_success = by(home)
-        found[by.__name__] = (home, left(home, web.texts[before:]), is_success)
+        found[name] = (home, left(home, web.texts[before:]), is_success)
     return found
 
 
 def test_whoever_starts_it_the_same_is_left(nights):
-    expected = nights["by_command"][1]
+    expected = nights["command"][1]
     assert expected["run"] == ("succeeded", None, False)
     assert expected["seen"] == 2 and expected["is_the_run"] and expected["is_pruned"]
     assert len(expected["alerts"]) == 1 and "Mars/Olympus" in expected["alerts"][0]
@@ -177,20 +166,9 @@ def test_whoever_starts_it_the_same_is_left(nights):
 
 @pytest.mark.parametrize("by", ["schedule", "sensor"])
 def test_where_nothing_is_new_a_run_that_nobody_asked_for_is_a_success_that_says_so(nights, by):
-    home = nights["by_command"][0]
+    home = nights["command"][0]
     before = runs(home), home.published_file.resolve()
     is_success, said = tick(home, by)
     assert is_success
     assert any(text.startswith("nothing is new") for text in said)
     assert (runs(home), home.published_file.resolve()) == before
-
-
-def test_a_run_that_finds_the_home_taken_fails_with_the_words_of_the_command_and_alerts_nobody(nights, web):
-    home = nights["by_command"][0]
-    (home.sources / "testbed/kernel/more-20261121.log").write_text("Nov 21 08:06:00 node001 kernel: [2.0] usb\n")
-    before = len(web.texts)
-    with RefreshLock(home.lock_file):
-        is_success, said = tick(home)
-    assert not is_success
-    assert any(f"a refresh of {home.root} is already running" in text for text in said)
-    assert web.texts[before:] == []

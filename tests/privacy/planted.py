@@ -6,7 +6,6 @@ to find one, in any case of letters.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import os
 import re
@@ -158,12 +157,6 @@ T-3,node004,{MARK}date,,DIMM,,open,asked {MARK}user
 def names_in(text: str) -> list[str]:
     """List the planted names in a text, for the message of a test."""
     return sorted({found.group(0) for found in re.finditer(rf"[\w./-]*{MARK}[\w./-]*", text, re.IGNORECASE)})
-
-
-def users() -> list[str]:
-    """List the users of the capture, as the planted accounting names them."""
-    rows = csv.DictReader(_accounting().splitlines(), delimiter="|", quoting=csv.QUOTE_NONE)
-    return sorted({row["User"] for row in rows if row["User"]})
 
 
 def files_with_names(home: Home) -> list[str]:

@@ -17,7 +17,7 @@ from orchestration.settings.environment import read_settings
 from orchestration.settings.home import Home
 from orchestration.terminal.output import console
 from orchestration.upkeep.healing import MARK as DAMAGED
-from tests.homes import ask, faultline
+from tests.homes import ask
 from tests.pipeline.stale import cluster
 from tests.privacy.planted import MARK, PLAIN, PRIVATE, files_with_names, names_in, rows_of_duckdb, write_planted
 
@@ -26,20 +26,6 @@ pytestmark = pytest.mark.slow
 NUMBER = re.compile("BIGINT|INTEGER|DOUBLE|BOOLEAN|HUGEINT|TIMESTAMP|DATE|DECIMAL")
 TOLD_BY_NAMES = {"cancelled_by_uid"}
 """Numbers that stand for a person."""
-
-
-def names_in_public_export(home: Home) -> list[str]:
-    """List the planted names, that of the cluster included, in an export for people outside."""
-    folder = home.root / "public"
-    done = faultline(home, "export", folder, "--public")
-    assert done.exit_code == 0, done.output
-    texts = [done.output.replace(str(home.root), "")]
-    for file in (path for path in folder.rglob("*") if path.is_file()):
-        texts.append(file.read_bytes().decode("latin-1"))
-        if file.suffix == ".parquet":
-            texts.append(str(duckdb.execute("from read_parquet(?)", [str(file)]).fetchall()))
-    shutil.rmtree(folder)
-    return [name for text in texts for name in [*names_in(text), *re.findall("planted", text)]]
 
 
 def numbers(file: Path) -> dict[str, list[str]]:
@@ -82,7 +68,6 @@ def test_a_cluster_that_is_switched_on_and_forgotten(tmp_path: Path, monkeypatch
     refresh(home)
     plain, first = numbers(home.published_file), home.current.resolve()
     assert len(files_with_names(home)) > 4, "names are where they are looked for"
-    assert names_in_public_export(home) == [], "and --public leaves them out of what is plain"
     assert str(home.sources) in home.report.read_text(encoding="utf-8"), "commands have the path"
 
     (folder / "cluster.toml").write_text(PRIVATE, encoding="utf-8")
@@ -108,7 +93,6 @@ def test_a_cluster_that_is_switched_on_and_forgotten(tmp_path: Path, monkeypatch
     assert files_with_names(home) == []
     assert not first.exists()
     assert str(home.sources / "planted") not in home.report.read_text(encoding="utf-8")
-    assert names_in_public_export(home) == []
     private = numbers(home.published_file)
     assert private.keys() == plain.keys()
     assert {table: (plain[table], private[table]) for table in plain if plain[table] != private[table]} == {}

@@ -9,7 +9,6 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.sources.settings import Pull
 from assets.warehouse import Warehouse
 from orchestration.doctor.pulls import pull_findings
 from orchestration.doctor.sources import sources_findings
@@ -77,14 +76,6 @@ def test_a_file_that_others_may_write_is_not_obeyed(slurm, run, home, arguments)
     assert "add a line `[pull]` to its cluster.toml" in run().stderr
     # What pulls and reads no setting of the file needs no trust.
     assert run("c1", "--since", "1d").exit_code == 0 and slurm.calls
-
-
-def test_keys_that_went_bring_a_warning_and_an_alert_each(home):
-    keys = ("via", "slurmrestd", "slurmrestd_user", "token_file", "api_version", "pause_seconds")
-    (home.sources / "c1" / "cluster.toml").write_text("[pull]\n" + "".join(f'{key} = "slurmrestd"\n' for key in keys))
-    found = [finding for finding in sources_findings(home.sources) if "is not read any more" in finding.what]
-    assert [finding.level for finding in found] == ["warning"] * len(keys)
-    assert clusters_to_pull(home.sources) == {"c1": Pull()}
 
 
 WRONG = {

@@ -218,13 +218,8 @@ def test_the_file_of_an_earlier_version_is_taken_over(settings, home, web):
 
 
 def test_a_failure_is_its_run_and_without_a_run_one_message_a_day(settings, web, said):
-    for message, run in (
-        ("password=swordfish1", "run-1"),
-        ("b", "run-1"),
-        ("a", "run-2"),
-        *[("a", None)] * 2,
-        ("b", None),
-    ):
+    runs = [("password=swordfish1", "run-1"), ("b", "run-1"), ("a", "run-2"), ("a", None), ("a", None), ("b", None)]
+    for message, run in runs:
         tell_of_failure(settings, message, run, said.append)
     assert len(web.texts) == 4
     assert said == [] and "swordfish1" not in str(web.texts)
@@ -285,15 +280,11 @@ def test_channels_in_a_file_that_others_may_write_send_nothing_and_say_so(home, 
 
 def test_a_removed_key_of_a_cluster_is_a_warning_and_one_alert(home, web, said):
     cluster_file(home, f"[alerts]\non = ['cluster']\nwebhook = '{web.address}'\nemail = ['ana@example.org']\n")
-    warning = (
-        "alpha/cluster.toml: key 'alerts.email' is not read any more."
-        " Let 'command' run a program that sends mail (docs/alerts.md), and delete the key."
-    )
-    assert report(HomeSettings(home), web) == {"alpha: a removed setting": [warning]}
+    ((title, (warning,)),) = report(HomeSettings(home), web).items()
+    assert title == "alpha: a removed setting" and "alerts.email" in warning
     assert report(HomeSettings(home), web) == {}
     assert tell_wrong_settings(home, said.append) is None and said == [warning]
-    (finding,) = (found for found in sources_findings(home.sources) if "alerts.email" in found.what)
-    assert (finding.level, finding.where) == ("warning", "alpha/cluster.toml")
+    assert [found.level for found in sources_findings(home.sources) if "alerts.email" in found.what] == ["warning"]
 
 
 def test_what_was_sent_stands_in_ops_at_the_next_publication(settings, home, web, warehouse):
