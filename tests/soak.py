@@ -1,4 +1,4 @@
-"""Sixty nights of refreshes on the command line, with everything that goes wrong in two months, held against a calm home.
+"""Sixty nights of refreshes on the command line, with everything that goes wrong, held against a calm home.
 
 `python -m tests.soak --out FOLDER` lets `tests.sources.nights` do to two clusters what sites do to files, beside two
 simulated clusters, and runs `faultline refresh` as a process every night. Refreshes are killed, the clock steps back by
@@ -49,7 +49,7 @@ class Soak:
     def __init__(self, folder: Path, seed: int) -> None:
         self.home, self.calm, self.rng = Home.at(folder / "home"), Home.at(folder / "calm"), Random(seed)
         self.log, self.number, self.events = folder / "log.jsonl", -1, list[str | None]()
-        simulate("demo", folder / "simulated", days=30, scale=0.25)
+        simulate("demo", folder / "simulated", days=10, scale=0.1)
         shutil.copytree(folder / "simulated" / "sources", self.home.sources)
         self.sites = [Site(self.home.sources / name, self.rng) for name in ("c1", "c2")]
 
@@ -123,7 +123,9 @@ class Soak:
 
 def main() -> None:
     """Run the soak and leave with 1 if the homes differ."""
-    parser = argparse.ArgumentParser(description="Sixty nights in which everything goes wrong, held against a calm home.")
+    parser = argparse.ArgumentParser(
+        description="Sixty nights in which everything goes wrong, held against a calm home."
+    )
     parser.add_argument("--out", type=Path, required=True, help="A new folder for homes, logs and log.jsonl")
     parser.add_argument("--nights", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)

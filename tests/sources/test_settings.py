@@ -111,7 +111,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("[topology]\nrow = '(a)'", "unknown key 'topology.row'", "nvlink_domain, position, rack, switch"),
     ("[failures.columns]\nstart = 'x'", "unknown key 'failures.columns.start'", "cause, detail, duration, from"),
     ("[tickets.columns]\nhost = 'x'", "unknown key 'tickets.columns.host'", "closed, component, node, opened"),
-    ("annotations = [{ at = 2026-01-31, text = 'x', txt = 'x' }]", "unknown key 'annotations.0.txt'", "Allowed there: at, text"),
+    ("annotations = [{ at = 2026-01-31, text = 'x', txt = 'x' }]", "unknown key 'annotations.0.txt'", "at, text"),
     ("[report]\nusers = 'hidden'", "unknown key 'report.users'", "Allowed there: names"),
     (f"{SPAN}from = 2024-01-01\nuntil = 2024-02-01", "unknown key 'spans.0.until'", "Allowed there: from, kind, to"),
     ("attribution = 3", "key 'attribution' has the bad value 3", ""),
