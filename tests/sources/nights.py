@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from tests.logs import XID, export, kernel_line, result_line, slurmctld_line, table
+from tests.logs import XID, export, result_line, slurmctld_line, table
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
 NODES = [f"node{number:03d}" for number in range(12)]
@@ -39,17 +39,10 @@ def slurmctld(at: datetime, rng: Random) -> str:
     return slurmctld_line(at.replace(microsecond=1000 * rng.randrange(1000)), rng.choice(said))
 
 
-def kernel(at: datetime, rng: Random) -> str:
-    return kernel_line(rng.choice(NODES), at.replace(microsecond=0), _message(rng))
-
-
 def syslog(at: datetime, rng: Random) -> str:
-    return f"{at:%b} {at.day:2} {at:%T} {rng.choice(NODES)} kernel: [ 10.5] {_message(rng)}"
-
-
-def _message(rng: Random) -> str:
     fault = XID.format(bus=rng.choice(("07", "0f")), code=rng.choice((48, 63, 79)))
-    return rng.choice((fault, fault, "eth0: link is quiet"))
+    said = rng.choice((fault, fault, "eth0: link is quiet"))
+    return f"{at:%b} {at.day:2} {at:%T} {rng.choice(NODES)} kernel: [ 10.5] {said}"
 
 
 def gcm(at: datetime, rng: Random) -> str:
@@ -57,17 +50,10 @@ def gcm(at: datetime, rng: Random) -> str:
     return result_line(rng.choice(NODES), at, f"check {at.timestamp():.0f}", rng.choice((0, 2)))
 
 
-def nhc(at: datetime, rng: Random) -> str:
-    check = rng.choice(("check_hw_ib: No IB port is ACTIVE", "check_fs_mount: /scratch not mounted"))
-    return f"{at:%b} {at.day:2} {at:%T} {rng.choice(NODES)} nhc[77]: Health check failed: {check}."
-
-
 LOGS: dict[str, Callable[[datetime, Random], str]] = {
     "slurmctld/slurmctld.log": slurmctld,
-    "kernel/kern.log": kernel,
     "kernel/messages": syslog,
     "health/checks.jsonl": gcm,
-    "health/nhc.log": nhc,
 }
 Numbers = tuple[int, ...]
 
@@ -156,21 +142,10 @@ def outage(key: int, state: int, night: int) -> dict[str, str | None]:
     }  # fmt: skip
 
 
-def ticket(key: int, state: int, night: int) -> dict[str, str | None]:
-    begin = BEGIN + timedelta(days=night - state, hours=key % 20)
-    closed = f"{begin + timedelta(hours=30):%FT%T}" if state > 1 else ""
-    return {
-        "ticket_id": str(key), "node": NODES[key % len(NODES)], "opened": f"{begin:%FT%T}", "closed": closed,
-        "component": "GPU", "summary": f"seen {state} nights",
-    }  # fmt: skip
-
-
-def rows(delimiter: str) -> Callable[[Iterable[dict[str, str | None]]], str]:
-    def written(records: Iterable[dict[str, str | None]]) -> str:
-        found = [{name: str(text) for name, text in record.items()} for record in records]
-        return table(found[0], (record.values() for record in found), delimiter) if found else ""
-
-    return written
+def events(records: Iterable[dict[str, str | None]]) -> str:
+    """Write rows as sacctmgr does; nothing of no rows."""
+    found = [{name: str(text) for name, text in record.items()} for record in records]
+    return table(found[0], (record.values() for record in found)) if found else ""
 
 
 @dataclass(frozen=True)
@@ -185,8 +160,7 @@ class Form:
 
 EXPORTS = {
     "sacct/sacct.psv": Form(job, export, 2),
-    "events/events.psv": Form(outage, rows("|"), 1),
-    "tickets/tickets.csv": Form(ticket, rows(","), 2),
+    "events/events.psv": Form(outage, events, 1),
 }
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from random import Random
 
 import pytest
@@ -81,17 +81,6 @@ def test_nodes_are_those_of_the_inventory(capture):
         assert unknown == (0,), table
 
 
-def test_a_resized_job_has_two_records_with_one_start(capture):
-    found = rows(
-        capture,
-        "select state, submitted_at, started_at, ended_at from raw.sacct "
-        "where job_id_raw in (select job_id_raw from raw.sacct where state = 'RESIZING') order by submitted_at",
-    )
-    assert found[0]["state"] == "RESIZING"
-    assert len({row["started_at"] for row in found[:2]}) == 1
-    assert found[1]["submitted_at"] == found[0]["ended_at"]
-
-
 @pytest.mark.parametrize("name", ["sacct_lean.psv", "sacct_lean_epoch.psv", "sacct_lean_noconvert_X.psv"])
 def test_every_form_gives_the_same_records(name, tmp_path, clean_facts):
     folder = make(tmp_path, {"testbed/sacct/export.psv": (DIALECTS / name).read_bytes()})
@@ -101,14 +90,6 @@ def test_every_form_gives_the_same_records(name, tmp_path, clean_facts):
     assert counts(con) == (loaded + skipped, loaded, skipped, 0)
     quality = {"sacct_lean_epoch.psv": "epoch"}.get(name, "local")
     assert con.execute("select distinct time_quality from raw.sacct").fetchall() == [(quality,)]
-
-
-def test_all_forms_together_are_one(tmp_path, clean_facts):
-    names = ["sacct_lean.psv", "sacct_lean_epoch.psv", "sacct_lean_noconvert_X.psv"]
-    files = {f"testbed/sacct/{name}": (DIALECTS / name).read_bytes() for name in names}
-    con = load(make(tmp_path, files))
-    assert facts(con) == clean_facts
-    assert con.execute("select sum(line_count) from ops.skips where reason = 'duplicate'").fetchone() == (204,)
 
 
 def moved(found: re.Match[str]) -> str:
@@ -150,9 +131,3 @@ def test_a_fixed_width_table_is_refused_with_the_right_command(tmp_path):
     folder = make(tmp_path, {"testbed/sacct/table.txt": (DIALECTS / "sacct_default.txt").read_bytes()})
     with pytest.raises(SourceErrors, match=r"fixed_width_output.*sacct -a -D -X -P"):
         load(folder)
-
-
-def test_the_capture_is_of_one_day(capture):
-    row = capture.execute("select min(submitted_at), max(ended_at) from raw.sacct").fetchone()
-    assert datetime(2026, 11, 21, 8, 2, 14) == row[0]
-    assert row[1].replace(tzinfo=UTC) < datetime(2026, 11, 21, 8, 10, tzinfo=UTC)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import os
 import shutil
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
 from assets.sources.formats import READERS
 from assets.sources.intake import batch
@@ -32,8 +30,8 @@ from assets.sources.intake.find.known_files import forget_files, known_files, wi
 from assets.sources.intake.loading import load_kinds
 from assets.sources.intake.read import batch_lines
 from assets.sources.sacct import reader as sacct
-from tests.logs import XID, export, kernel_line, numbered, result_line, slurmctld_line
-from tests.sources.folders import ONLY_SACCT, connect, counts, everything, facts, load, load_results, make, violations
+from tests.logs import export, kernel_line, numbered, slurmctld_line
+from tests.sources.folders import ONLY_SACCT, connect, everything, facts, load, load_results, make, violations
 
 DAY = datetime(2026, 3, 1)
 TABLES = {kind: reader.TABLE for kind, reader in READERS.items()}
@@ -41,24 +39,12 @@ Span = tuple[datetime | None, datetime | None]
 """Beginning and end of what a kind covers; None is not compared."""
 
 
-def slurmctld(at: datetime) -> str:
-    return slurmctld_line(at, f"error: Nodes node{at.hour:03d} not responding, setting DOWN\n")
-
-
-def kernel(at: datetime) -> str:
-    return kernel_line(f"node{at.hour:03d}", at, XID.format(bus="07", code=79)) + "\n"
-
-
-def health(at: datetime) -> str:
-    return result_line(f"node{at.hour:03d}", at, "check ib", 2 * (at.hour % 2)) + "\n"
-
-
-LOGS = {"slurmctld": slurmctld, "kernel": kernel, "health": health}
-
-
-def day(kind: str, number: int, hours: range = range(24)) -> str:
-    """Write what a log says of some hours of a day."""
-    return "".join(LOGS[kind](DAY + timedelta(days=number, hours=hour)) for hour in hours)
+def day(number: int, hours: range = range(24)) -> str:
+    """Write what the controller's log says of some hours of a day."""
+    moments = [DAY + timedelta(days=number, hours=hour) for hour in hours]
+    return "".join(
+        slurmctld_line(at, f"error: Nodes node{at.hour:03d} not responding, setting DOWN\n") for at in moments
+    )
 
 
 def job(number: int, at: datetime, **fields: str) -> Mapping[str, str]:
@@ -96,17 +82,13 @@ BASE = {"sacct/base.txt": export(jobs(range(1), NodeList="node[000-023]"))}
 BAD = "ssh: connect to host slurm port 22: Connection refused\n"
 LOG, EXPORT = "slurmctld/log", "sacct/sacct.txt"
 FOUR_DAYS = export(jobs(range(1, 5)))
-STATES = "select job_id_raw, state from raw.sacct where disposition = 'loaded' and job_id_raw > 100 order by 1"
 SLICES = "select disposition, elapsed_seconds // 3600 from raw.sacct where job_id_raw = {} order by started_at"
 TICKETS, OPEN = (
     "ticket_id,node,opened,closed\n",
-    "select ticket_id, closed_at is null from raw.tickets where {} order by 1",
+    "select ticket_id, closed_at is null from raw.tickets where disposition = 'loaded' order by 1",
 )
 INVENTORY = "NodeName=node001 Gres=gpu:a100:8 BootTime=2026-02-01T00:00:00 State={}\n"
 NODE = "select split_part(state, ' ', 1) from raw.nodes where node_name = 'node001' and disposition = 'loaded'"
-STAMP = "select started_at from raw.sacct where job_id_raw = 1"
-RUNNING = {"State": "RUNNING", "End": "Unknown"}
-PACKED = gzip.compress(export(jobs(range(200))).encode())
 
 
 def count(kind: str, number: int) -> dict[str, Sequence[tuple[Any, ...]]]:
@@ -137,26 +119,11 @@ def windows_of_a_night() -> list[Night]:
 
 
 HISTORIES: dict[str, list[Night]] = {
-    "log is empty after rotation": spoilt_and_back(
-        "kernel/log", day("kernel", 0), "", versions=[("kernel/log", 24, 0)], said=[]
+    "log is empty after rotation": spoilt_and_back(LOG, day(0), "", versions=[(LOG, 24, 0)], said=[]),
+    "copy failed": spoilt_and_back(LOG, day(0), BAD, versions=[(LOG, 24, 0)], said=["not read"]),
+    "half a copy of a log": spoilt_and_back(
+        LOG, day(0), day(0, range(12)), said=["shorter than before within the same time"]
     ),
-    "copy failed": spoilt_and_back(LOG, day("slurmctld", 0), BAD, versions=[(LOG, 24, 0)], said=["not read"]),
-    "copy is garbage": spoilt_and_back(
-        "health/log", day("health", 0), bytes(range(256)) * 16, versions=[("health/log", 24, 0)], said=["not read"]
-    ),
-    **{
-        f"half a copy of {kind}": spoilt_and_back(
-            f"{kind}/log", text, text[: len(text) // 2], said=["shorter than before within the same time"]
-        )
-        for kind, text in [*((kind, day(kind, 0) + day(kind, 1)) for kind in LOGS), ("sacct", FOUR_DAYS)]
-    },
-    "line that is being written is not kept": [
-        Night(
-            {LOG: day("slurmctld", 0, range(3)) + slurmctld(DAY + timedelta(hours=3)).replace(", setting DOWN\n", "")},
-            rows=count("slurmctld", 4),
-        ),
-        Night({LOG: day("slurmctld", 1)}, versions=[(LOG, 3, 1)]),
-    ],
     "record that a corrected export no longer holds": [
         Night({EXPORT: FOUR_DAYS}),
         Night(
@@ -184,14 +151,14 @@ HISTORIES: dict[str, list[Night]] = {
     ],
     "file of a past day that still ends within a line": [
         Night(
-            {"slurmctld/log-2026-03-01": day("slurmctld", 0, range(4))[:-9], LOG: day("slurmctld", 0, range(4))[:-9]},
+            {"slurmctld/log-2026-03-01": day(0, range(4))[:-9], LOG: day(0, range(4))[:-9]},
             statuses={"slurmctld/log-2026-03-01": "read", LOG: "read"}, said=[],
         ),
         Night({}, statuses={"slurmctld/log-2026-03-01": "cut_off", LOG: "read"}, said=["log-2026-03-01"]),
         Night({}, statuses={"slurmctld/log-2026-03-01": "cut_off"}, said=[]),
         Night({}, is_full=True, statuses={"slurmctld/log-2026-03-01": "cut_off"}, said=["log-2026-03-01"]),
         Night(
-            {"slurmctld/log-2026-03-01": day("slurmctld", 0, range(4)), LOG: day("slurmctld", 0, range(4))},
+            {"slurmctld/log-2026-03-01": day(0, range(4)), LOG: day(0, range(4))},
             statuses={"slurmctld/log-2026-03-01": "read", LOG: "read"}, said=[],
         ),
     ],
@@ -214,27 +181,6 @@ HISTORIES: dict[str, list[Night]] = {
                 LOG: slurmctld_line(DAY + timedelta(days=1), "sched: Allocate JobId=1\n"),
             },
             versions=[],
-        ),
-    ],
-    "newer record counts, and an ended one before one that runs": [
-        Night(
-            {
-                EXPORT: export(
-                    [job(101, DAY, State="FAILED"), job(102, DAY), job(103, DAY, **RUNNING), *jobs(range(2, 3))]
-                )
-            }
-        ),
-        Night(
-            {
-                EXPORT: export(
-                    [job(101, DAY, State="COMPLETED"), job(102, DAY, **RUNNING), job(103, DAY), *jobs(range(3, 4))]
-                )
-            },
-            rows={STATES: [(101, "COMPLETED"), (102, "COMPLETED"), (103, "COMPLETED")]},
-        ),
-        Night(
-            {EXPORT: export(jobs(range(4, 5)))},
-            rows={STATES: [(101, "COMPLETED"), (102, "COMPLETED"), (103, "COMPLETED")], **count("sacct", 33)},
         ),
     ],
     "windows that start attempts again at midnight": windows_of_a_night(),
@@ -263,14 +209,9 @@ HISTORIES: dict[str, list[Night]] = {
         Night({}, is_full=True, rows={NODE: [("MAINT",)]}),
         Night({"inventory/nodes.txt": "slurm_load_node error: no controller\n"}, rows={NODE: [("MAINT",)]}),
     ],
-    "settings that reading depends on": [
-        Night({}, rows={STAMP: [(DAY,)]}),
-        Night({"cluster.toml": "gpus_per_node = 2\n"}, rows={"select gpus_per_node from raw.clusters": [(2,)]}),
-        Night({"cluster.toml": 'timezone = "Asia/Tokyo"\n'}, rows={STAMP: [(DAY - timedelta(hours=9),)]}),
-    ],
     "versions stay as they were read when settings change": [
-        Night({LOG: day("slurmctld", 0)}),
-        Night({LOG: day("slurmctld", 1)}),
+        Night({LOG: day(0)}),
+        Night({LOG: day(1)}),
         Night(
             {"cluster.toml": 'timezone = "Asia/Tokyo"\n'},
             said=["1 older version or file that is gone was read with other settings"],
@@ -284,14 +225,14 @@ HISTORIES: dict[str, list[Night]] = {
         ),
     ],
     "nothing is covered after the last line of a log that is refused now": [
-        Night({LOG: day("slurmctld", 0)}, spans={"slurmctld": [(None, DAY + timedelta(days=1))]}),
+        Night({LOG: day(0)}, spans={"slurmctld": [(None, DAY + timedelta(days=1))]}),
         Night({LOG: BAD}, spans={"slurmctld": [(None, DAY + timedelta(hours=23))]}),
-        Night({"slurmctld/other": day("slurmctld", 1)}, spans={"slurmctld": [(None, DAY + timedelta(days=2))]}),
+        Night({"slurmctld/other": day(1)}, spans={"slurmctld": [(None, DAY + timedelta(days=2))]}),
     ],
     "refused day is covered as far as it was read": [
         Night(
             {
-                f"slurmctld/log-2026-03-0{number + 1}": day("slurmctld", number, hours)
+                f"slurmctld/log-2026-03-0{number + 1}": day(number, hours)
                 for number, hours in enumerate((range(24), range(12), range(24)))
             },
             spans={"slurmctld": [(None, None)]},
@@ -307,9 +248,9 @@ HISTORIES: dict[str, list[Night]] = {
         ),
     ],
     "versions of a log are parts of one, and those of an export have spans of their own": [
-        Night({LOG: day("slurmctld", 0), EXPORT: export(jobs(range(1, 2)))}),
+        Night({LOG: day(0), EXPORT: export(jobs(range(1, 2)))}),
         Night(
-            {LOG: day("slurmctld", 3), EXPORT: export(jobs(range(31, 32)))},
+            {LOG: day(3), EXPORT: export(jobs(range(31, 32)))},
             spans={"slurmctld": [(None, None)], "sacct": [(None, None)] * 2},
         ),
     ],
@@ -321,35 +262,15 @@ HISTORIES: dict[str, list[Night]] = {
             rows={"select count(*) from raw.sacct where disposition = 'loaded'": [(20,)]},
         ),
     ],
-    "archive of accounting that is cut off now": [
-        Night({"sacct/base.txt": None, "sacct/all.gz": PACKED}),
-        Night({"sacct/all.gz": PACKED[: len(PACKED) // 2]}, facts_of=0, statuses={"sacct/all.gz": "cut_off"}),
-        Night({"sacct/all.gz": PACKED}, facts_of=0, versions=[], statuses={"sacct/all.gz": "read"}),
-    ],
     "the same bytes under two names count once": [
         Night(
             {EXPORT: FOUR_DAYS, "sacct/again.txt": FOUR_DAYS},
             rows={"select loaded, skipped from ops.files where path not like '%base%' order by 1": [(0, 41), (40, 1)]},
         )
     ],
-    "exports of months with other columns and delimiters": [
-        Night(
-            {
-                **{f"sacct/{month:02d}.txt": export(numbered([100 * month])) for month in (1, 2, 4)},
-                "sacct/03.txt": export(
-                    numbered([300]), "\x1f", ["State", "JobIDRaw", "Submit", "End", "Start", "JobID"]
-                ),
-            },
-            rows={
-                "select job_id_raw, user_name from raw.sacct where job_id_raw >= 100 order by 1": [
-                    (100, "alice"), (200, "alice"), (300, None), (400, "alice"),
-                ],
-            },
-        )
-    ],
     "note in a folder of logs": [
         Night(
-            {LOG: day("slurmctld", 0), "slurmctld/README": "Copied each night.\n", "slurmctld/Notes.rst": "By hand.\n"},
+            {LOG: day(0), "slurmctld/README": "Copied each night.\n", "slurmctld/Notes.rst": "By hand.\n"},
             statuses={LOG: "read", "sacct/base.txt": "read"},
             said=["slurmctld/Notes.rst: not read: by its name a note", "slurmctld/README: not read"],
         )
@@ -506,15 +427,6 @@ def test_a_touched_file_is_read_again_only_where_its_date_is_the_time_of_its_row
         ("inventory", 2029), ("kernel", 2026), ("kernel", 2029), ("slurmctld", 2026), ("slurmctld", 2029),
         ("squeue", 2026), ("squeue", 2029),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("suffix", ["gz", "zst"])
-def test_compressed_files_read_like_plain_ones(suffix: str, tmp_path: Path) -> None:
-    text = export(numbered(range(100)))
-    packed = gzip.compress(text.encode()) if suffix == "gz" else zstandard.ZstdCompressor().compress(text.encode())
-    plain = load(make(tmp_path / "plain", {"c1/sacct/a.txt": text}))
-    found = load(make(tmp_path / "packed", {f"c1/sacct/a.txt.{suffix}": packed}))
-    assert (facts(found), counts(found)) == (facts(plain), counts(plain))
 
 
 def test_a_crash_in_the_middle_of_a_batch_leaves_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

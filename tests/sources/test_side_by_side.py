@@ -51,26 +51,6 @@ def test_the_same_is_left_as_by_one_reader(tmp_path, monkeypatch):
     assert all_rows(load(tmp_path, con, READERS, full=True)) == alone
 
 
-def test_jobs_run_at_the_same_time_and_their_results_come_to_the_caller():
-    together = threading.Barrier(READERS_AT_ONCE, timeout=PATIENCE_SECONDS)
-    threads, results = set(), []
-
-    def job(con: duckdb.DuckDBPyConnection) -> int:
-        together.wait()
-        ((count,),) = con.execute("select current_setting('threads')::integer").fetchall()
-        return count
-
-    def note(result: int) -> None:
-        threads.add(threading.current_thread())
-        results.append(result)
-
-    con = warehouse()
-    run_side_by_side(con, [job] * READERS_AT_ONCE, note)
-    assert results == [1] * READERS_AT_ONCE
-    assert threads == {threading.current_thread()}
-    assert con.execute("select current_setting('threads')").fetchone() == (READERS_AT_ONCE,)
-
-
 def test_an_error_stops_the_other_jobs_and_keeps_what_was_committed(tmp_path):
     con = warehouse(2, str(tmp_path / "a.duckdb"))
     con.execute("create table kept (number integer)")

@@ -24,6 +24,7 @@ KERNEL, NHC, SLURMCTLD = "kernel/kern.log", "health/nhc.log", "slurmctld/slurmct
 LOGS = {
     NHC: "Jun  3 09:58:01 node001 nhc[77]: Health check failed: check_hw_ib: No IB port is ACTIVE.\n",
     KERNEL: f"Jun  3 09:58:01 node001 kernel: [  10.5] {XID}\n",
+    # Slurm writes microseconds without zeros before them.
     SLURMCTLD: "[Jun  3 09:58:01.250] update_node: node node001 state set to DOWN\n",
 }
 THIRD = datetime(2024, 6, 3, 9, 58, 1)
@@ -78,7 +79,7 @@ FIRST_JOBS = export([{"Submit": "2024-06-01T09:00:00", "Start": "2024-06-01T09:3
 CASES = {
     "every log is of the year of accounting": Case(
         accounting("2024-05-30", "2024-06-10") | LOGS,
-        [(NHC, THIRD), (KERNEL, THIRD), (SLURMCTLD, THIRD.replace(microsecond=250_000))],
+        [(NHC, THIRD), (KERNEL, THIRD), (SLURMCTLD, THIRD.replace(microsecond=250))],
     ),
     "both years fit": of_june(("2024-06-03", "2026-06-03"), 2026),
     "two years before the date fit": of_june(("2022-06-03", "2023-06-03"), 2023),
