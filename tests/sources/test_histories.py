@@ -83,12 +83,18 @@ BAD = "ssh: connect to host slurm port 22: Connection refused\n"
 LOG, EXPORT = "slurmctld/log", "sacct/sacct.txt"
 FOUR_DAYS = export(jobs(range(1, 5)))
 SLICES = "select disposition, elapsed_seconds // 3600 from raw.sacct where job_id_raw = {} order by started_at"
-TICKETS, OPEN = (
-    "ticket_id,node,opened,closed\n",
-    "select ticket_id, closed_at is null from raw.tickets where disposition = 'loaded' order by 1",
-)
+TICKETS = "ticket_id,node,opened,closed\n"
+OPEN_TICKETS = "select ticket_id, closed_at is null from raw.tickets where disposition = 'loaded' order by 1"
+STATES = "select job_id_raw, state from raw.sacct where disposition = 'loaded' and job_id_raw > 100 order by 1"
 INVENTORY = "NodeName=node001 Gres=gpu:a100:8 BootTime=2026-02-01T00:00:00 State={}\n"
 NODE = "select split_part(state, ' ', 1) from raw.nodes where node_name = 'node001' and disposition = 'loaded'"
+
+
+def day_with(states: Sequence[str], number: int) -> dict[str, str]:
+    """Return an export of a day's jobs and of jobs from 101 in these states."""
+    open_end = {"RUNNING": {"End": "Unknown"}}
+    shown = [job(place, DAY, State=state, **open_end.get(state, {})) for place, state in enumerate(states, 101)]
+    return {EXPORT: export([*shown, *jobs(range(number, number + 1))])}
 
 
 def count(kind: str, number: int) -> dict[str, Sequence[tuple[Any, ...]]]:
@@ -183,12 +189,23 @@ HISTORIES: dict[str, list[Night]] = {
             versions=[],
         ),
     ],
+    "newer record counts, and an ended one before one that runs": [
+        Night(day_with(["FAILED", "COMPLETED", "RUNNING"], 2)),
+        Night(
+            day_with(["COMPLETED", "RUNNING", "COMPLETED"], 3),
+            rows={STATES: [(101, "COMPLETED"), (102, "COMPLETED"), (103, "COMPLETED")]},
+        ),
+        Night(
+            day_with([], 4),
+            rows={STATES: [(101, "COMPLETED"), (102, "COMPLETED"), (103, "COMPLETED")], **count("sacct", 33)},
+        ),
+    ],
     "windows that start attempts again at midnight": windows_of_a_night(),
     "newest version of a ticket counts": [
         Night({"tickets/t.csv": f"{TICKETS}1,node001,2026-03-01,2026-03-02\n2,node001,2026-03-01,2026-03-02\n"}),
         Night(
             {"tickets/t.csv": f"{TICKETS}1,node001,2026-03-01,\n3,node001,2026-03-04,2026-03-05\n"},
-            rows={OPEN: [("1", True), ("2", False), ("3", False)]},
+            rows={OPEN_TICKETS: [("1", True), ("2", False), ("3", False)]},
         ),
     ],
     "snapshots stay and configurations do not": [
