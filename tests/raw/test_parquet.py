@@ -9,6 +9,8 @@ from assets.raw import parquet
 from assets.warehouse import TABLE_FILES
 from orchestration.settings.home import DBT_PROJECT
 
+SACCT = ("raw", "sacct", "cluster_id=testbed", "event_date=2026-11-21")
+
 
 @pytest.fixture
 def filled(testbed_home):
@@ -40,35 +42,20 @@ def test_every_date_is_certain():
         assert re.search(rf"^\s+{column} timestamp not null", body, re.MULTILINE), table
 
 
-def test_every_row_is_written_once(filled, tmp_path):
+def test_every_row_is_written_once_by_cluster_and_date_also_a_second_time(filled, tmp_path):
+    first = parquet.export_tables(filled, tmp_path)
+    (tmp_path / "raw" / "sacct" / "cluster_id=gone").mkdir()
     exported = parquet.export_tables(filled, tmp_path)
+    assert exported == first
     assert {table.table: rows(filled, table.table, tmp_path) for table in exported} == {
         table.table: 0 for table in exported
     }
-
-
-def test_partitions_are_cluster_and_date(filled, tmp_path):
-    parquet.export_tables(filled, tmp_path)
-    dates = {path.relative_to(tmp_path).parts[:-1] for path in (tmp_path / "raw" / "sacct").rglob("*.parquet")}
-    assert dates == {("raw", "sacct", "cluster_id=testbed", "event_date=2026-11-21")}
+    dates = {path.relative_to(tmp_path).parts[:-1] for path in (tmp_path / "raw" / "sacct").rglob("*")}
+    assert dates == {("raw", "sacct"), ("raw", "sacct", "cluster_id=testbed"), SACCT}
     assert [path.parent.name for path in (tmp_path / "raw" / "nodes").rglob("*.parquet")] == ["cluster_id=testbed"]
-
-
-def test_an_empty_table_keeps_its_columns(filled, tmp_path):
     assert filled.execute("select count(*) from raw.tickets").fetchone() == (0,)
-    parquet.export_tables(filled, tmp_path)
     found = filled.execute(f"describe from read_parquet('{tmp_path}/raw/tickets/*.parquet')").fetchall()
     assert [row[0] for row in found] == [row[0] for row in filled.execute("describe raw.tickets").fetchall()]
-
-
-def test_a_second_export_replaces_the_first(filled, tmp_path):
-    first = parquet.export_tables(filled, tmp_path)
-    (tmp_path / "raw" / "sacct" / "cluster_id=gone").mkdir()
-    assert parquet.export_tables(filled, tmp_path) == first
-    assert sorted(path.name for path in (tmp_path / "raw").iterdir()) == sorted(
-        table.table.removeprefix("raw.") for table in first if table.table.startswith("raw.")
-    )
-    assert not (tmp_path / "raw" / "sacct" / "cluster_id=gone").exists()
 
 
 def test_a_failed_export_leaves_the_table_as_it_was(filled, tmp_path, monkeypatch):

@@ -1,19 +1,25 @@
 """The genuine capture of a Slurm 22.05 cluster: every record, in every form it was exported in, whatever the order."""
 
 import json
-import random
+import re
 import shutil
-from collections import Counter
-from datetime import UTC, datetime
-from itertools import pairwise
+from datetime import datetime, timedelta
+from random import Random
 
 import pytest
 
+from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
-from tests.sources.folders import CAPTURE, DIALECTS, connect, counts, facts, load, load_results, make, rows
+from tests.sources.folders import CAPTURE, DIALECTS, counts, facts, load, make, rows
 
-ALL = (CAPTURE / "testbed" / "sacct" / "sacct_all.psv").read_text("utf-8")
-HEADER, *RECORDS = ALL.splitlines(keepends=True)
+WITH_HEADER, IN_ANY_ORDER = ("sacct", "events", "squeue"), ("sacct", "health", "events")
+LOCAL_TIME = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?![\d.]*(?:Z|[+-]\d\d))|^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d", re.MULTILINE
+)
+OFFSET = timedelta(hours=5, minutes=30)
+"""Of Asia/Kolkata, whose clocks are never set."""
+OF_THE_RESULT = ("started_at", "observed_at", "unchanged_since", "job_id_raw", "check_type", "message")
+"""What differs between check results that say the same: the order of lines decides which of them are kept."""
 
 
 @pytest.fixture(scope="module")
@@ -75,17 +81,6 @@ def test_nodes_are_those_of_the_inventory(capture):
         assert unknown == (0,), table
 
 
-def test_a_resized_job_has_two_records_with_one_start(capture):
-    found = rows(
-        capture,
-        "select state, submitted_at, started_at, ended_at from raw.sacct "
-        "where job_id_raw in (select job_id_raw from raw.sacct where state = 'RESIZING') order by submitted_at",
-    )
-    assert found[0]["state"] == "RESIZING"
-    assert len({row["started_at"] for row in found[:2]}) == 1
-    assert found[1]["submitted_at"] == found[0]["ended_at"]
-
-
 @pytest.mark.parametrize("name", ["sacct_lean.psv", "sacct_lean_epoch.psv", "sacct_lean_noconvert_X.psv"])
 def test_every_form_gives_the_same_records(name, tmp_path, clean_facts):
     folder = make(tmp_path, {"testbed/sacct/export.psv": (DIALECTS / name).read_bytes()})
@@ -97,73 +92,42 @@ def test_every_form_gives_the_same_records(name, tmp_path, clean_facts):
     assert con.execute("select distinct time_quality from raw.sacct").fetchall() == [(quality,)]
 
 
-def test_all_forms_together_are_one(tmp_path, clean_facts):
-    names = ["sacct_lean.psv", "sacct_lean_epoch.psv", "sacct_lean_noconvert_X.psv"]
-    files = {f"testbed/sacct/{name}": (DIALECTS / name).read_bytes() for name in names}
-    con = load(make(tmp_path, files))
-    assert facts(con) == clean_facts
-    assert con.execute("select sum(line_count) from ops.skips where reason = 'duplicate'").fetchone() == (204,)
+def moved(found: re.Match[str]) -> str:
+    """Return a local time by the clock of the other zone."""
+    if "T" in found[0]:
+        return (datetime.fromisoformat(found[0]) + OFFSET).isoformat()
+    return (datetime.strptime(f"2026 {found[0]}", "%Y %b %d %H:%M:%S") + OFFSET).strftime("%b %e %H:%M:%S")
 
 
-def test_reading_twice_changes_nothing(tmp_path, clean_facts):
-    folder = make(tmp_path, {"testbed/sacct/a.psv": ALL})
-    con = connect()
-    first = load_results(folder, con)["sacct"]
-    before = con.execute("select * from raw.sacct order by all").fetchall()
-    second = load_results(folder, con)["sacct"]
-    assert (first.files_read, second.files_read, second.files_unchanged) == (1, 0, 1)
-    assert con.execute("select * from raw.sacct order by all").fetchall() == before
-    assert facts(load(folder, con, full=True)) == clean_facts
+def logs_of(con):
+    """Return the rows of all logs that count, without where they stand, and the spans of the logs."""
+    found = {"spans": con.execute("from ops.spans order by all").fetchall()}
+    for table in ("sacct", "health_checks", "kernel_messages", "slurmctld_events", "node_events", "nodes"):
+        left_out = ("path", "line_number", *(OF_THE_RESULT if table == "health_checks" else ()))
+        query = f"select distinct columns(lambda name: name not in {left_out}) from raw.{table}"
+        found[table] = con.execute(f"{query} where disposition = 'loaded' order by all").fetchall()
+        assert found[table]
+    return found
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
-def test_overlapping_parts_in_any_order_are_one_load(seed, tmp_path, clean_facts):
-    """Files come night by night, overlap, and one comes twice under two names."""
-    generator = random.Random(seed)
-    cuts = sorted(generator.sample(range(len(RECORDS)), 4))
-    edges = [0, *cuts, len(RECORDS)]
-    parts = [RECORDS[max(0, low - 20) : high + 20] for low, high in pairwise(edges)]
-    parts.append(parts[0])
-    arrival = list(enumerate(parts))
-    generator.shuffle(arrival)
-    con = connect()
-    for number, part in arrival:
-        make(tmp_path, {f"testbed/sacct/part{number}.psv": HEADER + "".join(part)})
-        load(tmp_path, con, run_id=f"night{number}")
-    assert facts(con) == clean_facts
-    at_once = load(tmp_path)
-    everything = "select * exclude (run_id) from ops.files order by path"
-    for query in ("select * from raw.sacct order by all", everything, "select * from ops.skips order by all"):
-        assert con.execute(query).fetchall() == at_once.execute(query).fetchall()
-
-
-def test_a_running_record_gives_way_to_its_end(tmp_path, clean_facts):
-    names = HEADER.rstrip("\n").split("|")
-    running = []
-    for record in RECORDS:
-        fields = record.rstrip("\n").split("|")
-        if fields[names.index("State")] == "COMPLETED" and fields[names.index("Start")] != "Unknown":
-            fields[names.index("State")], fields[names.index("End")] = "RUNNING", "Unknown"
-            fields[names.index("ElapsedRaw")], fields[names.index("Elapsed")] = "1", "00:00:01"
-        running.append("|".join(fields) + "\n")
-    for order in (("1.psv", "2.psv"), ("2.psv", "1.psv")):
-        con = connect()
-        folder = make(tmp_path / order[0], {f"testbed/sacct/{order[0]}": HEADER + "".join(running)})
-        load(folder, con)
-        assert Counter(row[0] for row in con.execute("select state from raw.sacct").fetchall())["RUNNING"] == 46
-        make(folder, {f"testbed/sacct/{order[1]}": ALL})
-        assert facts(load(folder, con)) == clean_facts
+@pytest.mark.parametrize("variant", ["shuffled", "of another zone"])
+def test_the_same_facts_in_another_order_or_zone_give_the_same_rows(variant, capture, sources, tmp_path):
+    folder = shutil.copytree(sources, tmp_path / "sources")
+    for path in sorted(folder.glob("testbed/*/*")):
+        kind, text = path.parent.name, path.read_text("utf-8", "surrogateescape")
+        if variant == "shuffled" and kind in IN_ANY_ORDER:
+            lines = text.splitlines(keepends=True)
+            headers = int(kind in WITH_HEADER)
+            text = "".join([*lines[:headers], *Random(1).sample(lines[headers:], len(lines) - headers)])
+        elif variant == "of another zone" and kind != "health":
+            text = LOCAL_TIME.sub(moved, text)
+        make(folder, {f"testbed/{kind}/{path.name}": text.encode("utf-8", "surrogateescape")})
+    if variant == "of another zone":
+        make(folder, {"testbed/cluster.toml": 'timezone = "Asia/Kolkata"\n'})
+    assert logs_of(load(folder, readers=READERS)) == logs_of(capture)
 
 
 def test_a_fixed_width_table_is_refused_with_the_right_command(tmp_path):
-    from assets.sources.errors import SourceErrors
-
     folder = make(tmp_path, {"testbed/sacct/table.txt": (DIALECTS / "sacct_default.txt").read_bytes()})
     with pytest.raises(SourceErrors, match=r"fixed_width_output.*sacct -a -D -X -P"):
         load(folder)
-
-
-def test_the_capture_is_of_one_day(capture):
-    row = capture.execute("select min(submitted_at), max(ended_at) from raw.sacct").fetchone()
-    assert datetime(2026, 11, 21, 8, 2, 14) == row[0]
-    assert row[1].replace(tzinfo=UTC) < datetime(2026, 11, 21, 8, 10, tzinfo=UTC)

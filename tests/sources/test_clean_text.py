@@ -65,22 +65,16 @@ _ODD_PIECES = st.lists(
 ).map(b"".join)
 
 
-@given(damage=_ODD_PIECES, place=st.integers(0, len(KERNEL_LINES)), size=st.integers(1, 40))
-def test_damage_between_lines_loses_none_of_them_however_it_is_read(damage, place, size):
+@given(damage=_ODD_PIECES, place=st.integers(0, len(KERNEL_LINES)), size=st.integers(1, 40), little=st.integers(1, 100))
+def test_damage_between_lines_loses_none_of_them_however_it_is_read(damage, place, size, little):
     lines = [f"{line}\n".encode() for line in KERNEL_LINES]
     content = b"".join([*lines[:place], damage, b"\n", *lines[place:]])
     clean = cleaned(content)
     assert set(KERNEL_LINES) <= set(clean.splitlines())
     assert cleaned(*(content[start : start + size] for start in range(0, len(content), size))) == clean
-
-
-@given(damage=st.lists(_ODD_PIECES, max_size=4), little=st.integers(1, 100))
-def test_a_long_text_is_cleaned_in_parts_as_it_would_be_at_once(damage, little):
-    content = b"".join(f"{KERNEL_LINES[0]}\n".encode() + piece for piece in damage)
-    at_once = cleaned(content)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(clean_text, "_LITTLE", little)
-        assert cleaned(content) == at_once
+        assert cleaned(content) == clean
 
 
 @given(damage=_ODD_PIECES, size=st.integers(1, 40))

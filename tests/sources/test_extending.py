@@ -11,13 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
+from jinja2 import Template
 
-from assets.sources.text.pseudonyms import give_key
-from assets.warehouse import create_raw_and_ops
 from orchestration.settings.home import PROJECT
 from tests.logs import export
-from tests.sources.folders import load, make
+from tests.sources.folders import make
 
 CHANGE = re.compile(r"^```diff\n(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 """A file, and lines of it: new ones begin with +, those that go with -, and those that show the place with a space."""
@@ -43,10 +41,30 @@ def changed_copy(folder: Path, heading: str) -> Path:
     return folder
 
 
-def answer_of(code: Path, script: str, *arguments: object) -> Any:
-    """Run a script with the copy of the code, and return what it prints as JSON."""
+KEY = "0123456789abcdef" * 4
+READ = """
+import json, sys
+from pathlib import Path
+import duckdb
+from assets.sources.formats import READERS
+from assets.sources.text.pseudonyms import give_key
+from assets.warehouse import create_raw_and_ops
+from tests.sources.folders import load
+
+folder, home, key, *queries = sys.argv[1:]
+with duckdb.connect(home, config={"threads": 1}) as con:
+    con.execute("set timezone = 'UTC'")
+    create_raw_and_ops(con)
+    give_key(con, key)
+    load(Path(folder), con, READERS)
+    print(json.dumps([con.execute(query).fetchall() for query in queries]))
+"""
+
+
+def read(code: Path, folder: Path, *queries: str) -> Any:
+    """Load a folder into a home beside it with a copy of the code, and return what queries answer."""
     done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)],
+        [sys.executable, "-c", READ, folder, folder.with_suffix(".duckdb"), KEY, *queries],
         cwd=code,
         env={**os.environ, "PYTHONPATH": f"{code}{os.pathsep}{PROJECT}"},
         capture_output=True,
@@ -57,124 +75,60 @@ def answer_of(code: Path, script: str, *arguments: object) -> Any:
     return json.loads(done.stdout)
 
 
-KEY = "0123456789abcdef" * 4
-READ_AGAIN = """
-import json, sys
-from pathlib import Path
-import duckdb
-from jinja2 import Template
-from assets.sources.text.pseudonyms import give_key
-from assets.warehouse import create_raw_and_ops
-from tests.sources.folders import load
-
-code, folder, home = map(Path, sys.argv[1:4])
-with duckdb.connect(home, config={"threads": 1}) as con:
-    con.execute("set timezone = 'UTC'")
-    create_raw_and_ops(con)
-    give_key(con, sys.argv[4])
-    load(folder, con)
-    staged = (code / "dbt_project/models/staging/sacct/stg_sacct__records.sql").read_text()
-    macros = {
-        "source_table": "{}.{}".format,
-        "seconds_between": "(epoch_us({1}) - epoch_us({0})) / 1000000".format,
-        "round_to_integer": "cast({} as bigint)".format,
-    }
-    staged = Template(staged).render(macros)
-    query = f"select cluster_id, source_path, job_id, group_name from ({staged}) order by all"
-    print(json.dumps(con.execute(query).fetchall()))
-"""
-
-
 def test_a_new_column_of_sacct_touches_three_files(tmp_path):
+    """The column comes out in every form of accounting, and again for what was read before."""
+
     def records(first: int) -> list[dict[str, str | None]]:
-        jobs = [str(first), str(first + 1)]
-        return [{"JobID": job, "Group": group} for job, group in zip(jobs, ("physics", None), strict=True)]
+        return [{"JobID": str(first), "Group": "physics"}, {"JobID": str(first + 1), "Group": None}]
 
     def published(record: dict[str, str | None]) -> str:
-        (names, texts) = (line.split("|") for line in export([record]).splitlines())
+        names, texts = (line.split("|") for line in export([record]).splitlines())
         return json.dumps({f"sacct.{name}": text for name, text in zip(names, texts, strict=True)})
 
-    odd = export(records(3)).replace("|train|", "|a|pipe|", 1)
     folder = make(
         tmp_path / "sources",
         {
             "plain/cluster.toml": "[quarantine]\nmax_share = 0.5\n",
             "plain/sacct/by_lines.psv": export(records(1)).replace("\n", "\r\n"),
-            "plain/sacct/odd.psv": odd,
+            "plain/sacct/odd.psv": export(records(3)).replace("|train|", "|a|pipe|", 1),
             "plain/sacct/published.jsonl": "".join(f"{published(record)}\n" for record in records(5)),
             "private/cluster.toml": 'privacy = "pseudonymous"\n',
             "private/sacct/whole.psv": export(records(7)),
         },
     )
-    home = tmp_path / "home.duckdb"
-    with duckdb.connect(home, config={"threads": 1}) as con:
-        con.execute("set timezone = 'UTC'")
-        create_raw_and_ops(con)
-        give_key(con, KEY)
-        load(folder, con)
-
+    assert read(PROJECT, folder, "select count(*) from raw.sacct") == [[[8]]]
     assert len(changes_of("A new column of sacct")) == 3
     code = changed_copy(tmp_path / "code", "A new column of sacct")
-    *plain, hashed, nothing = answer_of(code, READ_AGAIN, code, folder, home, KEY)
+    macros = {
+        "source_table": "{}.{}".format,
+        "seconds_between": "(epoch_us({1}) - epoch_us({0})) / 1000000".format,
+        "round_to_integer": "cast({} as bigint)".format,
+    }
+    staged = (code / "dbt_project/models/staging/sacct/stg_sacct__records.sql").read_text()
+    query = f"select source_path, job_id, group_name from ({Template(staged).render(macros)}) order by all"
+    ((*plain, hashed, nothing),) = read(code, folder, query)
     assert plain == [
-        ["plain", f"plain/sacct/{file}", str(job), "physics" if job % 2 else None]
+        [f"plain/sacct/{file}", str(job), "physics" if job % 2 else None]
         for file, first in (("by_lines.psv", 1), ("odd.psv", 3), ("published.jsonl", 5))
         for job in (first, first + 1)
     ]
-    assert nothing == ["private", "private/sacct/whole.psv", "8", None]
-    assert re.fullmatch(r"group-[0-9a-f]{12}", hashed[3])
-
-
-READ_KERNEL = """
-import json, sys
-from pathlib import Path
-import duckdb
-from assets.sources.formats import READERS
-from tests.sources.folders import load
-
-code, folder, home = map(Path, sys.argv[1:4])
-with duckdb.connect(home, config={"threads": 1}) as con:
-    con.execute("set timezone = 'UTC'")
-    load(folder, con, readers=READERS)
-    query = "select node_name, kind, failure_category from raw.kernel_messages join read_csv(?) using (kind, rule)"
-    events = con.execute(query, [str(code / "dbt_project/seeds/kernel_rules.csv")]).fetchall()
-    print(json.dumps([events, con.execute("select shape from raw.unknown_lines").fetchall()]))
-"""
+    assert nothing == ["private/sacct/whole.psv", "8", None]
+    assert re.fullmatch(r"group-[0-9a-f]{12}", hashed[2])
 
 
 def test_a_new_kind_of_kernel_fault_is_one_line(tmp_path):
-    heading = "A new kind of kernel fault"
     line = "2024-05-01T10:00:00.000000+00:00 gpu001 kernel: libceph: mon0 (1)10.0.0.4:6789 session lost, hunting"
-    folder = make(
-        tmp_path / "sources",
-        {"c1/sacct/a.psv": export([{"NodeList": "gpu001", "NNodes": "1"}]), "c1/kernel/kern.log": f"{line}\n"},
-    )
-    home = tmp_path / "home.duckdb"
-    with duckdb.connect(home, config={"threads": 1}) as con:
-        con.execute("set timezone = 'UTC'")
-        create_raw_and_ops(con)
-    events, unknown = answer_of(PROJECT, READ_KERNEL, PROJECT, folder, home)
-    assert (events, len(unknown)) == ([], 1)
-
-    ((_, change),) = changes_of(heading)
+    accounting = export([{"NodeList": "gpu001", "NNodes": "1"}])
+    folder = make(tmp_path / "sources", {"c1/sacct/a.psv": accounting, "c1/kernel/kern.log": f"{line}\n"})
+    rules = "join read_csv('{}/dbt_project/seeds/kernel_rules.csv') using (kind, rule)"
+    events = f"select node_name, kind, failure_category from raw.kernel_messages {rules}"
+    unknown = "select shape from raw.unknown_lines"
+    nothing, shapes = read(PROJECT, folder, events.format(PROJECT), unknown)
+    assert (nothing, len(shapes)) == ([], 1)
+    ((_, change),) = changes_of("A new kind of kernel fault")
     assert change.count("\n+") == 1
-    code = changed_copy(tmp_path / "code", heading)
-    assert answer_of(code, READ_KERNEL, code, folder, home) == [[["gpu001", "ceph_lost", "filesystem_mount"]], []]
-
-
-READ_FORM = """
-import json, sys
-from pathlib import Path
-from assets.sources.formats import READERS
-from tests.sources.folders import load
-
-con = load(Path(sys.argv[1]), readers=READERS)
-print(json.dumps([
-    con.execute("select node_name, result, observed_at::varchar, message from raw.health_checks").fetchall(),
-    con.execute("select dialect, status, lines_in, loaded from ops.files where kind = 'health'").fetchall(),
-    con.execute("select line_number, reason, detail from ops.quarantine").fetchall(),
-]))
-"""
+    code = changed_copy(tmp_path / "code", "A new kind of kernel fault")
+    assert read(code, folder, events.format(code), unknown) == [[["gpu001", "ceph_lost", "filesystem_mount"]], []]
 
 
 def test_a_new_form_is_one_module(tmp_path):
@@ -194,7 +148,13 @@ def test_a_new_form_is_one_module(tmp_path):
     ((module, _),) = changes_of("A new form of a kind of log")
     assert not (PROJECT / module).exists()
     code = changed_copy(tmp_path / "code", "A new form of a kind of log")
-    results, files, quarantined = answer_of(code, READ_FORM, folder)
+    results, files, quarantined = read(
+        code,
+        folder,
+        "select node_name, result, observed_at::varchar, message from raw.health_checks",
+        "select dialect, status, lines_in, loaded from ops.files where kind = 'health'",
+        "select line_number, reason, detail from ops.quarantine",
+    )
     assert results == [
         ["gpu001", "CRITICAL", "2024-05-01 10:00:00", "GPU 3 is hotter than 90 C"],
         ["gpu002", "OK", "2024-05-01 11:00:00", "all tests"],

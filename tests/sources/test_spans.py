@@ -13,7 +13,6 @@ from assets.sources.intake.account.spans import write_spans
 from assets.sources.intake.find.folder import survey
 from assets.sources.kernel import reader as kernel
 from assets.sources.sacct import reader as sacct
-from assets.sources.settings import read_settings
 from assets.sources.slurmctld import reader as slurmctld
 from assets.sources.squeue import reader as squeue
 from tests.logs import export
@@ -43,93 +42,84 @@ def spans(tmp_path, files, settings=""):
     return con.execute("select kind, from_at, to_at, known_by from ops.spans order by all").fetchall()
 
 
-def test_quiet_weeks_within_a_file_are_no_gap():
-    # five records in twelve weeks: as much room beside them as between them, three weeks
-    assert in_hours(by_times([covered(0, 2016, 5)])) == [(-504, 2520)]
+WEEKLY = [covered(168 * week, 168 * week + 113, 1000) for week in (4, 0, 1, 2, 5)]
+"""Busy from Monday to Friday; the fourth week is missing."""
 
 
-def test_a_missing_weekly_file_is_a_gap_and_a_quiet_weekend_is_not():
-    weeks = [covered(168 * week, 168 * week + 113, 1000) for week in range(3)]
-    missing = [covered(168 * week, 168 * week + 113, 1000) for week in (4, 5)]
-    assert in_hours(by_times([*missing, *weeks], is_extended=False)) == [(0, 449), (672, 953)]
-
-
-def test_a_missing_daily_file_of_a_busy_log_is_a_gap_and_the_night_is_not():
-    days = [covered(24 * day + 8, 24 * day + 18, 500) for day in (0, 1, 3)]
-    assert in_hours(by_times(days, is_extended=False)) == [(8, 42), (80, 90)]
-
-
-def test_records_as_seldom_as_days_tell_no_missing_day():
-    days = [covered(24 * day, 24 * day + 20, 2) for day in (0, 1, 3)]
-    assert len(by_times(days)) == 1
-
-
-def test_snapshots_are_as_far_apart_as_they_usually_are():
-    five_minutes = [covered(number / 12, number / 12, 3) for number in [*range(48), *range(480, 500)]]
-    assert in_hours(by_times(five_minutes, is_extended=False)) == [(0, 3.917), (40, 41.583)]
+@pytest.mark.parametrize(
+    ("files", "is_extended", "expected"),
+    [
+        # Five records in twelve weeks: as much room beside them as between them, three weeks.
+        pytest.param([covered(0, 2016, 5)], True, [(-504, 2520)], id="quiet-weeks-in-a-file-are-no-gap"),
+        pytest.param(WEEKLY, False, [(0, 449), (672, 953)], id="missing-week-is-a-gap-and-a-weekend-is-none"),
+        pytest.param(
+            [covered(24 * day + 8, 24 * day + 18, 500) for day in (0, 1, 3)],
+            False, [(8, 42), (80, 90)], id="missing-day-of-a-busy-log-is-a-gap-and-the-night-is-none",
+        ),
+        pytest.param(
+            [covered(24 * day, 24 * day + 20, 2) for day in (0, 1, 3)],
+            False, [(0, 92)], id="records-as-seldom-as-days-show-no-missing-day",
+        ),
+        pytest.param(
+            [covered(number / 12, number / 12, 3) for number in [*range(48), *range(480, 500)]],
+            False, [(0, 3.917), (40, 41.583)], id="snapshots-are-as-far-apart-as-usual",
+        ),
+    ],
+)  # fmt: skip
+def test_a_gap_is_longer_than_files_and_records_usually_leave(files, is_extended, expected):
+    assert in_hours(by_times(files, is_extended=is_extended)) == expected
 
 
 NO_NUMBERS = JobNumbers(0, 0, usual_share=0, usual_jobs=500)
 OF_A_DAY = JobNumbers(500, 501, usual_share=0, usual_jobs=500)
 
 
-def accounting(days, *, ended_later=0, names=True, numbers=NO_NUMBERS):
-    """Intervals of daily accounting files with 500 records each, whose jobs end so many days later at most."""
-    files = [
+WEEK_OF_JOBS = [day for day in range(110) if day not in (40, 77)]
+FEW, TOO_FEW = JobNumbers(5, 6, usual_share=0, usual_jobs=7), JobNumbers(4, 5, usual_share=0, usual_jobs=7)
+ONE_PARTITION = JobNumbers(50, 55, usual_share=0.31, usual_jobs=7)
+
+
+def daily(days, hours=(1, 23, 22), record_count=500, ended_later=0, names=True):
+    """Files of accounting: the hours of the first and last record and of the last start, and a day in the name."""
+    first, last, start = hours
+    return [
         CoveredFile(
-            MAY + timedelta(days=day, hours=1),
-            MAY + timedelta(days=day + ended_later, hours=23),
-            500,
+            MAY + timedelta(days=day, hours=first),
+            MAY + timedelta(days=day + ended_later, hours=last),
+            record_count,
             MAY + timedelta(days=day) if names else None,
-            MAY + timedelta(days=day, hours=22),
+            MAY + timedelta(days=day, hours=start),
         )
         for day in days
     ]
-    return in_hours(by_times(files, is_extended=False, job_numbers=lambda from_at, to_at: numbers))
 
 
-def test_days_that_no_file_of_accounting_is_named_by_are_missing():
-    days = [0, 1, 2, 12, 13]
-    assert accounting(days) == [(1, 71), (289, 335)]
-    assert accounting(days, ended_later=11) == [(1, 72), (289, 599)], "those that outlived the days hide them no more"
-
-
-def test_a_weekend_without_a_file_may_have_been_idle():
-    days = [0, 1, 4, 5]
-    assert accounting(days) == [(1, 143)]
-    assert accounting(days, numbers=OF_A_DAY) == [(1, 47), (97, 143)]
-
-
-def test_a_single_day_that_no_file_is_named_by_is_missing_however_few_its_jobs_are():
-    quiet = [day for day in range(110) if day not in (40, 77)]
-    few = [
-        CoveredFile(
-            MAY + timedelta(days=day, hours=3),
-            MAY + timedelta(days=day, hours=20),
-            7,
-            MAY + timedelta(days=day),
-            MAY + timedelta(days=day, hours=19),
-        )
-        for day in quiet
-    ]
-
-    def intervals(numbers):
-        return in_hours(by_times(few, is_extended=False, job_numbers=lambda from_at, to_at: numbers))
-
-    whole = [(3, 109 * 24 + 20)]
-    assert intervals(JobNumbers(5, 6, usual_share=0, usual_jobs=7)) == [
-        (3, 39 * 24 + 20),
-        (41 * 24 + 3, 76 * 24 + 20),
-        (78 * 24 + 3, 109 * 24 + 20),
-    ]
-    assert intervals(JobNumbers(4, 5, usual_share=0, usual_jobs=7)) == whole
-    assert intervals(JobNumbers(50, 55, usual_share=0.31, usual_jobs=7)) == whole, "one partition of several"
-
-
-def test_files_without_a_day_in_their_names_leave_a_gap_where_job_numbers_are_missing():
-    days = [0, 1, 2, 12, 13]
-    assert accounting(days, names=False) == [(1, 335)]
-    assert accounting(days, names=False, numbers=OF_A_DAY) == [(1, 71), (289, 335)]
+@pytest.mark.parametrize(
+    ("files", "numbers", "expected"),
+    [
+        pytest.param(daily([0, 1, 2, 12, 13]), NO_NUMBERS, [(1, 71), (289, 335)], id="days-that-no-file-is-named-by"),
+        pytest.param(
+            daily([0, 1, 2, 12, 13], ended_later=11), NO_NUMBERS,
+            [(1, 72), (289, 599)], id="jobs-that-outlive-missing-days-do-not-hide-them",
+        ),
+        pytest.param(daily([0, 1, 4, 5]), NO_NUMBERS, [(1, 143)], id="weekend-may-have-been-idle"),
+        pytest.param(daily([0, 1, 4, 5]), OF_A_DAY, [(1, 47), (97, 143)], id="weekend-whose-jobs-are-missing"),
+        pytest.param(daily([0, 1, 2, 12, 13], names=False), NO_NUMBERS, [(1, 335)], id="no-day-in-names"),
+        pytest.param(
+            daily([0, 1, 2, 12, 13], names=False), OF_A_DAY,
+            [(1, 71), (289, 335)], id="no-day-in-names-and-missing-numbers",
+        ),
+        pytest.param(
+            daily(WEEK_OF_JOBS, (3, 20, 19), 7), FEW,
+            [(3, 956), (987, 1844), (1875, 2636)], id="single-days-however-few-their-jobs",
+        ),
+        pytest.param(daily(WEEK_OF_JOBS, (3, 20, 19), 7), TOO_FEW, [(3, 2636)], id="too-few-numbers"),
+        pytest.param(daily(WEEK_OF_JOBS, (3, 20, 19), 7), ONE_PARTITION, [(3, 2636)], id="one-partition-of-several"),
+    ],
+)  # fmt: skip
+def test_missing_days_of_accounting_are_gaps(files, numbers, expected):
+    found = by_times(files, is_extended=False, job_numbers=lambda from_at, to_at: numbers)
+    assert in_hours(found) == expected
 
 
 def test_files_of_successive_days_leave_no_gap_between_them():
@@ -148,19 +138,49 @@ def test_windows_up_to_the_last_second_of_a_day_touch():
     assert in_hours(joined(days)) == [(0, 48), (72, 96)]
 
 
-def test_lines_of_no_interest_tell_what_a_log_covers(tmp_path):
-    lines = [f"{MAY + timedelta(hours=hour):%FT%TZ} n1 kernel: eth0: link is quiet" for hour in range(0, 48, 2)]
-    found = spans(tmp_path, {"kernel/n1.log": "\n".join(lines)})
-    assert found == [("kernel", datetime(2024, 4, 30, 22), datetime(2024, 5, 3), "log")]
+QUIET = "".join(f"{MAY + timedelta(hours=hour):%FT%TZ} n1 kernel: eth0: link is quiet\n" for hour in range(0, 48, 2))
+CONTROLLER = {"slurmctld/slurmctld.log": "[2024-05-02T10:00:00.000] update_node: node node001 state set to DRAINED\n"}
+WINDOW = {"slurmctld/slurmctld.log.manifest.json": json.dumps({"from": 1714608000, "to": "2024-05-10"})}
+"""Epoch 1714608000 is 2 May, and a date without a zone is the cluster's midnight."""
+BERLIN = 'timezone = "Europe/Berlin"\n'
+STATED = '[[spans]]\nkind = "slurmctld"\nfrom = 2024-01-01\nto = 2024-02-01\n'
 
 
-def test_an_empty_file_of_a_day_covers_the_day_its_name_says(tmp_path):
-    found = spans(tmp_path, {"squeue/squeue.20240503.txt": "JOBID|EXC_NODES\n"})
-    assert found == [("squeue", datetime(2024, 5, 3), datetime(2024, 5, 3, 23, 59, 59), "log")]
-
-
-def test_the_modification_of_a_file_tells_nothing(tmp_path):
-    assert spans(tmp_path, {"squeue/squeue.txt": "JOBID|EXC_NODES\n51|node001\n"}) == []
+@pytest.mark.parametrize(
+    ("files", "settings", "expected"),
+    [
+        pytest.param(
+            {"kernel/n1.log": QUIET}, "",
+            [("kernel", datetime(2024, 4, 30, 22), datetime(2024, 5, 3), "log")], id="lines-of-no-interest",
+        ),
+        pytest.param(
+            {"squeue/squeue.20240503.txt": "JOBID|EXC_NODES\n"}, "",
+            [("squeue", datetime(2024, 5, 3), datetime(2024, 5, 3, 23, 59, 59), "log")], id="empty-file-of-a-day",
+        ),
+        pytest.param({"squeue/squeue.txt": "JOBID|EXC_NODES\n51|node001\n"}, "", [], id="date-of-a-file-shows-nothing"),
+        pytest.param(
+            CONTROLLER, "",
+            [("slurmctld", datetime(2024, 5, 2, 10), datetime(2024, 5, 2, 10), "log")], id="lines",
+        ),
+        pytest.param(
+            CONTROLLER | WINDOW, BERLIN,
+            [("slurmctld", datetime(2024, 5, 2), datetime(2024, 5, 9, 22), "manifest")], id="manifest-before-lines",
+        ),
+        pytest.param(
+            CONTROLLER | WINDOW, STATED,
+            [("slurmctld", datetime(2024, 1, 1), datetime(2024, 2, 1), "cluster.toml")], id="site-before-manifest",
+        ),
+        pytest.param(
+            {
+                "events/quiet.psv": "NodeName|TimeStart|TimeEnd|State\n",
+                "events/quiet.psv.manifest.json": '{"from": "2024-05-01T00:00:00Z", "to": "2024-05-02T00:00:00Z"}',
+            }, "",
+            [("events", MAY, MAY + timedelta(days=1), "manifest")], id="manifest-of-a-file-without-a-record",
+        ),
+    ],
+)  # fmt: skip
+def test_what_files_cover_is_by_the_site_by_manifests_or_by_lines(files, settings, expected, tmp_path):
+    assert spans(tmp_path, files, settings) == expected
 
 
 def test_a_copy_of_a_log_and_of_half_a_log_cover_what_the_log_does(tmp_path):
@@ -242,33 +262,6 @@ def test_numbers_of_array_tasks_are_given_out_when_they_start(tmp_path):
     assert con.execute("select count(*) from ops.spans").fetchall() == [(2,)]
 
 
-def test_the_site_comes_before_manifests_and_they_before_the_lines(tmp_path):
-    log = "[2024-05-02T10:00:00.000] update_node: node node001 state set to DRAINED\n"
-    window = json.dumps({"from": 1714608000, "to": "2024-05-10"})
-    both = {"slurmctld/slurmctld.log": log, "slurmctld/slurmctld.log.manifest.json": window}
-    assert spans(tmp_path / "1", {"slurmctld/slurmctld.log": log}) == [
-        ("slurmctld", datetime(2024, 5, 2, 10), datetime(2024, 5, 2, 10), "log")
-    ]
-    # epoch 1714608000 is 2 May, and a date without a zone the cluster's midnight
-    berlin = 'timezone = "Europe/Berlin"\n'
-    assert spans(tmp_path / "2", both, berlin) == [
-        ("slurmctld", datetime(2024, 5, 2), datetime(2024, 5, 9, 22), "manifest")
-    ]
-    stated = '[[spans]]\nkind = "slurmctld"\nfrom = 2024-01-01\nto = 2024-02-01\n'
-    assert spans(tmp_path / "3", both, stated) == [
-        ("slurmctld", datetime(2024, 1, 1), datetime(2024, 2, 1), "cluster.toml")
-    ]
-
-
-def test_a_file_without_a_record_covers_what_its_manifest_says(tmp_path):
-    stated = {"from": "2024-05-01T00:00:00Z", "to": "2024-05-02T00:00:00Z"}
-    files = {
-        "events/quiet.psv": "NodeName|TimeStart|TimeEnd|State\n",
-        "events/quiet.psv.manifest.json": json.dumps(stated),
-    }
-    assert spans(tmp_path, files) == [("events", MAY, MAY + timedelta(days=1), "manifest")]
-
-
 NO_MANIFESTS = {
     "array": ('["2024-05-01"]', "not a JSON object"),
     "no end": ('{"from": "2024-05-01"}', "'to' is missing"),
@@ -293,17 +286,6 @@ def test_what_is_no_manifest_is_quarantined(case, of_no_manifests):
     (found,) = (row for row in of_no_manifests if row["path"].startswith(f"c1/sacct/{case}.psv"))
     assert found["reason"] == "bad_manifest"
     assert NO_MANIFESTS[case][1] in found["detail"]
-
-
-def test_a_span_that_cannot_be_meant_is_refused_with_what_is_allowed(tmp_path):
-    def refused(text):
-        (tmp_path / "cluster.toml").write_text(f"[[spans]]\n{text}")
-        (error,) = read_settings(tmp_path, "c1")[1]
-        return f"{error.what} {error.next_step}"
-
-    assert "Allowed there: from, kind, to" in refused('kind = "events"\nfrom = 2024-01-01\nuntil = 2024-02-01')
-    assert "'slurmctld'" in refused('kind = "controller"\nfrom = 2024-01-01')
-    assert "must lie after" in refused('kind = "events"\nfrom = 2024-02-01\nto = 2024-01-01')
 
 
 def test_what_a_refused_file_would_cover_is_covered_by_nothing(tmp_path):

@@ -1,0 +1,22 @@
+"""Published tables depend on the bytes that were seen: an awkward history ends as `refresh --full` does, to the row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.soak import Soak
+
+
+@pytest.mark.slow
+def test_nights_with_kills_publish_what_a_calm_home_does_whatever_threads_and_memory_it_has(tmp_path: Path) -> None:
+    soak = Soak(tmp_path, seed=1)
+    soak.events = [None, "killed"]
+    for night in range(4):
+        soak.night(is_last=night == 3)
+    tables, different = soak.end()
+    assert different == []
+    empty = {name for name, rows in tables.items() if not rows}
+    assert len(tables) > 45
+    assert len(empty) <= 9, empty

@@ -1,0 +1,116 @@
+"""What is loaded depends on the bytes that were seen, not on when: a property of random nights of a small site.
+
+Files are appended to, rotated, compressed, renamed, late, cut and completed, replaced, removed and restored; exports
+are overwritten or fail; a cluster comes later; settings change. `tests.soak` does the same to a home that is refreshed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import duckdb
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from assets.sources.formats import READERS
+from tests.sources.folders import connect, everything, load, load_results
+from tests.sources.nights import Site
+
+TABLES = ("sacct", "slurmctld_events", "kernel_messages", "health_checks", "node_events")
+LOGS = ("slurmctld_events", "kernel_messages", "health_checks")
+RULES = (
+    'timezone = "America/New_York"\n',
+    '[[kernel.rules]]\npattern = "link is quiet"\ncategory = "eth_link"\n',
+    "",
+)
+
+
+def content(table: str, also: str = "") -> str:
+    """Return the columns of a table that say what a line states, not where it stands, nor by which date of a file."""
+    by_file = ", dated_by_file_at" if table in LOGS else ""
+    return f"{table}.* exclude (path, line_number{by_file}{also})"
+
+
+def facts(con: duckdb.DuckDBPyConnection, table: str) -> Counter[str]:
+    """Count the rows that count, without where they stand."""
+    rows = con.execute(f"select {content(table)} from raw.{table} where disposition = 'loaded'")
+    return Counter(map(repr, rows.fetchall()))
+
+
+def held(con: duckdb.DuckDBPyConnection, table: str, *, is_present: bool = True) -> Counter[str]:
+    """Count all rows of files that are present, or of older versions of files."""
+    also = ", disposition, line_count" if table == "kernel_messages" else ", disposition"
+    rows = con.execute(
+        f"""
+        select {content(table, also)}
+        from raw.{table} inner join ops.files using (cluster_id, path)
+        where if($1, is_present, version_of is not null)
+        """,
+        [is_present],
+    )
+    return Counter(map(repr, rows.fetchall()))
+
+
+def check(rng: Random, nights: int, has_other_rules: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Load random nights as they come, and compare them with what every line that was ever there gives at once.
+
+    If settings change meanwhile, compare each night with a warehouse that reads every file again each night instead.
+    """
+    folder, once = tmp_path_factory.mktemp("nights"), tmp_path_factory.mktemp("once")
+    ours, again, sites, done = connect(), connect(), [Site(folder / "c1", rng)], list[str]()
+    for night in range(nights):
+        for site in sites:
+            site.night(is_last=night == nights - 1)
+            done += site.done
+        if has_other_rules:
+            (folder / "c1" / "cluster.toml").write_text(rng.choice(RULES))
+            load_results(folder, again, READERS, full=True)
+        load_results(folder, ours, READERS)
+        if has_other_rules:
+            assert_equal(everything(ours), everything(again), done)
+        elif night == nights - 2:
+            sites.append(Site(folder / "c2", rng))
+    if has_other_rules:
+        return
+    before = everything(ours)
+    assert not any(result.files_read for result in load_results(folder, ours, READERS).values())
+    assert_equal(everything(ours), before, done)
+    for site in sites:
+        site.write_once(once / site.folder.name)
+    at_once = load(once, readers=READERS)
+    assert sum(len(facts(at_once, table)) > 0 for table in TABLES) > 2
+    for table in TABLES:
+        loaded, all_lines = facts(ours, table), facts(at_once, table)
+        assert (loaded - all_lines, all_lines - loaded) == ({}, {}), (table, done)
+        older, present = held(ours, table, is_present=False), held(ours, table)
+        assert older <= (held(at_once, table) - present if table in LOGS else Counter({*older} - {*present})), done
+
+
+def assert_equal(found: dict[str, list[tuple]], expected: dict[str, list[tuple]], done: list[str]) -> None:
+    """Fail with the first table that differs, and with what was done to the files."""
+    for table, rows in expected.items():
+        assert found[table] == rows, (table, done)
+
+
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+"""Without the search for a smaller example, which takes minutes; what was done each night is shown anyway."""
+HISTORY = given(st.randoms(use_true_random=False), st.integers(2, 3), st.booleans())
+
+
+@settings(max_examples=3, phases=PHASES, derandomize=True, database=None)
+@HISTORY
+def test_nights_leave_what_one_load_of_every_line_does(
+    tmp_path_factory: pytest.TempPathFactory, rng: Random, nights: int, has_other_rules: bool
+) -> None:
+    check(rng, nights, has_other_rules, tmp_path_factory)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, phases=PHASES)
+@HISTORY
+def test_many_nights_leave_what_one_load_of_every_line_does(
+    tmp_path_factory: pytest.TempPathFactory, rng: Random, nights: int, has_other_rules: bool
+) -> None:
+    check(rng, 3 * nights, has_other_rules, tmp_path_factory)
