@@ -23,24 +23,6 @@ def test_months_have_their_hours_and_limits_where_hours_are_unknown(demo):
     assert earlier[7].split() == ["99.49%", "98.49%", "to", "99.50%"]
 
 
-def test_without_the_states_of_nodes_the_page_says_what_would_tell_them(hall):
-    part = section(hall, "delivered")
-    assert "Nothing shows whether nodes without a job were in service in 2026-09" in part.text
-    assert "sacctmgr show event" in part.text
-    assert table(part, "Node-hours by month").rows() == [
-        ["2026-09", "90.0", "0", "0", "0", "10.0", "100", "unknown 90.00% to 100.00%"]
-    ]
-
-
-def test_reasons_that_no_rule_knows_stand_with_their_text(frames):
-    unmapped = own_of(frames).rows("out_of_service")[0] | {
-        "failure_category": "unmapped",
-        "unmapped_reason": "looks odd",
-    }
-    made = section_of(own_of(frames, out_of_service=[unmapped]), "nodes", "delivered")
-    assert table(made, "Time out of service").rows()[0][:2] == ["looks odd", "failed: no rule knows the reason"]
-
-
 ALL_PLANNED = dict.fromkeys(
     name + end for name in ("availability", "error_budget_left") for end in ("", "_low", "_high")
 )
@@ -91,9 +73,3 @@ def test_a_node_that_went_out_after_the_end_of_the_records_is_out_for_no_time(tm
     with filled(tmp_path, planted).reading() as con:
         hours = {row["node_id"]: row["open_outage_hours"] for row in read_frames(con, "nodes")["nodes"]}
     assert hours == {"n1": 0, "n2": 24}
-
-
-def test_nodes_that_are_not_back_stand_with_their_age(hall):
-    rows = table(section(hall, "delivered"), "Nodes that are out of service").rows()
-    assert all(len(row) == 5 for row in rows)
-    assert rows[0][1] == "2026-09-01 00:00"

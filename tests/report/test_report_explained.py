@@ -5,10 +5,7 @@ import datetime as dt
 import pytest
 import yaml
 
-from assets.report.actions import saving_of
-from assets.report.advice import advise
 from assets.report.explained.failures import NOT_SEEN, RULES, parts_of_failure
-from assets.report.explained.nodes import parts_of_node
 from orchestration.settings.home import DBT_PROJECT
 
 START, END = dt.datetime(2025, 12, 6), dt.datetime(2026, 1, 2, 10)
@@ -65,51 +62,11 @@ def test_every_rule_has_its_sentence():
     assert set(RULES) == set(test["arguments"]["accepted_values"]["attribution_rule"])
 
 
-def test_a_failure_is_told_with_its_evidence_its_line_and_its_probability():
-    said = explained(FAILURE | {"incident_other_count": 2})
-    assert said["What happened"] == (
-        "Attempt 2 of job 7 (train, user ann) ran 2.00 h on 2 nodes with 16 GPUs. It ended FAILED at 2026-01-02 "
-        "10:00:00 UTC. Cause: PCIe error, on n1. The same incident ended 2 other attempts."
-    )
-    assert 'The kernel of n1 logged "Xid 79" 54 s before the end (c/kernel/n1.log, line 1,234).' in said["Why"]
-    assert "The probability that infrastructure ended the attempt is 93.0%" in said["Why"]
-    assert said["Also considered"] == "No other critical sign of a fault lies in the window around the end."
-    assert said["What was lost"].startswith("8.00 GPU-hours: half the 60 minutes between checkpoints")
-    assert said["Accounting"] == "c/sacct/a.psv, line 5"
-
-
-def test_a_job_on_one_node_names_no_other():
-    assert explained(FAILURE | {"node_count": 1})["Why"].startswith(
-        "Its only node shows a fault around the end. The kernel"
-    )
-    assert explained()["Why"].startswith("Slurm names no node, but one of them shows a fault around the end.")
-
-
 def test_what_slurm_names_is_certain():
     said = explained(FAILURE | {"attribution_rule": "evidence_on_named_node", "is_culprit_named": True})
     assert said["Why"].startswith("Slurm names n1 as the node that failed.")
     assert "certain" in said["Why"]
     assert "coincidence" not in said["Why"]
-
-
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        ({}, "n1 shows further signs, taken for the same fault: PCIe error (xid, 54 s before the end)."),
-        ({"failure_category": "oom", "label": "Out of memory"},
-         "n1 shows further signs, taken for the same fault: Out of memory (xid, 54 s before the end). PCIe error "
-         "stands for it, because it comes first in the order of causes."),
-        ({"node_name": "n2", "probability": 0.02},
-         "n2 may have ended it with probability 2.00%, less likely: PCIe error (xid, 54 s before the end)."),
-        ({"node_name": "n2", "probability": 0.95},
-         "n2 may have ended it with probability 95.0%, cluster.toml puts the other cause first: PCIe error (xid, 54 s "
-         "before the end)."),
-    ],
-)  # fmt: skip
-def test_what_else_was_considered_and_why_not(other, said):
-    assert explained(FAILURE | {"evidence_count": 3}, [EVENT, EVENT | other])["Also considered"] == (
-        f"{said} 1 more event in marts.fct_failure_evidence."
-    )
 
 
 @pytest.mark.parametrize(
@@ -144,19 +101,3 @@ def test_a_job_keeps_off_a_lemon_and_not_off_a_good_node():
     assert "It is a lemon: --exclude=n1 keeps a job off it." in lemon["What to do"]
     assert "--exclude" not in explained(node=NODE)["What to do"]
     assert explained()["What to do"].startswith("Reseat the card")
-
-
-def test_a_node_is_told_by_place_verdict_failures_and_outages():
-    assert parts_of_node(NODE | {"verdict": "lemon"}) == [
-        ("Node", "n1 with 8 GPUs, rack r7"),
-        (
-            "Verdict",
-            "lemon, probability 98.0%; 90.0 failures per 1,000 node-days [40.0, 150], 90%. 4 failures "
-            "(2025-12-06 to 2026-01-02).",
-        ),
-        ("Failures", "4 incidents in all records: PCIe error (4), 32.0 GPU-hours lost."),
-        ("Outages", "2 outages by faults (5.00 h)"),
-        ("What to do", advise(NODE | {"verdict": "lemon"})),
-        ("Taken out it saves", str(saving_of(NODE | {"verdict": "lemon"}))),
-        ("Signals, 28 days to 2026-01-02", "different Xid codes: 3; share of jobs on it alone that failed: 12.5%"),
-    ]

@@ -20,7 +20,6 @@ from tests.report.looking import CUT, MAX_HEIGHTS, OVERLAPS, too_much
 from tests.report.planting import MADE_AT, insert
 from tests.warehouses import filled
 
-UNFOLDED = "document.querySelectorAll('article:not([hidden]) details').forEach((fold) => { fold.open = true; })"
 ROWS = "Array.from(document.querySelectorAll('article:not([hidden]) {}')).map((node) => node.innerText.trim())"
 
 
@@ -75,21 +74,6 @@ def test_every_page_can_be_read(opened, width):
     assert too_much(opened, width) == {}
 
 
-def test_no_tile_has_more_than_two_lines_below_its_number(opened):
-    for cluster in ("demo", "hall-b"):
-        opened.go(cluster)
-        lines = (
-            "(part) => Math.round(part.getBoundingClientRect().height / parseFloat(getComputedStyle(part).lineHeight))"
-        )
-        tiles = "Array.from(document.querySelectorAll('article:not([hidden]) .first .tile'))"
-        below = (
-            f"(tile) => Array.from(tile.querySelectorAll('.unit, p:not(.value)'), {lines}).reduce((a, b) => a + b, 0)"
-        )
-        found = opened.run(f"{tiles}.map({below})")
-        assert len(found) == 5
-        assert max(found) <= 2, found
-
-
 def test_the_first_screen_needs_no_scrolling(opened):
     opened.go("demo")
     assert opened.run("document.querySelector('article:not([hidden]) .first').getBoundingClientRect().bottom") <= 900
@@ -113,120 +97,6 @@ def test_the_bar_cuts_no_mark_however_many_clusters_there_are(tab, page, bundle,
     assert max(ends) <= frame <= width
     assert tab.run("document.querySelector('header').getBoundingClientRect().height") < 200
     assert tab.run(CUT) == []
-
-
-def test_a_date_stays_on_one_line(opened):
-    opened.go("demo/failures")
-    opened.show(390)
-    opened.run(UNFOLDED)
-    dates = "Array.from(document.querySelectorAll('article:not([hidden]) time')).filter((date) => date.offsetHeight)"
-    assert opened.run(f"{dates}.length") > 5
-    assert opened.run(f"{dates}.filter((date) => date.getClientRects().length > 1).length") == 0
-    texts = "Array.from(node.childNodes).filter((part) => part.nodeType === Node.TEXT_NODE)"
-    bare = rf"{texts}.some((part) => /\d{{4}}-\d\d-\d\d/.test(part.data))"
-    said = "Array.from(document.querySelectorAll('article:not([hidden]) :is(p, small, bdi)'))"
-    assert opened.run(f"{said}.filter((node) => {bare}).length") == 0
-
-
-class Reader:
-    """Someone who begins at the index, clicks what stands far up on a page, and reads there."""
-
-    def __init__(self, tab: Tab) -> None:
-        self.tab, self.clicks = tab, 0
-        tab.go("index")
-
-    def read(self, selector: str, text: str = "") -> str:
-        """Read the first part of a page that is shown and has a text."""
-        found = (
-            f"Array.from(document.querySelectorAll('article:not([hidden]) ' + {json.dumps(selector)}))"
-            f".find((node) => node.offsetHeight && node.innerText.includes({json.dumps(text)}))"
-        )
-        assert self.tab.run(f"!!(window.found = {found})"), (selector, text)
-        foot = self.tab.run("window.found.getBoundingClientRect().bottom + window.scrollY")
-        assert foot <= 1000, (selector, text)
-        return self.tab.run("window.found.innerText")
-
-    def click(self, selector: str, text: str = "") -> None:
-        self.read(selector, text)
-        self.tab.run("window.found.focus(); window.found.click(); window.found.select?.()")
-        self.tab.wait("!document.querySelector('[data-drawing]')")
-        self.clicks += 1
-        assert self.clicks <= 2
-
-
-@pytest.fixture
-def reader(opened: Tab) -> Reader:
-    return Reader(opened)
-
-
-def of_demo(column: str) -> str:
-    """Select a link of the demo's row, which is the first one, in the table of all clusters."""
-    return f'#comparison [data-table-of="All clusters"] tr:first-child td[data-head="{column}"] a'
-
-
-def test_whether_a_cluster_is_worse_than_last_month(reader, page):
-    change = page.chapters[0].leaves[0].first.change
-    assert change.ratio in reader.read(of_demo("Last 30 days over the 30 before"))
-    reader.click(of_demo("Cluster"))
-    assert change.said.split(":")[0] in reader.read(".sentence")
-
-
-def test_which_nodes_to_take_out_and_why_and_what_that_costs(reader):
-    action = reader.read('[data-table-of^="What to do"] tbody tr', "Take sim007 out of service")
-    assert "GPU-hours a month" in action
-    reader.click(of_demo("To do"))
-    assert "Take sim007 out of service" in reader.read("[data-section=actions] li")
-
-
-def test_what_costs_most(reader, page):
-    first = page.chapters[0].leaves[0].first
-    reader.click(of_demo("Lost GPU-hours"))
-    assert first.tiles[3].value in reader.read("[data-section=losses] p")
-    assert reader.read("[data-section=losses] figure")
-
-
-def test_what_a_run_of_1024_gpus_meets(reader):
-    reader.click(of_demo("MTTF, whole cluster"))
-    assert "an extrapolation" in reader.read("[data-section=checkpoints] tbody tr", "1,024 GPUs")
-
-
-def test_which_check_to_trust(reader):
-    reader.click(of_demo("Failures per 1,000 node-days"))
-    assert reader.read("[data-section=checks] :is(li, p)")
-
-
-def test_which_repair_holds(reader):
-    reader.click(of_demo("Cluster"))
-    reader.click(".pagebar a, header a", "Nodes")
-    assert reader.read("[data-section=repairs] p")
-
-
-def test_what_an_account_lost_last_month(reader):
-    reader.click(of_demo("Lost GPU-hours"))
-    table = '[data-table-of^="One month"]'
-    months = reader.read(f"{table} select").split("\n")
-    assert months == sorted(months, reverse=True)
-    assert reader.read(f"{table} tbody tr").split()[0] == months[1]
-
-
-def test_what_runs_of_two_sizes_will_meet(reader):
-    reader.click(of_demo("MTTF, whole cluster"))
-    assert reader.tab.run("document.querySelector('article:not([hidden]) [name=gpus]').value") == "512"
-    results = "[data-result={}] .value"
-    at_512 = {name: reader.read(results.format(name)) for name in ("mttf", "ettr", "best", "interruptions")}
-    reader.click("[name=gpus]")
-    reader.tab.send("Input.insertText", text="4096")
-    at_4096 = {name: reader.read(results.format(name)) for name in at_512}
-    assert all(at_512[name] != value and "unknown" not in value for name, value in at_4096.items())
-
-
-def test_the_evidence_of_a_failure(reader):
-    reader.click(of_demo("Failures per 1,000 node-days"))
-    reader.click("[data-section=drawn] a")
-    detail = reader.read(".detail")
-    assert re.search(r"demo/kernel/node\d+\.log, line \d+", detail)
-    assert "Attempts of the job" in detail
-    assert "Also considered" in detail
 
 
 def test_the_history_of_a_node(opened):
@@ -351,22 +221,6 @@ def test_printing_opens_what_is_collapsed(opened):
     assert len(rows(opened, "[data-section=failures] tbody tr")) > 25
     opened.run("window.dispatchEvent(new Event('afterprint'))")
     assert len(rows(opened, "[data-section=failures] tbody tr")) == 25
-
-
-def test_the_charts_hold_what_the_tables_say(opened):
-    def chart(key: str) -> str:
-        return opened.run(f"document.getElementById('demo-{key}-chart').textContent")
-
-    opened.go("demo/failures")
-    assert "GPU memory error" in chart("causes")
-    opened.go("demo/jobs")
-    assert "10,000" in chart("mttf")
-    assert "whole cluster" in chart("mttf")
-    opened.go("demo/losses")
-    assert "second order" in chart("losses")
-    assert "256" in chart("losses")
-    opened.go("demo/nodes")
-    assert "leaf3" in chart("places-switch")
 
 
 def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, tmp_path):

@@ -69,18 +69,6 @@ def test_a_statement_that_does_not_add_up_is_not_to_be_used(changed):
     assert "The statement adds up" not in page.text
 
 
-def test_losses_of_unknown_gpus_are_no_zeros(changed):
-    page = changed(
-        "update marts.fct_failures set lost_gpu_hours = null",
-        "update marts.agg_lost_goodput set expected_lost_gpu_hours = null, second_order_count = 0",
-        "update marts.agg_lost_hours_by_account set expected_lost_gpu_hours = null",
-    )
-    said = page.all("p")[0].text
-    assert said.startswith("unknown GPU-hours lost, each loss counted with its probability, over the study: unknown in")
-    assert "(first order) and 0 in attempts" in said
-    assert "adds up" not in page.text
-
-
 def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
     owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
     lost = [row for row in frames["losses"] if row["cluster_id"] == "demo"]
@@ -112,15 +100,6 @@ def test_lemons_come_first_and_are_ready_for_slurm(demo, hall):
     assert [element.text for element in lemons.all("code")] == ["--exclude=sim[007,021]"]
     assert "4.00% of these names are expected to be wrong" in lemons.text
     assert not section(hall, "lemons").all("code")
-
-
-def test_root_causes_stand_beside_what_no_ticket_names(demo, hall):
-    causes = table(section(demo, "lemons"), "What was wrong with the lemons")
-    assert [row[:3] for row in causes.rows()] == [
-        ["GPU", "1", "50.0%"],
-        ["unknown (no ticket names a component)", "1", "50.0%"],
-    ]
-    assert "What was wrong" not in section(hall, "lemons").text
 
 
 def test_a_name_for_the_shell_stays_out_of_the_exclude_line(frames):
@@ -159,12 +138,3 @@ def test_lists_of_the_past_are_judged(demo):
     shares = {row[0]: row[3].split()[0] for row in table(section(demo, "lemons"), "Failed attempts of 128 GPUs").rows()}
     assert shares["All large attempts"] == "13.3%"
     assert shares["The same, had lemons failed none"] == "7.78%"
-
-
-def test_the_grid_marks_the_own_rate_where_it_can(demo, hall):
-    chart = section(demo, "checkpoints").all("div", class_="chart")[0]
-    assert "The own rate of this cluster is marked" in (chart.attributes["aria-label"] or "")
-    assert "above the figure" in section(hall, "checkpoints").text
-    plans = table(section(demo, "checkpoints"), "Checkpoint plans for every size").rows()
-    assert [row[0].partition("GPUs")[0].strip() for row in plans] == ["64", "1,024", "16,384"]
-    assert all(row[4].endswith("%") for row in plans)

@@ -7,25 +7,21 @@ else is used: `pip install --no-deps -r requirements-axe.lock.txt`.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from assets.report.page import build, render
-from assets.report.queries import Own, read_frames
-from assets.report.what_if import start_of
+from assets.report.queries import read_frames
 from orchestration.settings.home import Home
 from tests.conftest import CAPTURE, new_home, refresh
 from tests.report.browser import Tab, browser
 from tests.report.looking import BARE, CUT, EMPTY, LATE, LOST, MAX_HEIGHTS, OVERLAPS, SORTED, too_much
 from tests.report.planting import MADE_AT
-from tests.report.test_report_what_if import INPUTS, model
 from tests.warehouses import filled
 
 pytestmark = pytest.mark.slow
@@ -151,29 +147,6 @@ def test_every_figure_can_be_read_as_a_table(tab, report):
         assert tab.run(OVERLAPS) == [], page
         tab.run(f"{swaps}.forEach((button) => button.click())")
     assert tab.problems == []
-
-
-def test_the_sliders_answer_what_the_model_answers(tab, small_home):
-    opened(tab, small_home.report)
-    with duckdb.connect(str(small_home.published_file), read_only=True) as con:
-        frames = read_frames(con)
-    compared = 0
-    for cluster in frames["clusters"]:
-        row = start_of(Own(frames, cluster))
-        if not row["has_enough_data"] or not row["node_days"]:
-            continue
-        tab.go(f"{cluster['cluster_id']}/ettr")
-        block = "document.querySelector('article:not([hidden]) [data-whatif-data]')"
-        script = (
-            f"{json.dumps(INPUTS[::6])}.map((input) => whatIfModel.evaluate(JSON.parse({block}.textContent), input))"
-        )
-        for question, answer in zip(INPUTS[::6], tab.run(script), strict=True):
-            for name in ("ettr", "probability", "mttf_hours"):
-                expected = model(row, question)[name]
-                if expected is not None:
-                    assert answer[name] == pytest.approx(expected, rel=1e-6, abs=1e-9), (question, name)
-                    compared += 1
-    assert compared > 30
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light")])

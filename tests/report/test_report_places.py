@@ -1,8 +1,6 @@
 """What the page of nodes says of racks and switches, and what it says where nobody knows where nodes stand."""
 
-import pytest
-
-from assets.report.queries import Own, read_frames
+from assets.report.queries import read_frames
 from tests.report.planting import own_of, section_of
 from tests.report.reading import section, table
 from tests.warehouses import filled
@@ -36,19 +34,6 @@ def test_a_place_that_has_all_failures_fails_at_least_so_many_times_as_often(fra
     assert listed[0] == ["at", "least", "3.50"]
 
 
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ({"study_from_at": None}, "No study period is known"),
-        ({"has_places": True}, "stand in one place of each kind"),
-        ({}, "put topology.conf"),
-    ],
-)
-def test_a_section_without_places_names_the_reason(frames, changed, expected):
-    cluster = next(cluster for cluster in frames["clusters"] if cluster["cluster_id"] == "hall-b")
-    assert section_of(Own(frames, cluster | changed), "nodes", "places").text.count(expected) == 1
-
-
 def test_places_with_the_same_nodes_are_one_finding(tmp_path):
     planted = """
     insert into estimates.est_location_rates (cluster_id, place_kind, place, verdict, ratio, same_nodes_as)
@@ -64,18 +49,3 @@ def test_places_with_the_same_nodes_are_one_finding(tmp_path):
     assert rows == [
         ("r1", True, True), ("s1", True, False), ("r2", True, True), ("r3", False, False), (None, False, False),
     ]  # fmt: skip
-
-
-def test_places_are_known_where_any_node_has_one(tmp_path):
-    planted = """
-    insert into marts.dim_clusters (cluster_id) values ('placed'), ('flat');
-    insert into marts.dim_nodes (cluster_id, node_id, rack) values ('placed', 'n1', 'r1'), ('flat', 'n1', null);
-    """
-    with filled(tmp_path, planted).reading() as con:
-        known = {row["cluster_id"]: row["has_places"] for row in read_frames(con, "clusters")["clusters"]}
-    assert known == {"placed": True, "flat": False}
-
-
-def test_a_cluster_without_places_says_what_would_bring_them(hall):
-    said = section(hall, "places").text
-    assert "put topology.conf or a CSV of nodes and racks into inventory/" in said

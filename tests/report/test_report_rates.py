@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import pytest
 
-from assets.model.check_scores import KEEP, TUNE, verdict
-from assets.model.coincidence import binomial_share
 from assets.model.scale_verdicts import VERDICT_IN_WORDS
-from assets.report.answers import Page
 from assets.report.page import figures_of
 from assets.report.queries import Frames, Own, known_of
 from tests.report.planting import own_of, section_of
@@ -62,11 +58,6 @@ def test_small_causes_are_one_layer_and_days_of_unknown_exposure_none(specs, sec
     assert "On 2 days the node-days are unknown" in sections("demo", "drawn").text
 
 
-def test_no_two_layers_have_one_colour(specs):
-    scale = specs["demo-over-time-chart"]["layer"][0]["encoding"]["fill"]["scale"]
-    assert len(set(scale["range"])) == len(scale["domain"]) == 8
-
-
 def test_what_happened_is_marked_and_listed(specs, sections):
     marks = {mark["kind"]: (mark["day"][:10], mark["label"]) for mark in data_of(specs["demo-over-time-chart"], "kind")}
     assert marks["check"] == ("2026-09-10", "check dcgmi nvlink")
@@ -95,13 +86,6 @@ def test_a_change_says_before_after_ratio_and_what_was_known(sections):
     assert rows[1][6] == "nothing known within 7 days"
 
 
-def test_a_single_day_gives_sentences_and_no_chart(sections, specs):
-    text = sections("hall-b", "over-time").text
-    assert "Too little to tell of the rate over time." in sections("hall-b", "drawn").text
-    assert "a change takes 14 at least" in text
-    assert "hall-b-over-time-chart" not in specs
-
-
 def test_what_each_known_change_did_is_said_with_what_would_have_been_seen(sections):
     found = sections("demo", "over-time")
     said = "Of 2 known changes: fewer failures of PCIe error after driver 550.54.15; cannot tell of 1; a fall of all"
@@ -115,10 +99,6 @@ def test_what_each_known_change_did_is_said_with_what_would_have_been_seen(secti
     assert ["2026-09-13", "Version rolled out", "driver 550.54.15"] in table(
         found, "What was introduced or noted"
     ).rows()
-
-
-def test_without_a_known_change_the_page_says_what_would_tell_of_one(sections):
-    assert "No change is known to ask about. Boot lines of kernel logs" in sections("hall-b", "over-time").text
 
 
 def test_what_no_source_would_show_is_unknown_not_zero(root):
@@ -160,30 +140,6 @@ def test_checks_to_drop_come_first_with_what_they_cost(sections):
     assert "Logs of health checks would show" in sections("hall-b", "checks").text
 
 
-@pytest.mark.parametrize(
-    ("days", "has_checks", "said"),
-    [
-        (90.0, True, "No health check failed in the study period."),
-        (None, True, "Accounting would show which health checks to trust"),
-        (None, False, "Logs of health checks would show"),
-    ],
-)
-def test_without_a_score_the_page_says_what_is_missing(frames, days, has_checks, said):
-    own = own_of(frames, check_scores=[])
-    own = Own(own.frames, own.cluster | {"study_days": days, "has_health_checks": has_checks})
-    made = Page(own).write("failures")
-    assert said in next(part.html for part in made if part.key == "checks")
-
-
-@pytest.mark.parametrize(("count", "least", "most"), [(5, 5, 0), (20, 15, 5)])
-def test_what_a_verdict_takes_is_what_the_model_takes(sections, count, least, most):
-    """The line on checks of which nothing can be told names these numbers of alarms."""
-    found = {true: verdict(binomial_share(true, count), 9.0, 40.0) for true in range(count + 1)}
-    assert min(true for true, said in found.items() if said == KEEP) == least
-    assert max(true for true, said in found.items() if said == TUNE) == most
-    assert {"5", "20", "15"} <= set(re.findall(r"\d+", sections("demo", "checks").text.partition("A verdict on")[2]))
-
-
 def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
     part = sections("demo", "repairs")
     assert "PCIe error: try exchange first (0% back within 7 days)." in part.text
@@ -198,20 +154,6 @@ def test_repairs_tell_what_to_try_first_and_what_came_back_untouched(sections):
     assert rows["InfiniBand link", "nothing (a false return)"] == "cannot tell"
     assert ("all causes", "reboot") in rows
     assert "No node came back from an outage for a fault of known cause" in sections("hall-b", "repairs").text
-
-
-def test_repairs_say_what_is_missing_and_no_share_that_is_unknown(frames):
-    own = own_of(frames)
-    blind = own.cluster | {"has_node_events": False, "has_slurmctld_log": False}
-    nothing = section_of(Own(Frames({**frames, "repair_actions": []}), blind), "nodes", "repairs")
-    assert "No repair was seen: an export of node events" in nothing.text
-    unknown = {"relapse_7d_ratio": None, "median_effect": 2.5}
-    rows = [row | unknown for row in own.rows("repair_actions")]
-    rows = [row | {"repair_action": row["repair_action"].replace("none", "unknown")} for row in rows]
-    said = section_of(own_of(frames, repair_actions=rows), "nodes", "repairs").text
-    assert "PCIe error: try exchange first." in said
-    assert "at the median 2.50 times the relapses of the others would have been found" in said
-    assert "What was done in 6 of 46 repairs is not known: tickets" in said
 
 
 @pytest.mark.parametrize(
@@ -256,10 +198,6 @@ def test_of_a_study_that_is_too_short_no_node_is_called_suspect_or_clean(frames,
     assert "On none of" not in said and "far more often" not in said
 
 
-def test_a_cluster_without_evidence_says_that_chance_is_unknown(root):
-    assert "no failed attempt has evidence" in root.all("section", id="trust-hall-b")[0].text
-
-
 def test_the_verdict_on_size_is_a_sentence_with_limits(sections, frames):
     test = next(row for row in frames["scale_tests"] if row["cluster_id"] == "demo")
     assert test["verdict"] == "grows"
@@ -269,12 +207,6 @@ def test_the_verdict_on_size_is_a_sentence_with_limits(sections, frames):
     hall = sections("hall-b", "constant").text
     assert VERDICT_IN_WORDS["cannot tell"] in hall
     assert "A single size: nothing to compare." in hall
-
-
-def test_the_rate_with_age_is_judged_size_by_size(sections):
-    text = sections("demo", "constant").text
-    assert "attempts that got going fail less (1 size: 8 GPUs)" in text
-    assert "cannot tell, as the limits of the Weibull shape hold 1" in text
 
 
 def test_rates_are_compared_and_simulated_ones_kept_from_real_chapters(sections):

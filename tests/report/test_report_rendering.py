@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import doctest
 import importlib
 import io
@@ -21,9 +20,8 @@ from assets.report.advice import NEXT_STEP, advise
 from assets.report.filling import plain_environment
 from assets.report.folder import ReportFolder
 from assets.report.index import index
-from assets.report.observed import period
 from assets.report.page import build, figures_of, render
-from assets.report.queries import read_frames, tables_read
+from assets.report.queries import read_frames
 from assets.report.rows import DERIVED
 from assets.warehouse import Warehouse
 from orchestration.refresh.progress import ProgressHandler, progress_logger
@@ -79,39 +77,6 @@ def test_a_cluster_without_attempts_gives_empty_sections(empty, bundle):
     ):
         assert sentence in chapter.text
     assert chapter.text.count("missing") >= len([kind for kind in LOG_KINDS.values() if kind.flag])
-
-
-def test_clusters_that_are_stale_or_missing_are_told_first_and_beside_their_names(empty, bundle):
-    with empty.writing() as con:
-        con.execute(
-            "insert into marts.dim_clusters (cluster_id, is_simulated, is_stale, stale_reason, built_at) "
-            "values ('old', false, true, 'sacct/a.psv: empty <file>', '2026-11-20 02:10')"
-        )
-        con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('fresh', false)")
-        con.execute("insert into ops.runs values ('run-9', '2026-11-22', null, 'running', 'v', null)")
-        for cluster in ("old", "none"):
-            con.execute(
-                "insert into ops.cluster_failures values ('run-9', ?, 'sources', 'no accounting', '2026-11-22')",
-                [cluster],
-            )
-    with empty.reading() as con:
-        page = build(read_frames(con), MADE_AT)
-    root = parse(render(page, bundle))
-    masthead = root.all("article", id="page-index")[0].text
-    assert (
-        "old: stale, as of 2026-11-20 02:10 UTC. Newer numbers could not be built: sacct/a.psv: empty <file>"
-        in masthead
-    )
-    assert "none is not in this report, as it could not be built: no accounting" in masthead
-    chapters = {cluster: pages(root, cluster).text for cluster in ("old", "fresh")}
-    assert "old is stale, as of" in chapters["old"]
-    assert "stale" not in chapters["fresh"]
-
-
-def test_what_was_observed_ends_with_accounting_however_young_the_inventory_is():
-    row = {"first_at": START, "last_at": START + dt.timedelta(days=300), "gap_days": 0}
-    assert period(row | {"data_through_at": START + dt.timedelta(days=60)}) == "60.0 days"
-    assert period(row | {"data_through_at": None}) == "300 days"
 
 
 def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
@@ -186,14 +151,6 @@ def test_a_section_that_could_not_be_made_fails_a_check_and_is_told(planted, tmp
     assert "What is missing, and what it makes unknowable could not be made; please report it" in verdict.description
 
 
-def test_the_script_of_the_charts_is_made_once(tmp_path):
-    folders = [ReportFolder(path=str(tmp_path / home), parts=str(tmp_path / "parts")) for home in ("a", "b")]
-    made = iter(["script", "another"])
-    assert [folder.kept("script.js", lambda: next(made)) for folder in folders * 2] == ["script"] * 4
-    folder = ReportFolder(path=str(tmp_path / "reports"))
-    assert folder.kept("of-another-version.js", lambda: next(made)) == "another"
-
-
 def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch):
     folder = ReportFolder(path=str(tmp_path))
     folder.replace_page("good")
@@ -207,13 +164,6 @@ def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch
         folder.replace_page("never")
     assert [path.name for path in folder.page.parent.iterdir()] == ["index.html"]
     assert folder.page.read_text() == "good"
-
-
-def test_the_asset_depends_on_what_it_reads():
-    keys = {key.to_user_string().replace("/", ".") for key in index.dependency_keys}
-    assert keys == {*tables_read(), "ops.cluster_failures"}
-    assert index.key == dg.AssetKey(["report", "index"])
-    assert index.group_names_by_key[index.key] == "report"
 
 
 def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assets.report.changes import changes_since, compare, read_numbers
+from assets.report.changes import changes_since, read_numbers
 from assets.report.earlier import earlier_reports
 from assets.report.summary import draw_summary, screens_of, write_summary
 from tests.homes import change
@@ -47,42 +47,6 @@ def test_a_few_lines_tell_the_change_the_loss_the_rates_and_what_to_do(page):
     assert "no number moved by more than its interval" in text
 
 
-def test_it_says_what_the_first_screen_says_digit_by_digit(page):
-    text = write_summary(page, [], MADE_AT)
-    for _, first in screens_of(page):
-        assert first.change.said in text
-        assert first.sentence in text
-        assert first.age.until in text
-
-
-def test_nothing_is_escaped_that_is_no_markdown(page):
-    assert "\\:" not in write_summary(page, [], MADE_AT)
-
-
-def test_a_cluster_of_minutes_has_no_rate_and_goes_last(page):
-    assert [chapter.cluster_id for chapter, _ in screens_of(page)] == ["demo", "hall-b"]
-    text = write_summary(page, None, MADE_AT)
-    assert "**hall-b**: Too little to tell" in text
-    assert "Since the report before: there is none." in text
-
-
-def test_a_cluster_without_a_first_screen_is_named(page):
-    chapter = page.chapters[0]
-    bare = dataclasses.replace(chapter, leaves=(dataclasses.replace(chapter.leaves[0], first=None),))
-    text = write_summary(dataclasses.replace(page, chapters=(bare,)), None, MADE_AT)
-    assert "* **demo**: its first screen could not be made; see the log." in text
-    assert "No cluster is in the warehouse" not in text
-
-
-@pytest.mark.parametrize("count", [0, 1, 6, 30])
-def test_every_cluster_has_its_own_item(page, count):
-    several = [of_first(page, cluster_id=f"cluster{number}").chapters[0] for number in range(count)]
-    lines = write_summary(dataclasses.replace(page, chapters=tuple(several)), None, MADE_AT).splitlines()
-    assert all(lines)
-    assert sum(line.startswith("* **cluster") for line in lines) == count
-    assert ("* No cluster is in the warehouse." in lines) == (count == 0)
-
-
 def test_the_worst_cluster_is_named_first(page):
     _, first = screens_of(page)[0]
     quiet = of_first(page, cluster_id="quiet", actions=())
@@ -91,12 +55,6 @@ def test_the_worst_cluster_is_named_first(page):
     several = (*quiet.chapters, *costly.chapters, *failing.chapters)
     text = write_summary(dataclasses.replace(page, chapters=several), None, MADE_AT)
     assert re.findall(r"^\* \*\*(\w+)\*\*", text, re.MULTILINE) == ["failing", "costly", "quiet"]
-
-
-def test_old_data_is_called_old(page):
-    _, first = screens_of(page)[0]
-    old = of_first(page, age=dataclasses.replace(first.age, ago="40.0 days", is_old=True))
-    assert f"Data until {first.age.until} (old: 40.0 days before this report)." in write_summary(old, None, MADE_AT)
 
 
 @pytest.mark.parametrize("name", [HOSTILE, HOSTILE_SCRIPT, FENCE])
@@ -184,13 +142,6 @@ def test_numbers_of_another_method_are_not_compared(planted, tmp_path):
         found = changes_since(before, read_numbers(con))
     assert {(change.kind, change.what) for change in found} == {("not compared", "Failure rate")}
     assert found[0].said == "Failure rate: the method is another one (3 before, 4 now): not compared"
-
-
-def test_clusters_that_come_and_go_are_told():
-    row = {"table_name": "est_failure_rates", "number_key": "k", "subject": "all", "number_value": 1.0,
-           "number_low": 0.5, "number_high": 2.0, "method_version": "1"}  # fmt: skip
-    found = compare([row | {"cluster_id": "old"}], [row | {"cluster_id": HOSTILE}])
-    assert [change.kind for change in found] == ["new", "gone"]
 
 
 def test_a_file_of_another_version_is_not_compared(tmp_path, numbers):
