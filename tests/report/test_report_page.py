@@ -80,29 +80,24 @@ def test_simulated_is_said_once_on_each_page(root):
 
 def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     rows = {tuple(row[:2]): row[2:] for row in table(section(demo, "headline"), "Failure rates").rows()}
-    rate = next(
+    (rate,) = (
         row for row in frames["rates"]
         if (row["cluster_id"], row["population"], row["counted_as"]) == ("demo", "all", "attempts")
     )  # fmt: skip
     value, limits, rests_on, _ = rows["all jobs", "attempts quoted"]
-    assert value == f"{rate['failures_per_1000_node_days']:.2f}"
-    assert re.fullmatch(r"[\d.]+ to [\d.]+", limits)
+    low, high = (short(rate[f"failures_per_1000_node_days_{end}"]) for end in ("low", "high"))
+    assert (value, limits) == (short(rate["failures_per_1000_node_days"]), f"{low} to {high}")
     assert rests_on.startswith(f"{rate['failure_count']:.0f} failed attempts in ")
-    assert "incident" in rows["all jobs", "incidents quoted"][2]
-    sizes = [row[0] for row in table(section(demo, "checkpoints"), "Checkpoint plans for the largest runs").rows()]
-    assert sizes == ["1,024 GPUs an extrapolation, larger than the cluster"]
-    text = section(demo, "headline").text
-    assert re.search(
-        r"[\d.]+ infrastructure failures, each counted with the probability that it is one: [\d.]+% of the att", text
-    )
-    assert re.search(r"Allocated: [\d.]+% of the time in service", text)
-    assert "GPU-hours; 384 of these are of nodes that no log names yet, or any more" in text
 
 
-def test_what_nobody_ran_is_unknown_and_says_why(hall):
+def test_what_nobody_ran_and_what_nobody_knows_is_unknown_not_zero(hall):
     rows = {tuple(row[:2]): row[2:] for row in table(section(hall, "headline"), "Failure rates").rows()}
     value, limits, _, why = rows["jobs above 128 GPUs", "attempts"]
     assert (value, limits, why) == ("unknown", "", "no finished attempt with more than 128 GPUs")
+    (row,) = [row for row in table(section(hall, "sizes"), "Attempts by size").rows() if row[0] == "GPUs unknown"]
+    assert row == ["GPUs unknown", "1", "14.3%", "unknown", "unknown"]
+    kinds = {row[0]: row for row in table(section(hall, "causes"), "How many failures").rows()}
+    assert [kinds[kind][2] for kind in ("Attributed", "Unexplained", "No coverage")] == ["0.750", "0", "0.750"]
 
 
 def test_a_size_without_failures_gives_a_bound(demo, frames):
@@ -117,40 +112,28 @@ def test_a_size_without_failures_gives_a_bound(demo, frames):
         assert re.match(r"above [\d.,]+ none failed", row[3])
 
 
-def test_an_mttf_is_named_as_measured_or_projected_and_has_one_unit(demo, frames):
-    found = section(demo, "mttf")
-    (largest,) = frames.of_cluster("projections")["demo"][5:6]
-    said = f"a job of 256 GPUs (the largest that ran) runs {short(largest['mttf_hours'])} h before a failure"
-    assert said in found.all("p")[0].text
-    assert "1,024 GPUs" in found.all("p")[0].text
-    (row,) = [row for row in table(found, "MTTF by job size").rows() if row[0] == "256 GPUs"]
+def test_measured_and_projected_mttf_stand_apart(demo, frames):
+    (row,) = [row for row in table(section(demo, "mttf"), "MTTF by job size").rows() if row[0] == "256 GPUs"]
     (measured,) = [row for row in frames.of_cluster("mttf_by_size")["demo"] if row["gpu_count"] == 256]
+    (projected,) = [row for row in frames.of_cluster("projections")["demo"] if row["gpu_count"] == 256]
     assert row[3].startswith(short(measured["measured_hours"]))
-    assert row[4].startswith(short(largest["mttf_hours"]))
-
-
-def test_unknown_gpu_counts_are_unknown_not_zero(hall):
-    row = next(row for row in table(section(hall, "sizes"), "Attempts by size").rows() if row[0] == "GPUs unknown")
-    assert row == ["GPUs unknown", "1", "14.3%", "unknown", "unknown"]
-    gaps = section(hall, "gaps").text
-    assert "unknown for 1 attempt (14.3%)" in gaps
+    assert row[4].startswith(short(projected["mttf_hours"]))
 
 
 def test_infrastructure_stands_apart_from_the_states(hall):
     rows = table(section(hall, "states"), "Attempts by final state").rows()
     assert sum(int(row[1]) for row in rows) == 7
     assert sum(float(row[2].strip("%")) for row in rows) == pytest.approx(100, abs=0.2)
-    text = section(hall, "states").text
-    assert "Among them 1.50 infrastructure failures: NODE_FAIL" in text
 
 
 def test_the_parts_of_long_runs_stand_apart(demo):
     """32 GPUs: 14 runs with 8 h of waiting and 40 h scheduled each, half an hour to restart and an hour lost."""
     of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
     assert (of_sizes[0][4], of_sizes[0][6]) == ("99.0% 98.0% to 99.5%", "0.970 0.950 to 0.980")
+    assert of_sizes[-1][-1] == "a single run: no limits"
     parts = table(section(demo, "ettr"), "Hours of long runs by part").rows()
-    assert parts[-1][4:] == ["1.00", "unknown", "unknown"]
     assert parts[0] == ["32 GPUs", "539 80.2%", "0", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
+    assert parts[-1][4:] == ["1.00", "unknown", "unknown"]
 
 
 def test_progress_of_few_runs_is_not_told(frames):
@@ -165,11 +148,6 @@ def test_planned_work_is_told_from_faults(demo):
     text = section(demo, "nodes").text
     assert "5 outages not planned on 5 nodes" in text
     assert "5 outages planned on 5 nodes" in text
-
-
-def test_attribution_is_split_in_three(hall):
-    rows = {row[0]: row for row in table(section(hall, "causes"), "How many failures").rows()}
-    assert [rows[kind][2] for kind in ("Attributed", "Unexplained", "No coverage")] == ["0.750", "0", "0.750"]
 
 
 def test_preemptions_add_up(demo, frames, planted):
@@ -188,14 +166,9 @@ def test_missing_evidence_names_consequence_and_command(hall, demo):
     rows = {row[0]: row for row in table(section(hall, "gaps"), "Gaps").rows()}
     for kind in ("Health checks", "slurmctld.log", "Inventory", "Repair tickets", "Excluded nodes"):
         assert rows[kind][1] == "missing"
-        assert rows[kind][2]
-        assert rows[kind][3]
-    assert "FOLDER" not in section(hall, "gaps").text
-    assert "START" not in section(hall, "gaps").text
+        assert rows[kind][2] and rows[kind][3]
     assert "Kernel messages" not in rows
-    assert "-D" in rows["Accounting exported without --duplicates"][3]
-    assert "Times: local" in rows
-    assert "Quarantined: bad timestamp" in rows
+    assert {"Times: local", "Quarantined: bad timestamp"} <= rows.keys()
     assert "Nothing is missing" in section(demo, "gaps").text
 
 
@@ -209,15 +182,11 @@ def test_what_each_log_covers_stands_beside_what_is_missing(hall, demo):
 
 def test_provenance_accounts_for_every_line(root):
     provenance = root.all("section", data_section="provenance")[0]
-    assert "run-1" in provenance.text
-    assert "2 checks of this run: 1 passed, 1 failed." in provenance.text
     assert table(provenance, "Failed checks").rows()[0][:2] == ["raw.sacct", "few_unknown"]
     total = table(provenance, "Input lines").rows()[-1]
-    assert total[0] == "all"
     lines = [int(text.replace(",", "")) for text in total[3:]]
     assert lines[0] == sum(lines[1:])
     assert len(table(provenance, "Input files").rows()) == 26
-    assert table(provenance, "Lines quarantined").rows()[0][-1].startswith("</script>")
 
 
 def test_each_figure_of_the_paper_is_where_methods_says(root, demo, planted):
