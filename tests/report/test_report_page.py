@@ -90,16 +90,6 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     assert rests_on.startswith(f"{rate['failure_count']:.0f} failed attempts in ")
 
 
-def test_what_nobody_ran_and_what_nobody_knows_is_unknown_not_zero(hall):
-    rows = {tuple(row[:2]): row[2:] for row in table(section(hall, "headline"), "Failure rates").rows()}
-    value, limits, _, why = rows["jobs above 128 GPUs", "attempts"]
-    assert (value, limits, why) == ("unknown", "", "no finished attempt with more than 128 GPUs")
-    (row,) = [row for row in table(section(hall, "sizes"), "Attempts by size").rows() if row[0] == "GPUs unknown"]
-    assert row == ["GPUs unknown", "1", "14.3%", "unknown", "unknown"]
-    kinds = {row[0]: row for row in table(section(hall, "causes"), "How many failures").rows()}
-    assert [kinds[kind][2] for kind in ("Attributed", "Unexplained", "No coverage")] == ["0.750", "0", "0.750"]
-
-
 def test_a_size_without_failures_gives_a_bound(demo, frames):
     sizes = [row for row in frames["mttf_by_size"] if row["cluster_id"] == "demo" and row["is_measured"]]
     quiet = [row["gpu_count"] for row in sizes if not row["failure_count"]]
@@ -126,28 +116,12 @@ def test_infrastructure_stands_apart_from_the_states(hall):
     assert sum(float(row[2].strip("%")) for row in rows) == pytest.approx(100, abs=0.2)
 
 
-def test_the_parts_of_long_runs_stand_apart(demo):
-    """32 GPUs: 14 runs with 8 h of waiting and 40 h scheduled each, half an hour to restart and an hour lost."""
-    of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
-    assert (of_sizes[0][4], of_sizes[0][6]) == ("99.0% 98.0% to 99.5%", "0.970 0.950 to 0.980")
-    assert of_sizes[-1][-1] == "a single run: no limits"
-    parts = table(section(demo, "ettr"), "Hours of long runs by part").rows()
-    assert parts[0] == ["32 GPUs", "539 80.2%", "0", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
-    assert parts[-1][4:] == ["1.00", "unknown", "unknown"]
-
-
 def test_progress_of_few_runs_is_not_told(frames):
     few = Frames(frames | {"ettr": [row | {"has_enough_data": False} for row in frames["ettr"]]})
     for read, said in ((frames, "99.0%"), (few, "too little to tell")):
         [found_part] = [each for each in build(read, MADE_AT).chapters if each.cluster_id == "demo"]
         first = next(leaf.first for leaf in found_part.leaves if leaf.first)
         assert next(tile.value for tile in first.tiles if "Progress" in tile.label) == said
-
-
-def test_planned_work_is_told_from_faults(demo):
-    text = section(demo, "nodes").text
-    assert "5 outages not planned on 5 nodes" in text
-    assert "5 outages planned on 5 nodes" in text
 
 
 def test_preemptions_add_up(demo, frames, planted):
@@ -170,14 +144,6 @@ def test_missing_evidence_names_consequence_and_command(hall, demo):
     assert "Kernel messages" not in rows
     assert {"Times: local", "Quarantined: bad timestamp"} <= rows.keys()
     assert "Nothing is missing" in section(demo, "gaps").text
-
-
-def test_what_each_log_covers_stands_beside_what_is_missing(hall, demo):
-    """Of 20 days the first 7 and the last 6; no node-day is known, so no share of them was seen."""
-    rows = table(section(demo, "gaps"), "What each log covers").rows()
-    gap = "2026-09-08 00:00 to 2026-09-15 00:00"
-    assert rows == [["health", "2026-09-01 00:00", "2026-09-22 00:00", "65.0%", "", f"1 {gap}", "log, manifest"]]
-    assert "What each log covers" not in section(hall, "gaps").text
 
 
 def test_provenance_accounts_for_every_line(root):
