@@ -124,6 +124,8 @@ def test_a_month_is_as_worked_out_by_hand(months, cluster_id, month, expected):
             assert value in row["note"]
         else:
             assert row[name] == (pytest.approx(value) if isinstance(value, float) else value), name
+    if row["failures_expected"] is not None:
+        assert row["failures_expected"] == pytest.approx(row["rate_expected"] * row["node_days_expected"] / 1000)
     assert not any(cluster == "idle" for cluster, _ in months)
 
 
