@@ -4,7 +4,6 @@ import pytest
 
 from assets.estimates.est_ettr_by_size import est_ettr_by_size
 from tests.estimates.five_clusters import PARTS_OF_RUNS
-from tests.homes import change
 
 
 def test_ten_runs_of_a_size_have_limits(anew):
@@ -55,19 +54,3 @@ def test_a_run_of_unknown_queue_is_left_out_of_ettr_and_told_of(anew):
     assert "runs left out of ETTR, time queued unknown: 1" in row["note"]
     (row,) = rows("est_ettr_by_size", cluster_id="quiet", gpu_size_bin=256)
     assert (row["ettr_measured"], row["progress_ratio"], row["ettr_expected"]) == (None, pytest.approx(74 / 75), None)
-
-
-def test_no_long_run_is_an_empty_table_not_an_error(warehouse):
-    change(warehouse, "delete from marts.fct_job_runs")
-    result = est_ettr_by_size(warehouse=warehouse)
-    assert result.metadata["dagster/row_count"] == 0
-    assert result.metadata["headline"] == "no run with 24 scheduled hours"
-
-
-def test_restarts_after_other_ends_than_failures_are_said(anew):
-    rows = anew(
-        est_ettr_by_size,
-        "update marts.fct_job_runs set attempt_count = 12 where cluster_id = 'large' and run_id = 'r1'",
-    )
-    (row,) = rows("est_ettr_by_size", cluster_id="large", gpu_size_bin=256)
-    assert row["note"].endswith("expected knows infrastructure failures only: 1 of 12 restarts")
