@@ -8,62 +8,19 @@ empty      configured, and no attempt at all
 """
 
 from datetime import datetime, timedelta
+from importlib import import_module
 
-from assets.estimates.est_attribution_chance import est_attribution_chance
-from assets.estimates.est_cause_rates import est_cause_rates
-from assets.estimates.est_changes import est_changes
-from assets.estimates.est_check_scores import est_check_scores
-from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
-from assets.estimates.est_ettr_by_qos import est_ettr_by_qos
-from assets.estimates.est_ettr_by_size import est_ettr_by_size
-from assets.estimates.est_ettr_grid import est_ettr_grid
-from assets.estimates.est_evidence_reach import est_evidence_reach
-from assets.estimates.est_failure_rates import est_failure_rates
-from assets.estimates.est_failure_rates_monthly import est_failure_rates_monthly
-from assets.estimates.est_forecast_scores import est_forecast_scores
-from assets.estimates.est_hidden_failures import est_hidden_failures
-from assets.estimates.est_lemon_effects import est_lemon_effects
-from assets.estimates.est_lemon_evaluations import est_lemon_evaluations
-from assets.estimates.est_lemon_nodes import est_lemon_nodes
-from assets.estimates.est_location_rates import est_location_rates
-from assets.estimates.est_lost_gpu_hours import est_lost_gpu_hours
-from assets.estimates.est_mttf_by_size import est_mttf_by_size
-from assets.estimates.est_mttf_projections import est_mttf_projections
-from assets.estimates.est_rate_changes import est_rate_changes
-from assets.estimates.est_rate_ratios import est_rate_ratios
-from assets.estimates.est_repairs import est_repairs
-from assets.estimates.est_scale_tests import est_scale_tests
-from assets.estimates.est_time_to_failure import est_time_to_failure
 from assets.warehouse import Warehouse
 from tests.warehouses import Row, create_tables, insert
 
-ASSETS = (
-    est_evidence_reach,
-    est_failure_rates,
-    est_failure_rates_monthly,
-    est_lost_gpu_hours,
-    est_cause_rates,
-    est_forecast_scores,
-    est_mttf_by_size,
-    est_mttf_projections,
-    est_ettr_by_size,
-    est_ettr_by_qos,
-    est_ettr_grid,
-    est_checkpoint_plans,
-    est_attribution_chance,
-    est_check_scores,
-    est_hidden_failures,
-    est_scale_tests,
-    est_rate_changes,
-    est_changes,
-    est_rate_ratios,
-    est_repairs,
-    est_time_to_failure,
-    est_lemon_nodes,
-    est_lemon_evaluations,
-    est_lemon_effects,
-    est_location_rates,
-)
+NAMES = (
+    "evidence_reach", "failure_rates", "failure_rates_monthly", "lost_gpu_hours", "cause_rates", "forecast_scores",
+    "mttf_by_size", "mttf_projections", "ettr_by_size", "ettr_by_qos", "ettr_grid", "checkpoint_plans",
+    "attribution_chance", "check_scores", "hidden_failures", "scale_tests", "rate_changes", "changes", "rate_ratios",
+    "repairs", "time_to_failure", "lemon_nodes", "lemon_evaluations", "lemon_effects", "location_rates",
+)  # fmt: skip
+ASSETS = [getattr(import_module(f"assets.estimates.est_{name}"), f"est_{name}") for name in NAMES]
+"""Every estimate, those that others read first."""
 
 DEFAULTS = """
 alter table marts.dim_clusters alter is_simulated set default false;

@@ -1,7 +1,6 @@
 """Rates by cause, worked out by hand, and which causes have an upper limit though they were never seen."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -73,16 +72,12 @@ from (values
 
 
 @pytest.fixture(scope="module")
-def rates(found):
-    """The rates of four clusters, by cluster and cause."""
-    return {(row.cluster_id, row.failure_category): row for row in found if row.counted_as == "attempts"}
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    """All rows of all clusters."""
+def rates(tmp_path_factory):
+    """The rates of all clusters, by cluster, cause and way of counting."""
     with filled(tmp_path_factory.mktemp("causes"), MARTS).writing() as con:
-        return list(with_rates(read(con, "inp_causes_counted")).itertuples())
+        found = with_rates(read(con, "inp_causes_counted"))
+    rows = found.astype(object).where(found.notna(), None).to_dict("records")
+    return {(row["cluster_id"], row["failure_category"], row["counted_as"]): row for row in rows}
 
 
 @pytest.fixture
@@ -91,32 +86,54 @@ def house(tmp_path):
     return filled(tmp_path, MARTS)
 
 
-def test_failures_count_with_their_probability_and_limits_know_the_incident(rates):
-    """Two attempts in one incident and half a failure: k = 2.5, V = 4 + 0.75, and 0.0625 of the draws."""
-    phi = 4.8125 / 2.5
-    row = rates["checked", "pcie"]
-    assert (row.failure_count, row.incident_count, row.gpu_hours) == (2.5, 1.5, 3000.0)
-    assert row.dispersion == pytest.approx(phi)
-    assert row.failures_per_gpu_hour == pytest.approx(2.5 / 3000)
-    assert row.failures_per_gpu_hour_low == pytest.approx(stats.gamma.ppf(0.05, 2.5 / phi) * phi / 3000)
-    assert row.failures_per_gpu_hour_high == pytest.approx(stats.gamma.ppf(0.95, 2.5 / phi + 1) * phi / 3000)
-    assert row.method == "garwood_dispersed"
-    assert pd.isna(row.note)
+RATE = "failures_per_gpu_hour"
+LOW, HIGH, COUNT, HOURS = f"{RATE}_low", f"{RATE}_high", "failure_count", "gpu_hours"
+PHI = 4.8125 / 2.5
+UNKNOWN = {RATE: None, LOW: None, HIGH: None}
+ROWS = [
+    # Two attempts in one incident and half a failure: k = 2.5, V = 4 + 0.75, and 0.0625 of the draws.
+    ("checked", "pcie", "attempts", {
+        COUNT: 2.5, "incident_count": 1.5, HOURS: 3000.0, "dispersion": PHI, RATE: 2.5 / 3000,
+        LOW: stats.gamma.ppf(0.05, 2.5 / PHI) * PHI / 3000, HIGH: stats.gamma.ppf(0.95, 2.5 / PHI + 1) * PHI / 3000,
+        "method": "garwood_dispersed", "note": None}),
+    # A cause whose check ran and never saw it has an upper limit; one that no log shows has neither count nor limit.
+    ("checked", "ib_link", "attempts", {
+        COUNT: 0.0, RATE: None, LOW: 0.0, HIGH: -np.log(0.05) / 3000, "method": "garwood_upper_limit"}),
+    ("checked", "gpu_memory", "attempts", UNKNOWN | {
+        HOURS: 0.0, "method": "no_exposure", "note": "not observable: no kernel log was understood"}),
+    ("idle", "pcie", "attempts", {"note": "not observable: no log of node events was understood"}),
+    ("checked", "gpu_nvlink", "attempts", {"note": "not observable: no rule and no check shows it on these nodes"}),
+    # Xids are NVIDIA's, 75 of 100 GPU-hours; one rule is AMD's, the other of all nodes.
+    ("logged", "gpu_memory", "attempts", {HOURS: 75.0, "seen_ratio": 0.75, HIGH: -np.log(0.05) / 75}),
+    ("logged", "gpu_nvlink", "attempts", {HOURS: 25.0}),
+    ("logged", "ib_link", "attempts", {HOURS: 100.0}),
+    # A failure of unknown GPU-hours counts where none are known, and raises no rate of others.
+    ("bare", "pcie", "attempts", UNKNOWN | {
+        COUNT: 1.0, "incident_count": 1.0, HOURS: None, "method": "no_exposure", "note": "no GPU-hours are known"}),
+    ("mixed", "pcie", "attempts", {COUNT: 1.0, HOURS: 1000.0, "note": "attempts left out, GPU-hours unknown: 1"}),
+    ("idle", "node_fail_unattributed", "attempts", {COUNT: 0.0, HOURS: 0.0, "method": "no_exposure"}),
+    # By the paper's rule: three failures over 2,000 GPU-hours of ended attempts, with Garwood's own limits.
+    ("checked", "pcie", "attempts_paper", {
+        COUNT: 3.0, "incident_count": 2.0, HOURS: 2000.0, "dispersion": 1.0, RATE: 3 / 2000,
+        LOW: stats.chi2.ppf(0.05, 6) / 2 / 2000, HIGH: stats.chi2.ppf(0.95, 8) / 2 / 2000, "method": "garwood"}),
+    ("checked", "ib_link", "attempts_paper", {
+        COUNT: 0.0, HIGH: -np.log(0.05) / 2000, "method": "garwood_upper_limit"}),
+    ("bare", "unattributed", "attempts_paper", {COUNT: 1.0, HOURS: None, "method": "no_exposure"}),
+]  # fmt: skip
+"""Cluster, cause, way of counting, and what some columns hold."""
 
 
-def test_a_cause_whose_check_ran_and_never_saw_it_has_an_upper_limit(rates):
-    row = rates["checked", "ib_link"]
-    assert (row.failure_count, row.failures_per_gpu_hour_low) == (0.0, 0.0)
-    assert np.isnan(row.failures_per_gpu_hour)
-    assert row.failures_per_gpu_hour_high == pytest.approx(-np.log(0.05) / 3000)
-    assert (row.method, row.note) == ("garwood_upper_limit", "never seen: only the upper limit is known")
+@pytest.mark.parametrize(("cluster_id", "cause", "counted_as", "expected"), ROWS)
+def test_a_rate_is_as_worked_out_by_hand(rates, cluster_id, cause, counted_as, expected):
+    row = rates[cluster_id, cause, counted_as]
+    for name, value in expected.items():
+        assert row[name] == (pytest.approx(value) if isinstance(value, float) else value), name
 
 
 def test_only_causes_that_a_log_could_have_shown_are_observable(rates):
-    """Elsewhere there is neither a count nor a limit, and the note says why."""
     of = {}
-    for (cluster_id, cause), row in rates.items():
-        if not pd.isna(row.failure_count):
+    for (cluster_id, cause, counted_as), row in rates.items():
+        if counted_as == "attempts" and row["failure_count"] is not None:
             of.setdefault(cluster_id, set()).add(cause)
     assert of == {
         "checked": {"pcie", "ib_link", "node_fail_unattributed"},
@@ -126,27 +143,6 @@ def test_only_causes_that_a_log_could_have_shown_are_observable(rates):
         "mixed": {"nccl_timeout", "pcie", "node_fail_unattributed"},
         "idle": {"node_fail_unattributed"},
     }
-    blind = rates["checked", "gpu_memory"]
-    assert np.isnan(
-        [blind.failures_per_gpu_hour, blind.failures_per_gpu_hour_low, blind.failures_per_gpu_hour_high]
-    ).all()
-    assert (blind.gpu_hours, blind.method) == (0.0, "no_exposure")
-    assert blind.note == "not observable: no kernel log was understood"
-    assert rates["idle", "pcie"].note == "not observable: no log of node events was understood"
-    assert rates["checked", "gpu_nvlink"].note == "not observable: no rule and no check shows it on these nodes"
-
-
-def test_gpu_hours_are_those_of_nodes_on_which_the_log_has_a_signature(rates):
-    """Xids are NVIDIA's, 75 of 100 GPU-hours; one rule is AMD's, the other of all nodes."""
-    assert [rates["logged", cause].gpu_hours for cause in ("gpu_memory", "gpu_nvlink", "ib_link")] == [
-        75.0,
-        25.0,
-        100.0,
-    ]
-    row = rates["logged", "gpu_memory"]
-    assert row.seen_ratio == 0.75
-    assert row.failures_per_gpu_hour_high == pytest.approx(-np.log(0.05) / 75)
-    assert row.note == "never seen: only the upper limit is known; seen in 75% of the GPU-hours"
 
 
 def test_a_failure_on_a_day_without_sight_is_left_out(house):
@@ -167,39 +163,3 @@ def test_a_failure_on_a_day_without_sight_is_left_out(house):
     (row,) = found[(found.cluster_id == "checked") & (found.failure_category == "pcie")].head(1).itertuples()
     assert (row.failure_count, row.gpu_hours) == (0.5, 1000.0)
     assert row.note == "seen in 33.3% of the GPU-hours; failures left out, no log of their nodes: 2"
-
-
-def test_a_failure_of_unknown_gpu_hours_counts_where_none_are_known(rates):
-    """It has no rate: the hours are unknown, not zero."""
-    row = rates["bare", "pcie"]
-    assert (row.failure_count, row.incident_count, row.method) == (1.0, 1.0, "no_exposure")
-    assert np.isnan([row.gpu_hours, row.exposure, row.failures_per_gpu_hour_high]).all()
-    assert row.note == "no GPU-hours are known"
-
-
-def test_a_failure_of_unknown_gpu_hours_raises_no_rate_of_others(rates):
-    row = rates["mixed", "pcie"]
-    assert (row.failure_count, row.gpu_hours) == (1.0, 1000.0)
-    assert row.note == "attempts left out, GPU-hours unknown: 1"
-
-
-def test_hours_are_zero_where_nothing_ran(rates):
-    row = rates["idle", "node_fail_unattributed"]
-    assert (row.failure_count, row.gpu_hours, row.method) == (0.0, 0.0, "no_exposure")
-
-
-def test_by_the_papers_rule_each_failure_is_certain_and_counts_alone(found):
-    """Three failures over 2,000 GPU-hours of ended attempts, the incident's two among them: Garwood's own limits."""
-    paper = {(row.cluster_id, row.failure_category): row for row in found if row.counted_as == "attempts_paper"}
-    row = paper["checked", "pcie"]
-    assert (row.failure_count, row.incident_count, row.gpu_hours, row.dispersion) == (3.0, 2.0, 2000.0, 1.0)
-    assert row.failures_per_gpu_hour == pytest.approx(3 / 2000)
-    assert row.failures_per_gpu_hour_low == pytest.approx(stats.chi2.ppf(0.05, 6) / 2 / 2000)
-    assert row.failures_per_gpu_hour_high == pytest.approx(stats.chi2.ppf(0.95, 8) / 2 / 2000)
-    assert row.method == "garwood"
-    unseen = paper["checked", "ib_link"]
-    assert (unseen.failure_count, unseen.method) == (0.0, "garwood_upper_limit")
-    assert unseen.failures_per_gpu_hour_high == pytest.approx(-np.log(0.05) / 2000)
-    unknown = paper["bare", "unattributed"]
-    assert (unknown.failure_count, unknown.method) == (1.0, "no_exposure")
-    assert np.isnan(unknown.gpu_hours)

@@ -254,7 +254,3 @@ def test_changes_of_one_kind_end_each_other_s_days(changes):
     rows = changes(HALVED, NOTE, later)
     assert rows["all"]["change"] == "newer"
     assert rows["all"]["node_days_before"] == 40 * 19
-
-
-def test_without_a_known_change_there_is_no_row(changes):
-    assert not changes(HALVED)

@@ -198,50 +198,6 @@ def test_lead_drains_and_what_is_lost(checks):
     assert (noise["lead_seconds"], noise["exposure"], checks["never"]["exposure"]) == (None, 300, 150)
 
 
-# Twenty nodes fail the check, and their jobs fail with the same component so many minutes later; nothing else.
-AHEAD = """
-insert into marts.dim_clusters by name
-select 'c' as cluster_id, timestamp '2026-01-01' as study_from_at, timestamp '2026-01-31' as study_to_at;
-insert into staging.stg_config__clusters (cluster_id) values ('c');
-create temp table onsets as
-select
-    minutes || ' minutes' as check_name, minutes, 'n' || number as node_id, minutes || '-' || number as id,
-    timestamp '2026-01-02' + to_days(check_number * 3) + to_hours(number) as observed_at
-from (values (0, 5), (1, 30), (2, 55), (3, 65), (4, 90), (5, 240), (6, 600)) as checks (check_number, minutes),
-    range(20) as nodes (number);
-insert into ops.sight by name
-select 'c' as cluster_id, 'n' || node as node_id, 'health' as kind, date '2026-01-01' + cast(day as integer) as day_date
-from range(20) as nodes (node), range(30) as days (day);
-insert into marts.agg_check_introductions by name
-select distinct 'c' as cluster_id, check_name, timestamp '2026-01-01' as first_reported_at from onsets;
-insert into marts.fct_health_events by name
-select
-    'c' as cluster_id, id as event_id, node_id, observed_at, 'health_check' as source, check_name, 'high' as severity,
-    'gpu_memory' as failure_category, false as is_repeat
-from onsets;
-insert into marts.fct_attempts by name
-select
-    'c' as cluster_id, id as attempt_id, 'FAILED' as state, observed_at - interval 2 hour as started_at,
-    observed_at + to_minutes(minutes) as ended_at
-from onsets;
-insert into marts.fct_attempt_nodes by name select 'c' as cluster_id, id as attempt_id, node_id from onsets;
-insert into marts.fct_failures by name
-select
-    'c' as cluster_id, id as attempt_id, observed_at + to_minutes(minutes) as failed_at, 'FAILED' as state,
-    node_id as culprit_node_id, 'gpu_memory' as failure_category
-from onsets;
-"""
-
-
-def test_a_check_that_is_right_hours_ahead_is_kept(tmp_path):
-    house = filled(tmp_path, AHEAD)
-    est_check_scores(warehouse=house)
-    rows = read(house, "est_check_scores")
-    assert {row["check_name"]: (row["judged_count"], row["verdict"]) for row in rows} == {
-        f"{minutes} minutes": (20, "keep") for minutes in (5, 30, 55, 65, 90, 240, 600)
-    }
-
-
 # Ten nodes for 20 days. On n0 a failure follows after 12 hours; n1 runs a job for a week and nothing happens; n2 boots
 # after 84 hours. Nodes were followed for 0.5 + 7 + 3.5 days. The other 189 node-days have a failure and a ticket.
 BY_HAND = """
@@ -288,9 +244,3 @@ def test_chance_is_taken_off_at_the_rate_of_other_times(tmp_path):
     by_chance = sum(1 - exp(-2 / 189 * days) for days in (0.5, 7, 3.5))
     assert (row["event_count"], row["judged_count"]) == (3, 2)
     assert row["true_share"] == pytest.approx((1 - by_chance) / 2)
-
-
-def test_without_checks_there_is_no_row(tmp_path):
-    house = filled(tmp_path, "insert into marts.dim_clusters (cluster_id) values ('bare')")
-    est_check_scores(warehouse=house)
-    assert read(house, "est_check_scores") == []

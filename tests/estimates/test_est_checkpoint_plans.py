@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from scipy import stats
 
-from assets.estimates.est_checkpoint_plans import est_checkpoint_plans, headline
+from assets.estimates.est_checkpoint_plans import est_checkpoint_plans
 from assets.model.month_variation import month_variation
 
 
@@ -17,27 +17,6 @@ def plan(rows):
         return row
 
     return plan
-
-
-def test_sizes_are_powers_of_two_for_every_cluster(rows):
-    sizes = {}
-    for row in rows("est_checkpoint_plans"):
-        sizes.setdefault(row["cluster_id"], []).append(row["gpu_count"])
-    assert sizes == {name: [2**at for at in range(3, 18)] for name in ("empty", "large", "quiet", "small", "untracked")}
-
-
-def test_a_plan_rests_on_the_clusters_reference_rate(plan):
-    """2.5 failures per 1,000 node-days on 128 nodes: 0.32 a day, one in 75 hours, 9.6 in 30 days; Young by hand."""
-    row = plan("large", 1024)
-    assert (row["population"], row["counted_as"], row["event_count"], row["exposure"]) == (
-        "gpus_gt_128", "attempts", 2, 800.0,
-    )  # fmt: skip
-    assert (row["node_count"], row["failures_per_1000_node_days"], row["mttf_hours"]) == (128, 2.5, 75.0)
-    assert row["expected_interruptions"] == pytest.approx(9.6)
-    assert row["checkpoint_minutes_young"] == pytest.approx((2 * 5 * 1440 / 0.32) ** 0.5)
-    assert row["checkpoint_minutes_optimal"] == pytest.approx(row["checkpoint_minutes_daly"], rel=1e-4)
-    assert row["checkpoint_minutes_optimal"] < row["checkpoint_minutes_young"]
-    assert row["ettr_optimal"] == pytest.approx(0.9525, abs=1e-4)
 
 
 def test_two_failures_leave_much_open(plan):
@@ -58,32 +37,6 @@ def test_the_probability_falls_with_size(rows):
     assert all(larger <= smaller + 0.002 for smaller, larger in pairwise(found)), "simulated"
 
 
-def test_without_300_node_days_of_large_or_whole_node_jobs_the_rate_of_the_nodes_stands_in(plan):
-    row = plan("small", 8)
-    assert (row["population"], row["counted_as"], row["node_count"]) == ("nodes", "incidents", 2)
-
-
-def test_without_failures_there_are_bounds_and_a_reason(plan):
-    row = plan("quiet", 1024)
-    missing = (
-        "failures_per_1000_node_days", "mttf_hours", "expected_interruptions", "checkpoint_minutes_young",
-        "checkpoint_minutes_daly", "checkpoint_minutes_optimal", "checkpoint_minutes_optimal_high", "ettr_optimal",
-        "probability_ettr_ge_target",
-    )  # fmt: skip
-    assert {row[name] for name in missing} == {None}
-    assert row["mttf_hours_low"] == pytest.approx(24 / (128 * 2.9957 / 105), rel=1e-4)
-    assert row["checkpoint_minutes_optimal_low"] > 0
-    assert 0 < row["ettr_optimal_low"] < row["ettr_optimal_high"] == 1
-    assert (row["expected_interruptions_low"], row["method"]) == (0, "garwood_upper_limit")
-    assert row["note"].startswith("no failure in 105 node-days: only bounds are known")
-
-
-def test_without_exposure_nothing_is_said(plan):
-    row = plan("empty", 1024)
-    assert [row["mttf_hours_low"], row["expected_interruptions_high"], row["ettr_optimal_low"]] == [None] * 3
-    assert row["note"].startswith("no failure rate: the cluster has no node-days")
-
-
 def test_configured_costs_are_used_and_an_assumed_one_is_told(anew, plan):
     assert plan("large", 1024)["note"] == "write time not configured: 5 minutes assumed"
     rows = anew(
@@ -97,10 +50,3 @@ def test_configured_costs_are_used_and_an_assumed_one_is_told(anew, plan):
     assert row["checkpoint_minutes_young"] == pytest.approx((2 * 1440 / 0.32) ** 0.5)
     assert changed("small", 8)["note"].startswith("GPUs per node unknown; ")
     assert [changed("small", 8)[name] for name in ("node_count", "ettr_optimal", "mttf_hours_low")] == [None] * 3
-
-
-def test_the_headline_names_the_largest_likely_size(fitted):
-    with fitted.reading() as con:
-        text = headline(con.execute("from estimates.est_checkpoint_plans").df())
-    assert "small: ETTR 0.9 up to 8 GPUs" in text
-    assert "quiet: no size known to reach ETTR 0.9" in text

@@ -86,83 +86,53 @@ def rows(tmp_path_factory):
     return lambda **key: read(house, "est_hidden_failures", **key)
 
 
-def test_the_black_hole_is_the_only_suspect_of_its_cluster(rows):
-    """Three jobs of each user ran on it, all failed at once, and nobody's failed so elsewhere but those of user 1."""
-    (row,) = rows(cluster_id="planted", is_suspect=True)
-    assert (row["kind"], row["node_id"]) == ("failed_early", "n0")
-    assert (row["attempt_count"], row["user_count"], row["exposure"], row["event_count"]) == (30, 10, 30, 30)
-    assert row["odds_ratio"] is None
-    assert row["low"] > 20
-    assert row["high"] is None
-    assert row["method"] == "one_sided_limit"
-    assert row["note"] == "a black hole: jobs fail as soon as they start"
-    assert row["q_value"] < 1e-6
+ELSEWHERE = 8 * 3 * 3 / 60 + 4 * 3 / 66
+"""Three jobs of each user on node 7 and four of user 1, who has six more; all timeouts of user 0 are there."""
+COUNTS = ("attempt_count", "user_count", "event_count", "exposure")
+ROWS = [
+    # Three jobs of each user ran on it, all failed at once, and nobody's failed so elsewhere but those of user 1.
+    ("planted", "failed_early", "n0", (30, 10, 30, 30), {
+        "is_suspect": True, "odds_ratio": None, "high": None, "method": "one_sided_limit"}),
+    # A crash loop counts once on each of its nodes, an attributed failure not at all.
+    *(("planted", "failed_early", f"n{node}", (40, 1, 1, 31), {}) for node in range(3, 9)),
+    ("planted", "failed_early", "n9", (0, 0, None, 30), {}),
+    ("planted", "timeout", "n7", (3, 1, 3, None), {
+        "odds_ratio": 3 * 57 / 60 / ELSEWHERE, "expected_count": 3 * 3 / 60 + ELSEWHERE, "method": "mantel_haenszel",
+        "is_suspect": False, "note": None}),
+    # No user alone makes a suspect, though such ends are no chance.
+    ("alone", "failed_early", "n9", (33, None, None, 60), {"is_suspect": False}),
+    # All 40 large jobs of user 2 ran on the same eight nodes: there is nothing to compare them with.
+    ("wide", "timeout", "n10", (10, None, 0, 40), {"method": "not_compared", "odds_ratio": None, "q_value": None}),
+    # Of ten users 30 jobs of 10 GPU-hours have a summary; ten of these used less than a twentieth.
+    ("hanging", "idle_gpus", None, (10, 10, 10, 300), {
+        "held_gpu_hours": 100, "exposure_unit": "GPU-hours", "odds_ratio": None, "q_value": None, "method": "measured",
+        "is_suspect": False, "note": None}),
+    # Half of the jobs of ten users time out on it, and a twentieth of those on nine other nodes.
+    ("hanging", "timeout", "n4", (100, 10, 100, 200), {"is_suspect": True, "odds_ratio": 19.0}),
+    # A quarter of the job ended so, of one job on its nodes and of three in all.
+    ("again", "timeout", "n0", (1, None, 0.25, 1), {"expected_count": 0.25 / 3}),
+    ("again", "timeout", "n2", (0, None, 0, 2), {"expected_count": 2 * 0.25 / 3}),
+    ("again", "failed_early", "n2", (0, None, None, None), {}),
+]  # fmt: skip
+"""Cluster, kind, node, its counts, and what other columns hold."""
 
 
-def test_a_crash_loop_counts_once_on_each_of_its_nodes(rows):
-    for node in range(3, 9):
-        (row,) = rows(cluster_id="planted", kind="failed_early", node_id=f"n{node}")
-        assert (row["attempt_count"], row["user_count"], row["event_count"], row["exposure"]) == (40, 1, 1, 31)
+@pytest.mark.parametrize(("cluster_id", "kind", "node_id", "counts", "expected"), ROWS)
+def test_ends_on_a_node_count_against_those_of_the_same_users_elsewhere(
+    rows, cluster_id, kind, node_id, counts, expected
+):
+    (row,) = rows(cluster_id=cluster_id, kind=kind, node_id=node_id)
+    known = {name: value for name, value in zip(COUNTS, counts, strict=True) if value is not None}
+    for name, value in (known | expected).items():
+        assert row[name] == (pytest.approx(value) if isinstance(value, float) else value), name
 
 
-def test_an_attributed_failure_is_not_hidden(rows):
-    (row,) = rows(cluster_id="planted", kind="failed_early", node_id="n9")
-    assert (row["attempt_count"], row["exposure"]) == (0, 30)
-
-
-def test_no_user_alone_makes_a_suspect(rows):
-    (row,) = rows(cluster_id="alone", kind="failed_early", node_id="n9")
-    assert (row["attempt_count"], row["exposure"]) == (33, 60)
-    assert row["q_value"] < 0.01
-    assert rows(cluster_id="alone", is_suspect=True) == []
-
-
-def test_an_attempt_on_several_nodes_is_elsewhere_for_none_of_them(rows):
-    """All 40 large jobs of user 2 ran on the same eight nodes: there is nothing to compare them with."""
-    (row,) = rows(cluster_id="wide", kind="timeout", node_id="n10")
-    assert (row["attempt_count"], row["exposure"], row["event_count"]) == (10, 40, 0)
-    assert (row["method"], row["odds_ratio"], row["q_value"]) == ("not_compared", None, None)
-
-
-def test_gpus_held_without_use_are_counted_where_the_use_is_known(rows):
-    """Of ten users 30 jobs of 10 GPU-hours have a summary; ten of these used less than a twentieth."""
-    (row,) = rows(kind="idle_gpus")
-    assert (row["cluster_id"], row["node_id"], row["odds_ratio"], row["q_value"]) == ("hanging", None, None, None)
-    assert (row["attempt_count"], row["user_count"], row["held_gpu_hours"]) == (10, 10, 100)
-    assert (row["event_count"], row["exposure"], row["exposure_unit"]) == (10, 300, "GPU-hours")
-    assert (row["method"], row["is_suspect"], row["note"]) == ("measured", False, None)
-
-
-def test_a_node_on_which_jobs_hang_is_found(rows):
-    """Half of the jobs of ten users time out on it, and a twentieth of those on nine other nodes."""
-    (row,) = rows(cluster_id="hanging", is_suspect=True)
-    assert (row["kind"], row["node_id"], row["user_count"]) == ("timeout", "n4", 10)
-    assert (row["attempt_count"], row["event_count"], row["exposure"]) == (100, 100, 200)
-    assert row["odds_ratio"] == pytest.approx(19)
-    assert row["note"] == "jobs hang until their time limit"
-
-
-def test_a_job_that_starts_again_weighs_as_one_on_each_of_its_nodes(rows):
-    """A quarter of the job ended so, of one job on its nodes and of three in all."""
-    (own,) = rows(cluster_id="again", kind="timeout", node_id="n0")
-    assert (own["attempt_count"], own["event_count"], own["exposure"]) == (1, 0.25, 1)
-    assert own["expected_count"] == pytest.approx(0.25 / 3)
-    (other,) = rows(cluster_id="again", kind="timeout", node_id="n2")
-    assert (other["attempt_count"], other["event_count"], other["exposure"]) == (0, 0, 2)
-    assert other["expected_count"] == pytest.approx(2 * 0.25 / 3)
-
-
-def test_late_failures_and_cancellations_are_ordinary_ends(rows):
-    assert {row["kind"] for row in rows()} == {"failed_early", "timeout", "idle_gpus"}
-    assert [row["attempt_count"] for row in rows(cluster_id="again", node_id="n2")] == [0, 0]
-
-
-def test_the_ratio_is_that_of_strata_worked_out_by_hand(rows):
-    """Three jobs of each user on node 7 and four of user 1, who has six more. All timeouts of user 0 are there."""
-    (row,) = rows(cluster_id="planted", kind="timeout", node_id="n7")
-    assert (row["attempt_count"], row["user_count"], row["event_count"]) == (3, 1, 3)
-    elsewhere = 8 * 3 * 3 / 60 + 4 * 3 / 66
-    assert row["odds_ratio"] == pytest.approx(3 * 57 / 60 / elsewhere)
-    assert row["expected_count"] == pytest.approx(3 * 3 / 60 + elsewhere)
-    assert row["low"] < row["odds_ratio"] < row["high"]
-    assert (row["method"], row["is_suspect"], row["note"]) == ("mantel_haenszel", False, None)
+def test_no_other_node_is_a_suspect(rows):
+    assert {(row["cluster_id"], row["node_id"]) for row in rows(is_suspect=True)} == {
+        ("planted", "n0"), ("hanging", "n4"),
+    }  # fmt: skip
+    (hole,) = rows(cluster_id="planted", is_suspect=True)
+    assert hole["low"] > 20 and hole["q_value"] < 1e-6
+    (alone,) = rows(cluster_id="alone", kind="failed_early", node_id="n9")
+    assert alone["q_value"] < 0.01
+    assert {row["kind"] for row in rows()} == {"failed_early", "timeout", "idle_gpus"}, "others are ordinary ends"

@@ -38,12 +38,17 @@ from failures cross join (values ('hall'), ('flat')) as clusters (cluster_id);
 """
 
 
-@pytest.fixture(scope="module")
-def places(tmp_path_factory):
-    warehouse = filled(tmp_path_factory.mktemp("places"), MARTS)
+def estimated(folder, *changes):
+    """The places of all clusters, by cluster, kind and name."""
+    warehouse = filled(folder, MARTS, *changes)
     est_location_rates(warehouse=warehouse)
     rows = read(warehouse, "est_location_rates")
     return {(row["cluster_id"], row["place_kind"], row["place"]): row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    return estimated(tmp_path_factory.mktemp("places"))
 
 
 def test_only_kinds_with_several_places_have_rows(places):
@@ -51,17 +56,14 @@ def test_only_kinds_with_several_places_have_rows(places):
     assert len(places) == 4 + 8 + 2
 
 
-def test_rates_are_failures_over_days_in_use(places):
+def test_rates_are_failures_over_days_in_use_and_ratios_against_the_rest_without_lemons(places):
     rack = places["hall", "rack", "r1"]
     assert (rack["event_count"], rack["exposure"], rack["node_count"]) == (40, 800, 8)
     assert rack["failures_per_1000_node_days"] == pytest.approx(50)
+    # 8 of r0, 7 of r2 and 20 of r3, in 2,300 node-days; n20 is a lemon of r2.
+    assert rack["ratio"] == pytest.approx(0.05 / (35 / 2300))
     everything = places["hall", "rack", None]
     assert (everything["event_count"], everything["exposure"], everything["ratio"]) == (87, 3200, None)
-
-
-def test_a_ratio_is_against_the_rest_without_lemons(places):
-    # 8 of r0, 7 of r2 and 20 of r3, in 2,300 node-days; n20 is a lemon of r2.
-    assert places["hall", "rack", "r1"]["ratio"] == pytest.approx(0.05 / (35 / 2300))
 
 
 def test_the_bad_rack_is_found_and_the_rack_of_a_lemon_is_not(places):
@@ -71,9 +73,9 @@ def test_the_bad_rack_is_found_and_the_rack_of_a_lemon_is_not(places):
     assert places["hall", "rack", "r2"]["failures_per_1000_node_days"] > 20
 
 
-def test_the_switch_that_loses_four_nodes_at_once_is_found(places):
-    switch = places["hall", "switch", "s6"]
-    assert (switch["burst_count"], switch["verdict"]) == (3, "fails together")
+def test_the_switch_that_loses_four_nodes_at_once_is_found_and_ends_a_large_job_once(places):
+    switch, whole = places["hall", "switch", "s6"], places["hall", "switch", None]
+    assert (switch["burst_count"], switch["verdict"], switch["mttf_hours"]) == (3, "fails together", None)
     # 12 of its 16 failures, but for what chance brings; three bursts are few.
     assert 0.3 < switch["common_cause_share_low"] < 0.7 < switch["common_cause_share"] <= 12 / 16
     assert switch["expected_burst_count"] < 0.3
@@ -81,15 +83,10 @@ def test_the_switch_that_loses_four_nodes_at_once_is_found(places):
         "s6",
         None,
     }
-
-
-def test_a_large_job_is_ended_once_by_a_burst(places):
-    whole = places["hall", "switch", None]
     # 8 of 32 nodes: each failure alone ends the job with 1/4, a burst of four with 1 - (3/4)^4.
     assert whole["large_gpu_count"] == 64
     assert whole["independent_mttf_hours"] == pytest.approx(24 * 100 / (87 / 4))
     assert whole["mttf_hours"] == pytest.approx(24 * 100 / (75 / 4 + 3 * (1 - 0.75**4)))
-    assert places["hall", "switch", "s6"]["mttf_hours"] is None
 
 
 def test_nodes_of_one_job_are_where_the_scheduler_put_them(tmp_path):
@@ -101,9 +98,7 @@ def test_nodes_of_one_job_are_where_the_scheduler_put_them(tmp_path):
     select distinct 'hall' as cluster_id, attempt_id, 'n' || i as node_id
     from marts.fct_attempt_exposures cross join range(24, 28) as nodes (i) where attempt_id like 'job%';
     """
-    warehouse = filled(tmp_path, MARTS, jobs)
-    est_location_rates(warehouse=warehouse)
-    (switch,) = [row for row in read(warehouse, "est_location_rates") if row["place"] == "s6"]
+    switch = estimated(tmp_path, jobs)["hall", "switch", "s6"]
     assert switch["burst_count"] == 3
     assert switch["expected_burst_count"] == pytest.approx(3, abs=0.2)
     assert switch["verdict"] != "fails together"
@@ -120,13 +115,10 @@ def test_unlikely_failures_join_no_bursts(tmp_path, places):
     from (from marts.fct_attempt_exposures where cluster_id = 'hall' order by attempt_id limit 1)
     cross join range(15000) as numbers (i)
     """
-    warehouse = filled(tmp_path, MARTS, doubtful)
-    est_location_rates(warehouse=warehouse)
-    for row in read(warehouse, "est_location_rates"):
-        before = places[row["cluster_id"], row["place_kind"], row["place"]]
+    for key, row in estimated(tmp_path, doubtful).items():
         more = 15 if row["place"] in {None, "r3", "s7"} else 0
-        assert row["event_count"] == pytest.approx(before["event_count"] + more, abs=0.1)
-        assert row["burst_count"] == before["burst_count"]
+        assert row["event_count"] == pytest.approx(places[key]["event_count"] + more, abs=0.1)
+        assert row["burst_count"] == places[key]["burst_count"]
 
 
 def test_a_cluster_that_is_blind_on_the_days_of_its_failures_is_seen_on_others(tmp_path):
@@ -136,9 +128,7 @@ def test_a_cluster_that_is_blind_on_the_days_of_its_failures_is_seen_on_others(t
     select cluster_id, node_id, 'kernel', day_date from marts.fct_node_days
     where cluster_id = 'hall' and day_date not in (select failed_at::date from marts.fct_attempt_exposures);
     """
-    warehouse = filled(tmp_path, MARTS, sight)
-    est_location_rates(warehouse=warehouse)
-    rows = read(warehouse, "est_location_rates")
+    rows = estimated(tmp_path, sight).values()
     assert rows and {row["event_count"] for row in rows} == {0}
 
 
@@ -150,33 +140,22 @@ def test_days_without_an_understood_log_do_not_count(tmp_path):
     where cluster_id = 'hall' and day_date < '2026-02-20'
         and node_id in (select node_id from marts.dim_nodes where rack = 'r1');
     """
-    warehouse = filled(tmp_path, MARTS, sight)
-    est_location_rates(warehouse=warehouse)
-    rows = read(warehouse, "est_location_rates")
+    rows = estimated(tmp_path, sight).values()
     hours = [(i * 7 + k * 457) % 2300 + i / 40 for i in range(8, 16) for k in range(5)]
     assert {row["place_kind"] for row in rows} == {"switch"}
     assert sum(row["exposure"] for row in rows if row["place"]) == 8 * 50
     assert sum(row["event_count"] for row in rows if row["place"]) == sum(hour < 50 * 24 for hour in hours)
 
 
-def test_a_rack_and_the_switches_in_it_are_one_finding(places):
+def test_places_with_the_same_nodes_are_one_finding(places, tmp_path):
     """Rack r1 has the nodes of s2 and s3, all of which fail more; s4 is half of r2 and fails as others do."""
-    of_rack = places["hall", "rack", "r1"]["same_nodes_as"]
-    assert of_rack == "switch s2; switch s3"
-    assert [places["hall", "switch", name]["same_nodes_as"] for name in ("s2", "s3", "s4")] == [
-        "rack r1",
-        "rack r1",
-        None,
-    ]
-
-
-def test_places_with_the_same_nodes_say_so(tmp_path):
-    same = MARTS + "update marts.dim_nodes set switch = replace(rack, 'r', 'leaf');"
-    warehouse = filled(tmp_path, same)
-    est_location_rates(warehouse=warehouse)
-    rows = read(warehouse, "est_location_rates")
-    assert {row["same_nodes_as"] for row in rows if row["place"] in {"r1", "leaf1"}} == {"rack r1", "switch leaf1"}
-    assert [row["same_nodes_as"] for row in rows if row["place"] == "r2"] == ["switch leaf2"]
+    assert places["hall", "rack", "r1"]["same_nodes_as"] == "switch s2; switch s3"
+    same = [places["hall", "switch", name]["same_nodes_as"] for name in ("s2", "s3", "s4")]
+    assert same == ["rack r1", "rack r1", None]
+    leaves = estimated(tmp_path, "update marts.dim_nodes set switch = replace(rack, 'r', 'leaf')")
+    assert leaves["hall", "rack", "r1"]["same_nodes_as"] == "switch leaf1"
+    assert leaves["hall", "switch", "leaf1"]["same_nodes_as"] == "rack r1"
+    assert leaves["hall", "rack", "r2"]["same_nodes_as"] == "switch leaf2"
 
 
 def test_no_difference_is_said_only_where_twice_the_rate_would_be_found(places):

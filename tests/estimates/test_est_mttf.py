@@ -37,29 +37,6 @@ def predicted(counted, variance, scale):
     return stats.nbinom.ppf([0.05, 0.95], shape, shape / (shape + mean)).tolist()
 
 
-def test_hours_run_per_failure_with_garwoods_limits(rows):
-    row = size_of(rows, "large", 256)
-    assert (row["failure_count"], row["runtime_hours"], row["mttf_hours"]) == (1, 264.0, 264.0)
-    assert row["mttf_hours_low"] == pytest.approx(264 / 4.7439, rel=1e-4)
-    assert row["mttf_hours_high"] == pytest.approx(264 / 0.051293, rel=1e-4)
-    assert (row["method"], row["note"]) == ("garwood", None)
-
-
-def test_sizes_seen_are_those_of_attempts_that_ran(rows):
-    sizes = [row["gpu_size_bin"] for row in rows("est_mttf_by_size", cluster_id="large")]
-    assert sizes == [1, 8, 128, 256, 512, 1024]
-
-
-def test_theory_is_the_reciprocal_of_nodes_times_the_rate(rows):
-    """2.5 failures per 1,000 node-days; one GPU occupies a node as eight do."""
-    theory = {row["gpu_size_bin"]: row["mttf_theory_hours"] for row in rows("est_mttf_by_size", cluster_id="large")}
-    assert theory == pytest.approx({1: 9600.0, 8: 9600.0, 128: 600.0, 256: 300.0, 512: 150.0, 1024: 75.0})
-    row = size_of(rows, "large", 256)
-    # two failures of one incident have the limits of one event of twice the weight
-    assert row["mttf_theory_hours_low"] == pytest.approx(300 * 1 / 4.7439, rel=1e-4)
-    assert row["theory_population"] == "gpus_gt_128"
-
-
 def test_the_theory_line_stands_at_the_mean_size_of_the_bin():
     """The bin of 512 GPUs holds jobs of 40 nodes on average, not the 64 of its upper edge."""
     bin_ = {"failure_count": 2.0, "failure_variance": 2.0, "runtime_hours": 100.0, "gpu_size_bin": 512.0}
@@ -95,48 +72,12 @@ def test_a_size_off_the_line_is_judged_after_the_number_of_sizes(loops, words):
     assert notes[1:].isna().all()
 
 
-def test_theory_of_a_cluster_with_few_node_days_rests_on_its_nodes(rows):
-    row = size_of(rows, "small", 16)
-    assert row["mttf_theory_hours"] == pytest.approx(24 / (4 / 3))
-    assert row["theory_population"] == "nodes"
-
-
-def test_without_failures_there_is_a_lower_limit_only(rows):
-    row = size_of(rows, "quiet", 256)
-    assert (row["failure_count"], row["mttf_hours"], row["mttf_hours_high"]) == (0, None, None)
-    assert row["mttf_hours_low"] == pytest.approx(75 / 2.9957, rel=1e-4)
-    assert row["note"] == "no failure in 75 hours: only the lower limit is known; no failure rate for the theory line"
-    assert [row["mttf_theory_hours"], row["mttf_theory_hours_low"], row["theory_population"]] == [None, None, None]
-
-
-def test_unknown_gpu_counts_have_a_row_of_their_own_and_no_theory(rows):
-    (row,) = rows("est_mttf_by_size", cluster_id="untracked")
-    assert (row["gpu_size_bin"], row["failure_count"], row["mttf_hours"]) == (None, 1, 120.0)
-    assert row["mttf_theory_hours"] is None
-    assert row["note"] == "attempts whose GPU count is unknown"
-
-
-def test_a_cluster_without_attempts_says_so(rows):
-    (row,) = rows("est_mttf_by_size", cluster_id="empty")
-    assert (row["attempt_count"], row["mttf_hours"], row["mttf_hours_low"]) == (0, None, None)
-    assert row["note"].startswith("no attempt ran")
-
-
 def test_projections_reach_from_8_to_131072_gpus_and_hold_the_largest_job_and_the_cluster(rows):
     sizes = [row["gpu_count"] for row in rows("est_mttf_projections", cluster_id="large")]
     assert sizes == sorted({2**exponent for exponent in range(3, 18)} | {2000})
     assert projection_of(rows, "large", 2000)["is_cluster_size"]
     assert projection_of(rows, "large", 1024)["is_largest_job"]
     assert [row["gpu_count"] for row in rows("est_mttf_projections", cluster_id="quiet")].count(512) == 1
-
-
-def test_projected_mttf_carries_the_limits_of_the_rate(rows):
-    row = projection_of(rows, "large", 16_384)
-    assert (row["node_count"], row["population"]) == (2048, "gpus_gt_128")
-    assert row["mttf_hours"] == pytest.approx(24 / (2048 * 0.0025))
-    assert row["mttf_hours_low"] == pytest.approx(24 / (2048 * 2 * 4.7439 / 800), rel=1e-4)
-    assert row["mttf_hours_high"] == pytest.approx(24 / (2048 * 2 * 0.051293 / 800), rel=1e-3)
-    assert (row["event_count"], row["exposure"]) == (2, 800.0)
 
 
 def test_failures_of_a_planned_month_are_predicted_as_a_count(rows):
@@ -173,19 +114,6 @@ def test_months_that_were_seen_tell_how_far_the_next_may_differ(warehouse):
     (plan,) = rows("est_checkpoint_plans", cluster_id="large", gpu_count=16_384)
     assert limits_of(row) == [plan["expected_interruptions_low"], plan["expected_interruptions_high"]]
     assert limits_of(projection_of(rows, "quiet", 1024)) == predicted(0.5, 2 * USUAL, 128 * 30 / 105)
-
-
-def test_projection_without_failures_has_a_lower_limit_and_no_infinity(rows):
-    row = projection_of(rows, "quiet", 1024)
-    assert (row["mttf_hours"], row["mttf_hours_high"]) == (None, None)
-    assert row["mttf_hours_low"] == pytest.approx(24 / (128 * 2.9957 / 105), rel=1e-4)
-    assert row["note"] == "no failure in 105 node-days: only the lower limit is known"
-
-
-def test_projection_of_a_cluster_without_exposure_is_null_with_a_reason(rows):
-    row = projection_of(rows, "empty", 64)
-    assert [row["mttf_hours"], row["mttf_hours_low"], row["mttf_hours_high"]] == [None, None, None]
-    assert row["note"] == "no failure rate: the cluster has no node-days"
 
 
 def test_unknown_gpus_per_node_leave_sizes_without_nodes(warehouse):

@@ -2,42 +2,11 @@
 
 from datetime import date, datetime
 
-import numpy as np
 import pytest
 from scipy import special
 
 from assets.estimates.est_rate_changes import est_rate_changes, nearest_note
 from tests.estimates.five_clusters import read
-
-
-def test_twenty_four_incidents_are_too_few_for_a_change(rows):
-    """10 incidents in 40 days and 14 in 20, 13.8 node-days each: gain 6.3, penalty 3 log 60 + 2 log 2 = 13.7."""
-    (row,) = rows("est_rate_changes", cluster_id="large", failure_category="all")
-    assert (row["changed_at"], row["rate_after"], row["ratio"], row["annotation"]) == (None, None, None, None)
-    assert (row["method"], row["event_count"], row["day_count"]) == ("no_change", 24, 60)
-    assert row["exposure"] == pytest.approx(60 * 13.8)
-    assert row["rate_before"] == pytest.approx(1000 * 24 / (60 * 13.8))
-    assert row["note"] == "no change of rate found in 60 days"
-    assert row["trend_verdict"] == "no drift shown"
-    assert 0.02 < row["trend_p_value"] < 0.1
-    assert rows("est_rate_changes", cluster_id="large") == [row]
-
-
-def test_every_cluster_has_a_row_that_says_why_there_is_no_change(rows):
-    for cluster_id in ("small", "untracked", "empty"):
-        (row,) = rows("est_rate_changes", cluster_id=cluster_id)
-        assert (row["failure_category"], row["changed_at"], row["ratio"]) == ("all", None, None)
-        assert (row["method"], row["note"]) == ("no_exposure", "no node-days to look at")
-        assert (row["event_count"], row["exposure"], row["day_count"]) == (0, 0.0, 0)
-
-
-def test_no_failure_in_known_node_days_has_an_upper_limit(rows):
-    """None in five days of 21 nodes: more than 2.996 would have shown one with 95%."""
-    (row,) = rows("est_rate_changes", cluster_id="quiet")
-    assert (row["method"], row["note"]) == ("no_events", "no incident")
-    assert (row["event_count"], row["exposure"], row["day_count"]) == (0, 105.0, 5)
-    assert (row["rate_before"], row["rate_before_high"]) == (None, pytest.approx(1000 * -np.log(0.05) / 105))
-
 
 # 200 days of 500 node-days: an incident of two attempts every other day, and two a day from 2026-04-11, all but the
 # old ones of InfiniBand.

@@ -3,75 +3,12 @@
 from datetime import date
 
 import pytest
-from scipy import stats
 
 from assets.estimates.est_failure_rates import est_failure_rates
 from assets.estimates.est_rate_ratios import est_rate_ratios
 from assets.model.rate_ratio import rate_ratio
 from tests.estimates.five_clusters import read
 from tests.warehouses import filled
-
-
-def pair(rows, cluster_id, other, population="all", counted_as="attempts"):
-    key = {"comparison": "clusters", "cluster_id": cluster_id, "other_cluster_id": other}
-    (row,) = rows("est_rate_ratios", population=population, counted_as=counted_as, **key)
-    return row
-
-
-def test_every_pair_of_clusters_stands_once_in_four_countings_with_one_to_quote(rows):
-    found = rows("est_rate_ratios", comparison="clusters")
-    assert len(found) == 10 * 4
-    assert all(row["cluster_id"] < row["other_cluster_id"] for row in found)
-    assert sum(row["is_reference"] for row in found) == 10
-
-
-def test_two_clusters_by_the_exact_conditional_test(rows):
-    """2 incidents in 828 node-days over 1 in 3: a share of 2 in 3 where 0.996 is expected."""
-    row = pair(rows, "large", "small", counted_as="incidents")
-    assert (row["failure_count"], row["node_days"]) == (2, 828.0)
-    assert (row["other_failure_count"], row["other_node_days"]) == (1, 3.0)
-    assert row["ratio"] == pytest.approx((2 / 828) / (1 / 3))
-    assert (row["rate"], row["other_rate"]) == pytest.approx((2000 / 828, 1000 / 3))
-    share = stats.binomtest(2, 3).proportion_ci(0.90, "exact")
-    assert row["ratio_low"] == pytest.approx(share.low / (1 - share.low) * 3 / 828)
-    assert row["ratio_high"] == pytest.approx(share.high / (1 - share.high) * 3 / 828)
-    assert row["p_value"] == pytest.approx(2 * stats.binom.cdf(2, 3, 828 / 831))
-    assert (row["event_count"], row["exposure"], row["method"]) == (3, 831.0, "conditional_binomial")
-    assert (row["note"], row["is_reference"]) == (None, False)
-
-
-def test_attempts_that_share_an_incident_have_wider_limits(rows):
-    """Two attempts in one incident and one alone: 3 with a variance of 4 + 1, against 1 that came alone."""
-    row, phi = pair(rows, "large", "small"), (5 / 9 + 1) / (1 / 3 + 1)
-    expected = rate_ratio(3, 828, 1, 3, dispersion=phi)
-    assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((float(expected.low), float(expected.high)))
-    assert row["p_value"] == pytest.approx(float(expected.p_value))
-    assert row["method"] == "conditional_beta"
-    assert row["note"] is None
-
-
-def test_no_failure_on_a_side_leaves_one_limit(rows):
-    row = pair(rows, "large", "quiet")
-    assert (row["ratio"], row["ratio_high"]) == (None, None)
-    assert row["ratio_low"] > 0
-    assert "no failure on the second side: the ratio has a lower limit only" in row["note"]
-
-
-def test_without_exposure_or_knowledge_nothing_is_said(rows):
-    for row, note in (
-        (pair(rows, "empty", "large"), "no node-days on one side"),
-        (pair(rows, "large", "untracked", "gpus_gt_128"), "unknown for one of them"),
-    ):
-        assert [row[name] for name in ("ratio", "ratio_low", "ratio_high", "p_value")] == [None] * 4
-        assert row["method"] == "no_exposure"
-        assert note in row["note"]
-
-
-def test_neither_side_with_a_failure_is_no_ratio(rows):
-    row = pair(rows, "large", "quiet", "gpus_gt_128")
-    assert row["event_count"] == 2
-    row = pair(rows, "quiet", "small", "gpus_gt_128")
-    assert (row["method"], row["ratio_low"], row["p_value"]) == ("no_exposure", None, None)
 
 
 def test_a_simulated_cluster_against_a_real_one_is_told(anew):

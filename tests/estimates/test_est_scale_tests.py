@@ -71,50 +71,12 @@ def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(anew, w
     assert row["beta_high"] == pytest.approx(alone["beta_high"] * 12**0.5, rel=0.05)
 
 
-def test_a_few_failures_cannot_tell(rows):
-    """Of the large cluster three sizes have failures: 1 in 352, 1 in 320 and 1 in 10 node-days; 128 still run."""
-    (row,) = rows("est_scale_tests", cluster_id="large")
-    assert (row["event_count"], row["exposure"], row["size_count"]) == (3, 826.0, 5)
-    assert row["verdict"] in {"falls", "cannot tell"}
-    assert row["beta_low"] < row["beta"] < row["beta_high"]
-
-
-@pytest.mark.parametrize(
-    ("cluster_id", "method", "note"),
-    [
-        ("quiet", "no_events", "no failure in 100 node-days; attempts left out, GPU count or nodes unknown: 1"),
-        ("untracked", "no_exposure", "no attempt tells both its GPUs and its nodes; attempts left out, "
-                                     "GPU count or nodes unknown: 1"),
-        ("empty", "no_exposure", "no attempt in the study period"),
-    ],
-)  # fmt: skip
-def test_without_a_fit_the_row_says_why(rows, cluster_id, method, note):
-    (row,) = rows("est_scale_tests", cluster_id=cluster_id)
-    assert (row["verdict"], row["method"], row["note"]) == ("cannot tell", method, note)
-    assert [row[name] for name in ("beta", "beta_low", "beta_high", "p_value", "is_equivalent")] == [None] * 5
-
-
-def test_failures_at_one_end_leave_a_bound(rows):
-    (row,) = rows("est_scale_tests", cluster_id="small")
-    assert (row["beta"], row["beta_low"], row["size_count"]) == (None, None, 2)
-    assert row["beta_high"] is not None
-    assert row["note"] == "every failure at one end of the sizes: beta has a bound only"
-
-
 def test_unknown_gpus_per_node_leave_every_size_unknown(anew):
     rows = anew(est_scale_tests, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
     (row,) = rows("est_scale_tests", cluster_id="large")
     assert (row["verdict"], row["size_count"]) == ("cannot tell", 0)
     assert row["note"].startswith("GPUs per node unknown")
     assert (row["event_count"], row["exposure"]) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("cluster_id", "counts"), [("untracked", (None, None)), ("empty", (0, 0)), ("quiet", (0, 100))]
-)
-def test_unknown_is_not_none(rows, cluster_id, counts):
-    (row,) = rows("est_scale_tests", cluster_id=cluster_id)
-    assert (row["event_count"], row["exposure"]) == counts
 
 
 def test_an_attempt_of_unknown_nodes_is_left_out_and_told_of(anew):

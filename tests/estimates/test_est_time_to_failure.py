@@ -109,13 +109,6 @@ def test_failures_count_by_their_probability_and_incident(anew, warehouse):
     assert exact.variance_ratio == pytest.approx(4.5, rel=1e-6), "three at a time, and 2 - p for the doubt"
 
 
-def test_a_handful_of_failures_is_no_shape(rows):
-    (row,) = rows("est_time_to_failure", cluster_id="large", gpu_size_bin=512)
-    assert [row[name] for name in ("weibull_shape", "weibull_shape_low", "scale_hours", "p_value")] == [None] * 4
-    assert (row["verdict"], row["method"], row["event_count"]) == ("cannot tell", "too_few_events", 1)
-    assert row["note"] == "failures: 1, incidents: 1; a shape takes at least 5 incidents"
-
-
 def test_a_likelihood_without_maximum_bounds_the_shape_and_nothing_else(warehouse):
     """The six fail in incidents of their own, all in the last second that any attempt ran."""
     seconds, fails, begins = np.full(480, 69_120), np.arange(480) < 6, np.zeros(480, dtype=int)
@@ -136,15 +129,6 @@ def test_a_limit_of_the_scale_that_takes_an_unlikely_shape_is_unknown(warehouse)
     assert row["weibull_shape_low"] < row["weibull_shape"] < 20
     assert row["scale_hours"] < row["scale_hours_high"]
     assert row["note"] == "a limit of the scale is unknown: it takes a shape that no machine has"
-
-
-def test_every_size_and_every_cluster_has_a_row(rows):
-    assert [row["gpu_size_bin"] for row in rows("est_time_to_failure", cluster_id="large")] == [
-        1, 8, 128, 256, 512, 1024,
-    ]  # fmt: skip
-    assert [row["gpu_size_bin"] for row in rows("est_time_to_failure", cluster_id="quiet")] == [256, None]
-    (row,) = rows("est_time_to_failure", cluster_id="empty")
-    assert (row["attempt_count"], row["method"], row["note"]) == (0, "no_exposure", "no attempt in the study period")
 
 
 def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(anew):

@@ -9,26 +9,15 @@ import duckdb
 import pytest
 
 from assets.estimates.est_ettr_grid import est_ettr_grid
-from assets.estimates.method_version import METHOD_VERSION
-from assets.estimates.table import ENOUGH_DATA, NEEDED, Column, TableSpec, publish_without_rows
+from assets.estimates.table import ENOUGH_DATA, NEEDED, publish_without_rows
 from assets.not_computed import NOT_COMPUTED
 from assets.warehouse import Warehouse
 from tests.estimates.five_clusters import ASSETS, read
 from tests.homes import ask, change
-from tests.warehouses import inputs
 
 ROOM = Path(__file__).resolve().parents[2] / "assets" / "estimates"
 MODULES = [importlib.import_module(f"assets.estimates.{path.stem}") for path in sorted(ROOM.glob("est_*.py"))]
 TABLES = [module.TABLE for module in MODULES]
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.TABLE.table)
-def test_path_table_and_asset_share_their_name(module):
-    name = module.__name__.rsplit(".", 1)[1]
-    asset = getattr(module, name)
-    assert module.TABLE.table == name
-    assert list(asset.key.path) == ["estimates", name]
-    assert set(asset.group_names_by_key.values()) == {"estimates"}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.TABLE.table)
@@ -76,28 +65,12 @@ def test_every_column_comes_from_columns_that_are_there(warehouse):
             assert origin[0] in reads or table.table == "est_lemon_effects"
 
 
-def test_an_input_is_read(warehouse):
-    """By an estimate or by another input."""
-    named = {name for table in TABLES for name in table.inputs} | {ENOUGH_DATA}
-    queries = "\n".join(inputs().values())
-    assert {name for name in inputs() if name not in named and f"inputs.{name}" not in queries} == set()
-
-
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
 def test_every_estimate_of_clusters_waits_for_whether_enough_was_seen(table):
     assert "has_enough_data" in table.column_names
     waits_for = {".".join(key.path) for key in table.upstream_keys}
     is_judged = "cluster_id" in table.column_names and not table.judges_itself
     assert (f"inputs.{ENOUGH_DATA}" in waits_for) == (is_judged or ENOUGH_DATA in table.inputs)
-
-
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
-def test_description_states_the_grain_and_every_number_its_unit(table):
-    assert re.search(r"One row per .+\.$", table.description)
-    assert set(table.key) <= set(table.column_names)
-    for column in table.columns:
-        assert column.description
-        assert column.unit or column.type in {"varchar", "varchar[]", "boolean", "json"}
 
 
 def test_what_is_needed_reads_nothing_that_may_be_missing():
@@ -137,17 +110,6 @@ def test_only_what_nothing_needs_is_published_without_rows(tmp_path, table, erro
         assert con.execute("select count(*) from ops.lineage").fetchone() > (0,)
 
 
-def test_lineage_names_the_columns_of_inputs(warehouse):
-    origins = ask(
-        warehouse,
-        "select upstream_table, upstream_column from ops.lineage "
-        "where table_name = 'estimates.est_mttf_by_size' and column_name = 'mttf_hours' order by all",
-    )
-    assert origins == [
-        ("inputs.inp_sizes_counted", name) for name in ("failure_count", "failure_variance", "runtime_hours")
-    ]
-
-
 def test_a_second_run_changes_nothing(warehouse):
     before = [read(warehouse, table.table) for table in TABLES]
     lineage = ask(warehouse, "from ops.lineage order by all")
@@ -166,12 +128,6 @@ def test_limits_enclose_values_and_nothing_is_infinite_or_nan(rows):
                 if value is not None:
                     assert low is None or low <= value
                     assert high is None or high >= value
-
-
-def test_the_version_of_the_methods_stands_beside_every_estimate(rows):
-    for table in TABLES:
-        assert "method_version" in table.column_names
-        assert {row["method_version"] for row in rows(table.table)} <= {METHOD_VERSION}
 
 
 def test_a_missing_value_always_has_a_reason(rows):
@@ -197,11 +153,3 @@ def test_a_warehouse_without_clusters_gives_empty_tables(warehouse):
     for asset in ASSETS:
         rows = asset(warehouse=warehouse).metadata["dagster/row_count"]
         assert rows == 0 or asset is est_ettr_grid, "only the grid of assumed rates rests on no cluster"
-
-
-def test_an_apostrophe_in_a_description_survives():
-    spec = TableSpec("t", "It's.", ("a",), (Column("a", "double", "hours", "Node's hours."),))
-    assert spec.comments == [
-        "comment on table estimates.t is 'It''s.'",
-        "comment on column estimates.t.a is 'Node''s hours. Unit: hours.'",
-    ]

@@ -66,48 +66,38 @@ def rate(house, cluster_id):
     return row
 
 
-def test_what_a_log_could_have_shown_has_an_upper_limit(house):
-    row = rate(house, "watched")
-    assert (row["failure_count"], row["node_days"]) == (0, pytest.approx(100))
-    assert row[f"{RATE}_high"] == pytest.approx(1000 * 2.9957 / 100, rel=1e-4)
-    assert row["note"] == "no failure in 100 node-days: only the upper limit is known"
+LIMIT = {"failure_count": 0, "node_days": 100.0, f"{RATE}_high": 1000 * 2.99573 / 100}
+UNSEEN = dict.fromkeys(("failure_count", RATE, f"{RATE}_low", f"{RATE}_high"))
+UNSEEN |= {"node_days": 100.0, "method": "no_exposure", "is_lower_bound": True, "note": "1 attempt ended FAILED on"}
+OF_ALL = {"population": "all", "counted_as": "attempts"}
+ROWS = [
+    ("est_failure_rates", "watched", OF_ALL, LIMIT),
+    ("est_failure_rates", "nobody failed", OF_ALL, LIMIT),
+    # Of 'unwatched' the log ends the day before; of 'half' one node of two has none.
+    ("est_failure_rates", "unwatched", OF_ALL, UNSEEN),
+    ("est_failure_rates", "half", OF_ALL, UNSEEN),
+    ("est_failure_rates", "lost", OF_ALL, {
+        "failure_count": 1, RATE: 5.0, f"{RATE}_high": 1000 * 4.7439 / 200, "is_lower_bound": True,
+        "note": "a lower bound, as only NODE_FAIL counts"}),
+    ("est_rate_changes", "unwatched", {}, dict.fromkeys(
+        ("event_count", "rate_before", "rate_before_low", "rate_before_high")) | {"note": "not observable"}),
+    ("est_rate_changes", "watched", {}, {"rate_before_high": 1000 * 2.99573 / 99}),
+    ("est_mttf_by_size", "unwatched", {}, dict.fromkeys(
+        ("failure_count", "mttf_hours", "mttf_hours_low")) | {"note": "not observable: no failure was seen"}),
+    ("est_mttf_by_size", "watched", {}, {"mttf_hours_low": 2400 / 2.99573}),
+    ("est_mttf_projections", "unwatched", {"is_cluster_size": True}, {
+        "mttf_hours_low": None, "failures_30d_high": None, "note": "no failure rate: not observable"}),
+]  # fmt: skip
+"""Estimate, cluster, more of its key, and what some columns hold; a note holds the words given."""
 
 
-def test_where_a_node_was_not_seen_on_the_day_of_the_end_nothing_is_known(house):
-    """Of 'unwatched' the log ends the day before; of 'half' one node of two has none."""
-    for cluster_id in ("unwatched", "half"):
-        row = rate(house, cluster_id)
-        assert [row["failure_count"], row[RATE], row[f"{RATE}_low"], row[f"{RATE}_high"]] == [None] * 4
-        assert (row["node_days"], row["method"], row["is_lower_bound"]) == (pytest.approx(100), "no_exposure", True)
-        assert row["note"] == "not observable: 1 attempt ended FAILED on nodes of which no log was understood"
-
-
-def test_failures_that_accounting_shows_keep_their_limits_as_a_lower_bound(house):
-    row = rate(house, "lost")
-    assert (row["failure_count"], row[RATE], row["is_lower_bound"]) == (1, pytest.approx(5), True)
-    assert row[f"{RATE}_high"] == pytest.approx(1000 * 4.7439 / 200, rel=1e-4)
-    assert row["note"].startswith("a lower bound, as only NODE_FAIL counts")
-
-
-def test_without_a_failed_end_there_is_nothing_to_see(house):
-    assert rate(house, "nobody failed")[f"{RATE}_high"] == pytest.approx(1000 * 2.9957 / 100, rel=1e-4)
-
-
-def test_a_series_without_an_incident_has_no_rate_where_none_could_be_seen(house):
-    (row,) = read(house, "est_rate_changes", cluster_id="unwatched")
-    assert [row["event_count"], row["rate_before"], row["rate_before_low"], row["rate_before_high"]] == [None] * 4
-    assert row["note"] == "not observable: attempts ended FAILED on nodes of which no log was understood"
-    (seen,) = read(house, "est_rate_changes", cluster_id="watched")
-    assert seen["rate_before_high"] == pytest.approx(1000 * 2.9957 / 99, rel=1e-4)
-
-
-def test_times_to_failure_follow(house):
-    """Neither a size nor a projection says how long a job lasts at least."""
-    (size,) = read(house, "est_mttf_by_size", cluster_id="unwatched")
-    assert [size["failure_count"], size["mttf_hours"], size["mttf_hours_low"]] == [None] * 3
-    assert size["note"].startswith("not observable: no failure was seen, and attempts ended FAILED")
-    (seen,) = read(house, "est_mttf_by_size", cluster_id="watched")
-    assert seen["mttf_hours_low"] == pytest.approx(2400 / 2.9957, rel=1e-4)
-    (whole,) = read(house, "est_mttf_projections", cluster_id="unwatched", is_cluster_size=True)
-    assert [whole["mttf_hours_low"], whole["failures_30d_high"]] == [None, None]
-    assert whole["note"].startswith("no failure rate: not observable: 1 attempt")
+@pytest.mark.parametrize(("table", "cluster_id", "key", "expected"), ROWS)
+def test_what_no_log_could_have_shown_is_unknown_and_what_one_could_has_a_limit(
+    house, table, cluster_id, key, expected
+):
+    (row,) = read(house, table, cluster_id=cluster_id, **key)
+    for name, value in expected.items():
+        if name == "note":
+            assert value in row["note"]
+        else:
+            assert row[name] == (pytest.approx(value, rel=1e-4) if isinstance(value, float) else value), name

@@ -151,55 +151,6 @@ def test_no_episode_gives_nothing():
     assert found.draws.shape[1] == 0
 
 
-def test_a_node_that_often_has_false_alarms_convinces_less():
-    def probability(events_at_rest):
-        episode = [(0, 0, CHECK, CLEARED, -20.0, False, False, 0, 1000.0, False)]
-        return attribute(
-            suspects=Suspects(np.array([0]), np.array([1.0]), np.array([7200.0]), np.array([0.0]), np.array([1020.0])),
-            episodes=episodes_of(episode),
-            strata=Strata(np.array([50.0]), np.array([1e6]), np.array([0])),
-            controls=Controls(
-                np.full(10, 1e5),
-                np.zeros(10, dtype=np.int64),
-                1000 * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
-                np.array([0]),
-                np.array([0]),
-                np.array([float(events_at_rest)]),
-            ),
-            control_episodes=episodes_of([]),
-            before_seconds=BEFORE,
-            after_seconds=AFTER,
-            generator=np.random.default_rng(1),
-        ).probability[0]
-
-    prone, calm = probability(30), probability(0)
-    assert prone / (1 - prone) < 0.2 * calm / (1 - calm)
-
-
-def test_probabilities_of_one_attempt_add_up_to_one_at_most():
-    rows = [
-        (0, 0, CHECK, LASTING, lag, True, True, node, 1000.0 + lag, False)
-        for node, lag in enumerate((-30.0, 0.0, 20.0))
-    ]
-    found = attribute(
-        suspects=Suspects(np.array([0]), np.array([8.0]), np.array([7200.0]), np.array([0.0]), np.array([1000.0])),
-        episodes=episodes_of(rows),
-        strata=Strata(np.array([10.0]), np.array([1e6]), np.array([0])),
-        controls=Controls(
-            np.full(8, 1e5),
-            np.zeros(8, dtype=np.int64),
-            1000 * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
-            *np.zeros((2, 0), dtype=np.int64),
-            np.zeros(0),
-        ),
-        control_episodes=episodes_of([]),
-        before_seconds=BEFORE,
-        after_seconds=AFTER,
-        generator=np.random.default_rng(1),
-    )
-    assert 0.9 < found.probability.sum() <= 1.0
-
-
 def test_the_same_logs_give_the_same_numbers():
     first, other = planted(2)[0], planted.__wrapped__(2)[0]
     assert (first.probability == other.probability).all()
@@ -214,27 +165,38 @@ def test_windows_are_cut_where_the_attempt_began():
     assert lag_class(np.array([-600, -300, -299, 0, 0.5, 300])).tolist() == [0, 0, 1, 3, 4, 6]
 
 
-def judged(rows, ends, control=(), seconds=7200.0):
-    """Probabilities of episodes beside attempts of one node that ran for two hours, or so long, until these ends."""
+def judged(rows, ends, control=(), seconds=7200.0, failed=50.0, nodes=1.0, at_rest=NEVER_AT_REST):
+    """Probabilities of episodes beside attempts that ran for two hours, or so long, until these ends."""
     ends = np.array(ends)
     return attribute(
         suspects=Suspects(
-            np.zeros(len(ends), dtype=np.int64), np.ones(len(ends)), np.full(len(ends), seconds), ends - seconds, ends
+            np.zeros(len(ends), dtype=np.int64), np.full(len(ends), nodes), np.full(len(ends), seconds), ends - seconds,
+            ends,
         ),
         episodes=episodes_of(rows),
-        strata=Strata(np.array([50.0]), np.array([1e6]), np.array([0])),
+        strata=Strata(np.array([failed]), np.array([1e6]), np.array([0])),
         controls=Controls(
-            np.full(10, 1e5),
-            np.zeros(10, dtype=np.int64),
+            np.full(10, 1e5), np.zeros(10, dtype=np.int64),
             1000 * seconds_by_lag_class(np.array([BEFORE]), BEFORE, AFTER)[0],
-            *np.zeros((2, 0), dtype=np.int64),
-            np.zeros(0),
+            *map(np.array, at_rest, (np.int64, np.int64, np.float64)),
         ),
         control_episodes=episodes_of(control),
         before_seconds=BEFORE,
         after_seconds=AFTER,
         generator=np.random.default_rng(1),
-    ).probability
+    ).probability  # fmt: skip
+
+
+def test_a_node_that_often_has_false_alarms_convinces_less():
+    episode = [(0, 0, CHECK, CLEARED, -20.0, False, False, 0, 1000.0, False)]
+    prone, calm = (judged(episode, [1020.0], at_rest=((0,), (0,), (events,)))[0] for events in (30.0, 0.0))
+    assert prone / (1 - prone) < 0.2 * calm / (1 - calm)
+
+
+def test_probabilities_of_one_attempt_add_up_to_one_at_most():
+    lags = enumerate((-30.0, 0.0, 20.0))
+    rows = [(0, 0, CHECK, LASTING, lag, True, True, node, 1000.0 + lag, False) for node, lag in lags]
+    assert 0.9 < judged(rows, [1000.0], failed=10.0, nodes=8.0).sum() <= 1.0
 
 
 def test_a_check_whose_false_alarms_last_convinces_less_than_one_whose_pass():

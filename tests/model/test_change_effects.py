@@ -41,15 +41,6 @@ def _limits(counts, times):
     return float(found.low), float(found.high)
 
 
-def test_nothing_is_said_without_events_or_exposure():
-    assert str(ratio_of_ratios([0, 0, 3, 4], [1, 1, 1, 1]).method) == "no_events"
-    nothing = ratio_of_ratios([1, 2, 3, 4], [1, 1, 0, 1])
-    assert str(nothing.method) == "no_exposure"
-    assert np.isnan([nothing.value, nothing.low, nothing.high, nothing.p_value]).all()
-    with pytest.raises(ValueError, match="four counts"):
-        ratio_of_ratios([1, 2], [1, 1])
-
-
 def _verdicts(rng, rows, ratio_of_first=1.0, phi=1.0):
     """Draw a cluster of several rows of a few to many incidents, of which the first may have changed."""
     before = np.geomspace(3.0, 120.0, rows)[::-1]

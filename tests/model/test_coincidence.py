@@ -57,19 +57,3 @@ def test_less_than_chance_is_corrected_to_nothing():
     found = chance_of_coincidence([3], [1000], [50], [10_000])
     assert (found.corrected.value, found.corrected.low) == (0.0, 0.0)
     assert found.corrected.high > 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "wrong"),
-    [(([1], [2], [3], [2]), "hits"), (([1, 1], [2], [1], [2]), "one length"), (([1], [2], [1], [2], 1.0), "level")],
-)
-def test_impossible_inputs_are_refused(arguments, wrong):
-    with pytest.raises(ValueError, match=wrong):
-        chance_of_coincidence(*arguments)
-
-
-def test_strata_that_make_no_mix_are_refused():
-    with pytest.raises(ValueError, match="weights"):
-        standardised_rate([1, 1], [10, 10], [0.5, 0.4])
-    with pytest.raises(ValueError, match="one length"):
-        standardised_rate([1], [10, 10], [0.5, 0.5])

@@ -1,12 +1,11 @@
 """Rates against Garwood's limits as scipy and handbooks give them; `tests.proof` measures how often they cover."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assets.model.failure_rate import NO_EXPOSURE, garwood_interval
+from assets.model.failure_rate import garwood_interval
 
 
 def test_garwood_95_agrees_with_the_limits_of_a_poisson_count_printed_in_handbooks():
@@ -21,17 +20,3 @@ def test_garwood_agrees_with_the_chi_square_of_scipy(count, exposure, level):
     assert rate.low == pytest.approx(stats.chi2.ppf(tail, 2 * count) / (2 * exposure), rel=1e-9)
     assert rate.high == pytest.approx(stats.chi2.ppf(1 - tail, 2 * count + 2) / (2 * exposure), rel=1e-9)
     assert rate.low < rate.value < rate.high
-
-
-def test_nothing_is_said_without_exposure():
-    rate = garwood_interval([0, 3, np.nan, 2], [0.0, 0.0, 5.0, np.nan])
-    assert np.isnan([rate.value, rate.low, rate.high]).all()
-    assert (rate.method == NO_EXPOSURE).all()
-
-
-@pytest.mark.parametrize(
-    ("count", "exposure", "level"), [(-1, 1, 0.9), (1.5, 1, 0.9), (1, -1, 0.9), (1, np.inf, 0.9), (1, 1, 0), (1, 1, 90)]
-)
-def test_impossible_inputs_are_refused(count, exposure, level):
-    with pytest.raises(ValueError):
-        garwood_interval(count, exposure, level)

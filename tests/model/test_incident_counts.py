@@ -77,28 +77,6 @@ def test_groups_get_the_limits_that_each_would_get_alone():
     assert found.high[5] == pytest.approx(-np.log(0.05) / 77)
 
 
-def test_unknown_counts_stay_unknown():
-    found = weighted_interval([np.nan, 2.0], [np.nan, 2.0], [10.0, np.nan])
-    assert np.isnan([found.value, found.low, found.high]).all()
-    assert (found.method == NO_EXPOSURE).all()
-
-
-@pytest.mark.parametrize(
-    ("group", "w", "m"),
-    [([0], [0.0], [1]), ([0], [1.1], [1]), ([0], [1.0], [0.5]), ([1], [1.0], [1]), ([0, 0], [1.0], [1])],
-)
-def test_impossible_incidents_are_refused(group, w, m):
-    with pytest.raises(ValueError):
-        count_incidents(group, w, m, group_count=1)
-
-
-def test_impossible_sums_are_refused():
-    with pytest.raises(ValueError, match="variance"):
-        weighted_interval(3.0, -1.0, 1.0)
-    with pytest.raises(ValueError, match="dispersion"):
-        weighted_interval(3.0, 1.0, 1.0)
-
-
 def covered(rng, candidates, attempts, probabilities=(1.0,), rounds=4000):
     """Share of rounds in which the limits, and Garwood's own, hold the rate of failed attempts.
 

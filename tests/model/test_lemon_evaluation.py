@@ -39,11 +39,6 @@ def test_a_named_node_that_was_taken_out_is_not_judged():
     assert (found.named_count, found.precision.value) == (1, 1.0)
 
 
-def test_no_rate_no_judgement():
-    with pytest.raises(ValueError, match="above 0"):
-        evaluate_forward([True], [1], [1], [1], normal_rate=0.0)
-
-
 def test_lists_of_planted_fleets_come_true():
     """Lemons of 20 times the rate, found in 90 days, judged by the next 28, in which 58% fail three times."""
     setting, named, hits, lifts = Setting(90, 20), 0, 0, []

@@ -73,11 +73,6 @@ def test_what_cannot_be_told_is_said_with_what_would_have_told():
     assert "failures of one node would have told" in refusal
 
 
-def test_a_fleet_that_was_not_in_use_has_no_answer():
-    with pytest.raises(ValueError, match="no node was in use"):
-        compare_with_even_fleets([0.0, 0.0], [0.0, 0.0], Group(0.01, 4.0), np.random.default_rng(1))
-
-
 def test_shares_of_failures_that_make_no_whole_one_tell_nothing():
     gate = compare_with_even_fleets([0.3, 0.2, 0.0], [50.0] * 3, Group(0.003, 4.0), np.random.default_rng(1))
     assert (gate.p_value, gate.smallest_count) == (1.0, np.inf)

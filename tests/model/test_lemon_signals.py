@@ -62,10 +62,3 @@ def test_a_configured_limit_is_reached_not_exceeded():
     found = stand_out(fleet(tickets=1, xid_cnt=2), {"tickets": 1, "xid_cnt": 3})
     assert found.is_above[:40, 2].all()
     assert not found.is_above[:, 1].any()
-
-
-def test_impossible_inputs_are_refused():
-    with pytest.raises(ValueError, match="one column for each"):
-        stand_out(np.zeros((3, 6)))
-    with pytest.raises(ValueError, match="no such signal: xids"):
-        stand_out(np.zeros((3, 7)), {"xids": 1})

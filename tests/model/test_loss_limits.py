@@ -37,15 +37,3 @@ def test_a_coincidence_may_be_nothing_or_all_that_it_cost():
     found = loss_interval(0.02 * 500, 0.02 * 500**2 * 1.98, 500.0)
     assert float(found.low) == 0
     assert 500 < float(found.high) < 2000
-
-
-def test_nothing_lost_has_no_upper_limit_and_unknown_stays_unknown():
-    found = loss_interval([0.0, np.nan], [0.0, np.nan], [0.0, np.nan])
-    assert found.low[0] == 0
-    assert np.isnan(found.high).all()
-
-
-@pytest.mark.parametrize("wrong", [(-1, 1, 1), (1, -1, 1), (1, 1, -1)])
-def test_negative_losses_are_refused(wrong):
-    with pytest.raises(ValueError, match="0 or more"):
-        loss_interval(*wrong)

@@ -77,12 +77,6 @@ def test_a_long_future_averages_over_its_months():
     assert found.of_future([7, 30, 300]) == pytest.approx([1.5 * v, 1.5 * v, 0.6 * v])
 
 
-def test_impossible_months_are_refused():
-    for count, exposure in (([1, 2], [1.0]), ([-1], [1.0]), ([1], [np.nan]), ([1], [-1.0])):
-        with pytest.raises(ValueError):
-            month_variation(count, exposure)
-
-
 @cache
 def variance_to_come(counts, exposure):
     return month_variation(counts, exposure).of_future(30)

@@ -91,11 +91,3 @@ def test_without_events_only_the_limits_are_known_and_without_exposure_nothing()
 def test_nothing_happens_in_no_time():
     found = prediction_interval(65, 10_000.0, 0.0)
     assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
-
-
-def test_impossible_inputs_are_refused():
-    with pytest.raises(ValueError, match="future exposure"):
-        prediction_interval(1, 1.0, -1.0)
-    for mean in (-1.0, np.inf, np.nan):
-        with pytest.raises(ValueError, match="expected count"):
-            prediction_at_known_rate(mean)

@@ -10,7 +10,6 @@ from assets.model.rate_ratio import (
     CONDITIONAL_BETA,
     CONDITIONAL_BINOMIAL,
     NO_EVENTS,
-    NO_EXPOSURE,
     common_dispersion,
     rate_ratio,
 )
@@ -52,22 +51,6 @@ def test_one_side_without_events_has_one_limit():
     assert ratio.high[0] == pytest.approx(1 / ratio.low[1]) and ratio.high[1] == np.inf
     assert (ratio.method == CONDITIONAL_BINOMIAL).all()
     assert ratio.p_value == pytest.approx([0.125, 0.125])
-
-
-def test_nothing_is_said_without_exposure_or_knowledge():
-    ratio = rate_ratio([1, 1, np.nan], [0.0, 1.0, 1.0], 1, [1.0, 0.0, 1.0])
-    assert np.isnan([ratio.value, ratio.low, ratio.high, ratio.p_value]).all()
-    assert (ratio.method == NO_EXPOSURE).all()
-
-
-@pytest.mark.parametrize("wrong", [(-1, 1, 1, 1), (1, -1, 1, 1), (1, 1, 1, np.inf), (1, 1, -2, 1)])
-def test_impossible_inputs_are_refused(wrong):
-    with pytest.raises(ValueError):
-        rate_ratio(*wrong)
-    with pytest.raises(ValueError):
-        rate_ratio(1, 1, 1, 1, confidence_level=90)
-    with pytest.raises(ValueError):
-        rate_ratio(1, 1, 1, 1, dispersion=0.9)
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.sampled_from([1.5, 2.0, 3.75]))

@@ -74,8 +74,3 @@ def test_limits_of_a_median_are_scipys(count):
     found = median_hours(hours)
     expected = stats.quantile_test(hours, q=np.median(hours), p=0.5).confidence_interval(0.9)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), nan_ok=True)
-
-
-def test_a_negative_time_is_refused():
-    with pytest.raises(ValueError, match="0 or more"):
-        Spells.of([-1], [0], [0])

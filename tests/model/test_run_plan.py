@@ -91,9 +91,3 @@ def test_a_run_of_countless_failures_is_followed_for_a_part_only():
     """A million failures a day would take hours to live through."""
     hopeless = outlook(assumed_rate(10.0), nodes=100_000)
     assert (hopeless.probability, hopeless.ettr_high) == (0.0, 0.0)
-
-
-@pytest.mark.parametrize("rate", [0.0, -1.0, np.inf, np.nan])
-def test_impossible_rates_are_refused(rate):
-    with pytest.raises(ValueError, match="above 0 and finite"):
-        assumed_rate(rate)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tests.docs.writers.pages import table
 from tests.proof import change_verdicts, check_verdicts, hidden_verdicts, repair_verdicts
 
 CLUSTERS = 200
@@ -59,16 +58,9 @@ PROMISES = (
 )
 
 
-HEAD = """## Verdicts where nothing is planted
-
-Inputs of the estimates are drawn, without logs. Counted are the clusters with at least one wrong verdict.
-"""
-
-
-def promises_part() -> str:
-    """Return the part of the page."""
-    rows = [
+def promise_rows() -> list[tuple[str, ...]]:
+    """Return the rows of the page."""
+    return [
         (f"`{promise.table}`", promise.drawn, f"{promise.wrong} of {CLUSTERS}", f"at most {MAX_WRONG_COUNT}")
         for promise in PROMISES
     ]
-    return f"{HEAD}\n{table(('estimate', 'drawn', 'wrong', 'asked'), rows, ('estimate', 'drawn'))}"

@@ -1,8 +1,7 @@
-"""A browser without a window, driven by its own protocol: opens pages, clicks, measures, takes pictures."""
+"""A browser without a window, driven by its own protocol: opens pages, clicks, measures."""
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
 import subprocess
@@ -110,11 +109,6 @@ class Tab:
             return bool(self.run(condition))
         except PageLeft:
             return False
-
-    def picture(self, path: Path, whole: bool = False) -> None:
-        """Take a picture of what is seen, or of the whole page."""
-        data = self.send("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
-        path.write_bytes(base64.b64decode(data))
 
 
 @contextmanager

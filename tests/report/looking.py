@@ -86,6 +86,15 @@ SORTED = """(() => {
   return wrong;
 })()"""
 """Columns that a click does not sort."""
+SWAPPED = """(() => {
+  const all = (selector) => Array.from(document.querySelectorAll('article:not([hidden]) ' + selector));
+  const swaps = all('figure .tools > [aria-pressed]'), drawn = all('.chart[data-chart=drawn]').length;
+  swaps.forEach((button) => button.click());
+  const cells = all('figure > .table:not([hidden]) tbody td').length;
+  swaps.forEach((button) => button.click());
+  return [swaps.length - drawn, Math.min(cells - drawn, 0)];
+})()"""
+"""Figures without a button that turns them into a table, and tables that are then missing."""
 COUNTED = r"""(() => {
   const page = document.querySelector('article:not([hidden])');
   const texts = document.createTreeWalker(page, NodeFilter.SHOW_TEXT), seen = [];

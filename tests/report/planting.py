@@ -23,7 +23,7 @@ from assets.report.blocks import FirstScreen
 from assets.report.first_screen import first_screen
 from assets.report.queries import Frames, Own
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
-from tests.report.planting_lemons import grid, lemon_rows, plans
+from tests.report.planting_lemons import lemon_rows
 from tests.report.planting_rates import rate_tables
 from tests.report.reading import Element, parse
 from tests.warehouses import create_tables, insert, insert_known
@@ -94,8 +94,8 @@ def plant(con: duckdb.DuckDBPyConnection) -> None:
     # Its months are planted as if they had been seen in full.
     con.execute("update estimates.est_lost_gpu_hours set exposure = 30 where cluster_id = 'demo' and period != 'study'")
     plant_ettr(con)
-    plant_lemons_and_plans(con)
-    plant_rates(con)
+    for table, rows in (lemon_rows(con) | rate_tables(con)).items():
+        insert_known(con, table, rows)
 
 
 def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
@@ -103,31 +103,20 @@ def plant_causes(con: duckdb.DuckDBPyConnection) -> None:
     causes = con.execute("""
         select
             cluster_id, failure_category, 0.75 * count(*) as failure_count, any_value(totals.gpu_hours) as gpu_hours,
-            sum(posterior_probability * lost_gpu_hours) as expected_lost_gpu_hours
+            sum(posterior_probability * lost_gpu_hours) as expected_lost_gpu_hours, 0.9 as confidence_level
         from marts.fct_failures
         inner join (select cluster_id, sum(gpu_hours) as gpu_hours from marts.fct_attempts group by all) as totals
             using (cluster_id)
         group by cluster_id, failure_category
     """).df()
-    rate = dispersed_interval(causes["failure_count"], causes["gpu_hours"], 1.0)
-    fitted = causes.assign(
-        failures_per_gpu_hour=rate.value,
-        failures_per_gpu_hour_low=rate.low,
-        failures_per_gpu_hour_high=rate.high,
-        confidence_level=0.9,
-    )
-    insert(con, "marts.agg_failure_rates_by_cause", causes.assign(confidence_level=0.9).to_dict("records"))
-    rows = fitted.drop(columns="expected_lost_gpu_hours").assign(counted_as="attempts").to_dict("records")
-    insert(con, "estimates.est_cause_rates", rows)
-    unseen = {
-        "cluster_id": "demo",
-        "failure_category": "gpu_nvlink",
-        "failure_count": 0,
-        "gpu_hours": 1.2e6,
-        "seen_ratio": 1.0,
-    }
-    unseen |= {"failures_per_gpu_hour_high": 2.5e-6, "confidence_level": 0.9}
-    insert(con, "estimates.est_cause_rates", [unseen | {"counted_as": "attempts"}])
+    insert(con, "marts.agg_failure_rates_by_cause", causes.to_dict("records"))
+    found = dispersed_interval(causes["failure_count"], causes["gpu_hours"], 1.0)
+    rate = "failures_per_gpu_hour"
+    fitted = causes.assign(**{rate: found.value, f"{rate}_low": found.low, f"{rate}_high": found.high})
+    unseen = {"cluster_id": "demo", "failure_category": "gpu_nvlink", "failure_count": 0, "gpu_hours": 1.2e6}
+    unseen |= {"seen_ratio": 1.0, f"{rate}_high": 2.5e-6, "confidence_level": 0.9, "counted_as": "attempts"}
+    rows = fitted.assign(counted_as="attempts").to_dict("records")
+    insert_known(con, "estimates.est_cause_rates", [*rows, unseen])
 
 
 def counted(con: duckdb.DuckDBPyConnection, cluster_id: str, above: int) -> tuple[int, float]:
@@ -186,49 +175,26 @@ def plant_estimates(con: duckdb.DuckDBPyConnection, cluster_id: str, node_count:
 def plant_ettr(con: duckdb.DuckDBPyConnection) -> None:
     """Long runs of the simulated cluster; the largest size has a single one, and nobody knows how long it waited."""
     rows = []
+    hours = {"queue": 8.0, "restart": 0.5, "lost_work": 1.0, "write": 0.0, "productive": 38.5, "wallclock": 48.0}
+    measured = {"ettr_measured": 0.0, "progress_ratio": 0.02}
+    limits = {"ettr_measured": (-0.02, 0.01), "progress_ratio": (0.01, 0.025)}
+    limits |= {"ettr_bound": (-0.04, 0.015), "progress_ratio_bound": (0.0, 0.04)}
+    limits |= dict.fromkeys(("ettr_expected", "ettr_expected_exact", "ettr_expected_v2"), (-0.03, 0.0))
     for size, runs, value in ((32, 14, 0.97), (64, 9, 0.96), (128, 5, 0.94), (256, 1, 0.91)):
-        several = runs > 1
-        row = {
-            "cluster_id": "demo",
-            "gpu_size_bin": size,
-            "run_count": runs,
-            "event_count": runs,
-            "exposure": 40.0 * runs,
-            "has_enough_data": True,
-        }
-        row |= {"ettr_measured": value, "ettr_bound_low": value - 0.04, "ettr_bound_high": value + 0.015}
-        row |= {
-            "ettr_measured_low": value - 0.02 if several else None,
-            "ettr_measured_high": value + 0.01 if several else None,
-        }
-        for name in ("ettr_expected", "ettr_expected_exact", "ettr_expected_v2"):
-            row |= {name: value - 0.01, f"{name}_low": value - 0.03, f"{name}_high": value}
-        row |= {"progress_ratio": value + 0.02, "progress_ratio_bound_low": value, "progress_ratio_bound_high": 1.0}
-        row |= {
-            f"progress_ratio_{end}": value + {"low": 0.01, "high": 0.025}[end] if several else None
-            for end in ("low", "high")
-        }
-        hours = {"queue": 8.0, "restart": 0.5, "lost_work": 1.0, "write": 0.0, "productive": 38.5, "wallclock": 48.0}
+        row = {"cluster_id": "demo", "gpu_size_bin": size, "run_count": runs, "event_count": runs, "note": None}
+        row |= {"exposure": 40.0 * runs, "has_enough_data": True, "confidence_level": 0.9, "checkpoint_minutes": 60}
+        row |= {"restart_minutes": 5, "write_minutes": 0}
+        row |= {name: value + after for name, after in measured.items()}
+        row |= {name: value - 0.01 for name in limits if "expected" in name}
+        for name, (low, high) in limits.items():
+            row |= {f"{name}_low": value + low, f"{name}_high": value + high}
         row |= {f"{part}_hours": runs * value for part, value in hours.items()}
         row |= {f"{part}_wallclock_ratio": value / 48 for part, value in hours.items() if part != "wallclock"}
-        if not several:
+        if runs == 1:
+            row |= dict.fromkeys(f"{name}_{end}" for name in measured for end in ("low", "high"))
             row |= dict.fromkeys(("ettr_measured", *(name for name in row if "queue" in name or "wallclock" in name)))
-        row |= {"checkpoint_minutes": 60, "restart_minutes": 5, "write_minutes": 0, "confidence_level": 0.9}
-        rows.append(row | {"note": None if several else "a single run: no limits"})
+            row |= {"note": "a single run: no limits"}
+        rows.append(row)
     insert(con, "estimates.est_ettr_by_size", rows)
     kept = {name: rows[0][name] for name in rows[0] if not name.startswith("ettr_expected") and "minutes" not in name}
     insert(con, "estimates.est_ettr_by_qos", [kept | {"qos": "high"}, kept | {"qos": "low", "ettr_measured": 0.95}])
-
-
-def plant_lemons_and_plans(con: duckdb.DuckDBPyConnection) -> None:
-    """Verdicts, signals and lists; the grid and the plans are those of the model."""
-    for table, rows in lemon_rows(con).items():
-        insert(con, table, rows)
-    for table, frame in (("estimates.est_ettr_grid", grid(con)), ("estimates.est_checkpoint_plans", plans(con))):
-        insert_known(con, table, frame.to_dict("records"))
-
-
-def plant_rates(con: duckdb.DuckDBPyConnection) -> None:
-    """Rates over time, their changes and ratios, and what attribution is worth."""
-    for table, rows in rate_tables(con).items():
-        insert_known(con, table, rows)

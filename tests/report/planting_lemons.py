@@ -61,6 +61,8 @@ def lemon_rows(con: duckdb.DuckDBPyConnection) -> dict[str, Rows]:
             list_row(14, 0, 1) | {"method": "not_ranked", "note": "one group of nodes explains the failures"},
             {"cluster_id": "hall-b", "method": "no_period", "note": "the record is too short to make a list"},
         ],
+        "estimates.est_ettr_grid": est_ettr_grid.with_expectations(est_ettr_grid.combinations()).to_dict("records"),
+        "estimates.est_checkpoint_plans": plans(con).to_dict("records"),
         "estimates.est_lemon_effects": [
             effect_row("all", 12, 90), effect_row("all_without_lemon_failures", 7, 90),
             effect_row("with_lemon_node", 8, 30), effect_row("without_lemon_node", 4, 60),
@@ -143,11 +145,6 @@ def effect_row(population: str, failed: int, ended: int) -> dict[str, Any]:
     if not ended:
         return row
     return row | {"failure_ratio": found.value, "failure_ratio_low": found.low, "failure_ratio_high": found.high}
-
-
-def grid(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
-    """The grid itself, as it rests on no data."""
-    return est_ettr_grid.with_expectations(est_ettr_grid.combinations())
 
 
 def plans(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:

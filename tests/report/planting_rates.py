@@ -23,6 +23,7 @@ from assets.estimates.est_scale_tests import tested
 from assets.estimates.est_time_to_failure import fitted
 from tests.report.clusters import HOSTILE, START
 
+CONTROL = ("failed_hit_count", "failed_count", "control_hit_count", "control_count")
 DAILY = """
     with days as (
         select cluster_id, cast(unnest(generate_series(
@@ -160,94 +161,57 @@ def rate_tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[dict[str, Any]
             )
         ],
         "estimates.est_attribution_chance": [
-            {"cluster_id": "demo", "failure_category": cause} | row_of(_control(*counts))
+            {"cluster_id": "demo", "failure_category": cause}
+            | row_of(pd.DataFrame([dict(zip(CONTROL, counts, strict=True))]))
             for cause, *counts in (("ib_link", 40, 400, 6, 2000), ("pcie", 30, 400, 0, 0))
         ],
     }  # fmt: skip
 
 
-def _control(failed_hits: int, failed: int, control_hits: int, control: int) -> pd.DataFrame:
-    counts = {"failed_hit_count": failed_hits, "failed_count": failed}
-    return pd.DataFrame([counts | {"control_hit_count": control_hits, "control_count": control}])
-
-
 def _onsets() -> pd.DataFrame:
     """A check that is noise, one that leads, one that is both, one of which nothing can be judged."""
-    rows = [
-        {
-            "check_name": "link flaps",
-            "onset_count": 40,
-            "judged_count": 40,
-            "true_count": 0.1,
-            "doubt": 0.09,
-            "drained": 6.5,
-        },
-        {"check_name": "check pci", "onset_count": 30, "judged_count": 30, "true_count": 29.9, "leads": [240, 250, 0]},
-        {"check_name": "service status", "onset_count": 40, "judged_count": 40, "true_count": 2.0, "lost": 2.0},
-        {"check_name": "disk <usage>", "onset_count": 9, "judged_count": 0, "true_count": 0.0},
-    ]
-    return pd.DataFrame(
-        {
-            "cluster_id": "demo",
-            "check_name": row["check_name"],
-            "node_days": 300.0,
-            "hours": 720,
-            "onset_count": row["onset_count"],
-            "judged_count": row["judged_count"],
-            "true_count": row["true_count"],
-            "doubt_variance": row.get("doubt", 0.0),
-            "squared_count": row["onset_count"],
-            "survived_count": 3,
-            "followed_count": row["true_count"],
-            **dict.fromkeys(("chance_count", "rate_variance", "interrupted_count", "interruption_chance_count"), 0.0),
-            "drained_node_hours": row.get("drained", 0.0),
-            "lead_seconds": row.get("leads", []),
-            "lead_weights": [1.0 for _ in row.get("leads", [])],
-            "alone_count": row.get("lost", 0.0),
-            "lost_count": row.get("lost", 0.0),
-            "failure_count": 20.0,
-        }
-        for row in rows
+    none = ("chance_count", "rate_variance", "interrupted_count", "interruption_chance_count")
+    about = {"cluster_id": "demo", "node_days": 300.0, "hours": 720, "survived_count": 3, "failure_count": 20.0}
+    rows = (
+        ("link flaps", 40, 40, 0.1, 0.09, 6.5, [], 0.0),
+        ("check pci", 30, 30, 29.9, 0.0, 0.0, [240, 250, 0], 0.0),
+        ("service status", 40, 40, 2.0, 0.0, 0.0, [], 2.0),
+        ("disk <usage>", 9, 0, 0.0, 0.0, 0.0, [], 0.0),
     )
+    return pd.DataFrame([
+        about | dict.fromkeys(none, 0.0)
+        | {"check_name": name, "onset_count": count, "judged_count": judged, "true_count": true,
+           "doubt_variance": doubt,
+           "squared_count": count, "followed_count": true, "drained_node_hours": drained, "lead_seconds": leads,
+           "lead_weights": [1.0 for _ in leads], "alone_count": lost, "lost_count": lost}
+        for name, count, judged, true, doubt, drained, leads, lost in rows
+    ])  # fmt: skip
 
 
 def _repairs() -> pd.DataFrame:
     """Reboots after which PCIe faults are back, parts that hold, and nodes returned untouched."""
     kinds = (("pcie", "reboot", 20, 3, 0.9), ("pcie", "exchange", 20, 30, 17.0), ("ib_link", "none", 6, 2, 0.4))
-    nodes = {"reboot": "both", "exchange": "both", "none": "none"}
-    return pd.DataFrame(
-        {
-            "cluster_id": "demo",
-            "node_id": f"{nodes[action]}{number}",
-            "failure_category": category,
-            "repair_action": action,
-            "is_relapse": days < 30,
-            "hours": hours,
-            "days": float(days),
-            "earlier_count": 0,
-            "records_days": np.nan,
-        }
+    return pd.DataFrame([
+        {"cluster_id": "demo", "node_id": f"{'none' if action == 'none' else 'both'}{number}", "is_relapse": days < 30,
+         "failure_category": category, "repair_action": action, "hours": hours, "days": float(days),
+         "earlier_count": 0, "records_days": np.nan}
         for category, action, count, days, hours in kinds
         for number in range(count)
-    )
+    ])  # fmt: skip
 
 
 def _months() -> pd.DataFrame:
     """Five months of the simulated cluster, the last of them not over."""
-    return pd.DataFrame(
-        {
-            "cluster_id": "demo",
-            "month_date": pd.to_datetime([f"2026-0{month}-01" for month in range(5, 10)]),
-            "population": "gpus_gt_128",
-            "counted_as": "attempts",
-            "seen_days": [31.0, 30.0, 31.0, 31.0, 21.0],
-            "month_days": [31, 30, 31, 31, 30],
-            "is_over": [True, True, True, True, False],
-            "node_days": [1000.0, 980.0, 1010.0, 990.0, 700.0],
-            "failure_count": [7.0, 5.0, 30.0, 8.0, 4.0],
-            "failure_variance": [7.0, 5.0, 30.0, 8.0, 4.0],
-        }
-    )
+    months = zip(
+        range(5, 10), (31, 30, 31, 31, 30), (1000.0, 980.0, 1010.0, 990.0, 700.0), (7.0, 5.0, 30.0, 8.0, 4.0),
+        strict=True,
+    )  # fmt: skip
+    return pd.DataFrame([
+        {"cluster_id": "demo", "month_date": pd.Timestamp(2026, month, 1), "population": "gpus_gt_128",
+         "counted_as": "attempts", "seen_days": 21.0 if month == 9 else float(days), "month_days": days,
+         "is_over": month != 9, "node_days": node_days, "failure_count": count, "failure_variance": count}
+        for month, days, node_days, count in months
+    ])  # fmt: skip
 
 
 def _series() -> pd.DataFrame:

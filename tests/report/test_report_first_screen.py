@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 
 import pytest
 
@@ -31,19 +30,8 @@ def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(frames):
     worse = demo_change(frames)
     assert (worse.said, worse.ratio) == ("Worse than last month.", "\N{MULTIPLICATION SIGN} 2.40")
     assert (worse.limits, worse.detail) == ("[1.40, 4.30] (90%)", "31 incidents against 13")
-    assert demo_change(frames, verdict="better").said == "Better than last month."
-    assert demo_change(frames, verdict="no change shown").said == "No change shown since last month."
     endless = demo_change(frames, other_failure_count=0.0, other_rate=0.0, ratio=None, ratio_low=1.2, ratio_high=None)
     assert (endless.ratio, endless.limits) == ("more often", "[above 1.20] (90%)")
-    assert endless.detail == "31 incidents against 0"
-
-
-def test_the_sentence_has_at_most_three_numbers_and_no_interval(page):
-    for _, first in screens_of(page):
-        sentence = f"{first.change.said} {first.sentence}"
-        assert len(re.findall(r"(?<!\S)\d", sentence)) <= 3, sentence
-        assert "[" not in sentence
-        assert len(first.tiles) == 5
 
 
 @pytest.mark.parametrize(
@@ -63,20 +51,18 @@ def test_it_cannot_tell_from_too_little_or_from_large_jobs_alone(frames, changed
     assert (change.ratio, change.detail, change.tone) == ("cannot tell", why, "")
 
 
-def seen_for(frames, last, before):
-    """The losses of the planted cluster, of whose two months so many days were seen."""
-    days = {"last_30_days": last, "30_days_before": before}
-    per_1000 = {"expected_lost_per_1000_gpu_hours": 20.0}
-    return [row | per_1000 | {"exposure": days.get(row["period"], row["exposure"])} for row in frames["losses"]]
-
-
-def test_months_say_how_much_of_them_was_seen(frames):
-    """Losses of unlike days compare per allocated GPU-hour; less than a week of a month compares with nothing."""
+@pytest.mark.parametrize(
+    ("before", "detail"),
+    [(9.5, "31 incidents against 13 (9.5 days seen)"), (6.5, "days seen: 30 and 6.5, and 7 are needed")],
+)
+def test_less_than_a_week_of_a_month_compares_with_nothing(frames, before, detail):
+    days = {"last_30_days": 30, "30_days_before": before}
+    losses = [
+        row | {"expected_lost_per_1000_gpu_hours": 20.0, "exposure": days.get(row["period"], row["exposure"])}
+        for row in frames["losses"]
+    ]
     months = [{"comparison": "months", "cluster_id": "demo", "population": "all", **MONTHS}]
-    cut = own_of(frames, rate_ratios=months, losses=seen_for(frames, 30, 9.5))
-    assert change_of(cut).detail == "31 incidents against 13 (9.5 days seen)"
-    short_of_a_week = own_of(frames, rate_ratios=months, losses=seen_for(frames, 30, 6.5))
-    assert change_of(short_of_a_week).detail == "days seen: 30 and 6.5, and 7 are needed"
+    assert change_of(own_of(frames, rate_ratios=months, losses=losses)).detail == detail
 
 
 def test_numbers_of_one_unit_have_one_population_and_one_way_of_counting(page):
@@ -91,31 +77,26 @@ def test_numbers_of_one_unit_have_one_population_and_one_way_of_counting(page):
 
 
 def test_losses_are_expected_ones_and_the_leading_cause_is_the_dearest_of_them(frames, page):
-    owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
-    expected = sum(row["expected_lost_gpu_hours"] or 0 for row in owed)
+    expected = sum(row["expected_lost_gpu_hours"] or 0 for row in own_of(frames).rows("lost_by_account"))
     _, demo = screens_of(page)[0]
     assert demo.tiles[3].value == short(expected)
-    assert f"{short(expected)} GPU-hours" in demo.sentence
-    causes = [row for row in frames["causes"] if row["cluster_id"] == "demo"]
-    dearest = max(causes, key=lambda row: row["expected_lost_gpu_hours"] or 0)
+    dearest = max(own_of(frames).rows("causes"), key=lambda row: row["expected_lost_gpu_hours"] or 0)
     part = 100 * dearest["expected_lost_gpu_hours"] / expected
+    assert f"{short(expected)} GPU-hours" in demo.sentence
     assert f", {part:.0f}% of them to {dearest['label']}." in demo.sentence
-    assert demo.tiles[3].unit.startswith("["), "limits"
 
 
-def test_a_loss_of_doubtful_evidence_is_at_least_that_and_its_cause_may_be_another(frames):
+def test_a_loss_of_doubtful_evidence_is_at_least_that(frames):
     doubt = [{"cluster_id": "demo", "statement": "checks saw at most half", "is_doubtful": True}]
     lost = [row | {"note": "at least: checks saw at most half"} for row in frames["losses"]]
     own = own_of(frames, evidence_reach=doubt, losses=lost)
-    first = screen_of(own)
-    assert re.search(
-        r"^At least [\d,]+ GPU-hours were lost to failures that left evidence, \d+% of them to .*, though another may",
-        first.sentence,
-    )
-    assert any("at least" in detail for detail in first.tiles[3].details)
+    assert screen_of(own).sentence.startswith("At least ")
     assert page_of(own, "losses").all("p")[1].text == "At least: checks saw at most half."
     sure = own_of(frames, evidence_reach=[doubt[0] | {"is_doubtful": False}])
     assert "least" not in screen_of(sure).sentence
+    unknown = [row | {"expected_lost_gpu_hours": None, "note": "GPU counts unknown"} for row in frames["losses"]]
+    tile = screen_of(own_of(frames, evidence_reach=doubt, losses=unknown)).tiles[3]
+    assert (tile.value, tile.details) == ("unknown", ("GPU counts unknown",))
 
 
 def test_what_was_lost_is_a_known_sum_where_too_little_was_seen_for_an_interval(frames):
@@ -128,33 +109,15 @@ def test_what_was_lost_is_a_known_sum_where_too_little_was_seen_for_an_interval(
     assert first.sentence == ""
 
 
-def test_a_loss_of_which_nothing_is_known_is_not_at_least_that(frames):
-    doubt = [{"cluster_id": "demo", "statement": "checks saw at most half", "is_doubtful": True}]
-    unknown = [row | {"expected_lost_gpu_hours": None, "note": "GPU counts unknown"} for row in frames["losses"]]
-    tile = screen_of(own_of(frames, evidence_reach=doubt, losses=unknown)).tiles[3]
-    assert (tile.value, tile.details) == ("unknown", ("GPU counts unknown",))
-
-
 @pytest.mark.parametrize(("hours", "is_old"), [(35, False), (37, True)])
-def test_old_data_is_seen_before_the_first_sentence_and_on_the_index(frames, bundle, hours, is_old):
+def test_old_data_is_called_old_before_the_first_sentence_and_on_the_index(frames, bundle, hours, is_old):
     end = next(row for row in frames["clusters"] if row["cluster_id"] == "demo")["data_through_at"]
-    page = build(frames, end + dt.timedelta(hours=hours), fresh_hours=36)
-    html = render(page, bundle)
+    html = render(build(frames, end + dt.timedelta(hours=hours), fresh_hours=36), bundle)
     first = html[html.index('id="page-demo"') :]
     banner, sentence = first.index('class="note stale" data-until'), first.index('class="sentence"')
     assert banner < sentence
     assert ('data-hours="36" hidden' in first[banner:sentence]) != is_old
-    assert f"{hours}.0 h before this report was made" in first[banner:sentence]
-    assert "faultline refresh" in first[banner:sentence]
-    index = html[: html.index('id="page-demo"')]
-    assert ("old: 37.0 h" in index) == is_old
-    assert "Data until (UTC)" in index
-
-
-def test_a_cluster_without_any_time_has_no_age(frames):
-    nothing = {"data_through_at": None, "last_at": None, "first_at": None}
-    screen = screen_of(own_of(frames, clusters=[row | nothing for row in frames["clusters"]]))
-    assert (screen.age.until, screen.age.is_old) == ("unknown", False)
+    assert ("old: 37.0 h" in html[: html.index('id="page-demo"')]) == is_old
 
 
 def test_the_index_has_the_question_of_the_day_and_everything_to_do(page):

@@ -7,25 +7,21 @@ else is used: `pip install --no-deps -r requirements-axe.lock.txt`.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-import duckdb
 import pytest
 
-from assets.report.page import build, render
-from assets.report.queries import Own, read_frames
-from assets.report.what_if import start_of
+from assets.report.page import build, render, vega_bundle
+from assets.report.queries import read_frames
 from orchestration.settings.home import Home
-from tests.conftest import CAPTURE, new_home, refresh
+from tests.conftest import CAPTURE, refresh
 from tests.report.browser import Tab, browser
 from tests.report.looking import BARE, CUT, EMPTY, LATE, LOST, MAX_HEIGHTS, OVERLAPS, SORTED, too_much
 from tests.report.planting import MADE_AT
-from tests.report.test_report_what_if import INPUTS, model
 from tests.warehouses import filled
 
 pytestmark = pytest.mark.slow
@@ -50,41 +46,35 @@ def simulated(home: Home, *profiles: str) -> None:
         assert done.exit_code == 0, done.output
 
 
-@pytest.fixture(scope="module")
-def small_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """The capture, the demo, and a cluster of which only accounting is known."""
-    home = new_home(tmp_path_factory.mktemp("small"))
+def small(home: Home) -> Path:
+    """The report of the capture, the demo, and a cluster of which only accounting is known."""
+    shutil.copytree(CAPTURE, home.sources / "testbed")
     shutil.copytree(CAPTURE / "sacct", home.sources / "accounting-only" / "sacct")
     simulated(home, "demo")
     refresh(home)
-    return home
+    return home.report
 
 
-@pytest.fixture(scope="module")
-def full_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """The paper's two clusters."""
-    home = Home.at(tmp_path_factory.mktemp("full"))
+def full(home: Home) -> Path:
+    """The report of the paper's two clusters."""
     simulated(home, "rsc1", "rsc2")
     refresh(home)
-    return home
+    return home.report
 
 
-@pytest.fixture(scope="module")
-def empty_report(tmp_path_factory: pytest.TempPathFactory, bundle: str) -> Path:
-    """A report of a warehouse without clusters."""
-    folder = tmp_path_factory.mktemp("empty")
-    with filled(folder).reading() as con:
-        html = render(build(read_frames(con), MADE_AT), bundle)
-    (folder / "index.html").write_text(html, encoding="utf-8")
-    return folder / "index.html"
+def empty(home: Home) -> Path:
+    """The report of a warehouse without clusters."""
+    home.root.mkdir(parents=True, exist_ok=True)
+    with filled(home.root).reading() as con:
+        html = render(build(read_frames(con), MADE_AT), vega_bundle())
+    (home.root / "index.html").write_text(html, encoding="utf-8")
+    return home.root / "index.html"
 
 
-@pytest.fixture(scope="module", params=["small", "full", "empty"])
-def report(request: pytest.FixtureRequest) -> Path:
+@pytest.fixture(scope="module", params=[small, full, empty])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of each home in turn."""
-    if request.param == "empty":
-        return request.getfixturevalue("empty_report")
-    return request.getfixturevalue(f"{request.param}_home").report
+    return request.param(Home.at(tmp_path_factory.mktemp("home")))
 
 
 @pytest.fixture(scope="module")
@@ -101,20 +91,19 @@ def opened(tab: Tab, report: Path, width: int = 1440, scheme: str = "light") -> 
     return tab.run("Array.from(document.querySelectorAll('[data-page-id]'), (page) => page.dataset.pageId)")
 
 
-@pytest.mark.parametrize("width", MAX_HEIGHTS)
-def test_every_page_can_be_read(tab, report, width):
-    opened(tab, report, width)
-    assert too_much(tab, width) == {}
+def told(tab: Tab, pages: Iterable[str], scripts: Mapping[str, str]) -> dict[str, object]:
+    """Ask scripts of pages, and give what they found by page and question."""
+    found = {}
+    for page in pages:
+        tab.go(page)
+        found |= {f"{page}: {name}": said for name, script in scripts.items() if (said := tab.run(script))}
+    return found
 
 
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_every_page_is_whole(tab, report, width, scheme):
-    wrong = {}
-    for page in opened(tab, report, width, scheme):
-        tab.go(page)
-        found = {name: tab.run(script) for name, script in SEEN.items()}
-        wrong |= {f"{page}: {name}": said for name, said in found.items() if said}
-    assert wrong == {}
+def test_every_page_is_whole_and_can_be_read(tab, report, width, scheme):
+    assert told(tab, opened(tab, report, width, scheme), SEEN) == {}
+    assert width not in MAX_HEIGHTS or too_much(tab, width) == {}
     assert tab.problems == []
     assert tab.run("document.documentElement.dataset.problems || ''") == ""
 
@@ -132,48 +121,9 @@ def test_every_page_is_whole_on_paper(tab, report):
 
 
 def test_every_column_sorts_and_every_link_leads_somewhere(tab, report):
-    for page in opened(tab, report):
-        tab.go(page)
-        assert tab.run(SORTED) == [], page
+    assert told(tab, opened(tab, report), {"not sorted": SORTED}) == {}
     assert tab.run(LOST) == []
     assert tab.problems == []
-
-
-def test_every_figure_can_be_read_as_a_table(tab, report):
-    for page in opened(tab, report):
-        tab.go(page)
-        swaps = "Array.from(document.querySelectorAll('article:not([hidden]) figure .tools > [aria-pressed]'))"
-        count = tab.run(f"{swaps}.length")
-        assert count == tab.run("document.querySelectorAll('article:not([hidden]) .chart[data-chart=drawn]').length")
-        tab.run(f"{swaps}.forEach((button) => button.click())")
-        shown = "figure > .table:not([hidden]) tbody td"
-        assert tab.run(f"document.querySelectorAll('article:not([hidden]) {shown}').length") >= count
-        assert tab.run(OVERLAPS) == [], page
-        tab.run(f"{swaps}.forEach((button) => button.click())")
-    assert tab.problems == []
-
-
-def test_the_sliders_answer_what_the_model_answers(tab, small_home):
-    opened(tab, small_home.report)
-    with duckdb.connect(str(small_home.published_file), read_only=True) as con:
-        frames = read_frames(con)
-    compared = 0
-    for cluster in frames["clusters"]:
-        row = start_of(Own(frames, cluster))
-        if not row["has_enough_data"] or not row["node_days"]:
-            continue
-        tab.go(f"{cluster['cluster_id']}/ettr")
-        block = "document.querySelector('article:not([hidden]) [data-whatif-data]')"
-        script = (
-            f"{json.dumps(INPUTS[::6])}.map((input) => whatIfModel.evaluate(JSON.parse({block}.textContent), input))"
-        )
-        for question, answer in zip(INPUTS[::6], tab.run(script), strict=True):
-            for name in ("ettr", "probability", "mttf_hours"):
-                expected = model(row, question)[name]
-                if expected is not None:
-                    assert answer[name] == pytest.approx(expected, rel=1e-6, abs=1e-9), (question, name)
-                    compared += 1
-    assert compared > 30
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light")])
@@ -181,24 +131,19 @@ def test_axe_finds_nothing(tab, report, width, scheme):
     found = find_spec("axe_playwright_python")
     if found is None or found.origin is None:
         pytest.skip("axe-core is not installed: pip install --no-deps -r requirements-axe.lock.txt")
-    script = (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
     pages = opened(tab, report, width, scheme)
-    tab.run(script + "; true")
-    violations = {}
-    for page in pages:
-        tab.go(page)
-        if said := tab.run(AXE):
-            violations[page] = said
-    assert violations == {}
+    tab.run((Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8") + "; true")
+    assert told(tab, pages, {"axe": AXE}) == {}
 
 
-def test_both_full_size_clusters_can_be_mailed_and_are_quick(tab, full_home):
-    assert full_home.report.stat().st_size < 8_000_000
-    opened(tab, full_home.report)
-    pages = opened(tab, full_home.report)
+def test_every_report_can_be_mailed_and_is_quick(tab, report):
+    assert report.stat().st_size < 8_000_000
+    opened(tab, report)
+    pages = opened(tab, report)
     assert tab.run("performance.getEntriesByName('first-contentful-paint')[0].startTime") < 1_000
     assert tab.run("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd") < 2_000
-    tab.go(next(page for page in pages if page.endswith("/failures")))
-    before = tab.run("performance.now()")
-    tab.run("document.querySelector('article:not([hidden]) th button').click()")
-    assert tab.run("performance.now()") - before < 1_000
+    for page in (page for page in pages if page.endswith("/failures")):
+        tab.go(page)
+        before = tab.run("performance.now()")
+        tab.run("document.querySelector('article:not([hidden]) th button').click()")
+        assert tab.run("performance.now()") - before < 1_000

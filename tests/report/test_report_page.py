@@ -8,32 +8,18 @@ import re
 import pytest
 
 from assets.estimates.table import NEEDED
-from assets.report.answers import Page
 from assets.report.filling import environment
 from assets.report.numbers import short
 from assets.report.page import build
-from assets.report.queries import TABLES, Frames, Own, tables_read, texts
+from assets.report.queries import TABLES, Frames, tables_read, texts
 from assets.report.wording import number
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.planting import MADE_AT
 from tests.report.reading import parse, section, table
 
-SECTIONS = [
-    "actions", "headline", "drawn", "checks", "causes", "failures", "over-time", "lemons", "repairs", "delivered",
-    "places", "hidden", "nodes", "mttf", "states", "sizes", "constant", "preemptions", "checkpoints", "what-if", "ettr",
-    "losses", "gaps",
-]  # fmt: skip
 CHECKPOINTS = "Checkpoints: what a large run without a queue can plan with"
 section_of = environment().get_template("blocks.html.j2").module.section_of
-PAGES = ["", "/failures", "/nodes", "/jobs", "/ettr", "/losses", "/quality"]
-
-
-def test_every_cluster_has_every_section(root, demo, hall):
-    for chapter in (demo, hall):
-        assert [element.attributes["data-section"] for element in chapter.all("section")] == SECTIONS
-    assert root.all("section", data_section="provenance")
-    assert root.all("section", data_section="definitions")
 
 
 def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(frames, page):
@@ -78,25 +64,6 @@ def sections_of(page):
     ]
 
 
-def test_failures_without_run_time_give_no_rate_to_plan_with(frames):
-    note = "the attempts add up to no node-days"
-    own = {"event_count": 3.0, "failures_per_1000_node_days": None, "failures_per_1000_node_days_high": None}
-    plans = [{**frames["checkpoint_plans"][0], **own, "note": note}]
-    made = Page(Own(Frames({**frames, "checkpoint_plans": plans}), plans[0])).write("ettr")
-    said = next(section.html for section in made if section.key == "checkpoints")
-    assert f"There is no failure rate to plan with, {note}." in said
-
-
-def test_the_navigation_leads_to_every_page(root):
-    targets = {f"#{page.attributes['data-page-id']}" for page in root.all("article")}
-    links = {link.attributes["href"] for nav in root.all("nav") for link in nav.all("a")}
-    assert targets <= links
-    assert {link.removeprefix("#") for link in links - targets} <= {
-        part.attributes["id"] for part in root.all("section")
-    }
-    assert {f"#{cluster}{page}" for cluster in ("demo", "hall-b") for page in PAGES} <= links
-
-
 def test_clusters_of_little_exposure_come_last_and_are_never_added_to_others(root):
     rows = table(root.all("section", id="comparison")[0], "All clusters").rows()
     assert [row[0] for row in rows] == ["demo simulated", "hall-b"]
@@ -111,62 +78,16 @@ def test_simulated_is_said_once_on_each_page(root):
         assert page.text.count("SIMULATED") == is_said, page.attributes["id"]
 
 
-def test_a_count_is_said_in_words_and_not_as_k(root):
-    others = [page for page in root.all("article") if page.attributes["data-page-id"] != "methods"]
-    assert [found for page in others for found in re.findall(r".{20}(?:\bk ?=|\(k\)).{9}", page.text)] == []
-
-
-def test_the_index_names_the_simulated_clusters(root):
-    assert "SIMULATED in this report: demo." in root.all("article", id="page-index")[0].text
-
-
 def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     rows = {tuple(row[:2]): row[2:] for row in table(section(demo, "headline"), "Failure rates").rows()}
-    rate = next(
+    (rate,) = (
         row for row in frames["rates"]
         if (row["cluster_id"], row["population"], row["counted_as"]) == ("demo", "all", "attempts")
     )  # fmt: skip
     value, limits, rests_on, _ = rows["all jobs", "attempts quoted"]
-    assert value == f"{rate['failures_per_1000_node_days']:.2f}"
-    assert re.fullmatch(r"[\d.]+ to [\d.]+", limits)
+    low, high = (short(rate[f"failures_per_1000_node_days_{end}"]) for end in ("low", "high"))
+    assert (value, limits) == (short(rate["failures_per_1000_node_days"]), f"{low} to {high}")
     assert rests_on.startswith(f"{rate['failure_count']:.0f} failed attempts in ")
-    assert "incident" in rows["all jobs", "incidents quoted"][2]
-    sizes = [row[0] for row in table(section(demo, "checkpoints"), "Checkpoint plans for the largest runs").rows()]
-    assert sizes == ["1,024 GPUs an extrapolation, larger than the cluster"]
-    text = section(demo, "headline").text
-    assert re.search(
-        r"[\d.]+ infrastructure failures, each counted with the probability that it is one: [\d.]+% of the att", text
-    )
-    assert re.search(r"Allocated: [\d.]+% of the time in service", text)
-    assert "GPU-hours; 384 of these are of nodes that no log names yet, or any more" in text
-
-
-@pytest.mark.parametrize(
-    ("unknown", "said"),
-    [
-        (0, "20.0 of 40.0 GPU-hours."),
-        (1, "20.0 of 40.0 GPU-hours; outages are unknown on 1 day, so none is taken off there."),
-        (2, "20.0 of 40.0 GPU-hours; no outage is known, so none is taken off."),
-    ],
-)
-def test_outages_are_taken_off_on_days_that_logs_cover(frames, unknown, said):
-    used = {"cluster_id": "demo", "allocated_gpu_hours": 20.0, "in_service_gpu_hours": 40.0, "unseen_gpu_hours": 0.0,
-            "allocated_ratio": 0.5, "day_count": 2, "unknown_outage_day_count": unknown,
-            "unknown_allocation_count": 0}  # fmt: skip
-    page = build(Frames({**frames, "utilisation": [used]}), MADE_AT)
-    (made,) = (section for name, section in sections_of(page) if name == "demo" and section.key == "headline")
-    assert f"Allocated: 50.0% of the time in service, {said}" in parse(made.html).text
-
-
-def test_what_nobody_ran_is_unknown_and_says_why(hall):
-    rows = {tuple(row[:2]): row[2:] for row in table(section(hall, "headline"), "Failure rates").rows()}
-    value, limits, _, why = rows["jobs above 128 GPUs", "attempts"]
-    assert (value, limits, why) == ("unknown", "", "no finished attempt with more than 128 GPUs")
-
-
-def test_little_exposure_is_said_before_the_rates(hall, demo):
-    assert hall.text.index("Too little to tell") < hall.text.index("The numbers, and what they rest on")
-    assert "Too little to tell" not in demo.text
 
 
 def test_a_size_without_failures_gives_a_bound(demo, frames):
@@ -181,46 +102,12 @@ def test_a_size_without_failures_gives_a_bound(demo, frames):
         assert re.match(r"above [\d.,]+ none failed", row[3])
 
 
-def test_an_mttf_is_named_as_measured_or_projected_and_has_one_unit(demo, frames):
-    found = section(demo, "mttf")
-    (largest,) = frames.of_cluster("projections")["demo"][5:6]
-    said = f"a job of 256 GPUs (the largest that ran) runs {short(largest['mttf_hours'])} h before a failure"
-    assert said in found.all("p")[0].text
-    assert "1,024 GPUs" in found.all("p")[0].text
-    (row,) = [row for row in table(found, "MTTF by job size").rows() if row[0] == "256 GPUs"]
+def test_measured_and_projected_mttf_stand_apart(demo, frames):
+    (row,) = [row for row in table(section(demo, "mttf"), "MTTF by job size").rows() if row[0] == "256 GPUs"]
     (measured,) = [row for row in frames.of_cluster("mttf_by_size")["demo"] if row["gpu_count"] == 256]
+    (projected,) = [row for row in frames.of_cluster("projections")["demo"] if row["gpu_count"] == 256]
     assert row[3].startswith(short(measured["measured_hours"]))
-    assert row[4].startswith(short(largest["mttf_hours"]))
-
-
-def test_unknown_gpu_counts_are_unknown_not_zero(hall):
-    row = next(row for row in table(section(hall, "sizes"), "Attempts by size").rows() if row[0] == "GPUs unknown")
-    assert row == ["GPUs unknown", "1", "14.3%", "unknown", "unknown"]
-    gaps = section(hall, "gaps").text
-    assert "unknown for 1 attempt (14.3%)" in gaps
-
-
-def test_infrastructure_stands_apart_from_the_states(hall):
-    rows = table(section(hall, "states"), "Attempts by final state").rows()
-    assert sum(int(row[1]) for row in rows) == 7
-    assert sum(float(row[2].strip("%")) for row in rows) == pytest.approx(100, abs=0.2)
-    text = section(hall, "states").text
-    assert "Among them 1.50 infrastructure failures: NODE_FAIL" in text
-
-
-def test_no_long_run_means_a_sentence(hall, demo):
-    assert "No run was scheduled for 24 h and more" in section(hall, "ettr").text
-    of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
-    assert of_sizes[-1][-1] == "a single run: no limits"
-
-
-def test_the_parts_of_long_runs_stand_apart(demo):
-    """32 GPUs: 14 runs with 8 h of waiting and 40 h scheduled each, half an hour to restart and an hour lost."""
-    of_sizes = table(section(demo, "ettr"), "Progress and ETTR by run size").rows()
-    assert (of_sizes[0][4], of_sizes[0][6]) == ("99.0% 98.0% to 99.5%", "0.970 0.950 to 0.980")
-    parts = table(section(demo, "ettr"), "Hours of long runs by part").rows()
-    assert parts[-1][4:] == ["1.00", "unknown", "unknown"]
-    assert parts[0] == ["32 GPUs", "539 80.2%", "0", "7.00 1.04%", "14.0 2.08%", "112 16.7%", "672"]
+    assert row[4].startswith(short(projected["mttf_hours"]))
 
 
 def test_progress_of_few_runs_is_not_told(frames):
@@ -231,127 +118,23 @@ def test_progress_of_few_runs_is_not_told(frames):
         assert next(tile.value for tile in first.tiles if "Progress" in tile.label) == said
 
 
-def test_measured_expected_and_planned_ettr_are_named_with_what_is_assumed(demo):
-    tiles = [tile.text for tile in section(demo, "ettr").all("div", class_="tile")]
-    assert tiles[0].startswith("Measured ETTR, runs of 32 GPUs 0.970 [0.950, 0.980] (90%) ")
-    assert tiles[1].startswith("Expected ETTR of the same runs ")
-    assert tiles[0].endswith(" 0 min to write a checkpoint assumed")
-
-
-def test_planned_work_is_told_from_faults(demo):
-    text = section(demo, "nodes").text
-    assert "5 outages not planned on 5 nodes" in text
-    assert "5 outages planned on 5 nodes" in text
-
-
-def test_the_open_outage_asks_for_repair(hall):
-    rows = table(section(hall, "nodes"), "Nodes with the most").rows()
-    assert rows[0][0] == HOSTILE
-    assert "Still out of service since 2026-09-01 00:00" in rows[0][-1]
-    assert rows[1][-1] == "Planned work only: nothing to do."
-
-
-def test_attribution_is_split_in_three(hall):
-    rows = {row[0]: row for row in table(section(hall, "causes"), "How many failures").rows()}
-    assert [rows[kind][2] for kind in ("Attributed", "Unexplained", "No coverage")] == ["0.750", "0", "0.750"]
-
-
-def test_an_action_tells_what_it_rests_on_and_how_one_job_leaves_the_node_out(demo):
-    found_part = section(demo, "actions")
-    commands = [code.text for code in found_part.all("code")]
-    drained = [command for command in commands if "state=drain" in command]
-    excluded = [command for command in commands if command.startswith("--exclude=")]
-    assert len(drained) == len(excluded) > 1
-    assert re.search(r"\([\d.]+ incidents in \d+ days", found_part.text)
-
-
-def test_preemptions_add_up(demo, frames, planted):
-    found = next(row for row in frames["preemptions"] if row["cluster_id"] == "demo")
-    said = [int(count) for count in re.findall(r"(\d+) (?:attempts? preempted|\()", section(demo, "preemptions").text)]
-    assert said[0] == sum(said[1:]) == found["preemption_count"]
-    total = table(section(demo, "losses"), "Lost GPU-hours by job size").rows()[-1]
-    with planted.reading() as con:
-        (second,) = con.execute(
-            "select count(*) from marts.fct_preemptions where cluster_id = 'demo' and is_second_order"
-        ).fetchall()
-    assert int(total[3]) == second[0]
-
-
 def test_missing_evidence_names_consequence_and_command(hall, demo):
     rows = {row[0]: row for row in table(section(hall, "gaps"), "Gaps").rows()}
     for kind in ("Health checks", "slurmctld.log", "Inventory", "Repair tickets", "Excluded nodes"):
         assert rows[kind][1] == "missing"
-        assert rows[kind][2]
-        assert rows[kind][3]
-    assert "FOLDER" not in section(hall, "gaps").text
-    assert "START" not in section(hall, "gaps").text
+        assert rows[kind][2] and rows[kind][3]
     assert "Kernel messages" not in rows
-    assert "-D" in rows["Accounting exported without --duplicates"][3]
-    assert "Times: local" in rows
-    assert "Quarantined: bad timestamp" in rows
+    assert {"Times: local", "Quarantined: bad timestamp"} <= rows.keys()
     assert "Nothing is missing" in section(demo, "gaps").text
-
-
-def test_only_commands_are_to_be_copied(hall):
-    gaps = table(section(hall, "gaps"), "Gaps").all("tbody")[0].all("tr")
-    fixes = {cells[0].text: cells[-1] for cells in (row.all("td") for row in gaps)}
-    assert fixes["Health checks"].text.startswith("on every node: ")
-    (command,) = fixes["Health checks"].all("code")
-    assert command.text.startswith("health_checks CHECK")
-    assert command.text.endswith("sources/hall-b/health/$(hostname -s).jsonl")
-    assert fixes["Repair tickets"].text.startswith("export CSV")
-    assert fixes["Repair tickets"].all("code") == []
-    (asked,) = [step for step in hall.all("span", class_="paste") if "nhc.log" in step.text]
-    assert asked.text.startswith("on every node: "), "a state of which day says nothing of an export"
-    assert [code.text for code in asked.all("code")] == [command.text.replace("START", "2026-09-01")]
-
-
-def test_what_to_do_stands_once_and_in_full(demo):
-    overview = demo.children[0]
-    assert [part.text for part in overview.all("h2")].count("What to do") == 1
-    titles = [part.text for part in overview.all("summary") if part.text.startswith("Take sim007 out")]
-    assert len(titles) == 1
-
-
-def test_what_each_log_covers_stands_beside_what_is_missing(hall, demo):
-    """Of 20 days the first 7 and the last 6; no node-day is known, so no share of them was seen."""
-    rows = table(section(demo, "gaps"), "What each log covers").rows()
-    gap = "2026-09-08 00:00 to 2026-09-15 00:00"
-    assert rows == [["health", "2026-09-01 00:00", "2026-09-22 00:00", "65.0%", "", f"1 {gap}", "log, manifest"]]
-    assert "What each log covers" not in section(hall, "gaps").text
 
 
 def test_provenance_accounts_for_every_line(root):
     provenance = root.all("section", data_section="provenance")[0]
-    assert "run-1" in provenance.text
-    assert "2 checks of this run: 1 passed, 1 failed." in provenance.text
     assert table(provenance, "Failed checks").rows()[0][:2] == ["raw.sacct", "few_unknown"]
     total = table(provenance, "Input lines").rows()[-1]
-    assert total[0] == "all"
     lines = [int(text.replace(",", "")) for text in total[3:]]
     assert lines[0] == sum(lines[1:])
     assert len(table(provenance, "Input files").rows()) == 26
-    assert table(provenance, "Lines quarantined").rows()[0][-1].startswith("</script>")
-
-
-def test_a_long_list_of_files_is_folded(root):
-    provenance = root.all("section", data_section="provenance")[0]
-    summaries = [summary.text for summary in provenance.all("summary")]
-    assert "Input files (26)" in summaries
-
-
-def test_every_figure_has_words_and_a_table_beside_it(demo):
-    charts = [figure for figure in demo.all("div", class_="chart") if "id" in figure.attributes]
-    drawn = {(figure.attributes["id"] or "").removeprefix("demo-").removesuffix("-chart") for figure in charts}
-    assert drawn >= {
-        "causes", "mttf", "ettr", "states", "sizes", "over-time", "shapes", "ratios", "delivered",
-        "places-rack", "ettr-grid", "losses",
-    }  # fmt: skip
-    for chart in charts:
-        assert chart.attributes["role"] == "img"
-        assert len(chart.attributes["aria-label"] or "") > 40
-    for key in ("causes", "mttf", "ettr", "states", "sizes", "over-time", "constant", "lemons", "checkpoints"):
-        assert section(demo, key).all("table")
 
 
 def test_each_figure_of_the_paper_is_where_methods_says(root, demo, planted):
@@ -377,16 +160,6 @@ def test_the_papers_counting_stands_once_beside_ours(root, frames, planted):
     assert rows["demo"] == [*map(number, counts), short(expected), short(paper)]
 
 
-def test_every_table_is_a_table_with_headers(root):
-    for element in root.all("table"):
-        assert element.all("caption")
-        if element.attributes.get("class") == "whatif-grid":  # each row has a head of its own
-            continue
-        heads = element.all("th", scope="col")
-        assert heads
-        assert all(len(row.all("td")) == len(heads) for row in element.all("tbody")[0].all("tr"))
-
-
 def test_hostile_names_stay_text(html, root):
     assert not root.all("img")
     assert HOSTILE not in html
@@ -405,20 +178,12 @@ def test_nothing_is_loaded_from_anywhere(html, root):
     assert not [link for link in root.all("a") if not (link.attributes["href"] or "").startswith("#")]
     assert "@import" not in html
     assert not re.search(r"url\(\s*['\"]?https?:", html)
+    assert not re.search(r"\b(nan|NaN|None|inf|NaT)\b", root.all("main")[0].text), "an estimate that is unknown"
     policy = next(link.attributes["content"] for link in root.all("meta") if "http-equiv" in link.attributes)
     assert policy is not None
     assert policy.startswith("default-src 'none'")
     assert "unsafe-eval" not in policy
     assert "'unsafe-inline'" not in policy.split("script-src")[1]
-
-
-def test_the_bundle_is_inlined_once(html):
-    assert html.count("window.vegaEmbed=") == 1
-    assert len(html) < 3_000_000
-
-
-def test_no_estimate_leaks_nan_or_none(root):
-    assert not re.search(r"\b(nan|NaN|None|inf|NaT)\b", root.all("main")[0].text)
 
 
 def test_what_no_rule_knows_is_listed_with_lines_to_paste(hall):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import doctest
 import importlib
 import io
@@ -21,9 +20,8 @@ from assets.report.advice import NEXT_STEP, advise
 from assets.report.filling import plain_environment
 from assets.report.folder import ReportFolder
 from assets.report.index import index
-from assets.report.observed import period
 from assets.report.page import build, figures_of, render
-from assets.report.queries import read_frames, tables_read
+from assets.report.queries import read_frames
 from assets.report.rows import DERIVED
 from assets.warehouse import Warehouse
 from orchestration.refresh.progress import ProgressHandler, progress_logger
@@ -31,7 +29,7 @@ from orchestration.terminal import output
 from tests.report.clusters import START
 from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse
-from tests.warehouses import filled
+from tests.warehouses import filled, insert_known
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
@@ -59,7 +57,7 @@ def test_an_empty_warehouse_gives_a_page_that_says_so(empty, bundle):
     assert not list(figures_of(page))
 
 
-def test_a_cluster_without_attempts_gives_empty_sections(empty, bundle):
+def test_a_cluster_without_attempts_is_named_and_everything_is_missing(empty, bundle):
     with empty.writing() as con:
         con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('new & <odd>', false)")
     with empty.reading() as con:
@@ -69,75 +67,23 @@ def test_a_cluster_without_attempts_gives_empty_sections(empty, bundle):
     chapter = pages(root, anchor)
     assert chapter.all("h1")[0].text.startswith("new & <odd>")
     assert anchor.startswith("new----odd--")
-    for sentence in (
-        "No infrastructure failure was found",
-        "No ended attempt has a known number of GPUs",
-        "No run was scheduled for 24 h and more",
-        "No ended attempt was recorded.",
-        "No attempt was preempted.",
-        "No node outage was recorded.",
-    ):
-        assert sentence in chapter.text
     assert chapter.text.count("missing") >= len([kind for kind in LOG_KINDS.values() if kind.flag])
 
 
-def test_clusters_that_are_stale_or_missing_are_told_first_and_beside_their_names(empty, bundle):
-    with empty.writing() as con:
-        con.execute(
-            "insert into marts.dim_clusters (cluster_id, is_simulated, is_stale, stale_reason, built_at) "
-            "values ('old', false, true, 'sacct/a.psv: empty <file>', '2026-11-20 02:10')"
-        )
-        con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('fresh', false)")
-        con.execute("insert into ops.runs values ('run-9', '2026-11-22', null, 'running', 'v', null)")
-        for cluster in ("old", "none"):
-            con.execute(
-                "insert into ops.cluster_failures values ('run-9', ?, 'sources', 'no accounting', '2026-11-22')",
-                [cluster],
-            )
-    with empty.reading() as con:
-        page = build(read_frames(con), MADE_AT)
-    root = parse(render(page, bundle))
-    masthead = root.all("article", id="page-index")[0].text
-    assert (
-        "old: stale, as of 2026-11-20 02:10 UTC. Newer numbers could not be built: sacct/a.psv: empty <file>"
-        in masthead
-    )
-    assert "none is not in this report, as it could not be built: no accounting" in masthead
-    chapters = {cluster: pages(root, cluster).text for cluster in ("old", "fresh")}
-    assert "old is stale, as of" in chapters["old"]
-    assert "stale" not in chapters["fresh"]
-
-
-def test_what_was_observed_ends_with_accounting_however_young_the_inventory_is():
-    row = {"first_at": START, "last_at": START + dt.timedelta(days=300), "gap_days": 0}
-    assert period(row | {"data_through_at": START + dt.timedelta(days=60)}) == "60.0 days"
-    assert period(row | {"data_through_at": None}) == "300 days"
-
-
 def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
+    about = {"cluster_id": "calm", "failure_count": 0, "event_count": 0, "confidence_level": 0.9}
+    rate = {"failures_per_1000_node_days_low": 0.0, "failures_per_1000_node_days_high": 6.0, "is_reference": True}
+    whole = {"gpu_count": 16, "is_cluster_size": True, "is_largest_job": False, "mttf_hours_low": 2000.0}
+    cluster = {"is_simulated": False, "node_count": 2, "gpu_count": 16, "first_at": START, "last_at": START}
+    tables = {
+        "marts.dim_clusters": cluster,
+        "estimates.est_failure_rates": rate | {"population": "all", "counted_as": "attempts", "node_days": 500.0},
+        "estimates.est_mttf_projections": whole | {"population": "all", "exposure": 500.0},
+        "estimates.est_mttf_by_size": {"gpu_size_bin": 8, "runtime_hours": 6000.0, "mttf_hours_low": 2000.0},
+    }
     with empty.writing() as con:
-        con.execute(
-            "insert into marts.dim_clusters (cluster_id, is_simulated, node_count, gpu_count, first_at, last_at) "
-            "values ('calm', false, 2, 16, ?, ?)",
-            [START, START],
-        )
-        con.execute("""
-            insert into estimates.est_failure_rates by name
-            select 'calm' as cluster_id, 'all' as population, 'attempts' as counted_as, 0 as failure_count,
-                500.0 as node_days, 0.0 as failures_per_1000_node_days_low, 6.0 as failures_per_1000_node_days_high,
-                true as is_reference, 0.9 as confidence_level, 0 as event_count
-        """)
-        con.execute("""
-            insert into estimates.est_mttf_projections by name
-            select 'calm' as cluster_id, 16 as gpu_count, true as is_cluster_size, false as is_largest_job,
-                'all' as population, 2000.0 as mttf_hours_low, 0.9 as confidence_level, 0 as event_count,
-                500.0 as exposure
-        """)
-        con.execute("""
-            insert into estimates.est_mttf_by_size by name
-            select 'calm' as cluster_id, 8 as gpu_size_bin, 0 as failure_count, 0 as event_count,
-                6000.0 as runtime_hours, 2000.0 as mttf_hours_low, 0.9 as confidence_level
-        """)
+        for table, row in tables.items():
+            insert_known(con, table, [about | row])
     with empty.reading() as con:
         page = build(read_frames(con), MADE_AT)
     text = parse(render(page, bundle)).text
@@ -186,14 +132,6 @@ def test_a_section_that_could_not_be_made_fails_a_check_and_is_told(planted, tmp
     assert "What is missing, and what it makes unknowable could not be made; please report it" in verdict.description
 
 
-def test_the_script_of_the_charts_is_made_once(tmp_path):
-    folders = [ReportFolder(path=str(tmp_path / home), parts=str(tmp_path / "parts")) for home in ("a", "b")]
-    made = iter(["script", "another"])
-    assert [folder.kept("script.js", lambda: next(made)) for folder in folders * 2] == ["script"] * 4
-    folder = ReportFolder(path=str(tmp_path / "reports"))
-    assert folder.kept("of-another-version.js", lambda: next(made)) == "another"
-
-
 def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch):
     folder = ReportFolder(path=str(tmp_path))
     folder.replace_page("good")
@@ -209,13 +147,6 @@ def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch
     assert folder.page.read_text() == "good"
 
 
-def test_the_asset_depends_on_what_it_reads():
-    keys = {key.to_user_string().replace("/", ".") for key in index.dependency_keys}
-    assert keys == {*tables_read(), "ops.cluster_failures"}
-    assert index.key == dg.AssetKey(["report", "index"])
-    assert index.group_names_by_key[index.key] == "report"
-
-
 def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():
     seed = PROJECT / "dbt_project" / "seeds" / "failure_categories.csv"
     categories = duckdb.sql(f"select failure_category, is_infrastructure, is_cause from '{seed}'").fetchall()
@@ -226,65 +157,32 @@ def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():
     assert causes - {"unattributed"} <= set(NEXT_STEP)
 
 
-PCIE = {"category": "pcie", "label": "PCIe error", "count": 1}
-SIX_OUTAGES = {"fault_outage_count": 6, "last_fault_reason": "gpu lost", "last_fault_source": "slurmctld"}
+PCIE = {"category": "pcie", "label": "PCIe error"}
+SIX = {"fault_outage_count": 6, "last_fault_reason": "gpu lost", "last_fault_source": "slurmctld"}
 REPLACED = {"last_tickets": [{"ticket_id": "T1", "component": "gpu"}]}
+RELAPSE = {"relapsed_category": "pcie", "relapsed_label": "PCIe error", "relapsed_at": datetime(2026, 3, 9),
+           "returned_at": datetime(2026, 3, 1)}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("node", "said"),
+    ("incidents", "days", "more", "said"),
     [
-        ({"causes": [PCIE], "days_since_last_incident": 3}, "One incident is no pattern yet: if it comes back, reseat"),
-        ({"causes": [PCIE], "days_since_last_incident": 90}, "The last incident was 90 days ago: nothing to do."),
-        (
-            {"causes": [{**PCIE, "count": 3}], "days_since_last_incident": 3},
-            "3 incidents, no more than chance explains: watch it.",
-        ),
-        (
-            {"causes": [PCIE], "days_since_last_incident": 3, **SIX_OUTAGES, **REPLACED},
-            'One incident, but 6 unplanned outages (last reason given in Slurm: "gpu lost") and 1 ticket (gpu): '
-            "when it is free, reseat",
-        ),
-        (
-            {"causes": [PCIE], "days_since_last_incident": 90, "days_since_last_fault": 0, **SIX_OUTAGES},
-            "One incident, but 6 unplanned outages",
-        ),
-        (
-            {"causes": [PCIE], "days_since_last_incident": 90, "days_since_last_fault": 80, **SIX_OUTAGES},
-            "The last incident was 90 days ago: nothing to do.",
-        ),
-        (
-            {"causes": [PCIE], "days_since_last_incident": 3, "fault_outage_count": 1, **REPLACED},
-            "One incident, and 1 ticket (gpu): if it comes back, reseat",
-        ),
-        (
-            {"causes": [{**PCIE, "count": 5}], "days_since_last_incident": 3, **SIX_OUTAGES},
-            "5 incidents, no more than chance explains, and 6 unplanned outages",
-        ),
-        ({"causes": [], **SIX_OUTAGES, **REPLACED}, "Taken out 6 times without a job blamed on it; last reason given"),
-        (
-            {"causes": [{**PCIE, "count": 3}], "days_since_last_incident": 3, "verdict": "lemon"},
-            "A lemon: 3 incidents, PCIe error (3). Drain; reseat the card",
-        ),
-        (
-            {
-                "causes": [{**PCIE, "count": 2}],
-                "days_since_last_incident": 3,
-                "verdict": "ok",
-                "relapsed_category": "pcie",
-                "relapsed_label": "PCIe error",
-                "relapsed_at": datetime(2026, 3, 9),
-                "returned_at": datetime(2026, 3, 1),
-            },
-            "PCIe error came back 2026-03-09 after an outage that ended 2026-03-01: that repair did not hold.",
-        ),
-        (
-            {"causes": [{**PCIE, "count": 5}], "days_since_last_incident": 3, "open_since": datetime(2026, 3, 9)},
-            "Still out of service since 2026-03-09 00:00: repair, then return it.",
-        ),
+        (1, 3, {}, "One incident is no pattern yet"),
+        (1, 90, {}, "The last incident was 90 days ago: nothing to do"),
+        (3, 3, {}, "3 incidents, no more than chance explains: watch it"),
+        (1, 3, SIX | REPLACED, "One incident, but 6 unplanned outages"),
+        (1, 90, SIX | {"days_since_last_fault": 0}, "One incident, but 6 unplanned outages"),
+        (1, 90, SIX | {"days_since_last_fault": 80}, "The last incident was 90 days ago: nothing to do"),
+        (1, 3, REPLACED | {"fault_outage_count": 1}, "One incident, and 1 ticket (gpu): if it comes back, reseat"),
+        (5, 3, SIX, "5 incidents, no more than chance explains, and 6 unplanned outages"),
+        (0, None, SIX | REPLACED, "Taken out 6 times without a job blamed on it"),
+        (3, 3, {"verdict": "lemon"}, "A lemon: 3 incidents, PCIe error (3). Drain"),
+        (2, 3, RELAPSE | {"verdict": "ok"}, "PCIe error came back 2026-03-09 after an outage that ended 2026-03-01"),
+        (5, 3, {"open_since": datetime(2026, 3, 9)}, "Still out of service since 2026-03-09 00:00: repair"),
     ],
 )
-def test_advice_follows_the_lemon_list_repairs_outages_and_tickets(node, said):
-    text = advise({"open_since": None, "fault_outage_count": 0, **node})
-    assert text.startswith(said)
-    assert ("Drain" in text) == (node.get("verdict") == "lemon"), "what the lemon list calls well is not drained"
+def test_advice_follows_the_lemon_list_repairs_outages_and_tickets(incidents, days, more, said):
+    causes = [PCIE | {"count": incidents}] if incidents else []
+    node = {"open_since": None, "fault_outage_count": 0, "causes": causes, "days_since_last_incident": days, **more}
+    assert advise(node).startswith(said)
+    assert ("Drain" in advise(node)) == (node.get("verdict") == "lemon"), "what the list calls well is not drained"

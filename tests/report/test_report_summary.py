@@ -11,20 +11,15 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assets.report.changes import changes_since, compare, read_numbers
+from assets.report.changes import changes_since, read_numbers
 from assets.report.earlier import earlier_reports
 from assets.report.summary import draw_summary, screens_of, write_summary
 from tests.homes import change
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
-from tests.report.planting import MADE_AT
+from tests.report.planting import MADE_AT, RATE
 
 PNG = b"\x89PNG\r\n\x1a\n"
 FENCE = "`\n# [x](javascript:alert(1)) <b> www.example.org https://example.org @all *a* |"
-
-
-def png_size(picture: bytes) -> tuple[int, int]:
-    assert picture.startswith(PNG)
-    return int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])
 
 
 def of_first(page, **changed):
@@ -37,50 +32,13 @@ def of_first(page, **changed):
 
 
 def test_a_few_lines_tell_the_change_the_loss_the_rates_and_what_to_do(page):
+    assert [chapter.cluster_id for chapter, _ in screens_of(page)] == ["demo", "hall-b"]
     text = write_summary(page, [], MADE_AT)
-    assert text.startswith("# Cluster reliability, 2026-09-22 02:00 UTC\n")
     assert "* **demo** (simulated): Worse than last month. " in text
+    assert "**hall-b**: Too little to tell" in text
     assert re.search(r"[\d,.]+ GPU-hours were lost to failures, \d+% of them to [\w ]+\.", text)
     assert re.search(r"Failures per 1,000 node-days, all jobs: [\d.]+ \[[\d.]+, [\d.]+\]", text)
-    assert "MTTF of a job on all" in text
     assert "To do: take out sim007, sim021" in text
-    assert "no number moved by more than its interval" in text
-
-
-def test_it_says_what_the_first_screen_says_digit_by_digit(page):
-    text = write_summary(page, [], MADE_AT)
-    for _, first in screens_of(page):
-        assert first.change.said in text
-        assert first.sentence in text
-        assert first.age.until in text
-
-
-def test_nothing_is_escaped_that_is_no_markdown(page):
-    assert "\\:" not in write_summary(page, [], MADE_AT)
-
-
-def test_a_cluster_of_minutes_has_no_rate_and_goes_last(page):
-    assert [chapter.cluster_id for chapter, _ in screens_of(page)] == ["demo", "hall-b"]
-    text = write_summary(page, None, MADE_AT)
-    assert "**hall-b**: Too little to tell" in text
-    assert "Since the report before: there is none." in text
-
-
-def test_a_cluster_without_a_first_screen_is_named(page):
-    chapter = page.chapters[0]
-    bare = dataclasses.replace(chapter, leaves=(dataclasses.replace(chapter.leaves[0], first=None),))
-    text = write_summary(dataclasses.replace(page, chapters=(bare,)), None, MADE_AT)
-    assert "* **demo**: its first screen could not be made; see the log." in text
-    assert "No cluster is in the warehouse" not in text
-
-
-@pytest.mark.parametrize("count", [0, 1, 6, 30])
-def test_every_cluster_has_its_own_item(page, count):
-    several = [of_first(page, cluster_id=f"cluster{number}").chapters[0] for number in range(count)]
-    lines = write_summary(dataclasses.replace(page, chapters=tuple(several)), None, MADE_AT).splitlines()
-    assert all(lines)
-    assert sum(line.startswith("* **cluster") for line in lines) == count
-    assert ("* No cluster is in the warehouse." in lines) == (count == 0)
 
 
 def test_the_worst_cluster_is_named_first(page):
@@ -91,12 +49,6 @@ def test_the_worst_cluster_is_named_first(page):
     several = (*quiet.chapters, *costly.chapters, *failing.chapters)
     text = write_summary(dataclasses.replace(page, chapters=several), None, MADE_AT)
     assert re.findall(r"^\* \*\*(\w+)\*\*", text, re.MULTILINE) == ["failing", "costly", "quiet"]
-
-
-def test_old_data_is_called_old(page):
-    _, first = screens_of(page)[0]
-    old = of_first(page, age=dataclasses.replace(first.age, ago="40.0 days", is_old=True))
-    assert f"Data until {first.age.until} (old: 40.0 days before this report)." in write_summary(old, None, MADE_AT)
 
 
 @pytest.mark.parametrize("name", [HOSTILE, HOSTILE_SCRIPT, FENCE])
@@ -116,14 +68,10 @@ def test_hostile_names_stay_text(page, name):
     assert draw_summary(odd, MADE_AT).startswith(PNG)
 
 
-def test_the_picture_is_drawn_without_a_browser_and_always_the_same(page):
+def test_the_picture_is_always_the_same(page):
     first, again = (draw_summary(page, MADE_AT) for _ in range(2))
     assert first == again
-    width, height = png_size(first)
-    assert 1500 < width < 2500
-    assert height > 400
-    assert png_size(draw_summary(of_first(page), MADE_AT))[1] < height
-    assert png_size(draw_summary(dataclasses.replace(page, chapters=()), MADE_AT))[1] > 0
+    assert first.startswith(PNG)
 
 
 @pytest.fixture(scope="module")
@@ -144,12 +92,12 @@ def test_the_same_numbers_changed_nothing(planted, numbers, tmp_path):
     assert changes_since(copied(planted, tmp_path), numbers) == []
 
 
-def test_a_number_moved_where_it_left_its_old_interval(planted, numbers, tmp_path, page):
+def test_a_number_moved_where_it_left_its_old_interval(planted, numbers, tmp_path):
     before = copied(
         planted,
         tmp_path,
-        "update estimates.est_failure_rates set failures_per_1000_node_days = 5.0, failures_per_1000_node_days_low = "
-        "4.0, failures_per_1000_node_days_high = 6.0 where cluster_id = 'demo' and population = 'all'",
+        f"update estimates.est_failure_rates set {RATE} = 5.0, {RATE}_low = 4.0, {RATE}_high = 6.0 "
+        "where cluster_id = 'demo' and population = 'all'",
         "update estimates.est_lemon_nodes set verdict = 'ok' where node_id = 'sim007'",
         "update estimates.est_lemon_nodes set verdict = 'lemon' where node_id = 'sim050'",
         "update marts.dim_nodes set node_name = 'renamed' where node_id = 'sim007'",
@@ -157,40 +105,21 @@ def test_a_number_moved_where_it_left_its_old_interval(planted, numbers, tmp_pat
     found = changes_since(before, numbers)
     assert {change.cluster_id for change in found} == {"demo"}
     said = [change.said for change in found]
-    assert "sim007 is a lemon now and was none" in said
-    assert "sim050 was a lemon and is none now" in said
-    moved = [change for change in found if change.kind == "moved"]
-    assert {change.what for change in moved} == {"Failure rate of all jobs", "Failure rate of all jobs by incidents"}
-    assert "5.00 [4.00, 6.00] before" in moved[0].said
-    assert "moved" not in write_summary(page, found, MADE_AT)
+    assert {"sim007 is a lemon now and was none", "sim050 was a lemon and is none now"} <= {*said}
+    moved = {change.what: change.said for change in found if change.kind == "moved"}
+    assert moved.keys() == {"Failure rate of all jobs", "Failure rate of all jobs by incidents"}
+    assert "5.00 [4.00, 6.00] before" in moved["Failure rate of all jobs"]
 
 
 def test_numbers_of_another_method_are_not_compared(planted, tmp_path):
-    before = copied(
-        planted,
-        tmp_path,
-        "update estimates.est_failure_rates set method_version = '3', failures_per_1000_node_days_high = 0.1",
-        "update estimates.est_mttf_by_size set method_version = '1'",
-    )
-    after = tmp_path / "later"
-    after.mkdir()
-    now = copied(
-        planted,
-        after,
-        "update estimates.est_failure_rates set method_version = '4'",
-        "update estimates.est_mttf_by_size set method_version = '1'",
-    )
+    by_size = "update estimates.est_mttf_by_size set method_version = '1'"
+    method = f"update estimates.est_failure_rates set {RATE}_high = 0.1, method_version = "
+    (tmp_path / "later").mkdir()
+    before = copied(planted, tmp_path, f"{method} '3'", by_size)
+    now = copied(planted, tmp_path / "later", f"{method} '4'", by_size)
     with duckdb.connect(str(now), read_only=True) as con:
         found = changes_since(before, read_numbers(con))
     assert {(change.kind, change.what) for change in found} == {("not compared", "Failure rate")}
-    assert found[0].said == "Failure rate: the method is another one (3 before, 4 now): not compared"
-
-
-def test_clusters_that_come_and_go_are_told():
-    row = {"table_name": "est_failure_rates", "number_key": "k", "subject": "all", "number_value": 1.0,
-           "number_low": 0.5, "number_high": 2.0, "method_version": "1"}  # fmt: skip
-    found = compare([row | {"cluster_id": "old"}], [row | {"cluster_id": HOSTILE}])
-    assert [change.kind for change in found] == ["new", "gone"]
 
 
 def test_a_file_of_another_version_is_not_compared(tmp_path, numbers):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from importlib import import_module
 
 from tests.docs.writers.pages import page_options, put_page
-from tests.studies import Study, missing_data
+from tests.studies import missing_data
 from tests.studies.page import page
 
 STUDIES = ("lanl", "titan", "hbd", "alpine")
@@ -19,7 +18,7 @@ def main() -> int:
     if missing := [*missing_data()]:
         print("\n".join(missing), file=sys.stderr)
         return 1
-    studies = [_timed(name) for name in STUDIES]
+    studies = [import_module(f"tests.studies.{name}").study() for name in STUDIES]
     put_page(page(studies), options.write)
     wrong = [figure for study in studies for figure in study.figures if figure.agrees != figure.follows]
     for figure in wrong:
@@ -28,14 +27,6 @@ def main() -> int:
             file=sys.stderr,
         )
     return bool(wrong)
-
-
-def _timed(name: str) -> Study:
-    """Work a study out, and say how long it took: the first with records of failures refreshes them all."""
-    started = time.monotonic()
-    study: Study = import_module(f"tests.studies.{name}").study()
-    print(f"{name}: {len(study.figures)} figures in {time.monotonic() - started:.0f} s", file=sys.stderr)
-    return study
 
 
 if __name__ == "__main__":
