@@ -78,7 +78,8 @@ class TestRate:
         found = answer("--gpus", 1024, "--cluster", "large")
         stated = {
             "failures_per_1000_node_days": 2.5, "event_count": 2, "exposure_node_days": 800,
-            "population": "gpus_gt_128", "counted_as": "attempts", "method": "garwood_dispersed", "rate_basis": "whole_node_attempts",
+            "population": "gpus_gt_128",
+            "counted_as": "attempts", "method": "garwood_dispersed", "rate_basis": "whole_node_attempts",
         }  # fmt: skip
         assert {name: found[name] for name in stated} == stated
         assert found["mttf_hours"] == 75.0
