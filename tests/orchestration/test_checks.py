@@ -113,6 +113,16 @@ def test_odd_rows_within_the_share_are_a_warning_and_beyond_it_the_cluster_fails
     assert not [verdict for verdict in found if not verdict.passed and verdict.is_blocking]
 
 
+def test_a_warning_lets_the_flow_go_on(warehouse):
+    change(warehouse, "update raw.tickets set disposition = 'unknown_node'")
+    result = materialize(warehouse, "raw", "tickets")
+    assert result.success and is_published(result)
+    with warehouse.reading() as con:
+        assert failed_checks(con, result.run_id) == []
+        (verdict,) = verdicts.read_failed(con, result.run_id, is_blocking=False)
+    assert verdict.check_name == "nodes_known"
+
+
 def test_the_accounts_of_the_files_are_judged_after_the_last_raw_asset(warehouse):
     change(warehouse, "update ops.files set loaded = loaded + 1 where path = 'beta/sacct/all.psv'")
     result = materialize(warehouse, "ops", "files")
