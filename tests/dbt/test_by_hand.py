@@ -49,10 +49,3 @@ def test_it_builds_tests_and_describes_the_marts_that_readers_see(checkout, test
         for mart in marts:
             dev, published = (con.sql(f"from {file}.marts.{mart}") for file in ("dev", "published"))
             assert dev.except_(published).fetchall() == published.except_(dev).fetchall() == [], mart
-
-
-def test_while_a_refresh_runs_it_says_who_holds_the_file(checkout):
-    with duckdb.connect(str(checkout / "data" / "work" / "faultline.duckdb")):
-        done = dbt(checkout, "build", "--select", "xids")
-    assert done.returncode
-    assert f"Conflicting lock is held in {os.path.realpath(sys.executable)} (PID {os.getpid()})" in done.stdout

@@ -26,11 +26,6 @@ ANOMALIES = [
     ("update marts.agg_lost_goodput set first_order_gpu_hours = first_order_gpu_hours + 1", LOSSES),
     ("update marts.agg_lost_goodput set second_order_gpu_hours = second_order_gpu_hours + 1", LOSSES),
     ("update marts.agg_lost_hours_by_account set first_order_gpu_hours = first_order_gpu_hours + 1", LOSSES),
-    (
-        "update marts.agg_lost_hours_by_account set lost_gpu_hours = lost_gpu_hours + 1,"
-        " second_order_gpu_hours = second_order_gpu_hours + 1",
-        LOSSES,
-    ),
     ("delete from marts.agg_lost_goodput", LOSSES),
     ("update marts.agg_lost_hours_by_account_monthly set lost_gpu_hours = lost_gpu_hours + 1", LOSSES),
     ("delete from marts.fct_failures; delete from marts.fct_preemptions", LOSSES),
@@ -40,43 +35,22 @@ ANOMALIES = [
 A_PREEMPTION = "where attempt_id = (select min(attempt_id) from marts.fct_preemptions)"
 # (what is planted, the test that must find it, how many rows break which rule)
 ROWS = [
-    (
-        f"update marts.fct_preemptions set attempt_id = null {A_PREEMPTION}",
-        ROWS_OF_PREEMPTIONS,
-        {"attempt_id missing": 1},
-    ),
-    (
-        f"insert into marts.fct_preemptions from marts.fct_preemptions {A_PREEMPTION}",
-        ROWS_OF_PREEMPTIONS,
-        {"attempt_id not unique": 2},
-    ),
-    (
-        f"update marts.fct_preemptions set instigator_rule = 'guessed', attempt_id = 'none' {A_PREEMPTION}",
-        ROWS_OF_PREEMPTIONS,
-        {"instigator_rule not accepted": 1, "attempt_id not found": 1},
-    ),
-    (
-        f"update marts.fct_preemptions set instigator_attempt_id = 'none' {A_PREEMPTION}",
-        ROWS_OF_PREEMPTIONS,
-        {"instigator_attempt_id not found": 1},
-    ),
-    (
-        "insert into marts.fct_node_days from marts.fct_node_days order by all limit 1",
-        ROWS_OF_NODE_DAYS,
-        {"cluster_id, node_id, day_date not unique": 2},
-    ),
-    (
-        "update marts.fct_attempt_nodes set cluster_id = 'other' where attempt_id ="
-        " (select min(attempt_id) from marts.fct_attempts where node_count = 1)",
-        ROWS_OF_NODES,
-        {"cluster_id, node_id not found": 1},
-    ),
-    (
-        "insert into faultline.intermediate.int_lemon_signal_inputs by name select 'c' as cluster_id, 1 as amount",
-        ROWS_OF_SIGNALS,
-        {"signal missing": 1},
-    ),
-]
+    (f"update marts.fct_preemptions set attempt_id = null {A_PREEMPTION}", ROWS_OF_PREEMPTIONS,
+     {"attempt_id missing": 1}),
+    (f"insert into marts.fct_preemptions from marts.fct_preemptions {A_PREEMPTION}", ROWS_OF_PREEMPTIONS,
+     {"attempt_id not unique": 2}),
+    (f"update marts.fct_preemptions set instigator_rule = 'guessed', attempt_id = 'none' {A_PREEMPTION}",
+     ROWS_OF_PREEMPTIONS, {"instigator_rule not accepted": 1, "attempt_id not found": 1}),
+    (f"update marts.fct_preemptions set instigator_attempt_id = 'none' {A_PREEMPTION}", ROWS_OF_PREEMPTIONS,
+     {"instigator_attempt_id not found": 1}),
+    ("insert into marts.fct_node_days from marts.fct_node_days order by all limit 1", ROWS_OF_NODE_DAYS,
+     {"cluster_id, node_id, day_date not unique": 2}),
+    ("update marts.fct_attempt_nodes set cluster_id = 'other' where attempt_id ="
+     " (select min(attempt_id) from marts.fct_attempts where node_count = 1)", ROWS_OF_NODES,
+     {"cluster_id, node_id not found": 1}),
+    ("insert into faultline.intermediate.int_lemon_signal_inputs by name select 'c' as cluster_id, 1 as amount",
+     ROWS_OF_SIGNALS, {"signal missing": 1}),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -1,28 +1,11 @@
 """The pages of docs/: what they link and name is there."""
 
+import importlib
 import re
 
 from orchestration.settings.home import PAGES, PROJECT
 
-LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 PATH = re.compile(r"`((?:assets|orchestration|dbt_project|tests)/[\w/.-]+)`")
-
-
-def anchors(file):
-    headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-def test_every_link_leads_to_a_page_and_a_heading():
-    files = [PROJECT / "README.md", *PAGES.rglob("*.md")]
-    links = [(file, *link) for file in files for link in LINK.findall(file.read_text(encoding="utf-8"))]
-    assert len(links) > 100
-    wrong = []
-    for file, path, anchor in links:
-        target = file.parent / path if path else file
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            wrong.append(f"{file.relative_to(PROJECT)}: {path}#{anchor}")
-    assert wrong == []
 
 
 def test_every_path_that_a_page_names_is_there():
@@ -39,3 +22,21 @@ def test_every_page_of_decisions_is_in_its_index_and_is_short():
     for page in pages:
         for entry in re.split(r"\n(?=\* |\n)", page.read_text(encoding="utf-8")):
             assert not entry.startswith("* ") or entry.count("\n") < 6, f"{page.name}: {entry[:60]}"
+
+
+def test_every_unit_is_listed_and_every_listed_one_is_used():
+    (listed,) = re.findall(r"The units are: (.+?)\.\n\* ", (PAGES / "naming.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert {*re.findall(r"`([^`]+)`", listed)} == units_of_models() | units_of_estimates()
+
+
+def units_of_models() -> set[str]:
+    texts = [
+        path.read_text() for kind in ("yml", "md") for path in (PROJECT / "dbt_project" / "models").rglob(f"*.{kind}")
+    ]
+    return {unit for text in texts for unit in re.findall(r'Unit: ([^."]+)', " ".join(text.split()))}
+
+
+def units_of_estimates() -> set[str]:
+    modules = [path.stem for path in (PROJECT / "assets" / "estimates").glob("est_*.py")]
+    tables = [importlib.import_module(f"assets.estimates.{name}").TABLE for name in modules]
+    return {column.unit for table in tables for column in table.columns if column.unit}

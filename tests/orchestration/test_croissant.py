@@ -127,30 +127,27 @@ def test_a_file_that_was_changed_is_found(testbed_home, tmp_path):
     assert "not identical" in str(raised.value.__cause__)
 
 
-def test_csv_has_its_record_too_with_what_its_owner_states(testbed_home, tmp_path, con, caplog):
-    owner = Owner("https://spdx.org/licenses/CC-BY-4.0", "Our site", "https://example.org/data")
-    wanted = ["dim_clusters", "est_failure_rates"]
-    export(testbed_home.published_file, tmp_path, wanted, file_format="csv", owner=owner)
+OWNER = Owner("https://spdx.org/licenses/CC-BY-4.0", "Our site", "https://example.org/data")
+
+
+@pytest.mark.parametrize(
+    ("options", "name"), [({"file_format": "csv", "owner": OWNER}, "testbed"), ({"cluster_names": ["A"]}, "A")]
+)
+def test_csv_and_a_public_export_have_their_record_too(testbed_home, tmp_path, con, caplog, options, name):
+    export(testbed_home.published_file, tmp_path, ["dim_clusters", "est_failure_rates"], **options)
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / CROISSANT))
     assert not dataset.metadata.ctx.issues.warnings
     assert not caplog.records
-    assert dataset.metadata.license == [owner.license]
-    assert dataset.metadata.creators[0].name == owner.creator
-    assert dataset.metadata.url == owner.url
+    if "owner" in options:
+        stated = (dataset.metadata.license, dataset.metadata.creators[0].name, dataset.metadata.url)
+        assert stated == ([OWNER.license], OWNER.creator, OWNER.url)
+    else:
+        assert WHY in dataset.metadata.description
     (cluster,) = dataset.records("marts.dim_clusters")
-    ((study_from_at,),) = con.execute("select study_from_at from marts.dim_clusters").fetchall()
-    assert plain(cluster["marts.dim_clusters/study_from_at"]) == plain(study_from_at)
-    node_days = [row["estimates.est_failure_rates/node_days"] for row in dataset.records("estimates.est_failure_rates")]
-    expected = con.execute("select node_days from estimates.est_failure_rates").fetchall()
-    assert Counter(node_days) == Counter(value for (value,) in expected)
-
-
-def test_a_public_export_has_a_record_that_says_what_is_hidden(testbed_home, tmp_path, caplog):
-    export(testbed_home.published_file, tmp_path, ["dim_clusters", "est_failure_rates"], cluster_names=["A"])
-    dataset = mlcroissant.Dataset(jsonld=str(tmp_path / CROISSANT))
-    assert not dataset.metadata.ctx.issues.warnings
-    assert not caplog.records
-    assert WHY in dataset.metadata.description
-    for table in ("marts.dim_clusters", "estimates.est_failure_rates"):
-        listed = [row[f"{table}/cluster_id"] for row in dataset.records(table)]
-        assert set(listed) == {b"A"}
+    assert plain(cluster["marts.dim_clusters/cluster_id"]) == name
+    rates = [*dataset.records("estimates.est_failure_rates")]
+    assert {plain(row["estimates.est_failure_rates/cluster_id"]) for row in rates} == {name}
+    if "owner" in options:
+        expected = con.execute("select node_days from estimates.est_failure_rates").fetchall()
+        found = Counter(row["estimates.est_failure_rates/node_days"] for row in rates)
+        assert found == Counter(value for (value,) in expected)

@@ -12,8 +12,8 @@ import pytest
 
 from assets.log_kinds import LOG_KINDS
 from orchestration.dbt.build import JUDGED_WITH_THE_CODE, manifest_of
-from orchestration.definitions import FLOW, build, finished
-from orchestration.runs.jobs import REFRESH, nightly
+from orchestration.definitions import FLOW, build
+from orchestration.runs.jobs import REFRESH
 from orchestration.settings.environment import HomeSettings, read_settings
 from orchestration.settings.home import PROJECT, Home
 
@@ -23,16 +23,8 @@ def definitions(tmp_path_factory):
     return build(HomeSettings(Home.at(tmp_path_factory.mktemp("home"))))
 
 
-@pytest.fixture(scope="module")
-def keys(definitions):
-    return [tuple(key.path) for key in definitions.resolve_asset_graph().get_all_asset_keys()]
-
-
-def test_everything_loads(definitions):
-    dg.Definitions.validate_loadable(definitions)
-
-
 def test_the_one_job_makes_every_asset_and_the_schedule_and_the_sensors_run_it(definitions):
+    dg.Definitions.validate_loadable(definitions)
     graph = definitions.resolve_asset_graph()
     job = definitions.resolve_job_def(REFRESH)
     assert job.asset_layer.selected_asset_keys == graph.materializable_asset_keys
@@ -42,31 +34,6 @@ def test_the_one_job_makes_every_asset_and_the_schedule_and_the_sensors_run_it(d
     assert repository.get_schedule_def("nightly_refresh").job_name == REFRESH
     for sensor in ("new_files", "alert_on_failure"):
         assert [target.job_name for target in repository.get_sensor_def(sensor).targets] == [REFRESH]
-
-
-def defining_file(schema: str, table: str) -> str:
-    """The path is the name."""
-    return {
-        "raw": "assets/raw/assets.py",
-        "estimates": f"assets/estimates/{table}.py",
-        "report": f"assets/report/{table}.py",
-        "ops": "orchestration/publication/last_good.py" if table == "cluster_failures" else "assets/raw/assets.py",
-        "sources": "orchestration/lifecycle/pulls.py" if table == "pulls" else "assets/raw/logs.py",
-        "published": "orchestration/lifecycle/published.py",
-        "seeds": f"dbt_project/seeds/{table}.csv",
-    }.get(schema, f"dbt_project/models/{schema}/**/{table}.*")
-
-
-def test_one_table_one_file(keys):
-    missing = [f"{schema}.{table}" for schema, table in keys if not list(PROJECT.glob(defining_file(schema, table)))]
-    assert missing == []
-
-
-def test_every_stage_is_there(keys):
-    assert {schema for schema, _ in keys} == {
-        "sources", "raw", "seeds", "staging", "intermediate", "marts", "inputs", "estimates", "ops", "report",
-        "published",
-    }  # fmt: skip
 
 
 def test_the_groups_are_the_schemas_in_the_order_of_the_flow(definitions):
@@ -113,20 +80,16 @@ def test_the_logs_are_fetched_before_they_are_read_where_a_cluster_is_pulled(tmp
     assert first in graph.get(dg.AssetKey(["ops", "files"])).parent_keys
 
 
-def test_the_schedule_keeps_its_zone(monkeypatch, tmp_path):
+@pytest.mark.parametrize("is_dev", [False, True])
+def test_the_schedule_keeps_its_zone_and_all_is_off_under_dagster_dev(monkeypatch, tmp_path, is_dev):
     monkeypatch.setenv("FAULTLINE_TIMEZONE", "America/Los_Angeles")
-    schedule = nightly(read_settings(tmp_path))
-    assert schedule.cron_schedule == "0 2 * * *"
-    assert schedule.execution_timezone == "America/Los_Angeles"
-    assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
-
-
-def test_schedule_and_sensors_are_off_under_dagster_dev(monkeypatch, tmp_path):
-    monkeypatch.setenv("DAGSTER_IS_DEV_CLI", "1")
+    monkeypatch.setenv("DAGSTER_IS_DEV_CLI", "1" if is_dev else "")
     found = build(read_settings(tmp_path))
-    statuses = {part.name: part.default_status.value for part in (*found.schedules, *found.sensors)}
-    names = ("nightly_refresh", "new_files", "alert_on_failure", "alert_on_stale_night")
-    assert statuses == dict.fromkeys(names, "STOPPED")
+    (schedule,) = found.schedules
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 2 * * *", "America/Los_Angeles")
+    on = {part.name for part in (*found.schedules, *found.sensors) if part.default_status.value == "RUNNING"}
+    assert on == (set() if is_dev else {"nightly_refresh", "alert_on_failure", "alert_on_stale_night"})
+    assert {sensor.name for sensor in found.sensors} == {"new_files", "alert_on_failure", "alert_on_stale_night"}
 
 
 @pytest.mark.slow
@@ -138,11 +101,6 @@ def test_dagster_s_own_commands_find_the_project(tmp_path, command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_asset_has_a_description(definitions):
-    graph = definitions.resolve_asset_graph()
-    assert [key for key in graph.get_all_asset_keys() if not graph.get(key).description] == []
-
-
 def test_what_readers_see_has_to_be_renewed_within_the_hours_of_the_setting(definitions):
     graph = definitions.resolve_asset_graph()
     policies = {key: graph.get(key).freshness_policy for key in graph.get_all_asset_keys()}
@@ -152,23 +110,3 @@ def test_what_readers_see_has_to_be_renewed_within_the_hours_of_the_setting(defi
     assert {policy for policy in policies.values() if policy} == {
         dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36))
     }
-
-
-def test_a_setting_names_the_hours(monkeypatch, tmp_path):
-    monkeypatch.setenv("FAULTLINE_FRESHNESS_HOURS", "30")
-    settings = read_settings(tmp_path)
-    (asset,) = finished([dg.AssetSpec(["marts", "dim_nodes"])], settings)
-    assert asset.freshness_policy == dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=30))
-
-
-def test_every_check_says_in_a_sentence_what_it_claims(definitions):
-    graph = definitions.resolve_asset_graph()
-    said = {key.name: graph.get_check_spec(key).description or "" for key in graph.asset_check_keys}
-    assert [
-        name for name, text in said.items() if not (text.endswith(".") and " " in text and "None" not in text)
-    ] == []
-    assert said["rows_of_stg_config__rules_are_valid"] == (
-        "Every row has a value of coalesce(failure_category, repair_action) and "
-        "coalesce(check_name, pattern, cast(code as string)). "
-        "Every failure_category stands in failure_category of failure_categories."
-    )

@@ -2,7 +2,6 @@
 
 import json
 
-import duckdb
 import pytest
 
 from assets.report.explained.failures import NOT_SEEN
@@ -36,6 +35,12 @@ def explain(testbed_home):
     return lambda name, *cluster: explained(testbed_home.published_file, name, *cluster)
 
 
+@pytest.fixture
+def own(testbed_home, tmp_path):
+    """A copy to change."""
+    return copy_of(testbed_home, tmp_path)
+
+
 def texts(answer):
     return dict(answer.parts)
 
@@ -55,46 +60,37 @@ def test_a_failure_quotes_its_evidence_with_file_and_line(explain):
     assert answer.kind == "failure"
     said = texts(answer)
     assert "GPU memory error, on node001" in said["What happened"]
-    assert '48, pid=4242, name=python, Double Bit ECC Error" at the end (testbed/kernel/' in said["Why"]
-    assert "The probability that infrastructure ended the attempt is 99.4%" in said["Why"]
+    assert 'Double Bit ECC Error" at the end (testbed/kernel/' in said["Why"] and "is 99.4%" in said["Why"]
     assert "Slurm set node001 DOWN 57 s before the end" in said["Seen around the end"]
     assert "--exclude=node001" in said["What to do"]
     (event,) = answer.rows["evidence"]
     assert event["probability"] == pytest.approx(0.994, abs=0.001)
 
 
-def test_a_job_has_each_attempt_and_the_nodes_to_keep_off(explain):
-    answer = explain("58")
-    assert [(each.kind, each.title) for each in answer.attempts] == [
+def test_a_job_has_each_attempt_and_the_nodes_to_keep_off_and_json_the_rows_they_rest_on(testbed_home):
+    found = json.loads(faultline(testbed_home, "explain", "58", "--json").stdout)
+    assert [(each["kind"], each["title"]) for each in found["attempts"]] == [
         ("failure", "Attempt 1 of job 58: REQUEUED"), ("attempt", "Attempt 2 of job 58: COMPLETED")
     ]  # fmt: skip
-    assert "Of these infrastructure ended 1." in texts(answer)["In short"]
-    assert texts(answer)["What to do"] == "Submit it with --exclude=node001: node001 is out of service."
-    assert texts(answer.attempts[1])["Why"] == "It ended by itself."
+    assert "Of these infrastructure ended 1." in found["explanation"]["In short"]
+    assert "--exclude=node001" in found["explanation"]["What to do"]
+    first, second = found["attempts"]
+    assert first["explanation"]["Also considered"]
+    assert second["explanation"]["Why"] == "It ended by itself."
+    assert first["rows"]["evidence"][0]["source_path"].startswith("testbed/kernel/")
 
 
-def test_who_made_room_is_told_on_both_sides(explain):
+def test_who_made_room_is_told_on_both_sides_and_an_unknown_loss_is_not_zero(testbed_home, explain, own):
     (victim, _) = explain("59").attempts
-    assert texts(victim)["Why"].startswith(
-        "It had to make room for job 63 of user erin, which slurmctld.log names. It lost 0.0356 GPU-hours."
+    assert "make room for job 63 of user erin, which slurmctld.log names. It lost 0.0356 GPU-" in texts(victim)["Why"]
+    assert "preempted for it: 59, 60, 61. They lost" in texts(explain("63"))["Who made room for it"]
+    change(
+        own,
+        "update marts.fct_preemptions set lost_gpu_hours = null where attempt_id like 'testbed:60:%'",
+        "update marts.fct_attempts set state = 'REQUEUED' where job_id = '59' and state = 'PREEMPTED'",
     )
-    assert (
-        "3 attempts of other jobs, preempted for it: 59, 60, 61. They lost"
-        in texts(explain("63"))["Who made room for it"]
-    )
-
-
-def test_a_loss_of_those_who_made_room_that_nobody_knows_is_not_zero(testbed_home, tmp_path):
-    own = copy_of(testbed_home, tmp_path)
-    change(own, "update marts.fct_preemptions set lost_gpu_hours = null where attempt_id like 'testbed:60:%'")
     said = texts(explained(own.published_file, "63"))["Who made room for it"]
-    assert "They lost at least" in said
-    assert said.endswith("GPU-hours: of 1 attempt the loss is unknown.")
-
-
-def test_a_preempted_attempt_that_slurm_calls_requeued_made_room_too(testbed_home, tmp_path):
-    own = copy_of(testbed_home, tmp_path)
-    change(own, "update marts.fct_attempts set state = 'REQUEUED' where job_id = '59' and state = 'PREEMPTED'")
+    assert "They lost at least" in said and said.endswith("of 1 attempt the loss is unknown.")
     assert "make room for job 63" in texts(explained(own.published_file, "59").attempts[0])["Why"]
 
 
@@ -102,7 +98,6 @@ def test_a_preempted_attempt_that_slurm_calls_requeued_made_room_too(testbed_hom
     ("job", "why"),
     [
         ("39", "Its batch script ended with exit code"),
-        ("39", "so it counts as a failure of the program"),
         ("21", "It reached its time limit of"),
         ("24", "used more memory than it had asked for"),
         ("55", "before its deadline"),
@@ -127,29 +122,23 @@ def test_an_end_that_is_no_failure_is_explained_by_its_state(explain, job, why):
     ],
     ids=["no log at all", "no log of the day", "no log of one node", "no node"],
 )  # fmt: skip
-def test_what_no_log_could_show_is_not_called_a_failure_of_the_program(testbed_home, tmp_path, statement, said):
-    own = copy_of(testbed_home, tmp_path)
+def test_what_no_log_could_show_is_not_called_a_failure_of_the_program(explain, own, statement, said):
+    assert "so it counts as a failure of the program" in texts(explain("39").attempts[0])["Why"]
     change(own, statement)
     why = texts(explained(own.published_file, "39").attempts[0])["Why"]
     assert said in why
     assert "failure of the program" not in why
 
 
-def test_a_node_has_one_timeline_of_all_that_logs_tell(explain, testbed_home):
+def test_a_node_has_one_timeline_of_all_that_logs_and_lists_tell(explain, testbed_home, own):
     answer = explain("node002")
-    assert texts(answer)["Failures"] == "1 incident in all records: GPU unavailable (1), 0.0489 GPU-hours lost."
+    assert texts(answer)["Failures"].startswith("1 incident in all records: GPU unavailable (1), 0.0489 GPU-hours")
     history = answer.rows["history"]
-    assert {entry["kind"] for entry in history} >= {
-        "boot", "failed job", "outage", "health check", "kernel", "version"
-    }  # fmt: skip
+    kinds = {entry["kind"] for entry in history}
+    assert kinds >= {"boot", "failed job", "outage", "health check", "kernel", "version"}
     assert history == sorted(history, key=lambda entry: entry["observed_at"], reverse=True)
     shown = faultline(testbed_home, "explain", "node002", "--limit", 6).stdout
     assert f"{len(history) - 6} earlier entries: raise --limit" in shown
-    assert "56 FAILED with 16 GPUs, probability 100%" in shown
-
-
-def test_a_node_of_which_failures_were_recorded_tells_of_them(testbed_home, tmp_path):
-    own = copy_of(testbed_home, tmp_path)
     change(
         own,
         "insert into marts.fct_unit_failures by name select 'testbed' as cluster_id, 'one' as failure_id, 'node002' as "
@@ -157,9 +146,7 @@ def test_a_node_of_which_failures_were_recorded_tells_of_them(testbed_home, tmp_
         "'bad riser' as cause, 'testbed/failures/list.csv' as source_path, 4 as source_line_number",
     )
     answer = explained(own.published_file, "node002")
-    assert texts(answer)["Failures"] == (
-        "1 incident in all records: GPU unavailable (1), 0.0489 GPU-hours lost; 1 recorded failure."
-    )
+    assert texts(answer)["Failures"].endswith("; 1 recorded failure.")
     (entry,) = [entry for entry in answer.rows["history"] if entry["kind"] == "recorded failure"]
     assert (entry["message"], entry["source_line_number"]) == ("gpu-3: bad riser", 4)
     assert (entry["observed_at"].day, entry["until_at"].day) == (1, 2)
@@ -167,15 +154,13 @@ def test_a_node_of_which_failures_were_recorded_tells_of_them(testbed_home, tmp_
 
 def test_a_number_has_its_meaning_formula_tables_and_files(explain):
     said = texts(explain("est_failure_rates.failures_per_1000_node_days"))
-    assert said["Unit"] == "failures per 1,000 node-days"
-    assert said["One row"] == "cluster, population and way of counting"
-    assert "garwood: exact two-sided limits" in said["Method"]
-    assert "weighted_interval (assets/model/incident_counts.py)" in said["Formula"]
-    assert "Source: W. Feller" in said["Formula"]
-    assert said["Made in"] == "assets/estimates/est_failure_rates.py"
-    assert "inputs.inp_failures_counted.failure_count" in said["Computed from"]
-    assert "raw: " in said["Tables"]
-    assert "raw.sacct: 1 file, such as testbed/sacct/" in said["Files"]
+    for part, words in {
+        "Unit": "failures per 1,000 node-days", "Method": "garwood: exact two-sided limits",
+        "Formula": "weighted_interval (assets/model/incident_counts.py)",
+        "Made in": "assets/estimates/est_failure_rates.py", "Tables": "raw: ",
+        "Computed from": "inputs.inp_failures_counted.failure_count", "Files": "raw.sacct: 1 file, such as testbed/",
+    }.items():  # fmt: skip
+        assert words in said[part]
     assert "Formula" not in texts(explain("marts.fct_failures.lost_gpu_hours"))
 
 
@@ -183,31 +168,14 @@ def test_a_number_has_its_meaning_formula_tables_and_files(explain):
 def test_a_table_and_its_column_are_followed_to_their_files(testbed_home, name):
     found = json.loads(faultline(testbed_home, "explain", name, "--json").stdout)
     assert found["asked"].endswith(name)
-    assert all(len(edge) == 4 for edge in found["edges"])
     assert any(edge[2] == "raw.sacct" for edge in found["edges"])
     assert found["files"]["raw.sacct"][0].startswith("testbed/sacct/")
-    text = faultline(testbed_home, "explain", name).stdout
-    assert f"\n{found['asked']}\n  " in text
-    assert "raw.sacct was read from 1 file:" in text
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["marts.fct_incidents.attempt_count", "ops.files.lines_in", "est_ettr_grid.gpu_count", "raw.clusters.timezone"],
-)
+@pytest.mark.parametrize("name", ["ops.files.lines_in", "est_ettr_grid.gpu_count", "raw.clusters.timezone"])
 def test_a_column_that_no_other_makes_has_a_meaning_and_a_file(explain, name):
     said = texts(explain(name))
-    assert said["Meaning"]
-    assert said["Made in"]
-    assert "Computed from" not in said
-
-
-def test_json_holds_the_texts_and_the_rows_they_rest_on(testbed_home):
-    found = json.loads(faultline(testbed_home, "explain", "58", "--json").stdout)
-    assert (found["kind"], len(found["attempts"])) == ("job", 2)
-    first = found["attempts"][0]
-    assert first["explanation"]["Also considered"]
-    assert first["rows"]["evidence"][0]["source_path"].startswith("testbed/kernel/")
+    assert said["Meaning"] and said["Made in"] and "Computed from" not in said
 
 
 @pytest.mark.parametrize(
@@ -223,8 +191,7 @@ def test_what_has_no_such_name_is_said_with_what_there_is(testbed_home, name, sa
     assert said in done.stderr
 
 
-def test_a_name_of_several_things_lists_them_and_a_cluster_or_a_key_chooses(testbed_home, tmp_path):
-    own = copy_of(testbed_home, tmp_path)
+def test_a_name_of_several_things_lists_them_and_a_cluster_or_a_key_chooses(own):
     change(
         own,
         "insert into marts.dim_nodes select * replace ('other' as cluster_id) from marts.dim_nodes "
@@ -239,24 +206,20 @@ def test_a_name_of_several_things_lists_them_and_a_cluster_or_a_key_chooses(test
         explained(own.published_file, "58")
 
 
-def test_a_column_comes_before_a_failure_a_node_and_a_job(testbed_home, tmp_path, explain):
+def test_a_column_comes_before_a_failure_a_node_and_a_job(own, explain):
     assert explain("testbed:58:1795248229").kind == "failure"
     assert explain("58.batch").kind == "job"
-    own = copy_of(testbed_home, tmp_path)
     change(own, "update marts.dim_nodes set node_id = '58', node_name = '58' where node_id = 'node016'")
     assert explained(own.published_file, "58").kind == "node"
 
 
-def test_an_older_publication_without_later_tables_is_explained_too(testbed_home, tmp_path):
-    own = copy_of(testbed_home, tmp_path)
-    with duckdb.connect(str(own.published_file)) as con:
-        for table in ("est_repairs", "est_check_scores", "est_hidden_failures"):
-            con.execute(f"drop table if exists estimates.{table}")
+def test_an_older_publication_without_later_tables_is_explained_too(own):
+    for table in ("est_repairs", "est_check_scores", "est_hidden_failures"):
+        change(own, f"drop table if exists estimates.{table}")
     assert "Why" in texts(explained(own.published_file, "testbed:58:1795248229"))
 
 
-def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_home, tmp_path):
-    own = copy_of(testbed_home, tmp_path)
+def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(own):
     change(
         own,
         "create or replace table estimates.est_check_scores as select 'testbed' as cluster_id, "
@@ -289,10 +252,12 @@ def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(testbed_hom
     )
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect: the same users' jobs end so (failed early) with 4.00 times the odds" in texts(attempt)["Why"]
-    change(own, "update marts.fct_attempts set runtime_seconds = 18000 where job_id = '39'")
-    (attempt,) = explained(own.published_file, "39").attempts
-    assert "is a suspect" not in texts(attempt)["Why"]
-    change(own, "update marts.fct_attempts set runtime_seconds = 20 where job_id = '39'")
-    change(own, "update estimates.est_hidden_failures set has_enough_data = false")
-    (attempt,) = explained(own.published_file, "39").attempts
-    assert "is a suspect" not in texts(attempt)["Why"]
+    # no suspect where the job ran for long, nor where too little was seen
+    for changes in (
+        ["update marts.fct_attempts set runtime_seconds = 18000 where job_id = '39'"],
+        ["update marts.fct_attempts set runtime_seconds = 20 where job_id = '39'",
+         "update estimates.est_hidden_failures set has_enough_data = false"],
+    ):  # fmt: skip
+        change(own, *changes)
+        (attempt,) = explained(own.published_file, "39").attempts
+        assert "is a suspect" not in texts(attempt)["Why"]

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import duckdb
 import pytest
@@ -13,7 +14,7 @@ from orchestration.read_commands import export as exporting
 from orchestration.read_commands.export import export
 from orchestration.read_commands.export_folder import CROISSANT, METADATA, UNFINISHED, ExportFolder
 from orchestration.read_commands.published import ReadingError, published
-from tests.homes import change, faultline
+from tests.homes import ask, change, faultline
 
 
 @pytest.fixture
@@ -32,52 +33,56 @@ def metadata_of(file):
     return {key.removeprefix("faultline."): value for key, value in pairs if key.startswith("faultline.")}
 
 
-def _cast(name, kind):
-    """Cast a text of CSV, in which all but plain values are JSON."""
+def _back(name, kind, form):
+    """Cast what was written to what is published: moments of Parquet, and texts of CSV, JSON if not plain."""
+    if form == "parquet":
+        return f"{name} at time zone 'UTC'" if kind.startswith("TIMESTAMP") else name
     return f"{name}::json::{kind}" if kind.endswith(("[]", ")")) else f"{name}::{kind}"
 
 
-def test_every_published_table_is_written_with_its_rows(home, tmp_path, capsys):
-    export(home.published_file, tmp_path / "it's here", as_json=True)
-    listed = json.loads(capsys.readouterr().out)
+READING = {
+    "parquet": "read_parquet(?)",
+    "csv": "read_csv(?, all_varchar = true, allow_quoted_nulls = false, header = true, delim = ',', quote = '\"')",
+}
+
+
+@pytest.mark.parametrize("form", READING)
+def test_every_published_value_comes_back_in_any_zone_and_null_is_no_empty_text(home, tmp_path, form):
+    texts = "partition = '', qos = null, account = 'NULL', job_name = 'a, \"b\"\n', warnings = ['', null]"
+    change(home, f"update marts.fct_attempts set {texts}")
     folder = tmp_path / "it's here"
-    assert {"marts.fct_attempts", "marts.fct_job_runs", "estimates.est_failure_rates", "ops.files"} <= {
-        table["table"] for table in listed
-    }
-    with published(home.published_file) as con:
+    result = faultline(home, "export", folder, "--format", form, "--json")
+    listed = json.loads(result.stdout)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert {"marts.fct_attempts", "estimates.est_failure_rates", "ops.files"} <= {table["table"] for table in listed}
+    with published(home.published_file) as con, duckdb.connect() as reader:
+        reader.execute("set timezone = 'America/New_York'")
         for table in listed:
-            rows = con.execute(f"select count(*) from {table['table']}").fetchall()
-            written = duckdb.execute("select count(*) from read_parquet(?)", [str(folder / table["file"])]).fetchall()
-            assert rows == written == [(table["row_count"],)], table
+            file = folder / table["file"]
+            assert hashlib.sha256(file.read_bytes()).hexdigest() == table["sha256"]
+            columns = con.execute(f"describe {table['table']}").fetchall()
+            values = ", ".join(f"{_back(identifier(name), kind, form)}" for name, kind, *_ in columns)
+            found = reader.execute(f"select {values} from {READING[form]} order by all", [str(file)]).fetchall()
+            assert found == con.execute(f"from {table['table']} order by all").fetchall(), table
+            assert len(found) == table["row_count"]
     assert json.loads((folder / METADATA).read_text())["tables"] == listed
     assert not [path for path in folder.rglob("*") if path.name.startswith(".")]
 
 
-def test_the_last_publication_counts_though_the_clock_was_set_back(home, tmp_path):
-    change(home, "insert into ops.published values ('run-2', timestamp '2025-06-01', 'h', '0.2.0+def', '{}')")
-    export(home.published_file, tmp_path / "out", ["dim_clusters"])
-    assert json.loads((tmp_path / "out" / METADATA).read_text())["run_id"] == "run-2"
-
-
-def test_a_file_says_what_it_is_and_of_which_run(home, tmp_path):
-    change(home, "comment on column marts.fct_attempts.gpu_hours is 'GPU-hours: \"GPUs\" × hours, it''s a product'")
+def test_a_file_says_what_it_is_and_of_the_last_run_though_the_clock_was_set_back(home, tmp_path):
+    change(
+        home,
+        "comment on column marts.fct_attempts.gpu_hours is 'GPU-hours: \"GPUs\" × hours, it''s a product'",
+        "insert into ops.published values ('run-2', timestamp '2025-06-01', 'h', '0.2.0+def', '{}')",
+    )
     export(home.published_file, tmp_path, ["fct_attempts"])
     found = metadata_of(tmp_path / "marts" / "fct_attempts.parquet")
-    with published(home.published_file) as con:
-        ((run_id, code_version),) = con.execute("select run_id, code_version from ops.published").fetchall()
-        simulated = con.execute("select cluster_id from marts.dim_clusters where is_simulated").fetchall()
-    assert [found["table"], found["run_id"], found["code_version"]] == ["marts.fct_attempts", run_id, code_version]
+    simulated = ask(home, "select cluster_id from marts.dim_clusters where is_simulated order by 1")
+    assert [found["table"], found["run_id"], found["code_version"]] == ["marts.fct_attempts", "run-2", "0.2.0+def"]
     assert found["one_row_per"] == "attempt"
     assert json.loads(found["columns"])["gpu_hours"] == 'GPU-hours: "GPUs" × hours, it\'s a product'
-    assert json.loads(found["simulated_clusters"]) == sorted(cluster_id for (cluster_id,) in simulated)
+    assert json.loads(found["simulated_clusters"]) == [cluster_id for (cluster_id,) in simulated]
     assert [path.name for path in tmp_path.rglob("*.parquet")] == ["fct_attempts.parquet"]
-
-
-def test_a_second_export_replaces_the_first(home, tmp_path):
-    (tmp_path / "marts").mkdir()
-    (tmp_path / "marts" / "fct_attempts.parquet").write_text("an earlier one")
-    export(home.published_file, tmp_path, ["marts.fct_attempts"])
-    assert metadata_of(tmp_path / "marts" / "fct_attempts.parquet")["table"] == "marts.fct_attempts"
 
 
 def test_an_export_deletes_the_files_of_the_one_before_that_it_does_not_have(home, folder):
@@ -93,21 +98,17 @@ def test_an_export_deletes_the_files_of_the_one_before_that_it_does_not_have(hom
     assert [record_set["@id"] for record_set in record["recordSet"]] == ["marts.dim_nodes"]
 
 
-def test_an_export_that_fails_leaves_the_earlier_files_and_their_description(home, folder, monkeypatch):
-    export(home.published_file, folder, ["fct_attempts", "dim_nodes"])
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-    def no_space(*_):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(exporting, "describe", no_space)
-    with pytest.raises(ReadingError, match="No space left"):
-        export(home.published_file, folder, ["fct_attempts", "dim_clusters"])
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-
-
 def files_of(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_export_that_fails_leaves_the_earlier_files_and_their_description(home, folder, monkeypatch):
+    export(home.published_file, folder, ["fct_attempts", "dim_nodes"])
+    before = files_of(folder)
+    monkeypatch.setattr(exporting, "describe", Mock(side_effect=OSError("No space left on device")))
+    with pytest.raises(ReadingError, match="No space left"):
+        export(home.published_file, folder, ["fct_attempts", "dim_clusters"])
+    assert files_of(folder) == before
 
 
 def test_a_place_that_cannot_be_replaced_is_found_before_anything_moves(home, folder):
@@ -151,10 +152,6 @@ def test_others_may_enter_a_public_export_alone(home, folder):
     assert all(path.stat().st_mode & 0o44 for path in (folder / "open", folder / "open" / "marts"))
 
 
-def test_stderr_is_empty_where_it_is_no_terminal(home, folder):
-    assert faultline(home, "export", folder, "--table", "dim_nodes").stderr == ""
-
-
 def test_what_the_owner_states_is_checked_and_an_empty_text_states_nothing(home, folder):
     export_one = ("export", folder, "--table", "dim_nodes")
     for option, text in (("--url", "x y"), ("--url", "example.org"), ("--license", "our own terms")):
@@ -163,43 +160,6 @@ def test_what_the_owner_states_is_checked_and_an_empty_text_states_nothing(home,
     record = json.loads((folder / CROISSANT).read_text())
     assert record["license"] == "https://spdx.org/licenses/CC-BY-4.0"
     assert not {"creator", "url"} & record.keys()
-
-
-def test_times_in_parquet_are_of_utc_whatever_the_zone_of_the_reader(home, tmp_path):
-    export(home.published_file, tmp_path)
-    listed = json.loads((tmp_path / METADATA).read_text())["tables"]
-    checked = 0
-    with duckdb.connect() as reader, published(home.published_file) as con:
-        reader.execute("set timezone = 'America/New_York'")
-        for table in listed:
-            file = str(tmp_path / table["file"])
-            for name, kind, *_ in reader.execute("describe from read_parquet(?)", [file]).fetchall():
-                if kind.startswith("TIMESTAMP"):
-                    assert kind == "TIMESTAMP WITH TIME ZONE", (table, name)
-                    moments = f"select list_sort(list(epoch_us({identifier(name)}))) from"
-                    expected = con.execute(f"{moments} {table['table']}").fetchall()
-                    assert reader.execute(f"{moments} read_parquet(?)", [file]).fetchall() == expected, (table, name)
-                    checked += expected[0][0] is not None
-    assert checked > 10
-
-
-def test_csv_gives_back_every_value_and_tells_null_from_an_empty_text(home, tmp_path):
-    texts = "partition = '', qos = null, account = 'NULL', job_name = 'a, \"b\"\n', warnings = ['', null]"
-    change(home, f"update marts.fct_attempts set {texts}")
-    result = faultline(home, "export", tmp_path, "--format", "csv", "--license", "https://example.org/terms", "--json")
-    assert result.exit_code == 0, result.output
-    with published(home.published_file) as con, duckdb.connect() as reader:
-        for table in json.loads(result.stdout):
-            file = tmp_path / table["file"]
-            assert hashlib.sha256(file.read_bytes()).hexdigest() == table["sha256"]
-            columns = con.execute(f"describe {table['table']}").fetchall()
-            values = ", ".join(_cast(identifier(name), kind) for name, kind, *_ in columns)
-            reading = (
-                "read_csv(?, all_varchar = true, allow_quoted_nulls = false, header = true, delim = ',', quote = '\"')"
-            )
-            found = reader.execute(f"select {values} from {reading} order by all", [str(file)]).fetchall()
-            assert found == con.execute(f"from {table['table']} order by all").fetchall(), table
-    assert json.loads((tmp_path / CROISSANT).read_text())["license"] == "https://example.org/terms"
 
 
 def test_what_cannot_be_written_is_told_in_a_line(home, tmp_path):

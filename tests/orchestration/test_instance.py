@@ -48,27 +48,18 @@ def read(home):
     return settings_file(home).read_text(encoding="utf-8")
 
 
-def test_the_current_settings_are_among_those_that_are_replaced_one_day():
-    assert hashlib.sha256(SETTINGS.encode()).hexdigest() in SHIPPED
-
-
-def test_a_file_of_the_first_release_is_replaced(home):
-    assert hashlib.sha256(OF_0_1_0.encode()).hexdigest() in SHIPPED
-    write(home, OF_0_1_0)
-    assert read(home) == SETTINGS
-
-
-@pytest.mark.parametrize("text", [MONITORED, f"{SETTINGS}\n", SETTINGS.replace("2", "3"), "{}\n"])
-def test_what_somebody_wrote_stays_to_the_byte(home, text):
-    write(home, text)
-    assert read(home) == text
-    assert read(home) == text
-
-
-@pytest.mark.parametrize("text", ["", "\n"])
-def test_an_empty_file_is_written(home, text):
-    write(home, text)
-    assert read(home) == SETTINGS
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (OF_0_1_0, SETTINGS), ("", SETTINGS), ("\n", SETTINGS), (SETTINGS, SETTINGS),
+        *((text, text) for text in (MONITORED, f"{SETTINGS}\n", SETTINGS.replace("2", "3"), "{}\n")),
+    ],
+)  # fmt: skip
+def test_only_a_file_that_faultline_wrote_is_replaced_and_what_somebody_wrote_stays_to_the_byte(home, before, after):
+    """The file of today is among those that are replaced one day."""
+    assert {hashlib.sha256(text.encode()).hexdigest() for text in (OF_0_1_0, SETTINGS)} <= {*SHIPPED}
+    write(home, before)
+    assert [read(home), read(home)] == [after, after]
 
 
 def test_a_damaged_file_is_kept_aside(home):
@@ -89,13 +80,10 @@ def test_a_mistake_is_told_and_the_file_stays(home, text):
     assert finding.level == "error"
 
 
-def test_doctor_says_nothing_of_a_file_of_ours(home):
+def test_doctor_says_nothing_of_a_file_of_ours_and_shows_an_addition_that_costs_nothing(home):
     for text in (SETTINGS, OF_0_1_0):
         write(home, text)
         assert settings_findings(home) == []
-
-
-def test_doctor_shows_an_addition_that_costs_nothing(home):
     write(home, MONITORED)
     (finding,) = settings_findings(home)
     assert finding.level == "note"

@@ -71,95 +71,67 @@ def test_the_exclude_line_names_every_lemon_whatever_the_limit(run, answers):
     (few,) = json.loads(run("--json", "--cluster", "planted", "--limit", 1).stdout)
     assert len(few["nodes"]) == 1
     assert few["exclude"] == answers["planted"]["exclude"]
+    text = run("--cluster", "planted", "--limit", 1).stdout
+    assert "more: raise --limit" in text
+    assert text.rstrip().splitlines()[-1] == few["exclude"]
 
 
-def test_people_read_reasons_rates_and_that_it_is_simulated(run):
+def test_people_read_reasons_and_that_it_is_simulated(run):
     text = run("--cluster", "planted").stdout
     assert text.startswith("planted (a simulated cluster), 2026-01-29 to 2026-04-22: ")
     assert "of these names are expected to be wrong" in text
-    assert "1. n" in text
-    assert "times as many as a normal node" in text
     assert "   tickets: 3 PSU (2026-03-03), 2 PSU (2026-03-02), 1 DIMM (2026-03-01)" in text
-    assert "   taken out it saves: cannot tell: the GPU counts of its jobs are unknown" in text
     assert "   out of service: RMA" in text
-    assert text.rstrip().splitlines()[-1].startswith("--exclude=n[000,")
 
 
-def test_a_limit_says_how_many_are_hidden(run):
-    assert "more: raise --limit" in run("--cluster", "planted", "--limit", 2).stdout
-
-
-def test_where_the_data_cannot_tell_it_says_why_and_names_nobody(run, answers):
-    found = answers["short"]
-    assert (found["is_ranked"], found["exclude"], found["nodes"]) == (False, None, [])
-    text = run("--cluster", "short").stdout
-    assert "the data cannot tell: only 6 failures of nodes" in text
-    assert "400 without enough data to tell" in text
-    assert "--exclude" not in text
-
-
-def test_a_stale_cluster_is_marked_with_the_time_and_the_reason(run, answers, own):
-    assert {name: answer["is_stale"] for name, answer in answers.items()} == {"planted": False, "short": False}
-    change(
-        own,
-        "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
-        "built_at = timestamp '2026-04-20 02:10' where cluster_id = 'short'",
-    )
-    stale_note = "stale, as of 2026-04-20 02:10 UTC. Newer numbers could not be built: all.psv: empty"
-    assert stale_note in run("--cluster", "short", home=own).stdout.splitlines()
-    assert "stale" not in run("--cluster", "planted", home=own).stdout
-    (found,) = json.loads(run("--json", "--cluster", "short", home=own).stdout)
-    assert (found["is_stale"], found["stale_reason"]) == (True, "all.psv: empty")
-
-
-def test_a_cluster_that_is_not_there_is_wrong_usage(run):
-    result = run("--cluster", "moon")
-    assert result.exit_code == 2
-    assert "there is no cluster 'moon'; there are: short, planted" in " ".join(result.output.replace("│", "").split())
+NO_NODE = (
+    "delete from estimates.est_lemon_nodes where cluster_id = 'short'",
+    "delete from marts.fct_attempts where cluster_id = 'short'",
+    "insert into marts.fct_attempts by name select 'short' as cluster_id, {} as started_at, {} as has_ended",
+)
+TOO_LITTLE = "update estimates.est_lemon_nodes set has_enough_data = false, note = 'too little to tell: a day'"
 
 
 @pytest.mark.parametrize(
-    ("attempt", "reason"),
+    ("cluster", "changes", "values", "reason"),
     [
-        ("now() as started_at, true as has_ended", "accounting does not say which nodes a job had"),
-        ("now() as started_at, false as has_ended", "no job has ended"),
-        ("null as started_at, false as has_ended", "no job has run"),
+        ("short", (), (), "only 6 failures of nodes"),
+        ("short", NO_NODE, ("now()", "true"), "accounting does not say which nodes a job had"),
+        ("short", NO_NODE, ("now()", "false"), "no job has ended"),
+        ("short", NO_NODE, ("null", "false"), "no job has run"),
+        ("planted", (TOO_LITTLE,), (), "too little to tell: a day"),
     ],
 )
-def test_a_cluster_without_a_node_to_judge_says_why(run, own, attempt, reason):
+def test_where_the_data_cannot_tell_it_says_why_and_names_nobody(run, own, cluster, changes, values, reason):
+    change(own, *(statement.format(*values) for statement in changes))
+    result = run("--cluster", cluster, home=own)
+    assert result.exit_code == 0, result.output
+    assert reason in result.stdout and "--exclude" not in result.stdout
+    (found,) = json.loads(run("--json", "--cluster", cluster, home=own).stdout)
+    assert (found["nodes"], found["exclude"]) == ([], None)
+    if cluster == "planted":
+        assert (found["lemon_count"], found["fleet_rate"]) == (None, None)
+
+
+def test_a_stale_or_old_cluster_is_marked_with_the_time_and_the_reason(run, answers, own):
+    assert {name: answer["is_stale"] for name, answer in answers.items()} == {"planted": False, "short": False}
     change(
         own,
-        "delete from estimates.est_lemon_nodes where cluster_id = 'short'",
-        "delete from marts.fct_attempts where cluster_id = 'short'",
-        f"insert into marts.fct_attempts by name select 'short' as cluster_id, {attempt}",
+        "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', data_through_at = "
+        "'2026-04-22 06:00', built_at = timestamp '2026-04-20 02:10' where cluster_id = 'planted'",
     )
-    result = run("--cluster", "short", home=own)
-    assert result.exit_code == 0, result.output
-    assert f"nothing can be told of its nodes: {reason}" in result.output
+    lines = run("--cluster", "planted", home=own).stdout.splitlines()
+    stale_note = "stale, as of 2026-04-20 02:10 UTC. Newer numbers could not be built: all.psv: empty"
+    assert stale_note in lines
+    assert lines[-2].startswith("# as of 2026-04-2") and lines[-1].startswith("--exclude=n[000,")
+    (found,) = json.loads(run("--json", "--cluster", "planted", home=own).stdout)
+    assert (found["is_stale"], found["stale_reason"], found["is_old"]) == (True, "all.psv: empty", True)
+    assert found["data_through_at"] == "2026-04-22T06:00:00Z"
 
 
-def test_a_publication_without_any_cluster_says_so(run, own):
+def test_a_cluster_that_is_not_there_is_wrong_usage_and_none_at_all_a_failure(run, own):
+    result = run("--cluster", "moon")
+    assert (result.exit_code, "short, planted" in " ".join(result.output.replace("│", "").split())) == (2, True)
     change(own, "delete from estimates.est_lemon_nodes; delete from marts.fct_attempts")
     result = run(home=own)
-    assert result.exit_code == 1
-    assert "faultline doctor" in result.output
-
-
-def test_the_line_to_paste_says_of_which_time_it_is(run, own):
-    change(own, "update marts.dim_clusters set data_through_at = '2026-04-22 06:00'")
-    lines = run("--cluster", "planted", home=own).stdout.splitlines()
-    at = next(at for at, line in enumerate(lines) if line.startswith("--exclude="))
-    assert lines[at - 1].startswith("# as of 2026-04-22 06:00 UTC, the end of its accounting")
-    assert any(": old; put newer logs there and run `faultline refresh`" in line for line in lines[:3])
-    (found,) = json.loads(run("--cluster", "planted", "--json", home=own).stdout)
-    assert (found["is_old"], found["data_through_at"]) == (True, "2026-04-22T06:00:00Z")
-
-
-def test_a_cluster_of_which_too_little_was_seen_names_no_node(run, own):
-    change(own, "update estimates.est_lemon_nodes set has_enough_data = false, note = 'too little to tell: a day'")
-    asked = ("--cluster", "planted")
-    assert "planted (a simulated cluster): nothing can be told of its nodes: too little to tell: a day" in (
-        run(*asked, home=own).stdout
-    )
-    (found,) = json.loads(run(*asked, "--json", home=own).stdout)
-    assert (found["nodes"], found["exclude"], found["lemon_count"], found["fleet_rate"]) == ([], None, None, None)
+    assert (result.exit_code, "faultline doctor" in result.output) == (1, True)

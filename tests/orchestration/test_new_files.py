@@ -107,14 +107,10 @@ def test_links_are_followed_once(home, tmp_path):
     assert before != fingerprint(home.sources)
 
 
-@pytest.mark.parametrize("cursor", [None, "", "garbage", "[]", '{"unknown": 1}'])
-def test_a_cursor_of_another_version_is_as_none(cursor):
-    assert Seen.parse(cursor) == Seen()
-
-
-def test_a_cursor_is_read_back():
-    assert Seen.parse(Seen("abc", 12.5, True).as_cursor()) == Seen("abc", 12.5, True)
-
-
-def test_the_sensor_is_off_until_somebody_switches_it_on(home):
-    assert new_files(HomeSettings(home)).default_status == dg.DefaultSensorStatus.STOPPED
+@pytest.mark.parametrize(
+    ("cursor", "seen"),
+    [*((text, Seen()) for text in (None, "", "garbage", "[]", '{"unknown": 1}')),
+     (Seen("abc", 12.5, True).as_cursor(), Seen("abc", 12.5, True))],
+)  # fmt: skip
+def test_a_cursor_is_read_back_and_one_of_another_version_is_as_none(cursor, seen):
+    assert Seen.parse(cursor) == seen

@@ -10,13 +10,6 @@ from orchestration.settings.home import Home
 from orchestration.upkeep.healing import heal_run_history
 
 
-@pytest.fixture
-def loop(tmp_path):
-    path = tmp_path / "loop"
-    path.symlink_to(path)
-    return path
-
-
 def test_damage_of_the_history_is_found_in_a_folder_whose_name_an_address_would_have_to_quote(tmp_path):
     home = Home.at(tmp_path / "of $nobody #1 100%41")
     (home.dagster / "history").mkdir(parents=True)
@@ -34,20 +27,14 @@ def test_damage_of_the_history_is_found_in_a_folder_whose_name_an_address_would_
     assert len(said) == 1 and "was damaged" in said[0]
 
 
-def test_a_home_that_is_a_link_back_to_itself_is_refused(loop):
-    with pytest.raises(RefreshFailed, match="sources folder does not exist"):
-        check_sources_of_a_new_home(Home.at(loop))
-
-
-def test_sources_that_are_a_link_back_to_itself_are_refused(loop, tmp_path):
-    with pytest.raises(RefreshFailed, match="sources folder does not exist"):
-        check_sources_of_a_new_home(Home.at(tmp_path / "home", loop))
-    assert not (tmp_path / "home").exists()
-
-
-def test_a_file_in_place_of_the_sources_is_refused_with_what_to_do(tmp_path):
-    file = tmp_path / "file"
-    file.write_text("x")
-    with pytest.raises(RefreshFailed, match=r"Not a directory\)\. It must be a folder this user can read\.$"):
-        check_sources_of_a_new_home(Home.at(tmp_path / "home", file))
-    assert not (tmp_path / "home").exists()
+@pytest.mark.parametrize("kind", ["a home in a loop", "sources in a loop", "a file"])
+def test_a_home_or_sources_that_are_no_folder_are_refused_with_what_to_do_and_nothing_is_made(tmp_path, kind):
+    place = tmp_path / "place"
+    if kind == "a file":
+        place.write_text("x")
+    else:
+        place.symlink_to(place)
+    home = Home.at(place) if kind == "a home in a loop" else Home.at(tmp_path / "home", place)
+    with pytest.raises(RefreshFailed, match=r"sources folder does not exist|It must be a folder this user can read"):
+        check_sources_of_a_new_home(home)
+    assert [*tmp_path.iterdir()] == [place]

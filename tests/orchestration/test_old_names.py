@@ -1,9 +1,8 @@
 """An old name of a command runs the new call for one release, or says what replaces it."""
 
 import pytest
-from typer.testing import CliRunner
 
-from orchestration.cli import app, old_names
+from orchestration.cli.old_names import REPLACED_BY
 from orchestration.settings.home import Home
 from tests.homes import faultline
 
@@ -27,11 +26,6 @@ def test_it_answers_as_the_new_name_does(testbed_home, old, new):
     assert others == expected.stderr
 
 
-def test_nothing_to_forget_is_wrong_usage_and_refreshes_nothing(tmp_path):
-    done = faultline(Home.at(tmp_path), "forget", "--yes")
-    assert (done.exit_code, done.stdout, [*tmp_path.iterdir()]) == (2, "", [])
-
-
 @pytest.mark.parametrize("name", ["export-raw", "import-marts"])
 def test_marts_of_another_engine_have_a_module_of_their_own(tmp_path, name):
     done = faultline(Home.at(tmp_path), name, tmp_path / "raw", "--json")
@@ -41,18 +35,8 @@ def test_marts_of_another_engine_have_a_module_of_their_own(tmp_path, name):
     assert second.startswith("faultline: nothing has been read yet")
 
 
-@pytest.mark.parametrize("name", old_names.REPLACED_BY)
-def test_without_a_successor_it_says_what_replaces_it(name):
-    done = CliRunner().invoke(app, [name, "--out", "x", "y"])
-    assert (done.exit_code, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line == f"faultline: `faultline {name}` was removed: {old_names.REPLACED_BY[name]}"
-
-
-def test_help_has_the_sixteen_commands_and_the_folder_of_the_pages():
-    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "300", "TERM": "dumb"}).stdout
-    listed = [line.split()[1] for line in shown.partition("Commands")[2].splitlines() if line.startswith("│ ")]
-    assert " ".join(listed) == (
-        "init refresh pull plan lemons explain status doctor query tables report export simulate alerts rollback ui"
-    )
-    assert shown.rstrip().endswith("/docs")
+@pytest.mark.parametrize("arguments", [("forget", "--yes"), *((name, "--out", "x", "y") for name in REPLACED_BY)])
+def test_without_a_successor_or_anything_to_forget_it_is_wrong_usage_and_makes_nothing(tmp_path, arguments):
+    done = faultline(Home.at(tmp_path), *arguments)
+    assert (done.exit_code, done.stdout, [*tmp_path.iterdir()]) == (2, "", [])
+    assert REPLACED_BY.get(arguments[0], "") in done.stderr

@@ -34,8 +34,7 @@ CLASSES = {key: getattr(facet_v2, module) for key, module in {
 
 @pytest.fixture(scope="module")
 def run_id(built_warehouse):
-    with duckdb.connect(str(built_warehouse), read_only=True) as con:
-        return con.execute("select run_id from ops.published").fetchone()[0]
+    return ask(built_warehouse, "select run_id from ops.published")[0][0]
 
 
 @pytest.fixture(scope="module")
@@ -78,29 +77,19 @@ def facet_class(key):
 
 
 def plain(value):
-    """Leave out what the client leaves out: nothing, and empty."""
+    """Leave out what the client leaves out, nothing and empty, and who made an event."""
     if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items() if part not in (None, {}, [])}
+        kept = {key: plain(part) for key, part in value.items() if key not in {"_producer", "producer"}}
+        return {key: part for key, part in kept.items() if part not in (None, {}, [])}
     return [plain(part) for part in value] if isinstance(value, list) else value
 
 
-def without_schemas(value):
-    if isinstance(value, dict):
-        return {key: without_schemas(part) for key, part in value.items() if key not in {"_producer", "producer"}}
-    return [without_schemas(part) for part in value] if isinstance(value, list) else value
-
-
-def test_every_event_is_one_of_the_official_client(events):
-    # Given to the client's own classes and written by it, an event is what it was, with the same schemas' addresses.
-    for event in events:
-        written = Serde.to_dict(modelled(base.RunEvent, event))
-        assert without_schemas(plain(written)) == without_schemas(plain(event))
-
-
-def test_a_failure_is_one_too_and_says_why(run_id):
-    event = event_of_failure(run_id, "no logs", "1.0", NAMES)
-    assert without_schemas(plain(Serde.to_dict(modelled(base.RunEvent, event)))) == without_schemas(plain(event))
-    assert (event["eventType"], event["run"]["facets"]["errorMessage"]["message"]) == ("FAIL", "no logs")
+def test_every_event_and_one_of_a_failure_is_one_of_the_official_client(events, run_id):
+    """Given to the client's own classes and written by it, an event is what it was, with the same schemas."""
+    failure = event_of_failure(run_id, "no logs", "1.0", NAMES)
+    assert (failure["eventType"], failure["run"]["facets"]["errorMessage"]["message"]) == ("FAIL", "no logs")
+    for event in [*events, failure]:
+        assert plain(Serde.to_dict(modelled(base.RunEvent, event))) == plain(event)
 
 
 def test_a_refresh_begins_and_ends_once_and_is_the_parent_of_all_else(events, run_id):
@@ -119,17 +108,15 @@ def test_the_events_hold_the_whole_lineage(events, built_warehouse):
         for column, origins in output["facets"].get("columnLineage", {"fields": {}})["fields"].items()
         for origin in origins["inputFields"]
     }
-    with duckdb.connect(str(built_warehouse), read_only=True) as con:
-        assert found == set(con.execute("select * from ops.lineage").fetchall()) != set()
+    assert found == set(ask(built_warehouse, "select * from ops.lineage")) != set()
 
 
-def test_tables_have_their_columns_rows_and_checks(events, built_warehouse):
+def test_tables_have_their_columns_rows_checks_and_folders_of_logs(events, built_warehouse):
     outputs = {output["name"]: output for event in events for output in event["outputs"] if output["facets"]}
     fields = {field["name"]: field for field in outputs["marts.fct_failures"]["facets"]["schema"]["fields"]}
     assert "description" in fields["failed_at"] and fields["failed_at"]["type"] == "TIMESTAMP"
-    with duckdb.connect(str(built_warehouse), read_only=True) as con:
-        rows = con.execute("select count(*) from marts.fct_failures").fetchone()[0]
-        checks = con.execute("select table_name, check_name, passed from ops.checks order by all").fetchall()
+    ((rows,),) = ask(built_warehouse, "select count(*) from marts.fct_failures")
+    checks = ask(built_warehouse, "select table_name, check_name, passed from ops.checks order by all")
     assert outputs["marts.fct_failures"]["outputFacets"]["outputStatistics"]["rowCount"] == rows
     (checked,) = [event for event in events if event["job"]["name"] == "checks"]
     found = [
@@ -138,81 +125,62 @@ def test_tables_have_their_columns_rows_and_checks(events, built_warehouse):
         for assertion in dataset["inputFacets"]["dataQualityAssertions"]["assertions"]
     ]
     assert sorted(found) == checks != []
-
-
-def test_raw_tables_come_from_folders_of_logs(events):
     (sacct,) = [event for event in events if event["job"]["name"] == "raw.sacct"]
     assert [(folder["namespace"], folder["name"]) for folder in sacct["inputs"]] == [(NAMES.sources, "testbed/sacct")]
 
 
 @pytest.fixture
-def settings(testbed_home):
-    def with_lineage(lineage):
-        return replace(read_settings(testbed_home.root), lineage=lineage)
+def send(testbed_home, run_id):
+    """Send a publication, or that a refresh failed, as a setting wants it, and return what was said."""
 
-    return with_lineage
+    def send(failure="", **lineage):
+        said = []
+        settings = replace(read_settings(testbed_home.root), lineage=LineageSettings(**lineage))
+        if failure:
+            send_failure(settings, run_id, failure, said.append)
+        else:
+            send_publication(settings, run_id, said.append)
+        return said
+
+    return send
 
 
-def test_nothing_goes_anywhere_unless_it_is_set(settings, run_id):
-    said = []
-    send_publication(settings(LineageSettings()), run_id, said.append)
-    send_failure(settings(LineageSettings()), run_id, "no logs", said.append)
-    assert said == []
-
-
-def test_events_are_posted_with_the_key(settings, run_id, events, tmp_path):
-    key, said = tmp_path / "key", []
+def test_events_are_posted_with_the_key_or_written_over_the_last_run_or_go_nowhere(send, events, tmp_path):
+    assert send() == send("no logs") == []
+    key, file = tmp_path / "key", tmp_path / "lineage" / "events.ndjson"
     key.write_text("hunter2\n")
     with web_server() as web:
-        send_publication(settings(LineageSettings(web.address, key)), run_id, said.append)
-        assert said == []
+        assert send(address=web.address, key_file=key) == []
         assert [json.loads(body)["job"]["name"] for body in web.bodies] == [event["job"]["name"] for event in events]
         assert set(web.keys) == {"Bearer hunter2"}
-
-
-def test_a_file_holds_the_last_run(settings, run_id, events, tmp_path):
-    file, said = tmp_path / "lineage" / "events.ndjson", []
     file.parent.mkdir()
-    for _ in range(2):
-        send_publication(settings(LineageSettings(file=file)), run_id, said.append)
-    assert said == []
+    assert send(file=file) == send(file=file) == []
     assert len(file.read_text().splitlines()) == len(events)
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
-@pytest.mark.parametrize("status", [302, 500])
-def test_what_is_not_delivered_is_said_without_the_address(settings, run_id, status):
-    said = []
+def test_what_is_not_delivered_is_a_line_without_the_address_and_holds_nothing_up(send, events, tmp_path, monkeypatch):
     with web_server() as web:
-        web.status = status
-        send_publication(settings(LineageSettings(web.address)), run_id, said.append)
-        send_failure(settings(LineageSettings(web.address)), run_id, "no logs", said.append)
-    assert said == [f"the lineage was not delivered: 127.0.0.1 answered {status}"] * 2
-
-
-def test_no_receiver_holds_a_refresh_up(settings, run_id, events, monkeypatch):
-    said = []
-    with web_server() as web:
+        for web.status in (302, 500):
+            for failure in ("", "no logs"):
+                (line,) = send(failure, address=web.address)
+                assert line.endswith(f"127.0.0.1 answered {web.status}")
+        web.status = 200
         monkeypatch.setattr("orchestration.terminal.posting.SECONDS", 0.2)
         web.wait.clear()
-        send_publication(settings(LineageSettings(web.address)), run_id, said.append)
+        (line,) = send(address=web.address)
+        assert line.endswith("127.0.0.1: no answer in time")
         web.wait.set()
         monkeypatch.setattr("orchestration.terminal.posting.SECONDS", PATIENCE_SECONDS)
         monkeypatch.setattr("orchestration.open_lineage.sending.MAX_SECONDS", 0)
-        send_publication(settings(LineageSettings(web.address)), run_id, said.append)
-        assert len(web.bodies) < len(events)
-    assert said == [
-        "the lineage was not delivered: 127.0.0.1: no answer in time",
-        "the lineage was not delivered: not all of it within 0 s",
-    ]
-
-
-def test_what_nobody_foresaw_is_a_line_as_well(settings, run_id, tmp_path, monkeypatch):
-    said, file = [], LineageSettings(file=tmp_path / "events.ndjson")
+        web.bodies.clear()
+        (line,) = send(address=web.address)
+        assert line.endswith("not all of it within 0 s") and len(web.bodies) < len(events)
+    (line,) = send(file=tmp_path / "none" / "events")
+    assert line.startswith("the lineage was not delivered: ")
     monkeypatch.setattr("orchestration.open_lineage.sending.json.dumps", {}.__getitem__)
-    send_publication(settings(file), run_id, said.append)
-    send_failure(settings(file), run_id, "no logs", said.append)
-    assert said == ["the lineage was not delivered: unexpected TypeError"] * 2
+    for failure in ("", "no logs"):
+        assert send(failure, file=tmp_path / "events") == ["the lineage was not delivered: unexpected TypeError"]
 
 
 def test_a_refresh_sends_the_events_of_its_run(testbed_home, lineage_file, run_id):
@@ -230,12 +198,6 @@ def test_a_refresh_that_cannot_send_them_is_published(testbed_home, run_id, tmp_
     (line,) = [line for line in capfd.readouterr().err.splitlines() if "lineage" in line]
     assert line.startswith("the lineage was not delivered: 127.0.0.1: ")
     assert ask(home, "select count(*) from ops.published where run_id <> $1", [run_id]) == [(1,)]
-
-
-def test_a_folder_that_is_not_there_is_said(settings, run_id, tmp_path):
-    said = []
-    send_publication(settings(LineageSettings(file=tmp_path / "none" / "events")), run_id, said.append)
-    assert len(said) == 1 and said[0].startswith("the lineage was not delivered: ")
 
 
 def test_the_setting_is_a_file_or_an_address(monkeypatch, tmp_path):

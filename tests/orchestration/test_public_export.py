@@ -255,26 +255,27 @@ def test_names_of_clusters_differ_in_more_than_capitals(planted, tmp_path):
     assert (done.exit_code, "not in other letters alone" in done.stderr) == (1, True)
 
 
-def test_a_public_export_and_one_with_names_never_share_a_folder(planted, tmp_path):
-    assert faultline(planted, "export", tmp_path, "--table", "dim_clusters").exit_code == 0
-    done = faultline(planted, "export", tmp_path, "--public")
-    assert (done.exit_code, "an empty folder" in done.stderr) == (1, True)
-    exported(planted, tmp_path / "new")
-    exported(planted, tmp_path / "new")
-    done = faultline(planted, "export", tmp_path / "new")
-    assert (done.exit_code, "holds an export without names" in done.stderr) == (1, True)
-
-
-@pytest.mark.parametrize("place", ["marts/fct_attempts.parquet", ".notes", "more/links"])
-def test_what_an_export_did_not_list_is_refused_beside_it(planted, tmp_path, place):
-    exported(planted, tmp_path)
-    (tmp_path / place).parent.mkdir(exist_ok=True)
-    if place == "more/links":
-        (tmp_path / place).symlink_to(tmp_path / "marts")
-    else:
-        (tmp_path / place).write_text("names")
-    done = faultline(planted, "export", tmp_path, "--public")
-    assert (done.exit_code, "holds other files" in done.stderr) == (1, True)
+@pytest.mark.parametrize(
+    ("first", "beside", "second", "words"),
+    [
+        (("--table", "dim_clusters"), None, ("--public",), "an empty folder"),
+        (("--public",), None, ("--public",), ""),
+        (("--public",), None, (), "holds an export without names"),
+        *((("--public",), place, ("--public",), "holds other files")
+          for place in ("marts/fct_attempts.parquet", ".notes", "more/links")),
+    ],
+)  # fmt: skip
+def test_a_public_export_shares_its_folder_with_nothing_but_an_earlier_one(
+    planted, tmp_path, first, beside, second, words
+):
+    assert faultline(planted, "export", tmp_path, *first).exit_code == 0
+    if beside == "more/links":
+        (tmp_path / "more").mkdir()
+        (tmp_path / beside).symlink_to(tmp_path / "marts")
+    elif beside:
+        (tmp_path / beside).write_text("names")
+    done = faultline(planted, "export", tmp_path, *second)
+    assert (done.exit_code, words in done.stderr) == (bool(words), True)
 
 
 def test_what_a_killed_export_left_is_deleted(planted, tmp_path):
@@ -332,40 +333,36 @@ def cells_of(con, rows, *changes):
     return {cell: found for *cell, users, is_shown in cells for cell, found in [(tuple(cell), (users, is_shown))]}
 
 
-def test_a_failure_belongs_to_the_month_of_its_incident(con):
-    rows = [
-        RAN | {"is_infrastructure_failure": True, "user_name": user, "ended_at": f"2026-0{2 - (user < 1)}-06"}
-        for user in range(6)
-    ]
-    cells = cells_of(con, rows, "update marts.fct_attempt_exposures set incident_id = 'one'")
-    assert cells["failures", "month_date", "2026-01-01"] == (6, True)
-    assert ("failures", "month_date", "2026-02-01") not in cells
+FAILURES = [{"is_infrastructure_failure": True, "user_name": user} for user in range(6)]
+OF_JANUARY = [{**row, "ended_at": f"2026-0{2 - (row['user_name'] < 1)}-06"} for row in FAILURES]
+TO_MARCH = [{"user_name": user, "ended_at": "2026-03-01 01:00"} for user in range(6)]
+OF_A_SIZE = [{"user_name": user, "gpu_size_bin": 8} for user in range(6)]
+MONTHS = [("started", "month_date", f"2026-0{month}-01") for month in (1, 2, 3)]
+CELLS = {
+    # Attempts, a change of what they ran, and of some cells the number of users and whether it is shown.
+    "a failure is of the month of its incident": (
+        OF_JANUARY, "set incident_id = 'one'",
+        {("failures", "month_date", "2026-01-01"): (6, True), ("failures", "month_date", "2026-02-01"): None},
+    ),
+    "a failure that rates leave out is nobody's": (
+        FAILURES, "set failure_probability = 0 where attempt_id >= '2'", {("failures", "cluster", ""): (2, False)},
+    ),
+    "all months are seen": (TO_MARCH, "set gap_seconds = 0", dict.fromkeys(MONTHS, (6, True))),
+    "a month without accounting is nobody's, and the smallest other is hidden": (
+        TO_MARCH, "set gap_seconds = 10", dict(zip(MONTHS, ((6, False), (0, False), (6, True)), strict=True)),
+    ),
+    "a size is shown": (OF_A_SIZE, "set gap_seconds = 0", {("started", "gpu_size_bin", "8"): (6, True)}),
+    "sizes are hidden where node-days lack an attempt": (
+        [*OF_A_SIZE, {"user_name": 7, "gpu_size_bin": 8, "node_count": None}], "set gap_seconds = 0",
+        {("started", "gpu_size_bin", "8"): (6, False), ("ended", "gpu_size_bin", "8"): (7, True)},
+    ),
+}  # fmt: skip
 
 
-def test_a_failure_that_rates_leave_out_is_nobodys(con):
-    rows = [RAN | {"is_infrastructure_failure": True, "user_name": user} for user in range(6)]
-    cells = cells_of(
-        con, rows, "update marts.fct_attempt_exposures set failure_probability = 0 where attempt_id >= '2'"
-    )
-    assert cells["failures", "cluster", ""] == (2, False)
-
-
-def test_a_month_in_which_accounting_is_missing_is_nobodys(con):
-    rows = [RAN | {"user_name": user, "ended_at": "2026-03-01 01:00"} for user in range(6)]
-    months = [f"2026-0{month}-01" for month in (1, 2, 3)]
-    cells = cells_of(con, rows, "update marts.fct_attempt_exposures set gap_seconds = 10")
-    assert [cells["started", "month_date", month][0] for month in months] == [6, 0, 6]
-    assert not cells["started", "month_date", "2026-01-01"][1], "the smallest other"
-    cells = cells_of(con, rows)
-    assert [cells["started", "month_date", month] for month in months] == [(6, True)] * 3
-
-
-def test_sizes_are_hidden_where_node_days_lack_some_of_their_attempts(con):
-    rows = [RAN | {"user_name": user, "gpu_size_bin": 8} for user in range(6)]
-    assert cells_of(con, rows)["started", "gpu_size_bin", "8"] == (6, True)
-    cells = cells_of(con, [*rows, RAN | {"user_name": 7, "gpu_size_bin": 8, "node_count": None}])
-    assert cells["started", "gpu_size_bin", "8"] == (6, False)
-    assert cells["ended", "gpu_size_bin", "8"] == (7, True)
+@pytest.mark.parametrize(("rows", "changed", "expected"), CELLS.values(), ids=CELLS)
+def test_a_cell_counts_the_users_that_its_number_is_made_of(con, rows, changed, expected):
+    cells = cells_of(con, [RAN | row for row in rows], f"update marts.fct_attempt_exposures {changed}")
+    assert {cell: cells.get(cell) for cell in expected} == expected
 
 
 SPLITS = {

@@ -1,7 +1,7 @@
 """Durations of stages are those of their steps, also of a run that failed."""
 
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import dagster as dg
@@ -10,30 +10,19 @@ from assets.warehouse import Warehouse
 from orchestration.runs.stages import Stage, record_stages, stages_of
 
 
-def step(key, start, end):
-    return SimpleNamespace(step_key=key, start_time=start, end_time=end)
-
-
 def test_the_steps_of_a_stage_add_up():
-    found = stages_of([
-        step("estimates__est_b", 20, 21.5),
-        step("raw", 0, 4),
-        step("raw_expectations", 4, 5),
-        step("dbt_models", 5, 15),
-        step("estimates__est_a", 16, 18),
-        step("estimates_expectations", 21.5, 23),
-        step("report__index", 23, None),
-    ])  # fmt: skip
-
-    def at(second):
-        return datetime(1970, 1, 1, second=second)
-
+    steps = [
+        ("estimates__est_b", 20, 21.5), ("raw", 0, 4), ("raw_expectations", 4, 5), ("dbt_models", 5, 15),
+        ("estimates__est_a", 16, 18), ("estimates_expectations", 21.5, 23), ("report__index", 23, None),
+    ]  # fmt: skip
+    found = stages_of([SimpleNamespace(step_key=key, start_time=start, end_time=end) for key, start, end in steps])
     assert found == [
-        Stage("raw", at(0), at(4), 4, 1),
-        Stage("checks", at(4), at(23), 2.5, 2),
-        Stage("dbt", at(5), at(15), 10, 1),
-        Stage("estimates", at(16), datetime(1970, 1, 1, 0, 0, 21, 500_000), 3.5, 2),
-    ]
+        Stage(name, *(datetime.fromtimestamp(second, UTC).replace(tzinfo=None) for second in ends), seconds, count)
+        for name, ends, seconds, count in (
+            ("raw", (0, 4), 4, 1), ("checks", (4, 23), 2.5, 2), ("dbt", (5, 15), 10, 1),
+            ("estimates", (16, 21.5), 3.5, 2),
+        )
+    ]  # fmt: skip
 
 
 def test_a_run_that_failed_has_its_stages(tmp_path):

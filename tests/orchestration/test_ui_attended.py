@@ -31,15 +31,11 @@ def family(kind):
     return [sys.executable, "-c", FAMILY, kind]
 
 
-def start(kind):
-    command = [sys.executable, attended.__file__, *family(kind)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    return process, int(process.stdout.readline())
-
-
 @pytest.mark.parametrize("end", ["its own", "closed input", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_family_ends_with_its_command_its_input_or_a_signal(end):
-    process, grandchild = start("short" if end == "its own" else "long")
+    command = [sys.executable, attended.__file__, *family("short" if end == "its own" else "long")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    grandchild = int(process.stdout.readline())
     if end == "closed input":
         process.stdin.close()
     elif end != "its own":

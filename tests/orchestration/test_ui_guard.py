@@ -166,8 +166,7 @@ def test_the_token_of_the_address_becomes_a_cookie():
     assert (got.status, got.headers["location"], "set-cookie" in got.headers) == (303, "/", False)
 
 
-def test_start_and_end_of_the_server_get_through_and_no_unknown_connection():
-    assert len(connect({"type": "lifespan"}, [{"type": "lifespan.startup"}]).reached) == 1
+def test_a_connection_of_an_unknown_kind_does_not_get_through():
     with pytest.raises(RuntimeError, match="no rule"):
         connect({"type": "webtransport", "path": "/", "headers": []}, [])
 
@@ -202,8 +201,8 @@ def test_a_read_only_server_executes_no_mutation(tmp_path, monkeypatch):
 
 def test_a_token_is_that_of_the_file_or_the_environment_or_new(tmp_path, monkeypatch):
     file = tmp_path / "token"
+    file.touch(0o600)
     file.write_text(f"{GOOD[::-1]}\n")
-    file.chmod(0o600)
     monkeypatch.setenv(UI_TOKEN, GOOD)
     assert Token.choose(file) == Token(GOOD[::-1], is_given=True)
     # The variable is removed, whatever is taken.
@@ -215,15 +214,15 @@ def test_a_token_is_that_of_the_file_or_the_environment_or_new(tmp_path, monkeyp
     assert Token.choose(None) == Token(GOOD, is_given=True)
 
 
-def test_a_weak_token_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [("", 0o600), ("short", 0o600), ("\xe4" * 30, 0o600), ("with spaces in it, though long", 0o600), (GOOD, 0o644)],
+)
+def test_a_weak_token_or_one_that_others_can_read_is_refused(tmp_path, text, mode):
     file = tmp_path / "token"
-    with pytest.raises(WeakToken, match="cannot be read"):
+    with pytest.raises(WeakToken):
         Token.choose(file)
-    for text, mode, message in (
-        ("", 0o600, "openssl rand"), ("short", 0o600, "openssl rand"), ("\xe4" * 30, 0o600, "openssl rand"),
-        ("with spaces in it, though long", 0o600, "openssl rand"), (GOOD, 0o644, "chmod 600"),
-    ):  # fmt: skip
-        file.write_text(text)
-        file.chmod(mode)
-        with pytest.raises(WeakToken, match=message):
-            Token.choose(file)
+    file.write_text(text)
+    file.chmod(mode)
+    with pytest.raises(WeakToken):
+        Token.choose(file)

@@ -19,7 +19,7 @@ from tests.docs.writers.pages import run_page_command, table
 
 INTRODUCTION = """# Configuration
 
-<!-- run by: tests/docs/test_configuration_page.py -->
+<!-- run by: tests/docs/test_written_pages.py -->
 
 This page is written by `make configuration` from the code that reads the settings. There are two kinds of them:
 

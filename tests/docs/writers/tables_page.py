@@ -47,7 +47,7 @@ but for `cluster_id` beside them DuckDB reads less. Columns of other names that 
 table. Every table but `dim_failure_categories` has `cluster_id`; the picture leaves it out, and sums and estimates too.
 In `ops`, `run_id` is a refresh, a row of `ops.runs`, and not a run of jobs.
 
-<!-- run by: tests/docs/test_tables_page.py -->
+<!-- run by: tests/docs/test_written_pages.py -->
 ```mermaid
 flowchart LR
 """
