@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from assets.simulation.causes import CAUSES
-from assets.simulation.even_chance import EvenChance
 from assets.simulation.false_alarms import Alarm
 from assets.simulation.jobs import Jobs
 from assets.simulation.ledger import Symptoms
@@ -28,7 +27,7 @@ from assets.simulation.states import (
     REQUEUE,
     REQUEUED,
 )
-from assets.simulation.symptoms import show, show_alarm, show_low_severity
+from assets.simulation.symptoms import EvenChance, show, show_alarm, show_low_severity
 from assets.simulation.world import World
 
 CRASH_EXITS = (6, 6, 6, 1, 1)
@@ -92,36 +91,22 @@ class Faults:
         A fault that only one check can find ends the application without a trace as long as the check does not exist.
         A false alarm is drawn here unless one is given as `alarm`.
         """
-        world, rng = self.world, self.world.rng
+        world, rng, category = self.world, self.world.rng, CAUSES[cause].category
         if self._service.is_out(node) or not self._may_strike(node, mechanism):
             return
-        gpu, category, ticket = (
-            int(rng.integers(world.pool.gpus_per_node)),
-            CAUSES[cause].category,
-            self._service.ticket(),
-        )
+        gpu, ticket = int(rng.integers(world.pool.gpus_per_node)), self._service.ticket()
         is_unseen = world.clock.now < self._seen_from.get(category, 0)
-        if is_unseen or (category in self._leads and mechanism not in (DRAIN, ALARM)):
-            mechanism = CRASH
-        drains, alarms = mechanism == DRAIN, mechanism == ALARM
-        if alarm is not None:
-            symptoms = alarm.symptoms
-        elif alarms:
-            symptoms = self._show_alarm(gpu)
-        elif drains:
-            symptoms = show_low_severity(rng, category, gpu)
-        else:
-            # Nodes of whole-node jobs, of several jobs and of none have separate sequences: they count differently.
-            chance = self._chance[min(len(world.pool.occupants[node]), 2)]
-            symptoms = show(rng, world.profile.cooccurrence, category, mechanism, gpu, ticket, code, chance)
+        waits = mechanism in (DRAIN, ALARM)
+        if is_unseen or (category in self._leads and not waits):
+            mechanism, waits = CRASH, False
+        symptoms = self._show(node, category, mechanism, gpu, ticket, code, alarm)
         is_alone = incident is None and mechanism == CRASH
         is_silent = is_unseen or (is_alone and rng.random() < world.profile.silent_crash_share)
         if is_silent:
             symptoms = Symptoms()
-        waits = drains or alarms
         repairs = world.profile.repairs
         permanent_share = CAUSES[cause].permanent_share * (repairs.lemon_factor if is_lemon else 1.0)
-        if drains:
+        if mechanism == DRAIN:
             permanent_share = repairs.finding_share
         fault = world.ledger.faults.append(
             node=node,
@@ -130,13 +115,10 @@ class Faults:
             mechanism=mechanism,
             gpu=gpu if CAUSES[cause].hits_one_gpu else -1,
             is_shared=incident is not None,
-            is_permanent=not alarms and not is_silent and rng.random() < permanent_share,
+            is_permanent=mechanism != ALARM and not is_silent and rng.random() < permanent_share,
             has_evidence=bool(symptoms.kernel or symptoms.checks) or mechanism in (LAUNCH, OPERATOR),
-            detected=-1,
-            cleared=-1,
-            epilog_job=-1,
-            checks_from=-1,
             incident=len(world.ledger.faults) if incident is None else incident,
+            **dict.fromkeys(("detected", "cleared", "epilog_job", "checks_from"), -1),
         )
         world.ledger.symptoms.append(symptoms)
         self._broken.setdefault(node, []).append(fault)
@@ -146,17 +128,27 @@ class Faults:
             self._service.cancel_drain(node)
         self._course[mechanism](fault, node)
 
+    def _show(  # noqa: PLR0917
+        self, node: int, category: str, mechanism: int, gpu: int, ticket: int, code: int | None, alarm: Alarm | None
+    ) -> Symptoms:
+        """Draw what a fault shows. A false alarm is one of a check that exists already."""
+        world, rng = self.world, self.world.rng
+        if alarm is not None:
+            return alarm.symptoms
+        if mechanism == DRAIN:
+            return show_low_severity(rng, category, gpu)
+        if mechanism == ALARM:
+            missing, symptoms = self.missing_checks(), show_alarm(rng, gpu)
+            while symptoms.checks[0][0] in missing:
+                symptoms = show_alarm(rng, gpu)
+            return symptoms
+        # Nodes of whole-node jobs, of several jobs and of none have separate sequences: they count differently.
+        chance = self._chance[min(len(world.pool.occupants[node]), 2)]
+        return show(rng, world.profile.cooccurrence, category, mechanism, gpu, ticket, code, chance)
+
     def missing_checks(self) -> set[str]:
         """Name the checks that do not exist yet."""
         return {name for name, day in self.world.profile.checks_introduced if self.world.clock.now < day * DAY}
-
-    def _show_alarm(self, gpu: int) -> Symptoms:
-        """Draw a false alarm of a check that exists at this time."""
-        missing = self.missing_checks()
-        symptoms = show_alarm(self.world.rng, gpu)
-        while symptoms.checks[0][0] in missing:
-            symptoms = show_alarm(self.world.rng, gpu)
-        return symptoms
 
     def _may_strike(self, node: int, mechanism: int) -> bool:
         """Allow one fault at a time. A node that only waits to be drained can fail like any other."""
