@@ -36,7 +36,7 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     Relapses(world, faults, service, relapses_rng)
     Strikes(world, jobs, faults, service, workload, months_rng, alarms_rng)
     HiddenFaults(world, jobs, hidden_rng)
-    jobs.book(workload)
+    jobs.submissions.book(workload)
     world.clock.run(profile.horizon, progress)
     for job in scheduler.waiting():
         if jobs.waits(job):

@@ -74,8 +74,8 @@ class AlarmSource:
 
     def __init__(self, profile: Profile, habits: FalseAlarms, workload: Workload, rng: np.random.Generator) -> None:
         self._profile, self._habits, self._rng = profile, habits, rng
-        gpus, seconds, outcome = (np.asarray(each) for each in (workload.gpus, workload.seconds, workload.outcome))
-        weights = np.maximum(np.asarray(workload.tasks), 1) * np.asarray(workload.segments)
+        gpus, seconds, outcome = (np.asarray(workload[name]) for name in ("gpus", "seconds", "outcome"))
+        weights = np.maximum(np.asarray(workload["tasks"]), 1) * np.asarray(workload["segments"])
         nodes, done = np.maximum(gpus // profile.gpus_per_node, 1), outcome == COMPLETED
         rate = alarms_per_node_day(habits.completed_share, nodes[done], seconds[done], weights[done])
         # Findings of low severity are evidence too and come in addition to the alarms.

@@ -148,7 +148,7 @@ class Strikes:
 
     def _maintain(self, planned: Maintenance) -> None:
         for node in self._neighbours(planned.first_position, planned.node_count):
-            if not self._faults.is_broken(node):
+            if not self._faults.of_node(node):
                 seconds = planned.hours * HOUR * float(self.world.rng.uniform(0.8, 1.2))
                 wish = Drain(-1, planned.reason, seconds, self.world.clock.now, is_planned=True)
                 if planned.ends_jobs_as is None:
@@ -159,7 +159,7 @@ class Strikes:
                         self._jobs.end_planned(attempt, STATES.index(planned.ends_jobs_as), node)
 
     def _begin_loop(self, loop: CrashLoop) -> None:
-        job = self._jobs.submit_important(loop.gpus, LOOP_JOB_SECONDS)
+        job = self._jobs.submissions.submit_important(loop.gpus, LOOP_JOB_SECONDS)
         run = self.world.ledger.jobs["run"][job]
         self._loops[run], self._jobs.requeue_seconds[run] = loop.failures + 1, loop.requeue_seconds
 

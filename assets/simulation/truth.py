@@ -370,6 +370,7 @@ def planted(record: Record) -> dict[str, Any]:
     node_days = ledger.held_seconds(profile.horizon) / DAY * np.diff(ledger.nodes.starts)
     is_large, is_visible = gpus[failed] > LARGE_GPUS, is_named(visible_categories(ledger))
     all_days, large_days = float(node_days.sum()), float(node_days[gpus > LARGE_GPUS].sum())
+    mean_rate = sum(map(profile.mean_rate_of, range(profile.node_count))) / profile.node_count
     completed = has_any_evidence(ledger)[ledger.attempts["state"] == COMPLETED]
     incident_count = len(np.unique(incident))
 
@@ -383,8 +384,7 @@ def planted(record: Record) -> dict[str, Any]:
         "days": profile.days,
         "node_count": profile.node_count,
         "lemon_count": len(profile.lemon_nodes),
-        "faults_per_1000_node_days": 1000
-        * (sum(map(profile.mean_rate_of, range(profile.node_count))) / profile.node_count),
+        "faults_per_1000_node_days": 1000 * mean_rate,
         "faults_per_1000_node_days_without_lemons": 1000 * profile.fault_rate,
         "fault_count": int(_ends_jobs(ledger).sum()),
         "drain_count": int((faults["mechanism"] == DRAIN).sum()),
