@@ -157,14 +157,14 @@ def _tell_share(tell: Callable[[float], None], number: int, count: int, share: f
 
 
 def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) -> None:
-    if days is not None and days < 1:
-        raise ValueError(f"days is {days}; at least 1 is needed")
-    if not 0 < scale <= 1000:
-        raise ValueError(f"scale is {scale}; it must be above 0 and at most 1000")
-    if seed < 0:
-        raise ValueError(f"seed is {seed}; it must not be negative")
-    if not 0 <= dirt <= 0.5:
-        raise ValueError(f"dirt is {dirt}; it is a share of all lines, from 0 to 0.5")
+    for is_right, text in (
+        (days is None or days >= 1, f"days is {days}; at least 1 is needed"),
+        (0 < scale <= 1000, f"scale is {scale}; it must be above 0 and at most 1000"),
+        (seed >= 0, f"seed is {seed}; it must not be negative"),
+        (0 <= dirt <= 0.5, f"dirt is {dirt}; it is a share of all lines, from 0 to 0.5"),
+    ):
+        if not is_right:
+            raise ValueError(text)
 
 
 def _first_day(profile: Profile, until: date | datetime) -> date:

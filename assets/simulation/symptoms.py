@@ -61,15 +61,13 @@ XID_TEXT = {
     95: "pid={pid}, name=python, Uncontained: SRAM ECC error, RST: Yes, D-RST: No",
     119: "pid={pid}, name=python, Timeout after 6s of waiting for RPC response from GPU{gpu} GSP!",
 }
-XID_CATEGORIES = {
-    48: "gpu_memory",
-    62: "gpu_driver_firmware",
-    74: "gpu_nvlink",
-    79: "gpu_unavailable",
-    95: "gpu_memory",
-    119: "gpu_driver_firmware",
+CATEGORY_XIDS = {
+    "gpu_memory": (48, 95),
+    "gpu_driver_firmware": (62, 119),
+    "gpu_nvlink": (74,),
+    "gpu_unavailable": (79,),
 }
-"""The category of each Xid of a fault. The other Xids come from users' programs or are of low severity."""
+"""The Xids of a fault, by its category. The other Xids come from users' programs or are of low severity."""
 
 
 def xid_line(code: int, gpu: int, process: int) -> str:
@@ -301,7 +299,7 @@ def show(  # noqa: PLR0917
     ValueError
         When the Xid does not stand for the category.
     """
-    if code is not None and XID_CATEGORIES.get(code) != category:
+    if code is not None and code not in XIDS.get(category, ()):
         raise ValueError(f"Xid {code} does not stand for {category}")
     if category not in SHOWN or (mechanism == LOST and category not in HAS_LAST_WORDS):
         return Symptoms()

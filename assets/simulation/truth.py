@@ -185,26 +185,22 @@ def _relapses(record: Record) -> Table:
 def _incidents(record: Record) -> Table:
     """One row per incident that could end jobs. It is over when its last node is back; null if one is not."""
     faults = record.ledger.faults
-    rows = np.flatnonzero(_ends_jobs(record.ledger))
-    numbers, first, incident = np.unique(faults["incident"][rows], return_index=True, return_inverse=True)
-    count = len(numbers)
-    started = np.full(count, np.iinfo(np.int32).max, np.int32)
-    np.minimum.at(started, incident, faults["at"][rows])
-    cleared = faults["cleared"][rows]
-    ended = np.full(count, -1, np.int32)
-    np.maximum.at(ended, incident, cleared)
-    ended[incident[cleared < 0]] = -1
-    struck = np.unique(np.stack([incident, faults["node"][rows]]), axis=1)[0]
-    failed = np.bincount(record.ledger.failures["fault"], minlength=len(faults))[rows]
+    members: dict[int, list[int]] = {}
+    for row in np.flatnonzero(_ends_jobs(record.ledger)).tolist():
+        members.setdefault(int(faults["incident"][row]), []).append(row)
+    of = [members[number] for number in sorted(members)]
+    firsts = np.array([rows[0] for rows in of], np.int64)
+    ends = [-1 if (faults["cleared"][rows] < 0).any() else faults["cleared"][rows].max() for rows in of]
+    failed = np.bincount(record.ledger.failures["fault"], minlength=len(faults))
     return {
-        "incident_number": whole(numbers),
-        "category": named(faults["cause"][rows][first], CATEGORIES),
-        "started_epoch": epochs(record, started),
-        "ended_epoch": epochs(record, ended),
-        "fault_count": whole(np.bincount(incident, minlength=count)),
-        "node_count": whole(np.bincount(struck, minlength=count)),
-        "failed_attempt_count": whole(np.bincount(incident, failed, minlength=count)),
-        "is_shared": faults["is_shared"][rows][first],
+        "incident_number": whole(faults["incident"][firsts]),
+        "category": named(faults["cause"][firsts], CATEGORIES),
+        "started_epoch": epochs(record, np.array([faults["at"][rows].min() for rows in of], np.int64)),
+        "ended_epoch": epochs(record, np.array(ends, np.int64)),
+        "fault_count": pa.array([len(rows) for rows in of], pa.int64()),
+        "node_count": pa.array([len(set(faults["node"][rows].tolist())) for rows in of], pa.int64()),
+        "failed_attempt_count": pa.array([failed[rows].sum() for rows in of], pa.int64()),
+        "is_shared": faults["is_shared"][firsts],
     }
 
 

@@ -176,39 +176,17 @@ def _around_jobs(record: Record, wordings: Wordings) -> tuple[Series, Series]:
     return results(begun, sizes[begun], starts, PROLOG), after
 
 
-class Phrases:
-    """The parts of lines that repeat: what comes before the job, the node, and what comes after the node."""
-
-    def __init__(self, record: Record, wordings: Wordings) -> None:
-        cluster, said = json.dumps(record.profile.cluster_id), list(wordings.numbers)
-        self._heads = _objects([f'{{"int": {{"result": {wording.result}, "job_id": ' for wording in said])
-        self._nodes = _objects([f'"normal": {{"node": {json.dumps(name)}, ' for name in record.node_names])
-        self._tails = _objects(
-            [
-                f'"cluster": {cluster}, "derived_cluster": {cluster}, "health_check": {json.dumps(wording.check)}, '
-                f'"type": "{wording.kind}", "_msg": {json.dumps(wording.message)}}}, "tags": {{}}}}\n'
-                for wording in said
-            ]
-        )
-
-    def lines(self, begun: Ints, series: Series, rng: np.random.Generator) -> list[str]:
-        """Write results in order of time, from the milliseconds at which each check begins to those at which it ends."""
-        took = 1 + rng.exponential(40.0, len(begun)).astype(np.int64)
-        order = np.lexsort((series.wording, series.node, begun))
-        begun, took, said = begun[order], took[order], series.wording[order]
-        numbers = (series.job[order], *np.divmod(begun, 1000), *np.divmod(begun + took, 1000))
-        texts = (self._heads[said], self._nodes[series.node[order]], self._tails[said])
-        columns = (column.tolist() for column in (*texts, *numbers))
-        return [
-            f'{head}{job}}}, "double": {{"start_time": {start}.{ms:03d}, "end_time": {end}.{end_ms:03d}}}, {node}{tail}'
-            for head, node, tail, job, start, ms, end, end_ms in zip(*columns, strict=True)
-        ]
-
-
-def _objects(texts: list[str]) -> NDArray[Any]:
-    column = np.empty(len(texts), object)
-    column[:] = texts
-    return column
+def _phrases(record: Record, wordings: Wordings) -> tuple[NDArray[Any], ...]:
+    """Return what comes before the job and after the node by wording, and what is said of each node."""
+    cluster = json.dumps(record.profile.cluster_id)
+    heads = [f'{{"int": {{"result": {wording.result}, "job_id": ' for wording in wordings.numbers]
+    nodes = [f'"normal": {{"node": {json.dumps(name)}, ' for name in record.node_names]
+    tails = [
+        f'"cluster": {cluster}, "derived_cluster": {cluster}, "health_check": {json.dumps(wording.check)}, '
+        f'"type": "{wording.kind}", "_msg": {json.dumps(wording.message)}}}, "tags": {{}}}}\n'
+        for wording in wordings.numbers
+    ]
+    return tuple(np.array(texts, object) for texts in (heads, nodes, tails))
 
 
 def write_health(record: Record, folder: Path) -> None:
@@ -222,18 +200,28 @@ def write_health(record: Record, folder: Path) -> None:
         *_around_jobs(record, wordings),
     ]
     series = Series(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-    phrases = Phrases(record, wordings)
+    heads, nodes, tails = _phrases(record, wordings)
     folder.mkdir(parents=True, exist_ok=True)
     for day in range(record.epoch // DAY, (record.epoch + record.profile.horizon) // DAY + 1):
         low = day * DAY - record.epoch
         ticks = series.first + np.maximum(0, -((series.first - low) // series.every)) * series.every
         ends = np.minimum(series.until, low + DAY)
         rows, repetition = _repeated(np.maximum(0, -((ticks - ends) // series.every)))
-        seconds, found = ticks[rows] + repetition * series.every[rows], Series(*(column[rows] for column in series))
-        kept = conditions.allow(found.node, found.check, seconds, found.needs)
-        seconds, found = seconds[kept], Series(*(column[kept] for column in found))
-        begun = 1000 * (seconds + record.epoch) + rng.integers(20, 950, len(seconds))
-        if lines := phrases.lines(begun, found, rng):
+        seconds = ticks[rows] + repetition * series.every[rows]
+        kept = conditions.allow(series.node[rows], series.check[rows], seconds, series.needs[rows])
+        rows, begun = rows[kept], 1000 * (seconds[kept] + record.epoch) + rng.integers(20, 950, int(kept.sum()))
+        ended = begun + 1 + rng.exponential(40.0, len(begun)).astype(np.int64)
+        order = np.lexsort((series.wording[rows], series.node[rows], begun))
+        rows, said = rows[order], series.wording[rows[order]]
+        times = (*np.divmod(begun[order], 1000), *np.divmod(ended[order], 1000))
+        columns = (heads[said], series.job[rows], *times, nodes[series.node[rows]], tails[said])
+        text = "".join(
+            f'{head}{job}}}, "double": {{"start_time": {start}.{ms:03d}, "end_time": {end}.{end_ms:03d}}}, {node}{tail}'
+            for head, job, start, ms, end, end_ms, node, tail in zip(
+                *(column.tolist() for column in columns), strict=True
+            )
+        )
+        if text:
             # The gzip header has no time, so the same seed gives the same bytes.
             name = f"health-{record.utc(low):%Y-%m-%d}.jsonl.gz"
-            (folder / name).write_bytes(zlib.compress("".join(lines).encode(), LEVEL, GZIP))
+            (folder / name).write_bytes(zlib.compress(text.encode(), LEVEL, GZIP))
