@@ -61,7 +61,7 @@ XID_TEXT = {
     95: "pid={pid}, name=python, Uncontained: SRAM ECC error, RST: Yes, D-RST: No",
     119: "pid={pid}, name=python, Timeout after 6s of waiting for RPC response from GPU{gpu} GSP!",
 }
-CATEGORY_XIDS = {
+XIDS = {
     "gpu_memory": (48, 95),
     "gpu_driver_firmware": (62, 119),
     "gpu_nvlink": (74,),

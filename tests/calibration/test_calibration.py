@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.calibration.judging import observe, row
+from tests.calibration.paper import DAYS, PAPERS, ROOT_CAUSES
+from tests.calibration.table import summary
 
 from assets.simulation import simulate
 from assets.simulation.clusters import read_cluster
@@ -18,14 +21,11 @@ from assets.simulation.states import (
 )
 from tests.calibration import Observed, calibrate, compare, render, total
 from tests.calibration.__main__ import main
-from tests.calibration.judging import observe, row
-from tests.calibration.paper import DAYS, PAPERS, ROOT_CAUSES
 from tests.calibration.simulated import (
     calibrate_clusters,
     calibrate_profile,
     simulate_profile,
 )
-from tests.calibration.table import summary
 from tests.simulation.simulated import Simulated
 from tests.simulation.small_ledger import SmallLedger, site
 

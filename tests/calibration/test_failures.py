@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.calibration.failures import peak
+from tests.calibration.judging import observe, row, values
+from tests.calibration.paper import DAYS
 
 from assets.simulation.ledger import Symptoms
 from assets.simulation.profiles import DAY, HOUR
@@ -24,9 +27,6 @@ from assets.simulation.states import (
     RUNNING,
 )
 from tests.calibration import calibrate
-from tests.calibration.failures import peak
-from tests.calibration.judging import observe, row, values
-from tests.calibration.paper import DAYS
 from tests.simulation.small_ledger import SmallLedger, site
 
 FLAPPING = Symptoms(checks=[("link flaps", "ib link flap detected.\n")])

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.calibration.estimates import Estimate, difference, mean, quotient, rate, ratio, share
 
 from tests.calibration import Row
 from tests.calibration.__main__ import is_outside
-from tests.calibration.estimates import Estimate, difference, mean, quotient, rate, ratio, share
 from tests.calibration.rows import SCALE, Part, Sheet, about, above, below, between, exactly, near, positive
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.calibration.judging import observe, values
+from tests.calibration.losses import run_ettr, size_bins
+from tests.calibration.work import daily_gpu_seconds
 
 from assets.simulation.profiles import DAY, HOUR, Lemon
 from assets.simulation.states import (
@@ -20,9 +23,6 @@ from assets.simulation.states import (
     TIMEOUT,
 )
 from tests.calibration import calibrate
-from tests.calibration.judging import observe, values
-from tests.calibration.losses import run_ettr, size_bins
-from tests.calibration.work import daily_gpu_seconds
 from tests.simulation.small_ledger import SmallLedger, site
 
 
