@@ -8,14 +8,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
+from functools import partial
+from multiprocessing import get_context
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.causes import CAUSES
-from assets.simulation.profiles import DAY, HOUR
+from assets.simulation.causes import CAUSES, UNATTRIBUTED
+from assets.simulation.clusters import read_cluster
+from assets.simulation.engine import simulate_cluster
+from assets.simulation.profiles import DAY, HOUR, Profile
 from assets.simulation.states import COMPLETED, PENDING, PREEMPTED, QOS, REQUEUED, STATES, TIMEOUT
 from tests.calibration.observed import BoolArray, IntArray, Observed
 from tests.calibration.rows import (
@@ -50,13 +55,9 @@ STATE_SHARES = {
     **{"OUT_OF_MEMORY": 0.1, "TIMEOUT": 0.6, "CANCELLED": 3.2},
 }
 LEADING_CAUSES = ("ib_link", "filesystem_mount", "gpu_memory", "pcie")
-HARDWARE = {
-    *("pcie", "gpu_memory", "gpu_nvlink", "gpu_unavailable", "ib_link"),
-    *("block_device", "main_memory", "host_hardware", "eth_link"),
-}
-SOMETIMES_HARDWARE = {"system_services"}
-"""Hardware is one of its possible causes in Table I."""
-GPU = {"gpu_memory", "gpu_nvlink", "gpu_unavailable", "gpu_driver_firmware"}
+GPU_HARDWARE = {"pcie", "gpu_memory", "gpu_nvlink", "gpu_unavailable"}
+HARDWARE = GPU_HARDWARE | {"ib_link", "block_device", "main_memory", "host_hardware", "eth_link"}
+GPU = (GPU_HARDWARE - {"pcie"}) | {"gpu_driver_firmware"}
 PCIE_SIGNATURE = {"pcie", "gpu_unavailable"}
 """Xid 79 and the critical interrupt are how a PCIe error shows itself."""
 WINDOW_DAYS, MIN_IN_BURST, FEW_NODES = 30, 10, 5
@@ -103,16 +104,16 @@ def requeued_under_their_id(seen: Observed) -> Estimate:
     return share(seen.ledger.attempts["requeued_at"][killed] >= 0)
 
 
-def failed_by_infrastructure(seen: Observed) -> Estimate:
-    return share(seen.is_failed[seen.is_ended])
+def failed_by_infrastructure(seen: Observed, of_time: bool = False) -> Estimate:
+    return share(seen.is_failed[seen.is_ended], seen.gpu_seconds[seen.is_ended] if of_time else None)
 
 
-def failed_time(seen: Observed) -> Estimate:
-    return share(seen.is_failed[seen.is_ended], seen.gpu_seconds[seen.is_ended])
+def showing(seen: Observed, category: str) -> BoolArray:
+    return seen.failures.category == category
 
 
 def leading_causes(seen: Observed) -> Estimate:
-    counts = Counter(sorted(seen.failures.category[seen.is_attributed].tolist()))
+    counts = Counter(sorted(seen.failures.category[~showing(seen, UNATTRIBUTED)].tolist()))
     leaders = [cause for cause, _ in counts.most_common(len(LEADING_CAUSES))]
     return Estimate(len(set(leaders) & set(LEADING_CAUSES)), counted=", ".join(leaders))
 
@@ -126,9 +127,9 @@ def together(seen: Observed, of: set[str], shows: Callable[[int, str], bool]) ->
 
 def with_xid_79(seen: Observed, with_interrupt: bool) -> Estimate:
     def shows(fault: int, _: str) -> bool:
-        checks = seen.ledger.symptoms[fault].checks
-        has_interrupt = any("Critical Interrupt" in message for _, message in checks)
-        return 79 in seen.evidence.xids[fault] and (has_interrupt or not with_interrupt)
+        messages = [message for _, message in seen.ledger.symptoms[fault].checks]
+        is_both = any("Critical Interrupt" in message for message in messages)
+        return 79 in seen.evidence.xids[fault] and (is_both or not with_interrupt)
 
     return together(seen, {"pcie"}, shows)
 
@@ -139,8 +140,9 @@ def with_gpu_failure(seen: Observed) -> Estimate:
 
 def with_other_category(seen: Observed) -> Estimate:
     def shows(fault: int, cause: str) -> bool:
+        # Hardware is a possible cause of failed services in Table I.
         own = PCIE_SIGNATURE if cause == "pcie" else {cause}
-        return bool({*seen.ledger.symptoms[fault].others} & (HARDWARE | SOMETIMES_HARDWARE) - own)
+        return bool({*seen.ledger.symptoms[fault].others} & (HARDWARE | {"system_services"}) - own)
 
     return together(seen, HARDWARE, shows)
 
@@ -177,9 +179,13 @@ def xid_burst(seen: Observed, codes: set[int] | None = None) -> Estimate:
     return burst(seen, np.array([bool(found & codes if codes else found) for found in shown], np.bool_))
 
 
+def ib_burst(seen: Observed) -> Estimate:
+    return burst(seen, showing(seen, "ib_link"))
+
+
 def of_few_nodes(seen: Observed) -> Estimate:
     """Return the share of the InfiniBand faults of their strongest 30 days that is on the worst nodes."""
-    days, nodes = incident_days(seen, seen.is_ib)
+    days, nodes = incident_days(seen, showing(seen, "ib_link"))
     first = peak(days, seen.profile.days)[1]
     struck = np.bincount(nodes[(days >= first) & (days < first + WINDOW_DAYS)], minlength=1)
     few, total = int(np.sort(struck)[::-1][:FEW_NODES].sum()), int(struck.sum())
@@ -191,7 +197,7 @@ def mount_faults(seen: Observed, is_after: bool) -> Estimate:
     introduced = dict(seen.profile.checks_introduced).get("mounted directory")
     if introduced is None:
         return Estimate(np.nan)
-    days, _ = incident_days(seen, (seen.failures.category == "filesystem_mount") & ~seen.failures.is_chance)
+    days, _ = incident_days(seen, showing(seen, "filesystem_mount") & ~seen.failures.is_chance)
     return Estimate(int(((days >= introduced) == is_after).sum()), counted=f"check from day {introduced}")
 
 
@@ -292,15 +298,14 @@ def lemon_share(seen: Observed) -> float:
     return 100 * float(seen.is_lemon.mean())
 
 
-def large_jobs_failing(seen: Observed) -> Estimate:
-    return share(seen.is_failed[seen.is_started & seen.is_ended & (seen.gpus >= LARGE_GPUS)])
-
-
-def large_jobs_failing_by_others(seen: Observed) -> Estimate:
-    """Return the share of large jobs that failed, without those that a lemon failed."""
+def large_jobs_failing(seen: Observed, with_lemons: bool = True) -> Estimate:
     failed = seen.is_failed.copy()
-    failed[seen.failures.attempt[seen.is_lemon[seen.failures.node]]] = False
+    if not with_lemons:
+        failed[seen.failures.attempt[seen.is_lemon[seen.failures.node]]] = False
     return share(failed[seen.is_started & seen.is_ended & (seen.gpus >= LARGE_GPUS)])
+
+
+failing_by_others = partial(large_jobs_failing, with_lemons=False)
 
 
 class Figure(NamedTuple):
@@ -352,17 +357,25 @@ FIGURES = (
     Figure("", BY_CHECKS, requeued_under_their_id, above(100, "all"), above(100, "all")),
     *(Figure("3", f"attempts {name}", state_share(name), _points(paper), None) for name, paper in STATE_SHARES.items()),
     Figure("3", "attempts failed by infrastructure", failed_by_infrastructure, near(0.2, 0.1), None),
-    Figure("3", "their GPU time", failed_time, near(18.7, 0.5), None, needs=WHOLE),
+    Figure("3", "their GPU time", partial(failed_by_infrastructure, of_time=True), near(18.7, 0.5), None, needs=WHOLE),
     Figure("3", SAW_FAILED_CHECK, lambda s: share(s.saw_failed_check[s.state == COMPLETED]), below(1), below(1)),
     Figure("4", LEADING, leading_causes, between(4, 4, "they lead"), None, "", WHOLE),
-    Figure("4", "failures without a cause", lambda s: share(~s.is_attributed), above(10, "many"), None),
+    Figure("4", "failures without a cause", lambda s: share(showing(s, UNATTRIBUTED)), above(10, "many"), None),
     Figure("4", "PCIe errors with Xid 79", lambda s: with_xid_79(s, False), near(43, 2), near(63, 2)),
     Figure("4", "with Xid 79 and a critical interrupt", lambda s: with_xid_79(s, True), near(21, 2), near(49, 2)),
     Figure("4", "InfiniBand failures with a GPU failure", with_gpu_failure, near(2, 2), near(6, 2)),
     Figure("4", "hardware failures with a co-occurring event", with_other_category, near(3, 2), near(5, 2)),
     Figure("5", f"Xid errors: {OF_30_DAYS}", xid_burst, DRIVER, None, "times", WHOLE),
     Figure("5", f"GSP timeouts: {OF_30_DAYS}", lambda s: xid_burst(s, {119, 120}), PATCHED, None, "times", WHOLE),
-    Figure("5", f"InfiniBand failures: {OF_30_DAYS}", lambda s: burst(s, s.is_ib), SUMMER, None, "times", WHOLE),
+    Figure(
+        "5",
+        f"InfiniBand failures: {OF_30_DAYS}",
+        lambda s: burst(s, showing(s, "ib_link")),
+        SUMMER,
+        None,
+        "times",
+        WHOLE,
+    ),
     Figure("5", f"InfiniBand faults of {WINDOW}", of_few_nodes, above(50, "a handful of nodes"), None, needs=WHOLE),
     Figure("5", "mount faults before their check", lambda s: mount_faults(s, False), BEFORE_CHECK, None, "", WHOLE),
     Figure("5", "mount faults since their check", lambda s: mount_faults(s, True), SINCE_CHECK, None, "", WHOLE),
@@ -383,7 +396,7 @@ FIGURES = (
     Figure("11", "their share of the fleet", lemon_share, near(1.2, 0.2), near(1.7, 0.2), needs=(SCALE,)),
     Figure("11", "their share of daily jobs", daily_jobs_on_lemons, near(13, 2), None, needs=(SCALE,)),
     Figure("11", LARGE_FAILED, large_jobs_failing, near(14, 2), None, needs=WHOLE),
-    Figure("11", f"{LARGE_FAILED}, not by a lemon", large_jobs_failing_by_others, near(4, 2), None, needs=WHOLE),
+    Figure("11", f"{LARGE_FAILED}, not by a lemon", failing_by_others, near(4, 2), None, needs=WHOLE),
 )
 
 
@@ -435,8 +448,8 @@ def total(seen: Observed) -> Totals:
         gpu_hours,
         [state_share(name)(seen) for name in STATES],
         failed_by_infrastructure(seen),
-        failed_time(seen),
-        rate(seen.incident[seen.is_attributed], gpu_hours),
+        failed_by_infrastructure(seen, True),
+        rate(seen.incident[~showing(seen, UNATTRIBUTED)], gpu_hours),
         sized(seen, 0, 1, False),
         float(lost.sum()),
         int(bins[np.bincount(of, lost, minlength=1).argmax()]) if len(bins) else 0,
@@ -474,3 +487,18 @@ def compare(first: Totals, second: Totals) -> list[Row]:
         *(judged((figure, name, "rsc2 to rsc1"), *rest, part) for figure, name, *rest in against),
         *(judged(("II", name, "both"), seen, exactly(n), "", (SCALE,), part) for name, (seen, n) in lemons.items()),
     ]
+
+
+def calibrate_profile(seed: int, profile: Profile) -> tuple[list[Row], Totals]:
+    """Simulate a cluster in memory, as its logs would show it, and compare it with the paper."""
+    rng = np.random.default_rng([seed, *profile.cluster_id.encode()])
+    seen = Observed(profile, simulate_cluster(profile, rng, lambda share: None))
+    return calibrate(seen), total(seen)
+
+
+def calibrate_clusters(scale: float, days: int | None, seed: int) -> list[Row]:
+    """Simulate both clusters side by side and give all rows. `scale` and `days` ask for a part of them."""
+    profiles = [read_cluster(cluster).resized(days, scale) for cluster in NODES]
+    with ProcessPoolExecutor(len(profiles), get_context("spawn")) as pool:
+        (first, first_total), (second, second_total) = pool.map(partial(calibrate_profile, seed), profiles)
+    return first + second + compare(first_total, second_total)

@@ -92,10 +92,9 @@ class Occupancy:
         base = nodes.astype(np.int64) * self._span
         first = np.searchsorted(self._key, base + low.clip(0, self._span))
         after = np.searchsorted(self._key, base + high.clip(-1, self._span - 1), "right")
-        counts = (after - first).clip(0)
-        which = np.repeat(np.arange(len(nodes)), counts)
-        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        return which, self._attempt[first[which] + within].astype(np.int64)
+        spans = [np.arange(*span) for span in zip(first.tolist(), np.maximum(first, after).tolist(), strict=True)]
+        which = np.repeat(np.arange(len(nodes)), [len(span) for span in spans])
+        return which, self._attempt[np.concatenate([*spans, np.zeros(0, np.int64)])].astype(np.int64)
 
 
 class Observed:
@@ -113,12 +112,8 @@ class Observed:
         self.seconds: IntArray = np.where(self.is_started, self.end - self.start, 0).clip(0)
         self.gpu_seconds = self.seconds.astype(np.float64) * self.gpus
         self.node_days = self.seconds / DAY * np.diff(ledger.nodes.starts)
-        self.evidence = Evidence(ledger)
+        self.evidence, self._occupancy = Evidence(ledger), Occupancy(ledger, self.end)
         self.is_lemon: BoolArray = np.isin(np.arange(profile.node_count), list(profile.lemon_nodes))
-
-    @cached_property
-    def _occupancy(self) -> Occupancy:
-        return Occupancy(self.ledger, self.end)
 
     @cached_property
     def failures(self) -> Failures:
@@ -165,16 +160,6 @@ class Observed:
         """The incident of each failure."""
         incident: IntArray = self.ledger.faults["incident"][self.failures.fault].astype(np.int64)
         return incident
-
-    @property
-    def is_attributed(self) -> BoolArray:
-        """Per failure, whether the logs show a cause."""
-        return self.failures.category != UNATTRIBUTED
-
-    @property
-    def is_ib(self) -> BoolArray:
-        """Per failure, whether it shows as one of InfiniBand."""
-        return self.failures.category == "ib_link"
 
     @cached_property
     def saw_failed_check(self) -> BoolArray:

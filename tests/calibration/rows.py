@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHANCE = 3.0
-"""Number of standard errors by which the tolerance of a part is widened."""
+"""Standard errors by which the tolerance of a part is widened."""
 SCALE, PERIOD = "all nodes", "all days"
 WHOLE = (SCALE, PERIOD)
 
@@ -131,18 +131,10 @@ class Part:
     has_all_nodes: bool
     has_all_days: bool
 
-    def shows(self, needs: tuple[str, ...], value: float) -> bool:
-        """Tell whether a value that needs all nodes or all days can be judged. On a part it may be `nan`."""
-        has = {SCALE: self.has_all_nodes, PERIOD: self.has_all_days}
-        return all(has[need] for need in needs) and (all(has.values()) or not math.isnan(value))
-
 
 @dataclass(frozen=True)
 class Row:
-    """One value of the paper, of a figure or the text, and its simulated counterpart.
-
-    It is not judged if the simulated part of a cluster cannot show the value.
-    """
+    """One value of the paper and its simulated counterpart, not judged if a part of a cluster cannot show it."""
 
     figure: str
     quantity: str
@@ -168,11 +160,14 @@ def judged(
 ) -> Row:
     """Make a row of a figure, quantity and cluster. On a part, the tolerance is widened by the error."""
     seen = found if isinstance(found, Estimate) else Estimate(float(found))
-    if not (part.has_all_nodes and part.has_all_days) and seen.error > 0:
+    has = {SCALE: part.has_all_nodes, PERIOD: part.has_all_days}
+    is_whole = all(has.values())
+    if not is_whole and seen.error > 0:
         margin = CHANCE * seen.error
         words = f"{band.tolerance}, wider by {CHANCE:.0f} standard errors ({shown(margin)})"
         band = replace(band, low=band.low - margin, high=band.high + margin, tolerance=words)
-    return Row(*names, seen, unit, band, part.shows(needs, seen.value))
+    is_judged = all(has[need] for need in needs) and (is_whole or not math.isnan(seen.value))
+    return Row(*names, seen, unit, band, is_judged)
 
 
 def shown(value: float) -> str:
