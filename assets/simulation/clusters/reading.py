@@ -71,9 +71,9 @@ def read_cluster(cluster_id: str, folder: Path = FOLDER) -> Profile:
         # As JSON, because an array is then a tuple, and a string is no number.
         return SHAPE.validate_json(json.dumps(table, default=str))
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{cluster_id}.toml: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    except (KeyError, TypeError) as error:
+        places = [f"{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors()]
+        raise ValueError(f"{cluster_id}.toml: {'; '.join(places)}") from error
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{cluster_id}.toml: {error}") from error
 
 
