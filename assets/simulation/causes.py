@@ -32,19 +32,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """How often one fault shows several symptoms. The defaults are the paper's values for RSC-1.
+    """Shares of faults that show several symptoms. The defaults are the paper's values for RSC-1.
 
-    Attributes
-    ----------
-    pcie_with_xid_79
-        Share of PCIe faults that bring Xid 79.
-    pcie_with_xid_79_and_interrupt
-        Share of PCIe faults that bring Xid 79 and also leave a critical interrupt in the BMC's log.
-    ib_with_gpu
-        Share of InfiniBand faults with an error of a GPU on the same node.
-    hardware_with_other
-        Share of hardware faults that show a second category. The Xid 79 and the interrupt of a PCIe fault do not
-        count. InfiniBand faults use `ib_with_gpu` if that is larger.
+    The Xid 79 and the interrupt of a PCIe fault do not count as a second category of hardware. InfiniBand faults use
+    `ib_with_gpu`, an error of a GPU on the same node, if that is larger.
     """
 
     pcie_with_xid_79: float = 0.43
@@ -79,19 +70,8 @@ BY_CATEGORY = {cause.category: number for number, cause in enumerate(CAUSES)}
 FLEET_SHARES = {cause.category: cause.weight for cause in CAUSES}
 
 CATEGORIES_BY_PRIORITY = (
-    "pcie",
-    "gpu_memory",
-    "gpu_nvlink",
-    "gpu_unavailable",
-    "gpu_driver_firmware",
-    "ib_link",
-    "block_device",
-    "filesystem_mount",
-    "main_memory",
-    "host_hardware",
-    "eth_link",
-    "system_services",
-    UNATTRIBUTED,
+    *("pcie", "gpu_memory", "gpu_nvlink", "gpu_unavailable", "gpu_driver_firmware", "ib_link", "block_device"),
+    *("filesystem_mount", "main_memory", "host_hardware", "eth_link", "system_services", UNATTRIBUTED),
 )
 """Of the categories that a failure shows, the one that comes first here is its cause."""
 
@@ -142,14 +122,7 @@ def draw_mechanism(rng: np.random.Generator, cause: int, among: tuple[int, ...] 
 def visible_category(cause: int, mechanism: int, has_evidence: bool, others: Sequence[str] = ()) -> str | None:
     """Return the category under which the logs show the failure, or None if they do not show it.
 
-    Parameters
-    ----------
-    cause, mechanism
-        What broke and how it affected the jobs.
-    has_evidence
-        Whether it left a kernel line or a failing check.
-    others
-        The other categories that its symptoms show. The first of all of them in `CATEGORIES_BY_PRIORITY` is returned.
+    `others` are the other categories that its symptoms show.
     """
     if mechanism in (DRAIN, ALARM):
         return None

@@ -6,34 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assets.simulation.clock import Clock
-from assets.simulation.false_alarms import AlarmSource
 from assets.simulation.faults import Faults
-from assets.simulation.hidden_faults import HiddenFaults
 from assets.simulation.jobs import Jobs
 from assets.simulation.ledger import Ledger
-from assets.simulation.months import Months
 from assets.simulation.nodes import NodePool
 from assets.simulation.profiles import Profile
-from assets.simulation.relapses import Relapses
+from assets.simulation.recurring import HiddenFaults, Relapses
 from assets.simulation.scheduler import Scheduler
 from assets.simulation.service import Service
 from assets.simulation.strikes import Strikes
 from assets.simulation.workload import draw_workload
-from assets.simulation.world import World
+from assets.simulation.world import Clock, World
 
 
 def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Callable[[float], None]) -> Ledger:
-    """Simulate a cluster from its first midnight to its last.
+    """Simulate a cluster from its first midnight to its last, and report the share of time that has passed.
 
-    Parameters
-    ----------
-    profile
-        The cluster.
-    rng
-        Source of all random numbers. The same state gives the same ledger.
-    progress
-        Called with the share of simulated time that has passed.
+    The same state of the random generator gives the same ledger.
     """
     workload_rng, events_rng, months_rng, alarms_rng, hidden_rng, relapses_rng = rng.spawn(6)
     world = World(profile, Clock(), NodePool(profile.node_count, profile.gpus_per_node), Ledger(), events_rng)
@@ -42,14 +31,12 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     service = Service(world, wake=scheduler.wake)
     jobs.enqueue, jobs.freed, jobs.emptied = scheduler.enqueue, scheduler.wake, service.emptied
     jobs.kept = scheduler.keep
-    workload, months = draw_workload(workload_rng, profile), Months(profile, months_rng)
-    world.ledger.month_factors = months.factors
-    alarms = AlarmSource(profile, workload, alarms_rng) if profile.false_alarms else None
+    workload = draw_workload(workload_rng, profile)
     faults = Faults(world, jobs, service)
     Relapses(world, faults, service, relapses_rng)
-    Strikes(world, jobs, faults, service, months, alarms)
+    Strikes(world, jobs, faults, service, workload, months_rng, alarms_rng)
     HiddenFaults(world, jobs, hidden_rng)
-    jobs.book(workload)
+    jobs.submissions.book(workload)
     world.clock.run(profile.horizon, progress)
     for job in scheduler.waiting():
         if jobs.waits(job):

@@ -1,20 +1,86 @@
 """The ledger: everything that happened in a simulation, as tables. Logs and truth are written from it alone.
 
-Times are seconds since the first day's midnight. -1 means not yet, never, or none.
+Times are seconds since the first day's midnight. -1 means not yet, never, or none. While a table grows, its columns are
+typed arrays of the standard library, because appending to them is cheap; a frozen table has numpy arrays.
 """
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.columns import Columns, Ragged
-
 NAME_BITS = 20
 """A run's name consists of a family and a number of this many bits."""
+CODES = {np.int32: "i", np.int8: "b", np.bool_: "B"}
+"""Type code of a growing column, by the numpy type of the frozen one. Booleans grow as bytes."""
+
+
+class Columns:
+    """A table with columns of 32-bit integers, of numbers from -128 to 127 (`small`) and of truths (`flags`)."""
+
+    def __init__(self, numbers: str, small: str = "", flags: str = "") -> None:
+        self._data: dict[str, Any] = {}
+        for dtype, names in ((np.int32, numbers), (np.int8, small), (np.bool_, flags)):
+            self._data |= {name: array(CODES[dtype]) for name in names.split()}
+
+    def __len__(self) -> int:
+        return len(next(iter(self._data.values())))
+
+    def append(self, **values: int) -> int:
+        """Add a row and return its number. A column that is left out is zero; an unknown name is an error."""
+        row = len(self)
+        for column in self._data.values():
+            column.append(0)
+        for name, value in values.items():
+            self._data[name][row] = int(value)
+        return row
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a column, which can be read and written. It is a numpy array once the table is frozen."""
+        return self._data[name]
+
+    def appenders(self, names: str) -> tuple[Any, ...]:
+        """Return the `append` methods of all columns, to add millions of rows quickly."""
+        if sorted(names.split()) != sorted(self._data):
+            raise ValueError(f"columns are {sorted(self._data)}, got {sorted(names.split())}")
+        return tuple(self._data[name].append for name in names.split())
+
+    def freeze(self) -> None:
+        """Turn every column into a numpy array. No row can be added after that."""
+        self._data = {name: _frozen(column) for name, column in self._data.items()}
+
+
+def _frozen(column: Any) -> NDArray[Any]:
+    dtype = next(dtype for dtype, code in CODES.items() if code == column.typecode)
+    return np.frombuffer(column, dtype) if len(column) else np.zeros(0, dtype)
+
+
+class Ragged:
+    """Lists of integers, stored as one array of values and one of the places where each list begins."""
+
+    def __init__(self) -> None:
+        self.values: Any = array(CODES[np.int32])
+        self.starts: Any = array("q", [0])
+
+    def append(self, values: list[int]) -> None:
+        """Add a list."""
+        self.values.extend(values)
+        self.starts.append(len(self.values))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, row: int) -> Any:
+        return self.values[self.starts[row] : self.starts[row + 1]]
+
+    def freeze(self) -> None:
+        """Turn both arrays into numpy arrays. A list is then a view."""
+        self.values = _frozen(self.values)
+        self.starts = np.frombuffer(self.starts, np.int64)
 
 
 @dataclass
@@ -28,39 +94,16 @@ class Symptoms:
 
 
 class Ledger:
-    """All tables of a simulation. The writers get it frozen, with numpy arrays as columns.
-
-    Attributes
-    ----------
-    runs
-        One row per logical piece of work; `name` is the family's number shifted by `NAME_BITS`, plus a number.
-    jobs
-        One row per job id, in order of submission.
-    excludes
-        The nodes that a job's submission excluded, for the jobs that excluded any.
-    attempts
-        One row per allocation, and per job that was cancelled or is still waiting without one. `nodes` holds each
-        attempt's nodes under the same row number; `mask` the GPUs it has on each of them, as bits.
-    faults
-        One row per fault; `symptoms` under the same row number.
-    failures
-        One row per attempt that a fault ended.
-    planned_ends
-        One row per attempt that planned maintenance ended.
-    hidden_ends
-        One row per attempt that a hidden fault of a node ends, unless something else ends it first.
-    month_factors
-        When each calendar month begins, and the factor on the rate of faults in it; empty if months do not differ.
-    outages
-        One row per interval of a node out of service with one state and reason; `reasons` under the same row number.
-    """
+    """All tables of a simulation. The writers get it frozen, with numpy arrays as columns."""
 
     def __init__(self) -> None:
+        # Pieces of work; a name is the family's number shifted by NAME_BITS, plus a number.
         self.runs = Columns(
             "user gpus segments_left retries segment_seconds limit name checkpoint",
             "qos",
             "can_requeue failed_by_fault",
         )
+        # Job ids, in order of submission, and the nodes that some submissions excluded.
         self.jobs = Columns(
             "job_id run user gpus limit left submit eligible first_submit attempts "
             "array_id array_task app_xid exit_code exit_signal",
@@ -68,24 +111,28 @@ class Ledger:
             "can_requeue",
         )
         self.excludes: dict[int, tuple[int, ...]] = {}
+        # Allocations, and jobs cancelled or waiting without one. `mask` has the GPUs on each node as bits.
         self.attempts = Columns(
             "job submit eligible start end productive requeued_at number exit_code exit_signal app_xid mask",
             "state",
             "backfilled",
         )
-        self.nodes = Ragged()
+        self.nodes = Ragged()  # under the same row number
         self.faults = Columns(
             "at detected cleared incident epilog_job checks_from node cause",
             "mechanism gpu",
             "is_permanent is_shared has_evidence",
         )
-        self.symptoms: list[Symptoms] = []
+        self.symptoms: list[Symptoms] = []  # under the same row number
+        # Attempts that a fault or planned work ended, or that a hidden fault ends unless something else does first.
         self.failures = Columns("attempt fault at node")
         self.planned_ends = Columns("attempt at node")
         self.hidden_ends = Columns("attempt fault")
         self.relapses = Columns("fault repaired")
+        # When each calendar month begins, and the factor on the rate of faults in it; empty if months do not differ.
         self.month_factors: list[tuple[int, float]] = []
         self.preemptions = Columns("victim instigator at", flags="is_named is_second_order")
+        # Intervals of a node out of service with one state and reason; the reasons under the same row number.
         self.outages = Columns("requested start end fault ticket node", flags="is_down is_silent by_slurm is_planned")
         self.reasons: list[str] = []
         self.reboots = Columns("at node")
@@ -105,8 +152,11 @@ class Ledger:
         """Return the number of GPUs of every attempt of a frozen ledger."""
         return self.jobs["gpus"][self.attempts["job"]]
 
+    def held_seconds(self, horizon: int) -> Any:
+        """Return how long every attempt of a frozen ledger held its nodes."""
+        starts, ends = self.attempts["start"], self.attempts["end"]
+        return np.where(starts >= 0, np.where(ends >= 0, ends, horizon) - starts, 0).clip(0)
+
     def used_gpu_seconds(self, horizon: int) -> float:
         """Sum allocated GPUs times seconds over all attempts of a frozen ledger."""
-        starts, ends = self.attempts["start"], self.attempts["end"]
-        seconds = np.where(starts >= 0, np.where(ends >= 0, ends, horizon) - starts, 0).clip(0)
-        return float((seconds.astype(np.float64) * self.gpus()).sum())
+        return float((self.held_seconds(horizon).astype(np.float64) * self.gpus()).sum())

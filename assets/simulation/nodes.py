@@ -19,35 +19,21 @@ for _ in range(7):
 
 
 class NodePool:
-    """The GPUs of all nodes, at most eight per node.
-
-    Attributes
-    ----------
-    accepts
-        False while a node is out of service, draining, or silent: nothing new starts there.
-    idle
-        True for nodes that accept work and on which nothing runs.
-    hold_until
-        Per node, the latest time until which an attempt on it may stay: the end of its time limit, or for work that
-        may be preempted the end of its protection. Zero if the node is empty.
-    gang
-        Per node, the number of nodes of the attempt that came to it last.
-    """
+    """The GPUs of all nodes, at most eight per node."""
 
     def __init__(self, node_count: int, gpus_per_node: int) -> None:
         if gpus_per_node > 8:
-            raise ValueError(
-                f"gpus_per_node is {gpus_per_node}; a node's GPUs are kept as the bits of one byte, so at most 8"
-            )
+            raise ValueError(f"gpus_per_node is {gpus_per_node}; a node's GPUs are the bits of one byte, so at most 8")
         self.count = node_count
         self.gpus_per_node = gpus_per_node
         self.full = (1 << gpus_per_node) - 1
         self.free = [self.full] * node_count
-        self.accepts = np.ones(node_count, np.bool_)
-        self.idle = np.ones(node_count, np.bool_)
+        self.accepts = np.ones(node_count, np.bool_)  # not while a node is out of service, draining, or silent
+        self.idle = np.ones(node_count, np.bool_)  # accepts work, and nothing runs
         self.idle_count = node_count
+        # How long an attempt may stay at most, to its time limit or the end of its protection; 0 for an empty node.
         self.hold_until = np.zeros(node_count, np.int64)
-        self.gang = np.zeros(node_count, np.int32)
+        self.gang = np.zeros(node_count, np.int32)  # nodes of the attempt that came last
         self.occupants: list[dict[int, int]] = [{} for _ in range(node_count)]
         self._partly_free: list[set[int]] = [set() for _ in range(gpus_per_node + 1)]
 

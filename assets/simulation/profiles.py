@@ -1,6 +1,7 @@
-"""The description of a simulated cluster: its size, its users' work, its faults and its logs.
+"""What a simulated cluster is: its size, its users' work, its faults and its logs.
 
-These classes hold numbers only. The clusters themselves are the TOML files in `clusters/`.
+The clusters themselves are data: the TOML files in `clusters/`, whose keys are the names of these fields. Days
+count from the first midnight, positions from 0 to 1 stand for a place in the fleet, rates are per node-day in service.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Lemon:
-    """A node that keeps failing: its position in the fleet, from 0 to 1, its root cause, and its rate of faults."""
+    """A node that keeps failing: its position, its root cause, and its rate of faults."""
 
     position: float
     root_cause: str
@@ -46,10 +47,7 @@ class Lemon:
 
 @dataclass(frozen=True)
 class Burst:
-    """Days with additional faults of one category, on all nodes or on those at the given positions.
-
-    `rate` is per node-day. `code` is the Xid that the faults show instead of their cause's usual one.
-    """
+    """Days with additional faults of one category, on all nodes or at the positions. `code` is the Xid they show."""
 
     first_day: float
     last_day: float
@@ -57,6 +55,10 @@ class Burst:
     rate: float
     positions: tuple[float, ...] = ()
     code: int | None = None
+
+    def struck(self, profile: Profile) -> list[int]:
+        """Return the nodes on which the burst strikes, one twice if two positions fall on it."""
+        return [profile.node_at(position) for position in self.positions] or list(range(profile.node_count))
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,9 @@ class CrashLoop:
 
 @dataclass(frozen=True)
 class Maintenance:
-    """Planned work on neighbouring nodes.
+    """Planned work on neighbouring nodes, each taken once its jobs have ended.
 
-    A node is taken once its jobs have ended. Where `ends_jobs_as` names a state, NODE_FAIL or CANCELLED, it is taken
-    at once, and its jobs end in that state.
+    Where `ends_jobs_as` names a state, NODE_FAIL or CANCELLED, it is taken at once, and its jobs end in that state.
     """
 
     day: float
@@ -97,20 +98,10 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class FalseAlarms:
-    """False alarms: evidence without a fault.
+    """Evidence without a fault in the window of a share of the completed attempts, low-severity findings included.
 
-    Attributes
-    ----------
-    completed_share
-        Share of the completed attempts that have evidence although nothing was wrong: on one of their nodes a check
-        begins to fail, or the kernel reports an error, in the last ten minutes of the attempt or in the five minutes
-        after it. Findings of low severity are part of the share.
-    lasting_share
-        Share of the alarms that last 15 minutes or more; the others pass with one of the next two checks.
-    drained_share
-        Share of the alarms for which the node is drained; all of these last.
-    mean_extra_minutes
-        How much longer than 15 minutes a lasting alarm takes on average; the extra time is exponential.
+    A share of the alarms lasts 15 minutes and an exponential time more, and for some of these the node is drained. The
+    others pass with one of the next two checks.
     """
 
     completed_share: float
@@ -135,7 +126,7 @@ class HiddenFault:
 
 @dataclass(frozen=True)
 class NoisyCheck:
-    """A check that fails so many times per node-day although nothing is wrong, and passes again within ten minutes."""
+    """A check that fails at a rate although nothing is wrong, and passes again within ten minutes."""
 
     check: str
     rate: float
@@ -151,10 +142,7 @@ class LeadingCheck:
 
 @dataclass(frozen=True)
 class Relapse:
-    """A repair that does not work: for a category, with a new part or without one.
-
-    After `share` of these repairs the fault is back, in a time that is exponential with a mean of `mean_days`.
-    """
+    """A share of repairs, with a new part or without, after which the fault is back in an exponential time."""
 
     category: str
     has_new_part: bool
@@ -189,8 +177,7 @@ class Repairs:
 
     `finding_share` is the share of low-severity findings that need a part. `lemon_factor` is multiplied with the share
     of permanent repairs for faults of lemons: these faults often vanish before anyone looks, so the node stays bad.
-    `relapses` are repairs that do not work. Nodes with a fault of the `untouched` categories come back as they are,
-    without a restart, unless a part is changed.
+    Nodes with a fault of the `untouched` categories come back without a restart, unless a part is changed.
     """
 
     transient_hours: float = 0.75
@@ -203,83 +190,27 @@ class Repairs:
 
 @dataclass(frozen=True)
 class LogHabits:
-    """What a site keeps of its logs.
+    """What a site keeps of its logs."""
 
-    Attributes
-    ----------
-    step_share
-        Share of jobs whose batch step is kept in the accounting.
-    has_submit_lines
-        Whether the accounting keeps the command lines of submissions.
-    frequent_seconds, daily_seconds
-        Time between two good results that are kept, of frequent checks and of the others.
-    job_check_share
-        Share of jobs whose good prolog and epilog results are kept.
-    chatter_per_node_day
-        Number of kernel lines without a meaning.
-    has_controller_log
-        Whether slurmctld.log is kept.
-    has_job_lines
-        Whether slurmctld.log has the submissions, starts and ends of jobs, or only lines about nodes and preemption.
-    squeue_seconds
-        Time between two snapshots of the queue; 0 for none.
-    failure_only_checks
-        Names of checks whose good results are never kept.
-    accounting_skips_days
-        Days at the start that the export of the accounting leaves out, as `sacct -S` does: attempts that ended in them
-        are missing.
-    accounting_lacks_hours
-        Hours at the end that the export of the accounting leaves out, because it was made before the exports of the
-        other logs: attempts that ended in them are shown as running, and jobs submitted in them are missing.
-    charges_whole_nodes
-        Whether the accounting charges a job with all processors and all memory of its nodes, even if it shares them
-        with other jobs.
-    has_job_summaries
-        Whether the accounting keeps jobstats' summaries of what jobs used.
-    """
-
-    step_share: float = 0.35
+    step_share: float = 0.35  # of the jobs whose batch step the accounting keeps
     has_submit_lines: bool = True
-    frequent_seconds: int = 2 * HOUR
-    daily_seconds: int = DAY
-    job_check_share: float = 1.0
-    chatter_per_node_day: float = 0.4
+    frequent_seconds: int = 2 * HOUR  # between two good results that are kept, of frequent checks
+    daily_seconds: int = DAY  # and of the others
+    job_check_share: float = 1.0  # of the jobs whose good prolog and epilog results are kept
+    chatter_per_node_day: float = 0.4  # kernel lines without a meaning
     has_controller_log: bool = True
-    has_job_lines: bool = True
-    squeue_seconds: int = 0
-    failure_only_checks: tuple[str, ...] = ()
-    accounting_skips_days: float = 0.0
-    accounting_lacks_hours: float = 0.0
-    charges_whole_nodes: bool = False
-    has_job_summaries: bool = False
+    has_job_lines: bool = True  # in the controller's log; otherwise it has nodes and preemption only
+    squeue_seconds: int = 0  # between two snapshots of the queue; 0 for none
+    failure_only_checks: tuple[str, ...] = ()  # whose good results are never kept
+    accounting_skips_days: float = 0.0  # attempts that ended before are missing, as with `sacct -S`
+    accounting_lacks_hours: float = 0.0  # so much earlier than the other logs the accounting was exported
+    charges_whole_nodes: bool = False  # to each job on them, even if it shares them with others
+    has_job_summaries: bool = False  # of jobstats
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A cluster to simulate. Rates are per node-day in service; times of day are in `timezone`.
-
-    Attributes
-    ----------
-    outcomes, large_outcomes
-        Shares of the states in which work ends if neither a fault nor a preemption ends it: work of fewer than 64
-        GPUs, and larger work.
-    checks_introduced
-        Names of health checks, each with the day on which it was introduced. What only such a check can find stays
-        unseen before that day.
-    false_alarms
-        False alarms by their share of completed attempts. If it is None, false alarms come at `alarm_rate` and pass
-        quickly.
-    month_variation
-        How much the rate of faults differs between calendar months: the coefficient of variation of a gamma
-        distribution, from which each month's factor is drawn. Bursts and shared faults do not follow it.
-    objective
-        Availability that the site has promised; it changes nothing but `cluster.toml`.
-    idle_users
-        Numbers of users whose jobs hold their GPUs without using them.
-    nodes_per_rack, nodes_per_switch
-        How many neighbouring nodes stand in a rack and are attached to a switch; 0 if no log tells. A burst on all
-        nodes of a rack makes a bad rack, shared faults on nodes of a switch a bad switch.
-    """
+    """A cluster to simulate. Times of day are in `timezone`."""
 
     cluster_id: str
     timezone: str
@@ -288,11 +219,11 @@ class Profile:
     node_count: int
     gpus_per_node: int
     streams: tuple[Stream, ...]
-    outcomes: dict[str, float]
-    large_outcomes: dict[str, float]
+    outcomes: dict[str, float]  # shares of the states in which undisturbed work of fewer than 64 GPUs ends
+    large_outcomes: dict[str, float]  # and larger work
     fault_rate: float
     drain_rate: float
-    alarm_rate: float
+    alarm_rate: float  # of false alarms that pass quickly, where `false_alarms` is None
     lemons: tuple[Lemon, ...]
     bursts: tuple[Burst, ...] = ()
     shared_faults: tuple[SharedFault, ...] = ()
@@ -300,7 +231,7 @@ class Profile:
     maintenance: tuple[Maintenance, ...] = ()
     repairs: Repairs = Repairs()
     cooccurrence: Cooccurrence = field(default_factory=Cooccurrence)
-    checks_introduced: tuple[tuple[str, int], ...] = ()
+    checks_introduced: tuple[tuple[str, int], ...] = ()  # check and day; what only it can find stays unseen before
     users: int = 40
     largest_share: float = 0.5
     preemption_after_seconds: int = 2 * HOUR
@@ -314,14 +245,14 @@ class Profile:
     logs: LogHabits = LogHabits()
     annotations: tuple[tuple[int, str], ...] = ()
     false_alarms: FalseAlarms | None = None
-    month_variation: float = 0.0
-    objective: float | None = None
+    month_variation: float = 0.0  # of the rate of single faults between calendar months: coefficient of variation
+    objective: float | None = None  # availability that the site has promised; only `cluster.toml` has it
     hidden_faults: tuple[HiddenFault, ...] = ()
     driver_rollouts: tuple[DriverRollout, ...] = ()
-    idle_users: tuple[int, ...] = ()
+    idle_users: tuple[int, ...] = ()  # whose jobs hold their GPUs without using them
     noisy_checks: tuple[NoisyCheck, ...] = ()
     leading_checks: tuple[LeadingCheck, ...] = ()
-    nodes_per_rack: int = 0
+    nodes_per_rack: int = 0  # neighbours in a rack; 0 if no log says so
     nodes_per_switch: int = 0
 
     @property
@@ -345,21 +276,17 @@ class Profile:
         return self.node_count * self.gpus_per_node * self.horizon
 
     @property
-    def mean_fault_rate(self) -> float:
-        """Rate of independent job-ending faults over fleet and days, lemons and bursts included."""
-        return sum(map(self.mean_rate_of, range(self.node_count))) / self.node_count
+    def lemon_nodes(self) -> dict[int, Lemon]:
+        """The lemon on each node that has one."""
+        return {self.node_at(lemon.position): lemon for lemon in self.lemons}
 
     def mean_rate_of(self, node: int) -> float:
-        """Mean rate of independent job-ending faults on one node: its own or its lemon's, and its part of the bursts.
-
-        A burst counts in proportion to its days. Shared faults and crash loops do not count.
-        """
-        lemons = {self.node_at(lemon.position): lemon.rate for lemon in self.lemons}
-        rate = lemons.get(node, self.fault_rate)
+        """Mean rate of single faults on a node: its own or its lemon's, and its part of the bursts by their days."""
+        lemons = self.lemon_nodes
+        rate = lemons[node].rate if node in lemons else self.fault_rate
         for burst in self.bursts:
             days = min(burst.last_day, self.days) - min(burst.first_day, self.days)
-            places = [self.node_at(position) for position in burst.positions].count(node) if burst.positions else 1
-            rate += burst.rate * days / self.days * places
+            rate += burst.rate * days / self.days * burst.struck(self).count(node)
         return rate
 
     def node_at(self, position: float) -> int:
@@ -382,28 +309,20 @@ class Profile:
         Lemons and events that strike several nodes stay as frequent per node; on a smaller cluster such an event
         strikes fewer nodes instead.
         """
-        nodes = max(4, round(self.node_count * scale))
-        lemons = max(1, round(len(self.lemons) * scale)) if self.lemons else 0
-        copies = max(1, round(scale))
-        return replace(
-            self,
-            days=self.days if days is None else days,
-            node_count=nodes,
-            lemons=tuple(
-                replace(lemon, position=(lemon.position + shift) % 1.0)
-                for lemon, shift in (
-                    (self.lemons[int(number / scale) % len(self.lemons)], number % copies / nodes)
-                    for number in range(lemons)
-                )
-            ),
-            shared_faults=tuple(
-                replace(
-                    fault,
-                    day=fault.day + 5.3 * copy,
-                    first_position=(fault.first_position + copy / copies) % 0.9,
-                    node_count=max(2, round(fault.node_count * min(scale, 1.0))),
-                )
-                for fault in self.shared_faults
-                for copy in range(copies)
-            ),
-        )
+        nodes, copies = max(4, round(self.node_count * scale)), max(1, round(scale))
+        lemons = []
+        for number in range(max(1, round(len(self.lemons) * scale)) if self.lemons else 0):
+            lemon = self.lemons[int(number / scale) % len(self.lemons)]
+            lemons.append(replace(lemon, position=(lemon.position + number % copies / nodes) % 1.0))
+        shared = [
+            replace(
+                fault,
+                day=fault.day + 5.3 * copy,
+                first_position=(fault.first_position + copy / copies) % 0.9,
+                node_count=max(2, round(fault.node_count * min(scale, 1.0))),
+            )
+            for fault in self.shared_faults
+            for copy in range(copies)
+        ]
+        length = self.days if days is None else days
+        return replace(self, days=length, node_count=nodes, lemons=tuple(lemons), shared_faults=tuple(shared))

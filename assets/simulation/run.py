@@ -20,33 +20,35 @@ import numpy as np
 
 from assets.simulation.clusters import read_profile
 from assets.simulation.engine import simulate_cluster
-from assets.simulation.logs.dirt import spoil, write_dirt
-from assets.simulation.logs.record import Record
-from assets.simulation.logs.wall_clock import midnight
+from assets.simulation.logs.dirt import spoil
+from assets.simulation.logs.health import write_health
+from assets.simulation.logs.kernel import write_kernel
+from assets.simulation.logs.nodes import write_events, write_inventory, write_tickets
+from assets.simulation.logs.record import Record, midnight, write_lines
+from assets.simulation.logs.sacct import write_sacct
+from assets.simulation.logs.slurmctld import write_slurmctld
+from assets.simulation.logs.squeue import write_squeue
 from assets.simulation.profiles import Profile
-from assets.simulation.side_by_side import can_run_side_by_side, run_side_by_side
-from assets.simulation.truth import planted
-from assets.simulation.writing import write_cluster
+from assets.simulation.truth import planted, write_truth
 
 SIMULATED_SHARE = 0.65
 """Share of the progress that stands for simulating a cluster; the rest stands for writing its files."""
+WRITERS = {
+    "health": write_health,
+    "sacct": write_sacct,
+    "kernel": write_kernel,
+    "slurmctld": write_slurmctld,
+    "squeue": write_squeue,
+    "events": write_events,
+    "tickets": write_tickets,
+    "inventory": write_inventory,
+}
+"""The writers by folder. Each has its own random generator, so the bytes do not depend on their order."""
 
 
 @dataclass(frozen=True)
 class SimulatedCluster:
-    """One cluster that was simulated, and its folders.
-
-    Attributes
-    ----------
-    sources
-        The cluster's folder of logs; its parent is a sources folder.
-    truth
-        The folder of what was planted.
-    planted
-        The planted rates and the resulting counts, as in `planted.json`.
-    spoiled_line_count
-        Lines that were spoiled on purpose.
-    """
+    """One cluster that was simulated: its folders, its size, and what was planted, as in `planted.json`."""
 
     cluster_id: str
     sources: Path
@@ -87,23 +89,6 @@ class Summary:
     def text(self) -> str:
         """Describe in a few lines per cluster what was written and where."""
         return "\n\n".join(cluster.text() for cluster in self.clusters)
-
-
-@dataclass(frozen=True)
-class Order:
-    """One cluster to simulate, the first day that its logs show, and where to put them."""
-
-    profile: Profile
-    first_day: date
-    sources: Path
-    truth: Path
-    seed: int
-    dirt: float
-
-    @property
-    def node_days(self) -> int:
-        """Size of the cluster, for shares of the progress."""
-        return self.profile.node_count * self.profile.days
 
 
 def simulate(
@@ -154,40 +139,32 @@ def simulate(
     name = profile.cluster_id if isinstance(profile, Profile) else profile
     clusters = (profile,) if isinstance(profile, Profile) else read_profile(profile)
     started, tell = time.monotonic(), progress or (lambda share: None)
-    orders = [
-        Order(
-            cluster,
-            cluster.first_day if until is None else _first_day(cluster, until),
-            (sources_dir or out / "sources") / cluster.cluster_id,
-            (truth_dir or out / "truth") / cluster.cluster_id,
-            seed,
-            dirt,
-        )
-        for cluster in (cluster.resized(days, scale) for cluster in clusters)
-    ]
-    for order in orders:
-        refuse_real_logs(order.sources)
-    shares = dict.fromkeys((order.profile.cluster_id for order in orders), 0.0)
-    whole = sum(order.node_days for order in orders)
-
-    def hear(order: Order, share: float) -> None:
-        shares[order.profile.cluster_id] = share * order.node_days / whole
-        tell(sum(shares.values()))
-
-    made = (_fulfil_side_by_side if len(orders) > 1 and can_run_side_by_side() else _fulfil_in_turn)(orders, hear)
-    tell(1.0)
+    clusters = tuple(cluster.resized(days, scale) for cluster in clusters)
+    first_days = [cluster.first_day if until is None else _first_day(cluster, until) for cluster in clusters]
+    logs, truths = sources_dir or out / "sources", truth_dir or out / "truth"
+    for cluster in clusters:
+        refuse_real_logs(logs / cluster.cluster_id)
+    made: list[SimulatedCluster] = []
+    for cluster, first_day in zip(clusters, first_days, strict=True):
+        folders = logs / cluster.cluster_id, truths / cluster.cluster_id
+        told = partial(_tell_share, tell, len(made), len(clusters))
+        made.append(_simulate_one(cluster, first_day, folders, seed, dirt, told))
     return Summary(name, time.monotonic() - started, tuple(made))
 
 
+def _tell_share(tell: Callable[[float], None], number: int, count: int, share: float) -> None:
+    tell((number + share) / count)
+
+
 def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) -> None:
-    if days is not None and days < 1:
-        raise ValueError(f"days is {days}; at least 1 is needed")
-    if not 0 < scale <= 1000:
-        raise ValueError(f"scale is {scale}; it must be above 0 and at most 1000")
-    if seed < 0:
-        raise ValueError(f"seed is {seed}; it must not be negative")
-    if not 0 <= dirt <= 0.5:
-        raise ValueError(f"dirt is {dirt}; it is a share of all lines, from 0 to 0.5")
+    for is_right, text in (
+        (days is None or days >= 1, f"days is {days}; at least 1 is needed"),
+        (0 < scale <= 1000, f"scale is {scale}; it must be above 0 and at most 1000"),
+        (seed >= 0, f"seed is {seed}; it must not be negative"),
+        (0 <= dirt <= 0.5, f"dirt is {dirt}; it is a share of all lines, from 0 to 0.5"),
+    ):
+        if not is_right:
+            raise ValueError(text)
 
 
 def _first_day(profile: Profile, until: date | datetime) -> date:
@@ -204,59 +181,63 @@ def _first_day(profile: Profile, until: date | datetime) -> date:
     return first_day
 
 
-Hear = Callable[[Order, float], None]
-"""Is told which share of an order is done, from 0 to 1."""
-
-
-def _fulfil_in_turn(orders: list[Order], hear: Hear) -> list[SimulatedCluster]:
-    return [_fulfil(order, partial(hear, order)) for order in orders]
-
-
-def _fulfil_side_by_side(orders: list[Order], hear: Hear) -> list[SimulatedCluster]:
-    named = {order.profile.cluster_id: order for order in orders}
-    made = {}
-    for name, message in run_side_by_side({name: partial(_fulfil_and_send, order) for name, order in named.items()}):
-        if isinstance(message, SimulatedCluster):
-            made[name] = message
-        elif message is not None:
-            hear(named[name], message)
-    return [made[name] for name in named]
-
-
-def _fulfil_and_send(order: Order, send: Callable[[Any], None]) -> None:
-    send(_fulfil(order, send))
-
-
-def _fulfil(order: Order, tell: Callable[[float], None]) -> SimulatedCluster:
-    started, profile, sources, truth = time.monotonic(), order.profile, order.sources, order.truth
-    rng = np.random.default_rng([order.seed, *profile.cluster_id.encode()])
+def _simulate_one(  # noqa: PLR0917
+    profile: Profile,
+    first_day: date,
+    folders: tuple[Path, Path],
+    seed: int,
+    dirt: float,
+    tell: Callable[[float], None],
+) -> SimulatedCluster:
+    started, (sources, truth) = time.monotonic(), folders
+    rng = np.random.default_rng([seed, *profile.cluster_id.encode()])
     ledger = simulate_cluster(profile, rng, lambda share: tell(share * SIMULATED_SHARE))
-    record = Record(replace(profile, first_day=order.first_day), ledger, order.seed)
+    record = Record(replace(profile, first_day=first_day), ledger, seed)
     # The unfinished folder stands beside the truth, because a refresh at the same time would read it beside the logs.
     unfinished = truth.with_name(f".{truth.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     logs, answers = unfinished / "logs", unfinished / "truth"
     logs.mkdir(parents=True)
-    write_cluster(record, logs, answers, lambda share: tell(SIMULATED_SHARE + (1 - SIMULATED_SHARE) * share))
-    spoiled = spoil(record, logs, order.dirt) if order.dirt else []
-    if order.dirt:
-        write_dirt(record, spoiled, answers)
+    write_truth(record, answers)
+    for number, (kind, write) in enumerate(WRITERS.items(), start=1):
+        write(record, logs / kind)
+        tell(SIMULATED_SHARE + (1 - SIMULATED_SHARE) * number / len(WRITERS))
+    write_settings(record, logs)
+    spoiled_line_count = spoil(record, logs, dirt, answers) if dirt else 0
     for made, place in ((answers, truth), (logs, sources)):
         shutil.rmtree(place, ignore_errors=True)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(made, place)
     unfinished.rmdir()
     files = [path for path in sources.rglob("*") if path.is_file()]
+    size, seconds = sum(path.stat().st_size for path in files), time.monotonic() - started
     return SimulatedCluster(
-        cluster_id=profile.cluster_id,
-        sources=sources,
-        truth=truth,
-        file_count=len(files),
-        size_bytes=sum(path.stat().st_size for path in files),
-        seconds=time.monotonic() - started,
-        planted=planted(record),
-        spoiled_line_count=len(spoiled),
+        profile.cluster_id, sources, truth, len(files), size, seconds, planted(record), spoiled_line_count
     )
+
+
+def write_settings(record: Record, folder: Path) -> None:
+    """Write `cluster.toml`. Its first setting says that the cluster is simulated."""
+    profile = record.profile
+    lines = [
+        "# A simulated cluster: these logs were made by `faultline simulate`, nothing in them happened.",
+        "simulated = true",
+        f'timezone = "{profile.timezone}"',
+        f"gpus_per_node = {profile.gpus_per_node}",
+        'gpu_model = "A100"',
+        f"price_per_gpu_hour = {profile.price_per_gpu_hour}",
+        'currency = "USD"',
+        "",
+        "[ettr]",
+        f"checkpoint_minutes = {profile.checkpoint_seconds // 60}",
+        f"restart_minutes = {profile.restart_seconds // 60}",
+    ]
+    if profile.objective is not None:
+        lines += ["", "[availability]", f"objective = {profile.objective}"]
+    for day, text in profile.annotations:
+        if day < profile.days:
+            lines += ["", "[[annotations]]", f"at = {profile.first_day + timedelta(days=day)}", f'text = "{text}"']
+    write_lines(folder / "cluster.toml", lines)
 
 
 def refuse_real_logs(folder: Path) -> None:

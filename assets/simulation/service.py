@@ -32,19 +32,11 @@ class Drain:
 
 @dataclass
 class Service:
-    """Which nodes are in service.
-
-    Attributes
-    ----------
-    repaired
-        Called with a node that comes back.
-    wake
-        Called when nodes accept work again.
-    """
+    """Which nodes are in service."""
 
     world: World
-    repaired: Callable[[int], None] = lambda node: None
-    wake: Callable[[], None] = lambda: None
+    repaired: Callable[[int], None] = lambda node: None  # called with a node that comes back
+    wake: Callable[[], None] = lambda: None  # called when nodes accept work again
     _out: dict[int, int] = field(default_factory=dict)
     _draining: dict[int, Drain] = field(default_factory=dict)
     _tickets: int = FIRST_TICKET

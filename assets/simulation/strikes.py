@@ -6,6 +6,9 @@ Planned maintenance and crash loops are booked here as well.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from assets.simulation.causes import (
     BY_CATEGORY,
@@ -19,11 +22,12 @@ from assets.simulation.causes import (
 from assets.simulation.false_alarms import Alarm, AlarmSource
 from assets.simulation.faults import Faults
 from assets.simulation.jobs import Jobs
-from assets.simulation.months import Months
-from assets.simulation.profiles import DAY, HOUR, Burst, CrashLoop, Lemon, Maintenance, NoisyCheck, SharedFault
+from assets.simulation.profiles import DAY, HOUR, Burst, CrashLoop, Maintenance, NoisyCheck, SharedFault
+from assets.simulation.rates import Months
 from assets.simulation.service import Drain, Service
 from assets.simulation.states import ALARM, CRASH, DRAIN, EVICT, LOST, REQUEUE, STATES
 from assets.simulation.symptoms import show_noise
+from assets.simulation.workload import Workload
 from assets.simulation.world import World
 
 FIRST_SHARED_INCIDENT = 1_000_000
@@ -44,41 +48,40 @@ class Strikes:
         jobs: Jobs,
         faults: Faults,
         service: Service,
-        months: Months,
-        alarms: AlarmSource | None = None,
+        workload: Workload,
+        months_rng: np.random.Generator,
+        alarms_rng: np.random.Generator,
     ) -> None:
         self.world, self._jobs, self._faults, self._service = world, jobs, faults, service
-        self._months, self._alarms = months, alarms
-        profile = world.profile
-        self._lemons: dict[int, Lemon] = {profile.node_at(lemon.position): lemon for lemon in profile.lemons}
+        profile, clock = world.profile, world.clock
+        self._months, self._lemons = Months(profile, months_rng), profile.lemon_nodes
+        world.ledger.month_factors = self._months.factors
         self._loops: dict[int, int] = {}
         for node in range(profile.node_count):
             self._book_strike(node)
             self._book(profile.drain_rate, self._find, node)
-        self._book_alarm()
-        if alarms is not None:
-            self._book_false_alarm(alarms)
+        self._book(profile.alarm_rate * profile.node_count, self._alarm)
+        if profile.false_alarms:
+            self._book_false_alarm(AlarmSource(profile, profile.false_alarms, workload, alarms_rng))
         for noisy in profile.noisy_checks:
-            self._book_noise(noisy)
+            self._book(noisy.rate * profile.node_count, self._fail_noisily, noisy)
         for burst in profile.bursts:
             self._book_burst(burst)
         for number, shared in enumerate(profile.shared_faults):
-            world.clock.at(shared.day * DAY, self._strike_neighbours, shared, FIRST_SHARED_INCIDENT + number)
+            clock.at(shared.day * DAY, self._strike_neighbours, shared, FIRST_SHARED_INCIDENT + number)
         for planned in profile.maintenance:
-            world.clock.at(planned.day * DAY, self._maintain, planned)
+            clock.at(planned.day * DAY, self._maintain, planned)
         for loop in profile.crash_loops:
-            world.clock.at(loop.day * DAY, self._begin_loop, loop)
+            clock.at(loop.day * DAY, self._begin_loop, loop)
         jobs.started = self._started
 
-    def _rate(self, node: int) -> float:
-        return self._lemons[node].rate if node in self._lemons else self.world.profile.fault_rate
-
-    def _book(self, rate: float, action: Callable[[int], None], node: int) -> None:
+    def _book(self, rate: float, action: Callable[..., None], *arguments: Any) -> None:
+        """Book what comes at a rate per day."""
         if rate > 0:
-            self.world.clock.at(self.world.clock.now + self.world.rng.exponential(DAY / rate), action, node)
+            self.world.clock.at(self.world.clock.now + self.world.rng.exponential(DAY / rate), action, *arguments)
 
     def _book_strike(self, node: int) -> None:
-        rate = self._rate(node)
+        rate = self._lemons[node].rate if node in self._lemons else self.world.profile.fault_rate
         if rate > 0:
             now, gap = self.world.clock.now, self.world.rng.exponential(DAY / rate)
             self.world.clock.at(self._months.after(now, gap), self._strike, node)
@@ -87,32 +90,29 @@ class Strikes:
         self._book_strike(node)
         lemon = self._lemons.get(node)
         cause = draw_cause(self.world.rng, LEMON_CATEGORIES.get(lemon.root_cause) if lemon else None)
-        if self._is_prevented(node, cause):
-            return
-        self._faults.begin(node, cause, draw_mechanism(self.world.rng, cause), is_lemon=lemon is not None)
+        self._strike_as(node, cause, lemon is not None)
 
-    def _is_prevented(self, node: int, cause: int) -> bool:
-        """Tell whether a driver that the node has got keeps the fault away. Only such drivers draw a number."""
+    def _strike_as(self, node: int, cause: int, is_lemon: bool, code: int | None = None) -> None:
+        """Begin a fault, unless a driver that the node has got keeps it away. Only such drivers draw a number."""
         world = self.world
         for rollout in world.profile.driver_rollouts:
             at = rollout.changed_at(node, world.profile.node_count)
             if rollout.category == CAUSES[cause].category and at is not None and world.clock.now >= at:
-                return bool(world.rng.random() >= rollout.factor)
-        return False
+                if world.rng.random() >= rollout.factor:
+                    return
+                break
+        self._faults.begin(node, cause, draw_mechanism(world.rng, cause), is_lemon=is_lemon, code=code)
 
     def _find(self, node: int) -> None:
         self._book(self.world.profile.drain_rate, self._find, node)
         self._faults.begin(node, draw_cause(self.world.rng, DRAIN_CATEGORIES), DRAIN)
 
-    def _book_alarm(self) -> None:
-        rate = self.world.profile.alarm_rate * self.world.profile.node_count
-        if rate > 0:
-            self.world.clock.at(self.world.clock.now + self.world.rng.exponential(DAY / rate), self._alarm)
+    def _any_node(self) -> int:
+        return int(self.world.rng.integers(self.world.profile.node_count))
 
     def _alarm(self) -> None:
-        self._book_alarm()
-        node = int(self.world.rng.integers(self.world.profile.node_count))
-        self._faults.begin(node, BY_CATEGORY[UNATTRIBUTED], ALARM)
+        self._book(self.world.profile.alarm_rate * self.world.profile.node_count, self._alarm)
+        self._faults.begin(self._any_node(), BY_CATEGORY[UNATTRIBUTED], ALARM)
 
     def _book_false_alarm(self, alarms: AlarmSource) -> None:
         self.world.clock.at(self.world.clock.now + alarms.next_gap(), self._raise_false_alarm, alarms)
@@ -122,31 +122,18 @@ class Strikes:
         alarm = alarms.draw(self._faults.missing_checks())
         self._faults.begin(alarm.node, BY_CATEGORY[UNATTRIBUTED], ALARM, alarm=alarm)
 
-    def _book_noise(self, noisy: NoisyCheck) -> None:
-        gap = self.world.rng.exponential(DAY / (noisy.rate * self.world.profile.node_count))
-        self.world.clock.at(self.world.clock.now + gap, self._fail_noisily, noisy)
-
     def _fail_noisily(self, noisy: NoisyCheck) -> None:
-        self._book_noise(noisy)
-        node = int(self.world.rng.integers(self.world.profile.node_count))
-        alarm = Alarm(node, show_noise(noisy.check), self.world.profile.check_seconds - 1, None)
-        self._faults.begin(node, BY_CATEGORY[UNATTRIBUTED], ALARM, alarm=alarm)
+        self._book(noisy.rate * self.world.profile.node_count, self._fail_noisily, noisy)
+        alarm = Alarm(self._any_node(), show_noise(noisy.check), self.world.profile.check_seconds - 1, None)
+        self._faults.begin(alarm.node, BY_CATEGORY[UNATTRIBUTED], ALARM, alarm=alarm)
 
     def _book_burst(self, burst: Burst) -> None:
-        profile, rng = self.world.profile, self.world.rng
-        nodes = [profile.node_at(position) for position in burst.positions] or list(range(profile.node_count))
-        last = min(burst.last_day, profile.days)
+        profile, rng, nodes = self.world.profile, self.world.rng, burst.struck(self.world.profile)
+        cause, last = BY_CATEGORY[burst.category], min(burst.last_day, profile.days)
         count = int(rng.poisson(max(0.0, burst.rate * len(nodes) * (last - burst.first_day))))
         times = rng.uniform(burst.first_day, max(last, burst.first_day), count) * DAY
         for time, pick in zip(times.tolist(), rng.integers(0, len(nodes), count).tolist(), strict=True):
-            self.world.clock.at(time, self._strike_in_burst, burst, nodes[pick])
-
-    def _strike_in_burst(self, burst: Burst, node: int) -> None:
-        cause = BY_CATEGORY[burst.category]
-        if self._is_prevented(node, cause):
-            return
-        mechanism = draw_mechanism(self.world.rng, cause)
-        self._faults.begin(node, cause, mechanism, is_lemon=bool(burst.positions), code=burst.code)
+            self.world.clock.at(time, self._strike_as, nodes[pick], cause, bool(burst.positions), burst.code)
 
     def _neighbours(self, first_position: float, count: int) -> range:
         first = self.world.profile.node_at(first_position)
@@ -161,7 +148,7 @@ class Strikes:
 
     def _maintain(self, planned: Maintenance) -> None:
         for node in self._neighbours(planned.first_position, planned.node_count):
-            if not self._faults.is_broken(node):
+            if not self._faults.of_node(node):
                 seconds = planned.hours * HOUR * float(self.world.rng.uniform(0.8, 1.2))
                 wish = Drain(-1, planned.reason, seconds, self.world.clock.now, is_planned=True)
                 if planned.ends_jobs_as is None:
@@ -172,7 +159,7 @@ class Strikes:
                         self._jobs.end_planned(attempt, STATES.index(planned.ends_jobs_as), node)
 
     def _begin_loop(self, loop: CrashLoop) -> None:
-        job = self._jobs.submit_important(loop.gpus, LOOP_JOB_SECONDS)
+        job = self._jobs.submissions.submit_important(loop.gpus, LOOP_JOB_SECONDS)
         run = self.world.ledger.jobs["run"][job]
         self._loops[run], self._jobs.requeue_seconds[run] = loop.failures + 1, loop.requeue_seconds
 

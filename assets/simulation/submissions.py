@@ -42,35 +42,35 @@ class Submissions:
 
     def book(self, workload: Workload) -> None:
         """Book the workload's entries one after another, so that the queue of events stays short."""
-        arrivals, count, clock = workload.arrival, len(workload.arrival), self.world.clock
+        arrivals, count, clock = workload["arrival"], len(workload["arrival"]), self.world.clock
 
         def arrive(entry: int) -> None:
-            self._arrive(workload, entry)
+            self._arrive({name: column[entry] for name, column in workload.items()})
             if entry + 1 < count:
                 clock.at(arrivals[entry + 1], arrive, entry + 1)
 
         if count:
             clock.at(arrivals[0], arrive, 0)
 
-    def _arrive(self, work: Workload, entry: int) -> None:
-        tasks, gpus, seconds = work.tasks[entry], work.gpus[entry], work.seconds[entry]
+    def _arrive(self, entry: dict[str, int]) -> None:
+        tasks, gpus, seconds = entry["tasks"], entry["gpus"], entry["seconds"]
         count = max(tasks, 1)
         first_id, self._next_id = self._next_id, self._next_id + count
-        exits = (work.exit[entry], work.app_xid[entry])
+        exits = (entry["exit"], entry["app_xid"])
         for task in range(count):
             run = len(self.world.ledger.runs)
             values = (
-                work.user[entry], gpus, work.qos[entry], work.segments[entry] - 1, seconds, work.limit[entry],
-                work.can_requeue[entry], work.name[entry], work.checkpoint[entry], 0, 0,
+                entry["user"], gpus, entry["qos"], entry["segments"] - 1, seconds, entry["limit"],
+                entry["can_requeue"], entry["name"], entry["checkpoint"], 0, 0,
             )  # fmt: skip
             for append, value in zip(self._append_run, values, strict=True):
                 append(value)
             # Slurm gives the array's own number to the task that starts last.
             job_id = first_id if task == count - 1 else first_id + task + 1
             needed = int(seconds * (0.6 + 0.6 * self.world.rng.random())) if tasks else seconds
-            job = self._submit(run, work.outcome[entry], needed, job_id, (first_id, task) if tasks else (0, 0), exits)
-            if work.patience[entry]:
-                self.world.clock.at(self.world.clock.now + work.patience[entry], self._give_up, job)
+            job = self._submit(run, entry["outcome"], needed, job_id, (first_id, task) if tasks else (0, 0), exits)
+            if entry["patience"]:
+                self.world.clock.at(self.world.clock.now + entry["patience"], self._give_up, job)
 
     def submit_important(self, gpus: int, seconds: int) -> int:
         """Submit a job of the highest class that may be requeued and runs to its end, and return its row."""

@@ -14,10 +14,10 @@ import numpy as np
 from assets.simulation.causes import Cooccurrence
 from assets.simulation.ledger import Symptoms
 from assets.simulation.states import LOST
-from assets.simulation.xids import GPU_BUSES, XID_CATEGORIES, xid_finding, xid_line
 
 Chance = Callable[[str], float]
 """Returns a number from 0 to 1 that decides a question."""
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 COMPANIONS = {
     "pcie": ("gpu_memory", "gpu_nvlink"),
@@ -34,6 +34,134 @@ COMPANIONS = {
 GPU_COMPANIONS = ("gpu_memory", "gpu_nvlink", "gpu_unavailable")
 """What may come along with an InfiniBand fault and hides it, because adapter and GPU share a PCIe switch."""
 
+GPU_BUSES = ("07", "0f", "47", "4e", "87", "90", "b7", "bd")
+"""PCI bus of each GPU of a node."""
+
+XID_CAUSES = {
+    13: "Bus Error, Driver Error, FB Corruption, HW Error, System Memory Corruption, Thermal Issue, User App Error",
+    31: "Driver Error, HW Error, User App Error",
+    43: "Driver Error, User App Error",
+    48: "HW Error",
+    62: "Driver Error, HW Error, Thermal Issue",
+    74: "Bus Error, Driver Error, HW Error",
+    79: "Bus Error, Driver Error, HW Error, System Memory Corruption, Thermal Issue",
+    95: "HW Error",
+    119: "Driver Error, HW Error",
+}
+XID_TEXT = {
+    13: "pid={pid}, name=python, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0): Out Of Range Address",
+    31: "pid={pid}, name=python, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_3 faulted "
+    "@ 0x7f2c_4a000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
+    43: "pid={pid}, name=python, Ch 00000010",
+    48: "pid={pid}, name=python, DBE (double bit error) ECC Error",
+    62: "{pid:08x} 00002040 00000000 2066234a 20662ba8 20664274 2065f7cc 2063f490",
+    63: "pid='<unknown>', name=<unknown>, Row Remapper: New row marked for remapping, reset gpu to activate.",
+    74: "pid={pid}, name=python, NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
+    79: "pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+    95: "pid={pid}, name=python, Uncontained: SRAM ECC error, RST: Yes, D-RST: No",
+    119: "pid={pid}, name=python, Timeout after 6s of waiting for RPC response from GPU{gpu} GSP!",
+}
+XIDS = {
+    "gpu_memory": (48, 95),
+    "gpu_driver_firmware": (62, 119),
+    "gpu_nvlink": (74,),
+    "gpu_unavailable": (79,),
+}
+"""The Xids of a fault, by its category. The other Xids come from users' programs or are of low severity."""
+
+
+def xid_line(code: int, gpu: int, process: int) -> str:
+    """Return the driver's kernel line for an Xid."""
+    return f"NVRM: Xid (PCI:0000:{GPU_BUSES[gpu]}:00): {code}, {XID_TEXT[code].format(pid=process, gpu=gpu)}"
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The texts of a failure: a check and its message, kernel lines and their offsets, and a line that ends it."""
+
+    check: str = ""
+    message: str = ""
+    kernel: tuple[tuple[float, str], ...] = ()
+    recovery: str = ""
+
+
+MEMORY_ERROR = "EDAC MC0: {} memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1f3a)"
+PLAIN = {
+    "ib_link": Wording(
+        "check ibstat",
+        "ib link mlx5_{gpu} is down.",
+        ((0.0, "mlx5_core 0000:{bus}:00.1 ibp{gpu}: Link down"),),
+        "mlx5_core 0000:{bus}:00.1 ibp{gpu}: Link up",
+    ),
+    "filesystem_mount": Wording(
+        "mounted directory",
+        "Directory /checkpoint: directory is not mounted.",
+        ((0.0, "nfs: server nfs02 not responding, still trying"),),
+        "nfs: server nfs02 OK",
+    ),
+    "main_memory": Wording(
+        "ipmitool sel", "Detected error: Memory #0x87, Uncorrectable ECC", ((0.0, MEMORY_ERROR.format("1 UE")),)
+    ),
+    "block_device": Wording(
+        "check blockdev",
+        "Block device nvme1n1 is missing.",
+        (
+            (0.0, "nvme nvme1: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff"),
+            (2.1, "I/O error, dev nvme1n1, sector 81920 op 0x1:(WRITE)"),
+        ),
+    ),
+    "eth_link": Wording(
+        "check ethlink", "Ethernet link eth0 is DOWN.", ((0.0, "mlx5_core 0000:63:00.0 eth0: Link down"),)
+    ),
+    "system_services": Wording("service status", "Service sssd: not running. error_code: 3, output: inactive\n"),
+}
+"""What most causes show. The others depend on chance or on what comes along."""
+SHOWN = {"gpu_memory", "gpu_unavailable", "gpu_driver_firmware", "gpu_nvlink", "pcie", "host_hardware", *PLAIN}
+MACHINE_CHECK = Wording(
+    "mce errors",
+    "1 MCE event(s) detected (critical=1).",
+    ((0.0, "mce: [Hardware Error]: CPU 32: Machine Check Exception: 5 Bank 6: be00000000800400"),),
+)
+"""What a host shows that comes along with another cause, in the place of a power supply."""
+LOW_SEVERITY = {
+    "main_memory": Wording(
+        "ipmitool sel",
+        "Detected error: Memory #0x87, Correctable ECC logging limit reached",
+        ((0.0, MEMORY_ERROR.format("12 CE")),),
+    ),
+    "system_services": Wording("disk usage", "Disk usage of / is 97%, above the critical threshold 95%."),
+}
+ALARM_MESSAGES = {
+    "link flaps": "ib link flap detected.\n",
+    "check ibstat": PLAIN["ib_link"].message,
+    "nvidia smi ecc_uncorrected": "GPU {gpu}: uncorrected volatile ECC errors above threshold, 1 > 0.",
+    "check dcgmi nvlink status": "GPU {gpu}: NVLink 6 is down.",
+    "check pci": "PCI device 0000:{bus}:00.0: link width is x8, expected x16.",
+    "mounted directory": PLAIN["filesystem_mount"].message,
+    "service status": PLAIN["system_services"].message,
+}
+"""Checks that raise false alarms, with the messages of real failures."""
+HAS_LAST_WORDS = ("gpu_unavailable", "pcie", "main_memory")
+"""Causes that leave kernel lines before the node falls silent. The other causes leave none."""
+
+
+class EvenChance:
+    """Numbers from 0 to 1 that are spread evenly even when only a few are drawn, a sequence for each question.
+
+    With independent draws, a share among a few dozen faults would differ from the planted one by several points. The
+    multiples of the golden ratio fill the interval most evenly.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._last: dict[str, float] = {}
+
+    def __call__(self, question: str) -> float:
+        """Return the next number of the question's sequence, which begins at a random place."""
+        last = self._last.get(question)
+        self._last[question] = float(self._rng.random()) if last is None else (last + GOLDEN_RATIO) % 1.0
+        return self._last[question]
+
 
 @dataclass
 class Scene:
@@ -42,6 +170,7 @@ class Scene:
     rng: np.random.Generator
     gpu: int
     chance: Chance
+    together: Cooccurrence = field(default_factory=Cooccurrence)
     ticket: int = 0
     process: int = 0
     code: int | None = None
@@ -56,23 +185,75 @@ class Scene:
         """Add a kernel line, so many seconds after the fault."""
         self.kernel.append((self.later + after, line))
 
-    def fails(self, check: str, message: str) -> None:
-        """Add a failing check."""
-        self.checks[check] = message
-
-    def says_xid(self, code: int, after: float = 0.0) -> None:
-        """Add the driver's line for an Xid."""
-        self.says(xid_line(code, self.gpu, self.process), after)
+    def shows(self, wording: Wording) -> None:
+        """Add the texts of a failure."""
+        names = {"gpu": self.gpu, "bus": GPU_BUSES[self.gpu]}
+        for after, line in wording.kernel:
+            self.says(line.format(**names), after)
+        self.checks[wording.check] = wording.message.format(**names)
 
     def shows_xid(self, code: int, after: float = 0.0) -> None:
         """Add an Xid to the kernel log and to the check. The check names each code once, all in one message."""
-        self.says_xid(code, after)
-        found = self.checks.get("xid errors", "")
-        if xid_finding(code) not in found:
-            self.fails("xid errors", found + xid_finding(code))
+        self.says(xid_line(code, self.gpu, self.process), after)
+        found, finding = self.checks.get("xid errors", ""), f"XID error: {code}, XID causes: {XID_CAUSES[code]}. "
+        if finding not in found:
+            self.checks["xid errors"] = found + finding
 
-    def brings(self, category: str) -> None:
-        """Note that another category shows as well."""
+    def show_category(self, category: str) -> None:
+        """Add what a category shows."""
+        if category in PLAIN:
+            self.shows(PLAIN[category])
+        else:
+            getattr(self, f"_show_{category}")()
+
+    def _show_gpu_memory(self) -> None:
+        self.shows_xid(self.code or (48 if self.rng.random() < 0.7 else 95))
+        if self.rng.random() < 0.5:
+            message = f"GPU {self.gpu}: uncorrected volatile ECC errors above threshold, 4 > 0."
+            self.checks["nvidia smi ecc_uncorrected"] = message
+
+    def _show_gpu_unavailable(self) -> None:
+        self.shows_xid(79)
+        message = "Number of GPUs present is different from the expected number, 8. Number of GPUs present: 7"
+        self.checks["nvidia smi gpu_num"] = message
+
+    def _show_gpu_driver_firmware(self) -> None:
+        code = self.code or 119
+        for repeat in range(3 if code == 119 else 1):
+            self.shows_xid(code, 0.4 * repeat)
+
+    def _show_gpu_nvlink(self) -> None:
+        if self.code is None and self.rng.random() < 0.4:
+            self.says("nvidia-nvswitch3: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 30 LTSSM Fault Up")
+        else:
+            self.shows_xid(74)
+        self.checks["check dcgmi nvlink status"] = f"GPU {self.gpu}: NVLink 6 is down."
+
+    def _show_host_hardware(self) -> None:
+        # Without it, a person's reason alone would lose against the evidence of what came along.
+        if self.companion or self.rng.random() < 0.5:
+            self.checks["ipmitool sel"] = "Detected error: Power Supply #0x51, Power Supply AC lost"
+        self.reason = f"PSU failure, ticket {self.ticket}"
+
+    def _show_pcie(self) -> None:
+        port = f"0000:{GPU_BUSES[self.gpu]}:00.0"
+        self.says(f"pcieport {port}: AER: Uncorrected (Fatal) error received: {port}")
+        self.checks["check pci"] = f"PCI device {port}: link width is x8, expected x16."
+        if self.chance("pcie with Xid 79") < self.together.pcie_with_xid_79:
+            self.shows_xid(79, 0.2)
+            self.others.append("gpu_unavailable")
+            if self.chance("pcie, Xid 79 with interrupt") < self.together.interrupt_given_xid_79:
+                self.checks["ipmitool sel"] = "Detected error: Critical Interrupt #0x90, Bus Fatal Error"
+                self.others.append("pcie")
+
+    def show_companion(self, category: str) -> None:
+        """Add what a category shows that comes along with the cause."""
+        # NVLink shows its Xid here, because the SXid of a switch would name no GPU.
+        self.code, self.later = (74 if category == "gpu_nvlink" else None), float(self.rng.uniform(0.1, 0.9))
+        if category == "host_hardware":
+            self.shows(MACHINE_CHECK)
+        else:
+            self.show_category(category)
         self.others.append(category)
 
     def symptoms(self) -> Symptoms:
@@ -84,125 +265,6 @@ class Scene:
         shown = Symptoms(self.kernel, list(self.checks.items()), others=tuple(self.others))
         shown.reason = reason or shown.reason
         return shown
-
-
-def _gpu_memory(scene: Scene, together: Cooccurrence) -> None:
-    scene.shows_xid(scene.code or (48 if scene.rng.random() < 0.7 else 95))
-    if scene.rng.random() < 0.5:
-        scene.fails(
-            "nvidia smi ecc_uncorrected", f"GPU {scene.gpu}: uncorrected volatile ECC errors above threshold, 4 > 0."
-        )
-
-
-def _gpu_unavailable(scene: Scene, together: Cooccurrence) -> None:
-    scene.shows_xid(79)
-    scene.fails(
-        "nvidia smi gpu_num",
-        "Number of GPUs present is different from the expected number, 8. Number of GPUs present: 7",
-    )
-
-
-def _gpu_driver_firmware(scene: Scene, together: Cooccurrence) -> None:
-    code = scene.code or 119
-    for repeat in range(3 if code == 119 else 1):
-        scene.shows_xid(code, 0.4 * repeat)
-
-
-def _gpu_nvlink(scene: Scene, together: Cooccurrence) -> None:
-    if scene.code is None and scene.rng.random() < 0.4:
-        scene.says("nvidia-nvswitch3: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 30 LTSSM Fault Up")
-    else:
-        scene.shows_xid(74)
-    scene.fails("check dcgmi nvlink status", f"GPU {scene.gpu}: NVLink 6 is down.")
-
-
-def _pcie(scene: Scene, together: Cooccurrence) -> None:
-    port = f"0000:{GPU_BUSES[scene.gpu]}:00.0"
-    scene.says(f"pcieport {port}: AER: Uncorrected (Fatal) error received: {port}")
-    scene.fails("check pci", f"PCI device {port}: link width is x8, expected x16.")
-    if scene.chance("pcie with Xid 79") < together.pcie_with_xid_79:
-        scene.shows_xid(79, 0.2)
-        scene.brings("gpu_unavailable")
-        if scene.chance("pcie, Xid 79 with interrupt") < together.interrupt_given_xid_79:
-            scene.fails("ipmitool sel", "Detected error: Critical Interrupt #0x90, Bus Fatal Error")
-            scene.brings("pcie")
-
-
-def _ib_link(scene: Scene, together: Cooccurrence) -> None:
-    scene.says(f"mlx5_core 0000:{GPU_BUSES[scene.gpu]}:00.1 ibp{scene.gpu}: Link down")
-    scene.fails("check ibstat", f"ib link mlx5_{scene.gpu} is down.")
-
-
-def _filesystem_mount(scene: Scene, together: Cooccurrence) -> None:
-    scene.says("nfs: server nfs02 not responding, still trying")
-    scene.fails("mounted directory", "Directory /checkpoint: directory is not mounted.")
-
-
-def _main_memory(scene: Scene, together: Cooccurrence) -> None:
-    scene.says(_memory_error("1 UE"))
-    scene.fails("ipmitool sel", "Detected error: Memory #0x87, Uncorrectable ECC")
-
-
-def _memory_error(kind: str) -> str:
-    return f"EDAC MC0: {kind} memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1f3a)"
-
-
-def _block_device(scene: Scene, together: Cooccurrence) -> None:
-    scene.says("nvme nvme1: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff")
-    scene.says("I/O error, dev nvme1n1, sector 81920 op 0x1:(WRITE)", 2.1)
-    scene.fails("check blockdev", "Block device nvme1n1 is missing.")
-
-
-def _host_hardware(scene: Scene, together: Cooccurrence) -> None:
-    # Without it, a person's reason alone would lose against the evidence of what came along.
-    if scene.companion or scene.rng.random() < 0.5:
-        scene.fails("ipmitool sel", "Detected error: Power Supply #0x51, Power Supply AC lost")
-    scene.reason = f"PSU failure, ticket {scene.ticket}"
-
-
-def _machine_check(scene: Scene, together: Cooccurrence) -> None:
-    scene.says("mce: [Hardware Error]: CPU 32: Machine Check Exception: 5 Bank 6: be00000000800400")
-    scene.fails("mce errors", "1 MCE event(s) detected (critical=1).")
-
-
-def _eth_link(scene: Scene, together: Cooccurrence) -> None:
-    scene.says("mlx5_core 0000:63:00.0 eth0: Link down")
-    scene.fails("check ethlink", "Ethernet link eth0 is DOWN.")
-
-
-def _system_services(scene: Scene, together: Cooccurrence) -> None:
-    scene.fails("service status", "Service sssd: not running. error_code: 3, output: inactive\n")
-
-
-SHOWS: dict[str, Callable[[Scene, Cooccurrence], None]] = {
-    "gpu_memory": _gpu_memory,
-    "gpu_unavailable": _gpu_unavailable,
-    "gpu_driver_firmware": _gpu_driver_firmware,
-    "gpu_nvlink": _gpu_nvlink,
-    "pcie": _pcie,
-    "ib_link": _ib_link,
-    "filesystem_mount": _filesystem_mount,
-    "main_memory": _main_memory,
-    "block_device": _block_device,
-    "host_hardware": _host_hardware,
-    "eth_link": _eth_link,
-    "system_services": _system_services,
-}
-SHOWS_ALONG = SHOWS | {"host_hardware": _machine_check}
-"""What a category shows when it comes along with another one. The host shows a machine check, not a power supply."""
-HAS_LAST_WORDS = ("gpu_unavailable", "pcie", "main_memory")
-"""Causes that leave kernel lines before the node falls silent. The other causes leave none."""
-
-ALARM_MESSAGES = {
-    "link flaps": "ib link flap detected.\n",
-    "check ibstat": "ib link mlx5_{gpu} is down.",
-    "nvidia smi ecc_uncorrected": "GPU {gpu}: uncorrected volatile ECC errors above threshold, 1 > 0.",
-    "check dcgmi nvlink status": "GPU {gpu}: NVLink 6 is down.",
-    "check pci": "PCI device 0000:{bus}:00.0: link width is x8, expected x16.",
-    "mounted directory": "Directory /checkpoint: directory is not mounted.",
-    "service status": "Service sssd: not running. error_code: 3, output: inactive\n",
-}
-"""Checks that raise false alarms, with the messages of real failures."""
 
 
 def _companion(rng: np.random.Generator, chance: Chance, together: Cooccurrence, category: str) -> str | None:
@@ -229,41 +291,25 @@ def show(  # noqa: PLR0917
 ) -> Symptoms:
     """Return the symptoms of one fault.
 
-    Parameters
-    ----------
-    rng
-        Source of chance.
-    cooccurrence
-        How often other symptoms come along.
-    category, mechanism
-        What broke and how it affects the jobs.
-    gpu
-        The GPU concerned, for causes that have one.
-    ticket
-        Number a person would write into the reason.
-    code
-        The Xid to show instead of the category's usual ones.
-    chance
-        Source of the numbers that decide what comes along; `rng` if it is left out.
+    A person would write the ticket's number into the reason. `code` is an Xid in the place of the category's usual one.
+    `chance` gives the numbers that decide what comes along; `rng` does if it is left out.
 
     Raises
     ------
     ValueError
         When the Xid does not stand for the category.
     """
-    if code is not None and XID_CATEGORIES.get(code) != category:
+    if code is not None and code not in XIDS.get(category, ()):
         raise ValueError(f"Xid {code} does not stand for {category}")
-    if category not in SHOWS or (mechanism == LOST and category not in HAS_LAST_WORDS):
+    if category not in SHOWN or (mechanism == LOST and category not in HAS_LAST_WORDS):
         return Symptoms()
     process = int(rng.integers(20_000, 4_000_000))
     chance = chance or (lambda question: float(rng.random()))
-    scene = Scene(rng, gpu, chance, ticket, process, code, _companion(rng, chance, cooccurrence, category))
-    SHOWS[category](scene, cooccurrence)
-    if scene.companion:
-        # NVLink shows its Xid here, because the SXid of a switch would name no GPU.
-        scene.code, scene.later = (74 if scene.companion == "gpu_nvlink" else None), float(rng.uniform(0.1, 0.9))
-        SHOWS_ALONG[scene.companion](scene, cooccurrence)
-        scene.brings(scene.companion)
+    companion = _companion(rng, chance, cooccurrence, category)
+    scene = Scene(rng, gpu, chance, cooccurrence, ticket, process, code, companion)
+    scene.show_category(category)
+    if companion:
+        scene.show_companion(companion)
     if mechanism == LOST:
         before = float(rng.uniform(3, 20))
         spoken = [(after - before, line) for after, line in scene.kernel]
@@ -276,13 +322,10 @@ def show_low_severity(rng: np.random.Generator, category: str, gpu: int) -> Symp
     """Return the symptoms of a finding that can wait until the node's jobs have ended."""
     scene = Scene(rng, gpu, lambda question: float(rng.random()))
     if category == "gpu_memory":
-        scene.says_xid(63)
-        scene.fails("nvidia smi row_remap_pending", f"GPU {gpu}: row remap pending.")
-    elif category == "main_memory":
-        scene.says(_memory_error("12 CE"))
-        scene.fails("ipmitool sel", "Detected error: Memory #0x87, Correctable ECC logging limit reached")
+        scene.says(xid_line(63, gpu, 0))
+        scene.checks["nvidia smi row_remap_pending"] = f"GPU {gpu}: row remap pending."
     else:
-        scene.fails("disk usage", "Disk usage of / is 97%, above the critical threshold 95%.")
+        scene.shows(LOW_SEVERITY[category])
     return scene.symptoms()
 
 

@@ -6,6 +6,7 @@ The tables are made of the columns of the ledger. Names are stored once, as dict
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from assets.simulation.arrow_columns import epochs, named, whole
 from assets.simulation.causes import CAUSES
-from assets.simulation.crash_loops import crash_loops
-from assets.simulation.exposure import expected_faults, held_node_days
+from assets.simulation.evidence import has_any_evidence, has_false_evidence, is_named, visible_categories
 from assets.simulation.ledger import Ledger
-from assets.simulation.logs.accounting import Accounting
 from assets.simulation.logs.record import Record
-from assets.simulation.months import month_starts
+from assets.simulation.logs.sacct import Accounting
 from assets.simulation.profiles import DAY
-from assets.simulation.rate_changes import rate_changes
+from assets.simulation.rates import expected_faults, held_node_days, month_starts, rate_changes
 from assets.simulation.states import ALARM, COMPLETED, DRAIN, MECHANISMS, STATES
-from assets.simulation.visibility import is_named, visible_categories
-from assets.simulation.window import has_any_evidence, has_false_evidence
 
 Table = dict[str, Any]
 ROWS_PER_GROUP = 1 << 18
@@ -37,12 +33,27 @@ LARGE_GPUS = 128
 """The reference rate is that of attempts with more GPUs than this."""
 
 
+def whole(values: NDArray[Any]) -> pa.Array:
+    """Convert whole numbers of any width to 64 bits."""
+    return pa.array(values.astype(np.int64, copy=False))
+
+
+def epochs(record: Record, seconds: NDArray[Any]) -> pa.Array:
+    """Convert simulated seconds to epoch seconds, and -1 to null."""
+    return pa.array(record.epoch + seconds.astype(np.int64), mask=seconds < 0)
+
+
+def named(codes: NDArray[Any], names: Sequence[str]) -> pa.Array:
+    """Convert numbers of names to a dictionary column. A negative number becomes null."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=codes < 0), pa.array(list(names)))
+
+
 def _keys(record: Record, attempts: Any, prefix: str = "") -> Table:
     """Return the two columns that identify an attempt."""
     ledger = record.ledger
     return {
         f"{prefix}job_id_raw": whole(ledger.jobs["job_id"][ledger.attempts["job"][attempts]]),
-        f"{prefix}submitted_epoch": epochs(record.epoch, ledger.attempts["submit"][attempts]),
+        f"{prefix}submitted_epoch": epochs(record, ledger.attempts["submit"][attempts]),
     }
 
 
@@ -58,8 +69,8 @@ def _attempts(record: Record) -> Table:
     is_exported[accounting.shown] = True
     return {
         **_keys(record, slice(None)),
-        "started_epoch": epochs(record.epoch, attempts["start"]),
-        "ended_epoch": epochs(record.epoch, attempts["end"]),
+        "started_epoch": epochs(record, attempts["start"]),
+        "ended_epoch": epochs(record, attempts["end"]),
         "state": named(attempts["state"], STATES),
         "run_number": whole(jobs["run"][job]),
         "gpu_count": whole(jobs["gpus"][job]),
@@ -78,12 +89,16 @@ def _attempts(record: Record) -> Table:
     }
 
 
+def _texts(values: Iterable[str | None]) -> pa.Array:
+    return pa.array(values, pa.string())
+
+
 def _planned_ends(record: Record) -> Table:
     """One row per attempt that planned maintenance ended."""
     ended = record.ledger.planned_ends
     return {
         **_keys(record, ended["attempt"]),
-        "ended_epoch": epochs(record.epoch, ended["at"]),
+        "ended_epoch": epochs(record, ended["at"]),
         "state": named(record.ledger.attempts["state"][ended["attempt"]], STATES),
         "node": named(ended["node"], record.node_names),
     }
@@ -91,11 +106,11 @@ def _planned_ends(record: Record) -> Table:
 
 def _hidden_faults(record: Record) -> Table:
     """One row per node with a hidden fault: its kind, and how many attempts it ended."""
-    profile, ended = record.profile, record.ledger.hidden_ends
+    faults, ended = record.profile.hidden_faults, record.ledger.hidden_ends
     return {
-        "node": pa.array([record.node_names[profile.node_at(f.position)] for f in profile.hidden_faults], pa.string()),
-        "kind": pa.array([fault.kind for fault in profile.hidden_faults], pa.string()),
-        "attempt_count": whole(np.bincount(ended["fault"], minlength=len(profile.hidden_faults))),
+        "node": _texts(record.node_names[record.profile.node_at(fault.position)] for fault in faults),
+        "kind": _texts(fault.kind for fault in faults),
+        "attempt_count": whole(np.bincount(ended["fault"], minlength=len(faults))),
     }
 
 
@@ -109,10 +124,10 @@ def _driver_rollouts(record: Record) -> Table:
         if (at := rollout.changed_at(node, profile.node_count)) is not None
     ]
     return {
-        "version": pa.array([rollout.version for rollout, _, _ in rows], pa.string()),
-        "node": pa.array([record.node_names[node] for _, node, _ in rows], pa.string()),
-        "changed_epoch": epochs(record.epoch, np.array([at for _, _, at in rows], np.int64)),
-        "category": pa.array([rollout.category for rollout, _, _ in rows], pa.string()),
+        "version": _texts(rollout.version for rollout, _, _ in rows),
+        "node": _texts(record.node_names[node] for _, node, _ in rows),
+        "changed_epoch": epochs(record, np.array([at for _, _, at in rows], np.int64)),
+        "category": _texts(rollout.category for rollout, _, _ in rows),
         "factor": pa.array([rollout.factor for rollout, _, _ in rows], pa.float64()),
     }
 
@@ -122,16 +137,16 @@ def _failures(record: Record) -> Table:
     rows = failures["fault"]
     return {
         **_keys(record, failures["attempt"]),
-        "failed_epoch": epochs(record.epoch, failures["at"]),
+        "failed_epoch": epochs(record, failures["at"]),
         "state": named(ledger.attempts["state"][failures["attempt"]], STATES),
         "true_category": named(faults["cause"][rows], CATEGORIES),
-        "visible_category": pa.array(visible_categories(ledger), pa.string()),
+        "visible_category": _texts(visible_categories(ledger)),
         "culprit_node": named(failures["node"], record.node_names),
         "mechanism": named(faults["mechanism"][rows], MECHANISMS),
         "has_evidence": faults["has_evidence"][rows],
         "incident_number": whole(faults["incident"][rows]),
         "fault_number": whole(rows),
-        "fault_epoch": epochs(record.epoch, faults["at"][rows]),
+        "fault_epoch": epochs(record, faults["at"][rows]),
     }
 
 
@@ -140,9 +155,9 @@ def _faults(record: Record) -> Table:
     return {
         "fault_number": whole(np.arange(len(faults))),
         "node": named(faults["node"], record.node_names),
-        "fault_epoch": epochs(record.epoch, faults["at"]),
-        "detected_epoch": epochs(record.epoch, faults["detected"]),
-        "cleared_epoch": epochs(record.epoch, faults["cleared"]),
+        "fault_epoch": epochs(record, faults["at"]),
+        "detected_epoch": epochs(record, faults["detected"]),
+        "cleared_epoch": epochs(record, faults["cleared"]),
         "category": named(faults["cause"], CATEGORIES),
         "co_occurring": pa.array([list(shown.others) for shown in record.ledger.symptoms], pa.list_(pa.string())),
         "mechanism": named(faults["mechanism"], MECHANISMS),
@@ -170,26 +185,22 @@ def _relapses(record: Record) -> Table:
 def _incidents(record: Record) -> Table:
     """One row per incident that could end jobs. It is over when its last node is back; null if one is not."""
     faults = record.ledger.faults
-    rows = np.flatnonzero(_ends_jobs(record.ledger))
-    numbers, first, incident = np.unique(faults["incident"][rows], return_index=True, return_inverse=True)
-    count = len(numbers)
-    started = np.full(count, np.iinfo(np.int32).max, np.int32)
-    np.minimum.at(started, incident, faults["at"][rows])
-    cleared = faults["cleared"][rows]
-    ended = np.full(count, -1, np.int32)
-    np.maximum.at(ended, incident, cleared)
-    ended[incident[cleared < 0]] = -1
-    struck = np.unique(np.stack([incident, faults["node"][rows]]), axis=1)[0]
-    failed = np.bincount(record.ledger.failures["fault"], minlength=len(faults))[rows]
+    members: dict[int, list[int]] = {}
+    for row in np.flatnonzero(_ends_jobs(record.ledger)).tolist():
+        members.setdefault(int(faults["incident"][row]), []).append(row)
+    of = [members[number] for number in sorted(members)]
+    firsts = np.array([rows[0] for rows in of], np.int64)
+    ends = [-1 if (faults["cleared"][rows] < 0).any() else faults["cleared"][rows].max() for rows in of]
+    failed = np.bincount(record.ledger.failures["fault"], minlength=len(faults))
     return {
-        "incident_number": whole(numbers),
-        "category": named(faults["cause"][rows][first], CATEGORIES),
-        "started_epoch": epochs(record.epoch, started),
-        "ended_epoch": epochs(record.epoch, ended),
-        "fault_count": whole(np.bincount(incident, minlength=count)),
-        "node_count": whole(np.bincount(struck, minlength=count)),
-        "failed_attempt_count": whole(np.bincount(incident, failed, minlength=count)),
-        "is_shared": faults["is_shared"][rows][first],
+        "incident_number": whole(faults["incident"][firsts]),
+        "category": named(faults["cause"][firsts], CATEGORIES),
+        "started_epoch": epochs(record, np.array([faults["at"][rows].min() for rows in of], np.int64)),
+        "ended_epoch": epochs(record, np.array(ends, np.int64)),
+        "fault_count": pa.array([len(rows) for rows in of], pa.int64()),
+        "node_count": pa.array([len(set(faults["node"][rows].tolist())) for rows in of], pa.int64()),
+        "failed_attempt_count": pa.array([failed[rows].sum() for rows in of], pa.int64()),
+        "is_shared": faults["is_shared"][firsts],
     }
 
 
@@ -198,7 +209,7 @@ def _preemptions(record: Record) -> Table:
     rows = record.ledger.preemptions
     return {
         **_keys(record, rows["victim"]),
-        "preempted_epoch": epochs(record.epoch, rows["at"]),
+        "preempted_epoch": epochs(record, rows["at"]),
         **_keys(record, rows["instigator"], "instigator_"),
         "is_named": rows["is_named"] & record.profile.logs.has_controller_log,
         "is_second_order": rows["is_second_order"],
@@ -212,10 +223,10 @@ def _outages(record: Record) -> Table:
     category[fault >= 0] = causes[fault[fault >= 0]]
     return {
         "node": named(outages["node"], record.node_names),
-        "requested_epoch": epochs(record.epoch, outages["requested"]),
-        "started_epoch": epochs(record.epoch, outages["start"]),
-        "ended_epoch": epochs(record.epoch, outages["end"]),
-        "reason": pa.array(record.ledger.reasons, pa.string()),
+        "requested_epoch": epochs(record, outages["requested"]),
+        "started_epoch": epochs(record, outages["start"]),
+        "ended_epoch": epochs(record, outages["end"]),
+        "reason": _texts(record.ledger.reasons),
         "category": named(category, CATEGORIES),
         "is_planned": outages["is_planned"],
         "ticket_id": pa.array(ticket.astype(np.int64), mask=ticket < 0),
@@ -224,46 +235,40 @@ def _outages(record: Record) -> Table:
 
 def _nodes(record: Record) -> Table:
     """One row per node. The rate is the mean over all days, including the bursts."""
-    profile = record.profile
-    lemons = {profile.node_at(lemon.position): lemon for lemon in profile.lemons}
+    profile, lemons = record.profile, record.profile.lemon_nodes
     nodes = range(profile.node_count)
     return {
         "node": record.node_names,
-        "is_lemon": [n in lemons for n in nodes],
-        "root_cause": pa.array([lemons[n].root_cause if n in lemons else None for n in nodes], pa.string()),
-        "faults_per_1000_node_days": [1000 * profile.mean_rate_of(n) for n in nodes],
+        "is_lemon": [node in lemons for node in nodes],
+        "root_cause": _texts(lemons[node].root_cause if node in lemons else None for node in nodes),
+        "faults_per_1000_node_days": [1000 * profile.mean_rate_of(node) for node in nodes],
         **{
-            place: pa.array([profile.place_of(n).get(place) for n in nodes], pa.string())
+            place: _texts(profile.place_of(node).get(place) for node in nodes)
             for place in ("rack", "switch", "position")
         },
     }
 
 
-def _wallclock_seconds(record: Record) -> NDArray[np.int64]:
-    """Return the time that each attempt was queued, from its eligibility on, or held its nodes."""
-    attempts = record.ledger.attempts
-    ends = np.where(attempts["end"] >= 0, attempts["end"], record.profile.horizon)
-    return (ends - attempts["eligible"]).clip(0).astype(np.int64)
-
-
 def _runs(record: Record) -> Table:
-    """One row per run. An attempt that still runs has no productive time yet, so compare only runs that have ended."""
+    """One row per run. An attempt that still runs has no productive time yet, so compare only runs that have ended.
+
+    Wall-clock time is the time that the attempts were queued, from their eligibility on, or held their nodes.
+    """
     ledger = record.ledger
     attempts, count = ledger.attempts, len(ledger.runs)
-    run = ledger.jobs["run"][attempts["job"]]
-    names = ledger.runs["name"]
+    run, names = ledger.jobs["run"][attempts["job"]], ledger.runs["name"]
     parts = [names[first : first + ROWS_PER_GROUP].tolist() for first in range(0, count, ROWS_PER_GROUP)]
     productive = whole(np.bincount(run, attempts["productive"], minlength=count))
+    ends = np.where(attempts["end"] >= 0, attempts["end"], record.profile.horizon)
+    wallclock = (ends - attempts["eligible"]).clip(0)
     return {
         "run_number": whole(np.arange(count)),
-        "job_name": pa.chunked_array(
-            [pa.array(map(record.run_name, part), pa.string()) for part in parts], pa.string()
-        ),
+        "job_name": pa.chunked_array([_texts(map(record.run_name, part)) for part in parts], pa.string()),
         "gpu_count": whole(ledger.runs["gpus"]),
         "attempt_count": whole(np.bincount(run, minlength=count)),
         "productive_seconds": productive,
         "true_productive_seconds": productive,
-        "wallclock_seconds": whole(np.bincount(run, _wallclock_seconds(record), minlength=count)),
+        "wallclock_seconds": whole(np.bincount(run, wallclock, minlength=count)),
         "checkpoint_seconds": whole(ledger.runs["checkpoint"]),
         "is_ended": np.bincount(run[attempts["end"] < 0], minlength=count) == 0,
     }
@@ -283,54 +288,36 @@ def _checks(record: Record) -> Table:
     leads = ledger.failures["at"] - began[ended]
     of_checks = [leads[np.isin(ended, found)] for found in shown.values()]
     return {
-        "check_name": pa.array(shown, pa.string()),
+        "check_name": _texts(shown),
         "true_count": pa.array([int((~is_alarm[found]).sum()) for found in shown.values()], pa.int64()),
         "false_count": pa.array([int(is_alarm[found].sum()) for found in shown.values()], pa.int64()),
         "lead_seconds": pa.array([np.median(each) if len(each) else None for each in of_checks], pa.float64()),
     }
 
 
-def _crash_loops(record: Record) -> Table:
-    ledger = record.ledger
-    is_failed = np.zeros(len(ledger.attempts), np.bool_)
-    is_failed[ledger.failures["attempt"]] = True
-    loops = crash_loops(ledger, is_failed)
-    return {
-        "run_number": whole(loops["run"]),
-        "gpu_count": whole(ledger.runs["gpus"][loops["run"]]),
-        "consecutive_failure_count": whole(loops["failures"]),
-        "restart_count": whole(loops["restarts"]),
-        "victim_count": whole(loops["victims"]),
-    }
-
-
 def _months(record: Record) -> Table:
     """One row per calendar month: its factor on the rate of faults, and the resulting counts."""
-    profile, ledger = record.profile, record.ledger
-    starts = month_starts(profile)
+    profile, ledger, failures = record.profile, record.ledger, record.ledger.failures
+    starts, factors = month_starts(profile), dict(ledger.month_factors)
     ends = [*starts[1:], profile.horizon]
-    factors = dict(ledger.month_factors)
-    failures, gpus = ledger.failures, ledger.gpus()
-    is_large = gpus > LARGE_GPUS
-    days = [held_node_days(ledger, low, high) for low, high in zip(starts, ends, strict=True)]
     month = np.searchsorted(starts, failures["at"], "right") - 1
-    large = is_large[failures["attempt"]]
-    return {
-        "started_epoch": epochs(record.epoch, np.array(starts)),
-        "ended_epoch": epochs(record.epoch, np.array(ends)),
+    table: Table = {
+        "started_epoch": epochs(record, np.array(starts)),
+        "ended_epoch": epochs(record, np.array(ends)),
         "factor": [factors.get(start, 1.0) for start in starts],
-        "attempt_node_days": [float(held.sum()) for held in days],
-        "attempt_node_days_gt_128": [float(held[is_large].sum()) for held in days],
-        "failed_attempt_count": whole(np.bincount(month, minlength=len(starts))),
-        "failed_attempt_count_gt_128": whole(np.bincount(month[large], minlength=len(starts))),
-        "expected_fault_count": [
-            float(expected_faults(profile, ledger, low, high).sum()) for low, high in zip(starts, ends, strict=True)
-        ],
-        "expected_fault_count_gt_128": [
-            float(expected_faults(profile, ledger, low, high)[is_large].sum())
-            for low, high in zip(starts, ends, strict=True)
-        ],
     }
+    days = [held_node_days(ledger, low, high) for low, high in zip(starts, ends, strict=True)]
+    faults = [expected_faults(profile, ledger, low, high) for low, high in zip(starts, ends, strict=True)]
+    of_all = np.ones(len(ledger.attempts), np.bool_)
+    populations = (("", of_all), (f"_gt_{LARGE_GPUS}", ledger.gpus() > LARGE_GPUS))
+    for suffix, chosen in populations:
+        table[f"attempt_node_days{suffix}"] = [float(held[chosen].sum()) for held in days]
+    for suffix, chosen in populations:
+        counts = np.bincount(month[chosen[failures["attempt"]]], minlength=len(starts))
+        table[f"failed_attempt_count{suffix}"] = whole(counts)
+    for suffix, chosen in populations:
+        table[f"expected_fault_count{suffix}"] = [float(expected[chosen].sum()) for expected in faults]
+    return table
 
 
 def _populations(record: Record) -> Table:
@@ -345,68 +332,55 @@ def _populations(record: Record) -> Table:
     inside, gpus = (failures["at"] >= low) & (failures["at"] < high), ledger.gpus()
     shared, incident = (ledger.faults[name][failures["fault"]] for name in ("is_shared", "incident"))
     visible = is_named(visible_categories(ledger))
-    rows = []
-    for name, members in (("all", gpus > 0), (f"gpus_gt_{LARGE_GPUS}", gpus > LARGE_GPUS)):
-        failed = inside & members[failures["attempt"]]
-        rows.append(
-            {
-                "population": name,
-                "from_epoch": record.epoch + low,
-                "until_epoch": record.epoch + high,
-                "node_days": float(days[members].sum()),
-                "failed_attempt_count": int(failed.sum()),
-                "visible_failed_attempt_count": int((failed & visible).sum()),
-                "incident_count": len(np.unique(incident[failed])),
-                "shared_failed_attempt_count": int((failed & shared).sum()),
-                "expected_fault_count": float(expected[members].sum()),
-            }
-        )
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    populations = {"all": gpus > 0, f"gpus_gt_{LARGE_GPUS}": gpus > LARGE_GPUS}
+    failed = [inside & members[failures["attempt"]] for members in populations.values()]
+    return {
+        "population": list(populations),
+        "from_epoch": [record.epoch + low] * 2,
+        "until_epoch": [record.epoch + high] * 2,
+        "node_days": [float(days[members].sum()) for members in populations.values()],
+        "failed_attempt_count": [int(found.sum()) for found in failed],
+        "visible_failed_attempt_count": [int((found & visible).sum()) for found in failed],
+        "incident_count": [len(np.unique(incident[found])) for found in failed],
+        "shared_failed_attempt_count": [int((found & shared).sum()) for found in failed],
+        "expected_fault_count": [float(expected[members].sum()) for members in populations.values()],
+    }
 
 
 def _rate_changes(record: Record) -> Table:
     """One row per planted change of the rate of independent faults. A null category means all categories."""
     changes = rate_changes(record.profile, record.ledger)
     return {
-        "changed_epoch": epochs(record.epoch, np.array([change.at for change in changes], np.int64)),
-        "category": pa.array([change.category for change in changes], pa.string()),
+        "changed_epoch": epochs(record, np.array([change.at for change in changes], np.int64)),
+        "category": _texts(change.category for change in changes),
         "rate_before": pa.array([change.before for change in changes], pa.float64()),
         "rate_after": pa.array([change.after for change in changes], pa.float64()),
     }
 
 
-def _exposures(record: Record) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the GPUs and the node-days of every attempt. Running attempts count to the end of the simulation."""
-    ledger = record.ledger
-    starts, ends = ledger.attempts["start"], ledger.attempts["end"]
-    seconds = np.where(starts >= 0, np.where(ends >= 0, ends, record.profile.horizon) - starts, 0).clip(0)
-    return ledger.gpus(), seconds / DAY * np.diff(ledger.nodes.starts)
-
-
-def _per_1000_node_days(count: int, node_days: float) -> float | None:
-    return round(1000 * count / node_days, 4) if node_days > 0 else None
-
-
-def _share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float | None:
-    return round(float(part[whole].mean()), 6) if whole.any() else None
-
-
 def planted(record: Record) -> dict[str, Any]:
     """Summarise what was planted and the resulting counts."""
     profile, ledger = record.profile, record.ledger
-    faults, failures = ledger.faults, ledger.failures
-    gpus, node_days = _exposures(record)
+    faults, failures, gpus = ledger.faults, ledger.failures, ledger.gpus()
     failed, incident = failures["attempt"], faults["incident"][failures["fault"]]
-    is_large, is_visible = gpus[failed] > 128, is_named(visible_categories(ledger))
-    all_days, large_days = float(node_days.sum()), float(node_days[gpus > 128].sum())
+    node_days = ledger.held_seconds(profile.horizon) / DAY * np.diff(ledger.nodes.starts)
+    is_large, is_visible = gpus[failed] > LARGE_GPUS, is_named(visible_categories(ledger))
+    all_days, large_days = float(node_days.sum()), float(node_days[gpus > LARGE_GPUS].sum())
+    mean_rate = sum(map(profile.mean_rate_of, range(profile.node_count))) / profile.node_count
+    completed = has_any_evidence(ledger)[ledger.attempts["state"] == COMPLETED]
+    incident_count = len(np.unique(incident))
+
+    def rate(count: int, days: float) -> float | None:
+        return round(1000 * count / days, 4) if days > 0 else None
+
     return {
         "simulated": True,
         "cluster_id": profile.cluster_id,
         "seed": record.seed,
         "days": profile.days,
         "node_count": profile.node_count,
-        "lemon_count": len({profile.node_at(lemon.position) for lemon in profile.lemons}),
-        "faults_per_1000_node_days": 1000 * profile.mean_fault_rate,
+        "lemon_count": len(profile.lemon_nodes),
+        "faults_per_1000_node_days": 1000 * mean_rate,
         "faults_per_1000_node_days_without_lemons": 1000 * profile.fault_rate,
         "fault_count": int(_ends_jobs(ledger).sum()),
         "drain_count": int((faults["mechanism"] == DRAIN).sum()),
@@ -419,14 +393,14 @@ def planted(record: Record) -> dict[str, Any]:
         "failed_attempt_count_gt_128": int(is_large.sum()),
         "failed_attempt_count_gt_128_visible": int((is_large & is_visible).sum()),
         "attempt_node_days_gt_128": round(large_days, 3),
-        "failures_per_1000_node_days": _per_1000_node_days(len(failed), all_days),
-        "failures_per_1000_node_days_gt_128": _per_1000_node_days(int(is_large.sum()), large_days),
-        "incidents_per_1000_node_days": _per_1000_node_days(len(np.unique(incident)), all_days),
-        "incidents_per_1000_node_days_gt_128": _per_1000_node_days(len(np.unique(incident[is_large])), large_days),
+        "failures_per_1000_node_days": rate(len(failed), all_days),
+        "failures_per_1000_node_days_gt_128": rate(int(is_large.sum()), large_days),
+        "incidents_per_1000_node_days": rate(incident_count, all_days),
+        "incidents_per_1000_node_days_gt_128": rate(len(np.unique(incident[is_large])), large_days),
         "utilization": round(ledger.used_gpu_seconds(profile.horizon) / profile.gpu_seconds, 4),
         "planned_end_count": len(ledger.planned_ends),
-        "completed_share_with_evidence": _share(has_any_evidence(ledger), ledger.attempts["state"] == COMPLETED),
-        "attempts_per_incident": round(len(failed) / max(len(np.unique(incident)), 1), 3),
+        "completed_share_with_evidence": round(float(completed.mean()), 6) if len(completed) else None,
+        "attempts_per_incident": round(len(failed) / max(incident_count, 1), 3),
         "assumed_checkpoint_seconds": profile.checkpoint_seconds,
         "restart_seconds": profile.restart_seconds,
     }
@@ -446,7 +420,6 @@ TABLES = {
     "nodes": _nodes,
     "runs": _runs,
     "checks": _checks,
-    "crash_loops": _crash_loops,
     "months": _months,
     "populations": _populations,
     "rate_changes": _rate_changes,

@@ -6,14 +6,14 @@ Retries, requeues and later pieces of a chained run are created during the simul
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assets.simulation.ledger import NAME_BITS
 from assets.simulation.profiles import HOUR, Profile, SizeClass, Stream
-from assets.simulation.states import QOS, QOS_SCAVENGER, STATES
+from assets.simulation.states import CANCELLED, COMPLETED, FAILED, OUT_OF_MEMORY, QOS, QOS_SCAVENGER, STATES, TIMEOUT
 
 IntArray = NDArray[np.int64]
 
@@ -43,39 +43,8 @@ FAMILIES = {
 FAMILY_NAMES = tuple(name for names in FAMILIES.values() for name in names)
 
 
-@dataclass(frozen=True)
-class Workload:
-    """One entry per submission, ordered by arrival. Times are seconds; every column is an array of 32-bit integers.
-
-    Attributes
-    ----------
-    seconds
-        Run time until the outcome, without the time of restarts.
-    segments
-        Number of chained job ids the work is cut into.
-    tasks
-        Tasks of a job array; 0 for a plain job.
-    patience
-        Time after which the user cancels a job that has not started; 0 for never.
-    exit
-        Position in `USER_EXITS`, for work that fails by itself.
-    """
-
-    arrival: array[int]
-    user: array[int]
-    gpus: array[int]
-    qos: array[int]
-    outcome: array[int]
-    seconds: array[int]
-    limit: array[int]
-    segments: array[int]
-    tasks: array[int]
-    can_requeue: array[int]
-    name: array[int]
-    checkpoint: array[int]
-    patience: array[int]
-    exit: array[int]
-    app_xid: array[int]
+Workload = dict[str, "array[int]"]
+"""Columns of submissions, ordered by arrival, as `_size_class` draws them. Times are seconds."""
 
 
 def hour_weights() -> NDArray[np.float64]:
@@ -103,9 +72,9 @@ def _arrivals(rng: np.random.Generator, profile: Profile, gpus: int, count: int)
 
 def _durations(rng: np.random.Generator, size: SizeClass, outcomes: NDArray[np.int64], longest: int) -> IntArray:
     seconds = size.median_hours * HOUR * np.exp(size.sigma * rng.standard_normal(len(outcomes)))
-    early = (outcomes == STATES.index("FAILED")) | (outcomes == STATES.index("CANCELLED"))
+    early = (outcomes == FAILED) | (outcomes == CANCELLED)
     seconds[early] *= rng.uniform(*EARLY_FAILURE, int(early.sum()))
-    out_of_memory = outcomes == STATES.index("OUT_OF_MEMORY")
+    out_of_memory = outcomes == OUT_OF_MEMORY
     seconds[out_of_memory] = rng.uniform(60, 1800, int(out_of_memory.sum()))
     return np.clip(seconds, MIN_SECONDS, longest).astype(np.int64)
 
@@ -129,15 +98,15 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
         qos = np.where(
             rng.random(count) < (HIGH_SHARE_LARGE if is_large else HIGH_SHARE), QOS.index("high"), QOS.index("normal")
         )
-    completes = outcome == STATES.index("COMPLETED")
+    completes = outcome == COMPLETED
     chained = is_large & completes & (seconds > PIECE_SECONDS) & (rng.random(count) < 0.6)
     chained &= qos != QOS.index("high")
     segments = np.where(chained, np.ceil(seconds / PIECE_SECONDS), 1).astype(np.int64)
     wished = seconds / segments * rng.uniform(1.3, 3.0, count) + 2 * profile.restart_seconds
     limit = LIMIT_HOURS[np.searchsorted(LIMIT_HOURS, np.minimum(wished / HOUR, 168))] * HOUR
-    timed_out = outcome == STATES.index("TIMEOUT")
+    timed_out = outcome == TIMEOUT
     limit[timed_out] = np.minimum(limit[timed_out], LIMIT_HOURS[rng.integers(0, 5, int(timed_out.sum()))] * HOUR)
-    failed, cancelled = outcome == STATES.index("FAILED"), outcome == STATES.index("CANCELLED")
+    failed, cancelled = outcome == FAILED, outcome == CANCELLED
     loses_patience = cancelled & (rng.random(count) < UNSTARTED_CANCEL_SHARE)
     has_xid = failed & (rng.random(count) < USER_XID_SHARE)
     return {
@@ -146,15 +115,16 @@ def _size_class(rng: np.random.Generator, profile: Profile, stream: Stream, size
         "gpus": np.full(count, size.gpus),
         "qos": qos,
         "outcome": outcome,
-        "seconds": np.maximum(seconds // segments, MIN_SECONDS),
+        "seconds": np.maximum(seconds // segments, MIN_SECONDS),  # until the outcome, without the time of restarts
         "limit": np.minimum(limit, profile.max_run_seconds),
-        "segments": segments,
-        "tasks": tasks,
+        "segments": segments,  # chained job ids
+        "tasks": tasks,  # of a job array; 0 for a plain job
         "can_requeue": rng.random(count) < 0.88,
         "name": _names(rng, size.gpus, count),
         "checkpoint": CHECKPOINT_SECONDS[rng.choice(len(CHECKPOINT_SECONDS), count, p=CHECKPOINT_SHARES)],
+        # How long the user waits for a start; 0 for ever.
         "patience": np.where(loses_patience, rng.integers(120, 6 * HOUR, count), 0),
-        "exit": rng.integers(0, len(USER_EXITS), count),
+        "exit": rng.integers(0, len(USER_EXITS), count),  # position there, for work that fails by itself
         "app_xid": np.where(has_xid, np.array(USER_XIDS)[rng.integers(0, len(USER_XIDS), count)], 0),
     }
 
@@ -185,8 +155,8 @@ def draw_workload(rng: np.random.Generator, profile: Profile) -> Workload:
         factor = sum(size.share for size in stream.sizes) / sum(size.share for size in kept)
         parts += [_size_class(rng, profile, stream, replace(size, share=size.share * factor)) for size in kept]
     order = np.argsort(np.concatenate([part["arrival"] for part in parts]), kind="stable")
-    columns = {}
-    for field in fields(Workload):
-        column = np.concatenate([part.pop(field.name) for part in parts])[order]
-        columns[field.name] = array("i", column.astype(np.int32).tobytes())
-    return Workload(**columns)
+    workload: Workload = {}
+    for name in list(parts[0]):
+        column = np.concatenate([part.pop(name) for part in parts])[order]
+        workload[name] = array("i", column.astype(np.int32).tobytes())
+    return workload

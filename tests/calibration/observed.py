@@ -6,6 +6,7 @@ its nodes from ten minutes before its end to five minutes after. The event may b
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,16 +14,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.causes import UNATTRIBUTED
-from assets.simulation.false_alarms import AFTER_SECONDS, BEFORE_SECONDS
-from assets.simulation.ledger import Ledger
+from assets.simulation.causes import CAUSES, UNATTRIBUTED
+from assets.simulation.evidence import AFTER_SECONDS, BEFORE_SECONDS, is_named, visible_categories
+from assets.simulation.ledger import Ledger, Symptoms
 from assets.simulation.profiles import DAY, Profile
-from assets.simulation.states import COMPLETED, FAILED, NODE_FAIL, PENDING, REQUEUED, RUNNING
-from assets.simulation.visibility import is_named, visible_categories
-from tests.calibration.evidence import Evidence
+from assets.simulation.states import ALARM, COMPLETED, DRAIN, FAILED, NODE_FAIL, PENDING, REQUEUED, RUNNING
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+XID = re.compile(r"Xid \([^)]*\): (\d+)|XID error: (\d+)")
+CRITICAL_CHECKS = {
+    "check ibstat": "ib_link",
+    "nvidia smi ecc_uncorrected": "gpu_memory",
+    "nvidia smi gpu_num": "gpu_unavailable",
+    "check dcgmi nvlink status": "gpu_nvlink",
+    "check pci": "pcie",
+    "check blockdev": "block_device",
+    "check ethlink": "eth_link",
+    "mounted directory": "filesystem_mount",
+    "service status": "system_services",
+}
+"""Checks whose failure alone shows that a node is broken, and their category."""
+
+
+def xids(symptoms: Symptoms) -> set[int]:
+    """Return the Xid codes in the kernel lines and in the messages of the checks."""
+    texts = [line for _, line in symptoms.kernel] + [message for _, message in symptoms.checks]
+    return {int(kernel or check) for text in texts for kernel, check in XID.findall(text)}
+
+
+class Evidence:
+    """What each fault shows in the logs: its category, and its first and last critical evidence.
+
+    The category is the cause of the fault, or for a false alarm that of the failing check. A check that continues to
+    fail adds no evidence.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        faults, shown = ledger.faults, ledger.symptoms
+        mechanism, checks_from = faults["mechanism"], faults["checks_from"]
+        speaks = np.array([bool(symptoms.kernel) for symptoms in shown], np.bool_)
+        self.xids = [xids(symptoms) for symptoms in shown]
+        self.fails_check = np.array([bool(symptoms.checks) for symptoms in shown], np.bool_) & (checks_from >= 0)
+        self.category = np.empty(len(shown), object)
+        self.category[:] = [CAUSES[cause].category for cause in faults["cause"].tolist()]
+        for fault in np.flatnonzero(mechanism == ALARM).tolist():
+            checks = [check for check, _ in shown[fault].checks if check in CRITICAL_CHECKS]
+            self.category[fault] = CRITICAL_CHECKS[checks[0]] if checks else None
+        self.is_critical = (mechanism != DRAIN) & is_named(self.category) & (speaks | self.fails_check)
+        self.first = np.where(speaks, faults["at"], checks_from)
+        self.last = np.where(self.fails_check, np.maximum(checks_from, self.first), self.first)
 
 
 @dataclass(frozen=True)
@@ -47,20 +88,13 @@ class Occupancy:
         self._key, self._attempt = key[order], attempt[order]
 
     def ended(self, nodes: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-        """Find the attempts that ended on each node within its span of time.
-
-        Returns
-        -------
-        tuple
-            Pairs of the position among the given nodes and the attempt.
-        """
+        """Find the attempts that ended on each node within its span: the position among the nodes and the attempt."""
         base = nodes.astype(np.int64) * self._span
         first = np.searchsorted(self._key, base + low.clip(0, self._span))
         after = np.searchsorted(self._key, base + high.clip(-1, self._span - 1), "right")
-        counts = (after - first).clip(0)
-        which = np.repeat(np.arange(len(nodes)), counts)
-        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        return which, self._attempt[first[which] + within].astype(np.int64)
+        spans = [np.arange(*span) for span in zip(first.tolist(), np.maximum(first, after).tolist(), strict=True)]
+        which = np.repeat(np.arange(len(nodes)), [len(span) for span in spans])
+        return which, self._attempt[np.concatenate([*spans, np.zeros(0, np.int64)])].astype(np.int64)
 
 
 class Observed:
@@ -78,13 +112,8 @@ class Observed:
         self.seconds: IntArray = np.where(self.is_started, self.end - self.start, 0).clip(0)
         self.gpu_seconds = self.seconds.astype(np.float64) * self.gpus
         self.node_days = self.seconds / DAY * np.diff(ledger.nodes.starts)
-        self.evidence = Evidence(ledger)
-        lemons = {profile.node_at(lemon.position) for lemon in profile.lemons}
-        self.is_lemon: BoolArray = np.isin(np.arange(profile.node_count), list(lemons))
-
-    @cached_property
-    def _occupancy(self) -> Occupancy:
-        return Occupancy(self.ledger, self.end)
+        self.evidence, self._occupancy = Evidence(ledger), Occupancy(ledger, self.end)
+        self.is_lemon: BoolArray = np.isin(np.arange(profile.node_count), list(profile.lemon_nodes))
 
     @cached_property
     def failures(self) -> Failures:

@@ -1,4 +1,4 @@
-"""Rows of the calibration table: the paper's value, the simulated value, and the tolerance.
+"""Rows of the calibration table: the paper's value, the simulated value with its error, and the tolerance.
 
 If only a part of a cluster is simulated, the tolerance is widened because the counts are smaller, and rows that need
 the whole cluster are not judged.
@@ -7,14 +7,80 @@ the whole cluster are not judged.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from tests.calibration.estimates import Estimate
+import numpy as np
+from numpy.typing import NDArray
 
 CHANCE = 3.0
-"""Number of standard errors by which the tolerance of a part is widened."""
+"""Standard errors by which the tolerance of a part is widened."""
 SCALE, PERIOD = "all nodes", "all days"
 WHOLE = (SCALE, PERIOD)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its standard error, and the counts behind it as text."""
+
+    value: float
+    error: float = 0.0
+    counted: str = ""
+
+
+def ratio(numerators: NDArray[Any], denominators: NDArray[Any], factor: float = 1.0) -> Estimate:
+    """Return the ratio of two sums over the same independent units, with its linearised error; `nan` over 0."""
+    above, below = numerators.astype(np.float64), denominators.astype(np.float64)
+    total = float(below.sum())
+    if total <= 0:
+        return Estimate(math.nan)
+    value = float(above.sum()) / total
+    return Estimate(factor * value, factor * float(np.sqrt(((above - value * below) ** 2).sum())) / total)
+
+
+def share(chosen: NDArray[np.bool_], weights: NDArray[Any] | None = None) -> Estimate:
+    """Return the share of units in percent, by count or by weight.
+
+    The error is at least that of Agresti and Coull, because none of four does not mean never.
+    """
+    weighed = np.ones(len(chosen)) if weights is None else weights.astype(np.float64)
+    counted = f"{int(chosen.sum()):,} of {len(chosen):,}"
+    found = ratio(np.where(chosen, weighed, 0), weighed, 100)
+    if math.isnan(found.value):
+        return Estimate(math.nan, 0.0, counted)
+    size = float(weighed.sum()) ** 2 / float((weighed**2).sum())
+    cautious = (found.value / 100 * size + 1) / (size + 2)
+    error = max(found.error, 100 * math.sqrt(cautious * (1 - cautious) / (size + 2)))
+    return Estimate(found.value, error, counted)
+
+
+def mean(values: NDArray[Any]) -> Estimate:
+    """Return the mean of values."""
+    return ratio(values, np.ones(len(values)))
+
+
+def rate(incidents: NDArray[np.int64], exposure: float, factor: float = 1.0) -> Estimate:
+    """Return events, given by their incident, per exposure. The events of one incident come together."""
+    if exposure <= 0:
+        return Estimate(math.nan)
+    sizes = np.unique(incidents, return_counts=True)[1]
+    error = max(1.0, float(np.sqrt((sizes.astype(np.float64) ** 2).sum())))
+    counted = f"{len(incidents):,} in {len(sizes):,} incidents"
+    return Estimate(factor * len(incidents) / exposure, factor * error / exposure, counted)
+
+
+def difference(minuend: Estimate, subtrahend: Estimate) -> Estimate:
+    """Return the difference of two independent estimates."""
+    counted = f"{minuend.value:.3g} and {subtrahend.value:.3g}"
+    return Estimate(minuend.value - subtrahend.value, math.hypot(minuend.error, subtrahend.error), counted)
+
+
+def quotient(dividend: Estimate, divisor: Estimate) -> Estimate:
+    """Return the quotient of two independent estimates; `nan` unless both are positive."""
+    if not divisor.value > 0 or not dividend.value > 0:
+        return Estimate(math.nan)
+    value = dividend.value / divisor.value
+    return Estimate(value, value * math.hypot(dividend.error / dividend.value, divisor.error / divisor.value))
 
 
 @dataclass(frozen=True)
@@ -43,11 +109,6 @@ def exactly(paper: float) -> Band:
     return Band(shown(paper), paper, paper, "exact")
 
 
-def within_twice(paper: float) -> Band:
-    """Accept half to twice the paper's value, for values that depend on which jobs happened to run where."""
-    return Band(shown(paper), paper / 2, paper * 2, "half to twice")
-
-
 def above(low: float, words: str = "") -> Band:
     """Ask for a bound of the paper's, or for one that stands for its words."""
     return Band(words or f"> {shown(low)}", low, math.inf, f"at least {shown(low)}")
@@ -58,53 +119,9 @@ def below(high: float, words: str = "") -> Band:
     return Band(words or f"< {shown(high)}", -math.inf, high, f"at most {shown(high)}")
 
 
-def negative(words: str) -> Band:
-    """Accept a negative difference, if the paper says so in words."""
-    return Band(words, -math.inf, math.nextafter(0, -1), "below 0")
-
-
-def positive(words: str) -> Band:
-    """Accept a positive difference, if the paper says so in words."""
-    return Band(words, math.nextafter(0, 1), math.inf, "above 0")
-
-
 def between(low: float, high: float, words: str) -> Band:
     """Accept a value between bounds that represent words of the paper."""
     return Band(words, low, high, f"{shown(low)} to {shown(high)}" if low < high else f"must be {shown(high)}")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One value of the paper and its simulated counterpart.
-
-    Attributes
-    ----------
-    figure
-        Figure or table of the paper; empty for its text.
-    is_judged
-        False if the simulated part of a cluster cannot show the value.
-    counted
-        The counts behind the value.
-    """
-
-    figure: str
-    quantity: str
-    cluster: str
-    value: float
-    unit: str
-    band: Band
-    is_judged: bool
-    counted: str = ""
-
-    @property
-    def is_inside(self) -> bool:
-        """Tell whether the value is within its band. `nan` never is."""
-        return self.band.low <= self.value <= self.band.high
-
-    @property
-    def verdict(self) -> str:
-        """Return yes, no or not judged."""
-        return ("yes" if self.is_inside else "no") if self.is_judged else "not judged"
 
 
 @dataclass(frozen=True)
@@ -114,70 +131,43 @@ class Part:
     has_all_nodes: bool
     has_all_days: bool
 
+
+@dataclass(frozen=True)
+class Row:
+    """One value of the paper and its simulated counterpart, not judged if a part of a cluster cannot show it."""
+
+    figure: str
+    quantity: str
+    cluster: str
+    seen: Estimate
+    unit: str
+    band: Band
+    is_judged: bool
+
     @property
-    def is_whole(self) -> bool:
-        """Tell whether nothing is missing."""
-        return self.has_all_nodes and self.has_all_days
+    def is_inside(self) -> bool:
+        """Tell whether the value is within its band. `nan` never is."""
+        return self.band.low <= self.seen.value <= self.band.high
 
-    def shows(self, needs: tuple[str, ...], value: float) -> bool:
-        """Tell whether a value that needs all nodes or all days can be judged. On a part it may be `nan`."""
-        has = {SCALE: self.has_all_nodes, PERIOD: self.has_all_days}
-        return all(has[need] for need in needs) and (self.is_whole or not math.isnan(value))
-
-    def widened(self, band: Band, error: float) -> Band:
-        """Return the band itself for the whole, and a wider one for a part."""
-        wider = 0.0 if self.is_whole or math.isnan(error) else CHANCE * error
-        if not wider:
-            return band
-        words = f"{band.tolerance}, wider by {CHANCE:.0f} standard errors ({shown(wider)})"
-        return Band(band.paper, band.low - wider, band.high + wider, words)
+    @property
+    def verdict(self) -> str:
+        """Return yes, no or not judged."""
+        return ("yes" if self.is_inside else "no") if self.is_judged else "not judged"
 
 
-class Sheet:
-    """Collects the rows of one cluster, or of several together."""
-
-    def __init__(self, cluster: str, part: Part) -> None:
-        self.cluster, self.part = cluster, part
-        self.rows: list[Row] = []
-
-    def write(
-        self,
-        figure: str,
-        quantity: str,
-        seen: Estimate | float,
-        band: Band,
-        *,
-        unit: str = "%",
-        needs: tuple[str, ...] = (),
-    ) -> None:
-        """Add a row.
-
-        Parameters
-        ----------
-        figure, quantity
-            What is compared.
-        seen
-            The simulated value. A plain number has no error.
-        band
-            The accepted range.
-        unit
-            Unit of the value and of the band.
-        needs
-            What must have been simulated for the value to be judged.
-        """
-        found = seen if isinstance(seen, Estimate) else Estimate(seen)
-        self.rows.append(
-            Row(
-                figure=figure,
-                quantity=quantity,
-                cluster=self.cluster,
-                value=found.value,
-                unit=unit,
-                band=self.part.widened(band, found.error),
-                is_judged=self.part.shows(needs, found.value),
-                counted=found.counted,
-            )
-        )
+def judged(
+    names: tuple[str, str, str], found: Estimate | float, band: Band, unit: str, needs: tuple[str, ...], part: Part
+) -> Row:
+    """Make a row of a figure, quantity and cluster. On a part, the tolerance is widened by the error."""
+    seen = found if isinstance(found, Estimate) else Estimate(float(found))
+    has = {SCALE: part.has_all_nodes, PERIOD: part.has_all_days}
+    is_whole = all(has.values())
+    if not is_whole and seen.error > 0:
+        margin = CHANCE * seen.error
+        words = f"{band.tolerance}, wider by {CHANCE:.0f} standard errors ({shown(margin)})"
+        band = replace(band, low=band.low - margin, high=band.high + margin, tolerance=words)
+    is_judged = all(has[need] for need in needs) and (is_whole or not math.isnan(seen.value))
+    return Row(*names, seen, unit, band, is_judged)
 
 
 def shown(value: float) -> str:

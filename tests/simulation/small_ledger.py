@@ -1,15 +1,24 @@
-"""A ledger of a few rows with known answers, and a cluster to which it belongs."""
+"""Ledgers made by hand, with known answers: only those things happen that a test adds."""
 
 from __future__ import annotations
 
+import gzip
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from assets.simulation.causes import BY_CATEGORY
 from assets.simulation.clusters import read_cluster
 from assets.simulation.ledger import NAME_BITS, Ledger, Symptoms
-from assets.simulation.profiles import Profile
-from assets.simulation.states import COMPLETED
+from assets.simulation.logs.health import write_health
+from assets.simulation.logs.record import Record
+from assets.simulation.profiles import LogHabits, Profile
+from assets.simulation.states import COMPLETED, EVICT
+
+Row = dict[str, Any]
+DEMO_LLM = read_cluster("demo-llm")
+DISK_FULL = Symptoms(checks=[("disk usage", "Disk usage of / is 97%, above the critical threshold 95%.")])
 
 
 class SmallLedger:
@@ -56,7 +65,55 @@ class SmallLedger:
         return self.ledger
 
 
+class Handmade(SmallLedger):
+    """A ledger of one profile, to write its logs from."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__()
+        self.profile = profile
+
+    def breaks(self, node: int, at: int, cleared: int, mechanism: int = EVICT, **columns: Any) -> None:
+        """Let a node break; found at once unless `checks_from` says otherwise."""
+        self.fault(node, at, mechanism, "pcie", **({"cleared": cleared, "symptoms": DISK_FULL} | columns))
+
+    def outage(self, node: int, start: int, end: int) -> None:
+        """Take a node out of service; it restarts and comes back when the time is over."""
+        self.ledger.outages.append(node=node, requested=start, start=start, end=end, fault=-1, ticket=-1)
+        self.ledger.reasons.append("maint: by hand")
+        if end >= 0:
+            self.ledger.reboots.append(node=node, at=end - 240)
+
+    def job(self, nodes: list[int], start: int, end: int, state: int = COMPLETED, app_xid: int = 0) -> int:
+        """Let a job of its own run on whole nodes; gives its job id."""
+        run = self.run(gpus=8 * len(nodes))
+        attempt = self.attempt(run, start, end, state, tuple(nodes), app_xid=app_xid, mask=255)
+        return int(self.ledger.jobs["job_id"][self.ledger.attempts["job"][attempt]])
+
+    def record(self, seed: int = 1) -> Record:
+        """End the recording."""
+        self.ledger.freeze()
+        return Record(self.profile, self.ledger, seed)
+
+    def health(self, folder: Path) -> list[Row]:
+        """Write the health log and read it back: times in simulated seconds, and the `file` of each row."""
+        record = self.record()
+        write_health(record, folder)
+        rows = []
+        for path in sorted(folder.iterdir()):
+            for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+                parts = json.loads(line)
+                row = parts["int"] | parts["double"] | parts["normal"] | {"file": path.name}
+                rows.append(row | {"at": row["start_time"] - record.epoch, "epoch": record.epoch})
+        return rows
+
+
 def site(**changes: Any) -> Profile:
     """Return a cluster of 600 nodes over 10 days, without lemons, with the id rsc1."""
     steady = {"node_count": 600, "days": 10, "lemons": (), "checks_introduced": ()}
-    return replace(read_cluster("demo-llm"), **({"cluster_id": "rsc1"} | steady | changes))
+    return replace(DEMO_LLM, **({"cluster_id": "rsc1"} | steady | changes))
+
+
+def small_site(node_count: int = 3, days: int = 3, habits: dict[str, Any] | None = None, **changes: Any) -> Profile:
+    """Give a small profile with all checks from its first day; `habits` are what it keeps of its logs."""
+    made = replace(DEMO_LLM, node_count=node_count, days=days, logs=LogHabits(**(habits or {})), checks_introduced=())
+    return replace(made, **changes)

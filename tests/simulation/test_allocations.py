@@ -24,21 +24,6 @@ def test_no_gpu_is_given_twice(demo: Simulated) -> None:
         assert all(first[1] <= second[0] for first, second in pairwise(held)), key
 
 
-def test_no_node_gives_more_gpus_than_it_has(demo: Simulated) -> None:
-    changes: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for row in demo.attempts():
-        for node in row["nodes"]:
-            if row["Start"] == row["End"]:
-                continue  # failed at once, as it was launched: it held nothing
-            gpus = row["gpus"] // len(row["nodes"])
-            changes[node] += [(row["Start"], gpus), (row["End"] or FAR, -gpus)]
-    for node, steps in changes.items():
-        used = 0
-        for _, step in sorted(steps):
-            used += step
-            assert 0 <= used <= 8, node
-
-
 def outages(demo: Simulated) -> dict[str, list[tuple[int, int]]]:
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for row in demo.psv("events/events.psv"):
@@ -112,13 +97,3 @@ def test_every_record_is_an_attempt_of_the_truth(demo: Simulated) -> None:
             planted["state"], planted["started_epoch"], planted["ended_epoch"], planted["nodes"],
             planted["gpu_count"] if planted["nodes"] else 0,
         )  # fmt: skip
-
-
-def test_a_day_has_its_own_file(demo: Simulated) -> None:
-    last = max(demo.summary.sources.glob("sacct/*.psv"))
-    for path in demo.summary.sources.glob("sacct/*.psv"):
-        header, *lines = path.read_text(encoding="utf-8").splitlines()
-        column = header.split("|").index("End")
-        for line in lines:
-            value = line.split("|")[column]
-            assert value[:10] == path.stem.removeprefix("sacct-") or (value == "Unknown" and path == last)

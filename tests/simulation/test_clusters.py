@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from assets.simulation.causes import CAUSES, DRAIN_CATEGORIES, LEMON_CATEGORIES, Cooccurrence
+from assets.simulation.causes import CAUSES, DRAIN_CATEGORIES, LEMON_CATEGORIES
 from assets.simulation.clusters import profile_names, read_cluster, read_profile
 from assets.simulation.clusters.reading import FOLDER
 from assets.simulation.profiles import Profile
 from assets.simulation.states import STATES
-from orchestration.settings.home import PROJECT, code_version
 
 INDEX = 'tiny = ["tiny"]'
 TINY = """
@@ -58,30 +54,6 @@ def test_every_file_belongs_to_a_profile() -> None:
     clusters = {profile.cluster_id for name in profile_names() for profile in read_profile(name)} & files.keys()
     bases = {files[cluster]["based_on"] for cluster in clusters}
     assert files.keys() == {"profiles"} | clusters | bases
-
-
-def test_the_two_large_clusters_have_the_lemons_of_the_paper() -> None:
-    causes = Counter(lemon.root_cause for name in ("rsc1", "rsc2") for lemon in read_cluster(name).lemons)
-    table = {"GPU": 11, "DIMM": 8, "PCIe": 6, "EUD": 4, "BIOS": 3, "NIC": 3, "PSU": 2, "Optics": 1, "CPU": 1}
-    assert causes == table | {"unresolved": 1}
-    rsc1 = read_cluster("rsc1")
-    bad_links = [lemon.position for lemon in rsc1.lemons if lemon.root_cause in {"NIC", "Optics"}]
-    assert rsc1.bursts[2].positions == (*bad_links, 0.195, 0.435)
-
-
-def test_a_cluster_takes_from_its_base_what_it_does_not_say_itself(tmp_path: Path) -> None:
-    (tmp_path / "base.toml").write_text(TINY, encoding="utf-8")
-    profile = read(tmp_path, 'based_on = "base"\nnode_count = 5\noutcomes = { FAILED = 1.0 }\n')
-    assert (profile.cluster_id, profile.node_count, profile.days) == ("tiny", 5, 10)
-    assert profile.outcomes == {"FAILED": 1.0}
-
-
-def test_keys_that_a_file_does_not_have_take_the_values_of_the_classes(tmp_path: Path) -> None:
-    profile = read(tmp_path, TINY)
-    defaults = {field.name: field.default for field in fields(Profile)}
-    for name in ("bursts", "crash_loops", "repairs", "logs", "users", "false_alarms"):
-        assert getattr(profile, name) == defaults[name]
-    assert profile.cooccurrence == Cooccurrence()
 
 
 def test_a_group_of_lemons_stands_at_equal_distances(tmp_path: Path) -> None:
@@ -131,44 +103,20 @@ repeat = { count = 2, every_days = 3, position_step = 0.2, pods = 2 }
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "place"),
     [
-        ("days = 10", "dayz = 10", r"tiny\.toml: unknown key 'dayz'; the keys are: cluster_id, timezone"),
-        ("days = 10\n", "", r"tiny\.toml: the key 'days' is missing"),
-        ("days = 10", "days = 10.5", r"tiny\.toml: days must be int, not 10\.5"),
-        ("days = 10", "days = true", r"tiny\.toml: days must be int, not True"),
-        ("fault_rate = 0.01", 'fault_rate = "high"', r"tiny\.toml: fault_rate must be float, not 'high'"),
-        ("gpus = 8, ", "gpus = [8], ", r"tiny\.toml: streams\[0\]: sizes\[0\]: gpus must be int, not \[8\]"),
-        ("COMPLETED = 1.0 }\nlarge", "COMPLETED = [] }\nlarge", r"tiny\.toml: outcomes\.COMPLETED must be float"),
-        (
-            "lemons = []",
-            'lemons = [{ root_causes = ["GPU"], rate = 1, between = [0.5] }]',
-            r"tiny\.toml: lemons: between must be",
-        ),
-        (
-            "lemons = []",
-            "lemons = []\nmaintenance = [{ day = 1, repeat = { count = 2 } }]",
-            r"tiny\.toml: maintenance: repeat: the key 'every_days' is missing",
-        ),
+        ("days = 10", "dayz = 10", "days: Field required; dayz: "),
+        ("days = 10\n", "", "days"),
+        ("days = 10", "days = 10.5", "days"),
+        ("days = 10", "days = true", "days"),
+        ("fault_rate = 0.01", 'fault_rate = "0.01"', "fault_rate"),
+        ("gpus = 8, ", "gpus = [8], ", r"streams\.0\.sizes\.0\.gpus"),
+        ("COMPLETED = 1.0 }\nlarge", "COMPLETED = [] }\nlarge", r"outcomes\.COMPLETED"),
+        ("lemons = []", 'lemons = [{ root_causes = ["GPU"], rate = 1, between = [0.5] }]', ""),
+        ("lemons = []", "lemons = []\nmaintenance = [{ day = 1, repeat = { often = 2 } }]", ".*often"),
     ],
 )
-def test_a_mistake_in_a_file_is_named_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_mistake_in_a_file_is_named_with_its_place(tmp_path: Path, old: str, new: str, place: str) -> None:
     assert old in TINY
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=rf"tiny\.toml: {place}"):
         read(tmp_path, TINY.replace(old, new))
-
-
-def test_an_unknown_cluster_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown cluster 'rsc9'; there are: demo-llm, .*, rsc2"):
-        read_cluster("rsc9")
-
-
-def test_the_files_are_part_of_the_package_and_not_of_the_codes_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert "*.toml" in settings["tool"]["setuptools"]["package-data"]["*"]
-    code_version.cache_clear()
-    read_bytes, hashed = Path.read_bytes, []
-    monkeypatch.setattr(Path, "read_bytes", lambda path: hashed.append(path) or read_bytes(path))
-    code_version()
-    code_version.cache_clear()
-    assert FOLDER / "reading.py" in hashed and not [path for path in hashed if path.suffix == ".toml"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
-from itertools import pairwise
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from assets.simulation import simulate
 from assets.simulation.clusters import read_cluster
 from assets.simulation.profiles import Lemon, LogHabits
-from tests.simulation.simulated import ZONE, Row, Simulated, epoch, expand
+from tests.simulation.simulated import Row, Simulated, epoch, expand
 
 DEMO_LLM = read_cluster("demo-llm")
 HOUR = 3600
@@ -78,6 +77,8 @@ def queue(path: Path) -> list[Row]:
 
 def test_snapshots_show_who_waits_and_who_runs(keep: Keep) -> None:
     cluster = keep(squeue_seconds=31 * HOUR)
+    found = {row["JobIDRaw"]: re.search(r"--exclude=(\S+)", row["SubmitLine"]) for row in cluster.attempts()}
+    excluded = {raw: set(match[1].split(",")) if match else set() for raw, match in found.items()}
     paths = sorted(cluster.summary.sources.glob("squeue/*"))
     assert len(paths) == 5  # 31 hours apart: one to a day, and none on one of them
     for path in paths:
@@ -98,26 +99,9 @@ def test_snapshots_show_who_waits_and_who_runs(keep: Keep) -> None:
         assert set(seen) == expected
         assert [row["state"] for row in lines] == sorted(row["state"] for row in lines)
         assert all(int(row["count"]) == len(expand(row["nodes"])) for row in lines if row["nodes"])
+        assert all(set(expand(row["excluded"])) == excluded[row["raw"]] for row in lines if row["excluded"])
+        assert all(row["excluded"] for row in lines if excluded[row["raw"]])
     assert {row["state"] for path in paths for row in queue(path)} == {"PENDING", "RUNNING"}
-
-
-def test_snapshots_show_the_exclusions_of_the_submissions(keep: Keep) -> None:
-    cluster = keep(days=14, squeue_seconds=2 * HOUR)
-    excluded = {}
-    for row in cluster.attempts():
-        found = re.search(r"--exclude=(\S+)", row["SubmitLine"])
-        excluded[row["JobIDRaw"]] = set(found[1].split(",")) if found else set()
-    shown = [row for path in cluster.summary.sources.glob("squeue/*") for row in queue(path)]
-    for row in shown:
-        assert (set(expand(row["excluded"])) if row["excluded"] else set()) == excluded[row["raw"]]
-    assert len({row["raw"] for row in shown if row["excluded"]}) > 5
-
-
-def test_a_days_snapshots_lie_in_a_file_named_for_the_last(keep: Keep) -> None:
-    paths = keep(squeue_seconds=HOUR).summary.sources.glob("squeue/*")
-    times = sorted(datetime.fromtimestamp(int(path.name.split(".")[1]), ZONE) for path in paths)
-    assert [at.hour for at in times] == [23] * 7
-    assert all((second.date() - first.date()).days == 1 for first, second in pairwise(times))
 
 
 def test_tickets_of_an_unresolved_lemon_name_what_its_faults_showed(tmp_path: Path) -> None:

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pytest
 
 from assets.simulation.ledger import Symptoms
 from assets.simulation.logs.kernel import BOOT_LINE, CHATTER, REPEATS, write_kernel
 from assets.simulation.profiles import DAY, HOUR
-from assets.simulation.states import ALARM, EVICT, FAILED, LOST, OUT_OF_MEMORY
-from assets.simulation.symptoms import show_alarm
-from tests.simulation.handmade import Handmade, site
+from assets.simulation.states import EVICT, FAILED, LOST, OUT_OF_MEMORY
+from tests.simulation.small_ledger import Handmade
+from tests.simulation.small_ledger import small_site as site
 
 LINE = re.compile(r"(\S+) (\S+) kernel: \[ *(\d+\.\d{6})\] (.*)")
 QUIET = {"chatter_per_node_day": 0.0}
@@ -47,28 +46,14 @@ def read(made: Handmade, folder: Path) -> list[Line]:
     return lines
 
 
-def test_kernel_lines_have_the_time_of_their_symptom(tmp_path: Path) -> None:
+def test_kernel_lines_have_the_time_of_their_symptom_or_the_first_midnight(tmp_path: Path) -> None:
     made = Handmade(site(habits=QUIET))
-    made.fault(1, at=50_000, cleared=60_000, symptoms=Symptoms([(0.0, "first"), (2.0, "second")]))
-    made.fault(0, at=5, cleared=60_000, mechanism=LOST, symptoms=Symptoms([(-15.0, "last words")]))
-    first, second, *_ = (line for line in read(made, tmp_path) if line.node == "node002")
-    assert (first.text, second.text) == ("first", "second")
+    made.breaks(1, at=50_000, cleared=60_000, symptoms=Symptoms([(0.0, "first"), (2.0, "second")]))
+    made.breaks(0, at=5, cleared=60_000, mechanism=LOST, symptoms=Symptoms([(-15.0, "last words")]))
+    early, first, second = (line for line in read(made, tmp_path) if line.text != BOOT_LINE)
+    assert (early.at, early.node, first.text, second.text) == (0.0, "node001", "first", "second")
     assert 50_000 <= first.at < 50_001
     assert second.at - first.at == pytest.approx(2.0, abs=2e-6)
-
-
-def test_lines_before_the_first_midnight_are_moved_to_midnight(tmp_path: Path) -> None:
-    made = Handmade(site(habits=QUIET))
-    made.fault(0, at=5, cleared=60_000, mechanism=LOST, symptoms=Symptoms([(-15.0, "last words")]))
-    assert [(line.at, line.text) for line in read(made, tmp_path)] == [(0.0, "last words")]
-
-
-def test_an_alarm_leaves_no_kernel_line(tmp_path: Path) -> None:
-    made = Handmade(site(habits=QUIET))
-    for at in range(10_000, 200_000, 10_000):
-        symptoms = show_alarm(np.random.default_rng(at), 0)
-        made.fault(1, at=at, cleared=at + 900, mechanism=ALARM, symptoms=symptoms)
-    assert read(made, tmp_path) == []
 
 
 def test_uptimes_begin_with_each_start(tmp_path: Path) -> None:
@@ -92,8 +77,8 @@ def test_uptimes_begin_with_each_start(tmp_path: Path) -> None:
 def test_chatter_has_the_rate_of_the_profile_and_stops_on_silent_nodes(tmp_path: Path) -> None:
     made = Handmade(site(node_count=20, days=10, habits={"chatter_per_node_day": 3.0}))
     for node in range(10):
-        made.fault(node, at=2 * DAY, cleared=7 * DAY, mechanism=LOST, symptoms=Symptoms())
-        made.fault(node + 10, at=2 * DAY, cleared=7 * DAY, mechanism=EVICT, symptoms=Symptoms())
+        made.breaks(node, at=2 * DAY, cleared=7 * DAY, mechanism=LOST, symptoms=Symptoms())
+        made.breaks(node + 10, at=2 * DAY, cleared=7 * DAY, mechanism=EVICT, symptoms=Symptoms())
     lines = read(made, tmp_path)
     silent = [line for line in lines if int(line.node[4:]) <= 10 and 2 * DAY <= line.at < 7 * DAY - 110]
     assert not silent
@@ -104,10 +89,10 @@ def test_chatter_has_the_rate_of_the_profile_and_stops_on_silent_nodes(tmp_path:
 
 def test_programs_leave_their_errors_on_the_first_node(tmp_path: Path) -> None:
     made = Handmade(site(habits=QUIET))
-    made.attempt([1, 2], start=1_000, end=2_000, state=FAILED, app_xid=13)
-    made.attempt([0], start=3_000, end=4_000, state=OUT_OF_MEMORY)
-    made.attempt([0], start=5_000, end=6_000)
-    made.attempt([0], start=7_000, end=-1, app_xid=31)
+    made.job([1, 2], start=1_000, end=2_000, state=FAILED, app_xid=13)
+    made.job([0], start=3_000, end=4_000, state=OUT_OF_MEMORY)
+    made.job([0], start=5_000, end=6_000)
+    made.job([0], start=7_000, end=-1, app_xid=31)
     lines = read(made, tmp_path)
     xids = [line for line in lines if "NVRM: Xid" in line.text]
     assert len(xids) == REPEATS[13] == len(lines) - 1
@@ -127,15 +112,3 @@ def test_stamps_follow_daylight_saving(tmp_path: Path) -> None:
         assert line.stamp.replace(tzinfo=None) == line.stamp.astimezone(zone).replace(tzinfo=None)
     assert {line.at < change for line in lines} == {True, False}
     assert [line.at for line in lines] == sorted(line.at for line in lines)
-
-
-def test_same_seed_same_bytes(tmp_path: Path) -> None:
-    written = []
-    for number, seed in enumerate((5, 5, 6)):
-        made = Handmade(site())
-        made.fault(1, at=10_000, cleared=20_000, symptoms=Symptoms([(0.0, "a fault")]))
-        folder = tmp_path / str(number)
-        write_kernel(made.record(seed), folder)
-        written.append([path.read_bytes() for path in sorted(folder.iterdir())])
-    assert written[0] == written[1]
-    assert written[0] != written[2]

@@ -1,23 +1,32 @@
-"""Running the simulation: same seed, same bytes; labelled; real logs untouched; nothing shared with the pipeline."""
+"""`faultline simulate` and `simulate`: same seed, same bytes; labelled; real logs untouched; refusals with a reason."""
 
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner, Result
 
 from assets.simulation import simulate
 from assets.simulation.clusters import read_cluster
+from orchestration.cli import app
 from tests.simulation.simulated import Simulated, content
+
+SMALL = ("--days", "1", "--scale", "0.25")
+DAY = timedelta(days=1)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["simulate", *arguments])
 
 
 def test_same_seed_gives_same_bytes(make: Callable[..., Simulated]) -> None:
@@ -25,6 +34,23 @@ def test_same_seed_gives_same_bytes(make: Callable[..., Simulated]) -> None:
     assert content(first.summary.sources) == content(second.summary.sources)
     assert content(first.summary.truth) == content(second.summary.truth)
     assert content(first.summary.sources) != content(other.summary.sources)
+
+
+def test_a_clusters_bytes_do_not_depend_on_its_neighbours_and_progress_covers_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    north = replace(read_cluster("demo-llm"), cluster_id="north", node_count=16, days=2)
+    south = replace(north, cluster_id="south", timezone="Europe/Berlin", node_count=8)
+    monkeypatch.setattr("assets.simulation.run.read_profile", {"pair": (north, south)}.__getitem__)
+    shares: list[float] = []
+    summary = simulate("pair", tmp_path / "together", seed=5, progress=shares.append)
+    alone = simulate(south, tmp_path / "alone", seed=5).clusters[0]
+    assert [cluster.cluster_id for cluster in summary.clusters] == ["north", "south"]
+    for part in ("sources", "truth"):
+        assert content(getattr(summary.clusters[1], part)) == content(getattr(alone, part))
+    assert json.loads((alone.truth / "planted.json").read_text(encoding="utf-8")) == alone.planted
+    assert shares == sorted(shares) and shares[-1] == 1.0
+    assert any(0.05 < share < 0.3 for share in shares) and any(0.7 < share < 0.95 for share in shares)
 
 
 MOMENTS = {
@@ -71,18 +97,6 @@ def test_labelled_simulated(tmp_path: Path) -> None:
     assert not zones
 
 
-def test_folders_can_be_chosen(tmp_path: Path) -> None:
-    made = simulate("demo", tmp_path, days=1, scale=0.25, sources_dir=tmp_path / "logs", truth_dir=tmp_path / "answers")
-    assert [cluster.cluster_id for cluster in made.clusters] == ["demo-llm", "demo-vision"]
-    for cluster in made.clusters:
-        assert cluster.sources == tmp_path / "logs" / cluster.cluster_id
-        assert cluster.truth == tmp_path / "answers" / cluster.cluster_id
-        assert (cluster.truth / "planted.json").is_file()
-        assert (cluster.sources / "cluster.toml").is_file()
-        assert not list(cluster.sources.rglob("*.parquet"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers", "logs"]
-
-
 @pytest.mark.parametrize("settings", [None, 'timezone = "UTC"\n'])
 @pytest.mark.parametrize("cluster", ["demo-llm", "demo-vision"])
 def test_real_logs_are_never_touched(tmp_path: Path, settings: str | None, cluster: str) -> None:
@@ -112,66 +126,39 @@ def test_wrong_arguments_are_refused_with_a_reason(tmp_path: Path, options: dict
     assert not list(tmp_path.iterdir())
 
 
-@pytest.fixture
-def pair(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Give the name of a profile that stands for two clusters."""
-    north = replace(read_cluster("demo-llm"), cluster_id="north", node_count=16, days=2)
-    south = replace(north, cluster_id="south", timezone="Europe/Berlin", node_count=8)
-    profiles = {"pair": (north, south), "alone": (south,)}
-    monkeypatch.setattr("assets.simulation.run.read_profile", profiles.__getitem__)
-    return "pair"
+def test_it_prints_what_was_made_as_json(tmp_path: Path) -> None:
+    done = run("demo", "--out", str(tmp_path), *SMALL, "--dirt", "0.01", "--json")
+    assert done.exit_code == 0, done.output
+    values = json.loads(done.stdout)
+    assert values["profile"] == "demo"
+    for cluster in values["clusters"]:
+        assert Path(cluster["sources"]) == tmp_path / "sources" / cluster["cluster_id"]
+        spoiled = pq.read_table(Path(cluster["truth"]) / "dirt.parquet")
+        assert len(spoiled) == cluster["spoiled_line_count"] > 0
 
 
-def test_a_profile_may_stand_for_several_clusters(pair: str, tmp_path: Path) -> None:
-    summary = simulate(pair, tmp_path, seed=5)
-    assert [cluster.cluster_id for cluster in summary.clusters] == ["north", "south"]
-    for cluster in summary.clusters:
-        assert cluster.sources == tmp_path / "sources" / cluster.cluster_id
-        assert json.loads((cluster.truth / "planted.json").read_text(encoding="utf-8")) == cluster.planted
-        assert str(cluster.sources) in summary.text()
-    values = summary.as_dict()
-    assert (values["profile"], [cluster["cluster_id"] for cluster in values["clusters"]]) == (
-        "pair",
-        ["north", "south"],
-    )
-    assert values["seconds"] >= max(cluster["seconds"] for cluster in values["clusters"])
+def test_the_demo_ends_where_it_is_told(tmp_path: Path) -> None:
+    """The profile's first day and length give the same date, and other profiles keep theirs."""
+    simulate("demo", tmp_path / "profile")
+    assert run("demo", "--out", str(tmp_path / "fixed"), "--until", "2026-04-05").exit_code == 0
+    assert content(tmp_path / "fixed") == content(tmp_path / "profile")
+    assert run("rsc2", "--out", str(tmp_path), *SMALL, "--scale", "0.01").exit_code == 0
+    assert (tmp_path / "sources" / "rsc2" / "sacct" / f"sacct-{read_cluster('rsc2').first_day}.psv").is_file()
 
 
-@pytest.mark.parametrize("processors", [1, 2])
-def test_a_clusters_bytes_do_not_depend_on_its_neighbours(
-    pair: str, processors: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: processors)
-    together = simulate(pair, tmp_path / "together", seed=5).clusters
-    alone = simulate("alone", tmp_path / "alone", seed=5).clusters[0]
-    assert content(together[1].sources) == content(alone.sources)
-    assert content(together[1].truth) == content(alone.truth)
-    assert together[0].planted["attempt_count"] != together[1].planted["attempt_count"]
+def test_the_demo_ends_at_the_last_midnight(tmp_path: Path) -> None:
+    before = datetime.now(UTC)
+    assert run("demo", "--out", str(tmp_path), *SMALL).exit_code == 0
+    for cluster in ("demo-llm", "demo-vision"):
+        days = {
+            (at.astimezone(ZoneInfo(read_cluster(cluster).timezone)) - DAY).date() for at in (before, datetime.now(UTC))
+        }
+        newest = max((tmp_path / "sources" / cluster / "sacct").iterdir()).name
+        assert newest in {f"sacct-{day - DAY * early}.psv" for day in days for early in (0, 1)}
 
 
-def test_real_logs_of_any_cluster_stop_all_work(pair: str, tmp_path: Path) -> None:
-    real = tmp_path / "sources" / "south" / "sacct" / "real.psv"
-    real.parent.mkdir(parents=True)
-    real.write_text("real")
-    with pytest.raises(FileExistsError, match="south"):
-        simulate(pair, tmp_path)
-    assert not (tmp_path / "sources" / "north").exists()
-    assert real.read_text() == "real"
-
-
-@pytest.mark.parametrize("processors", [1, 2])
-def test_progress_covers_all_clusters(
-    pair: str, processors: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: processors)
-    shares: list[float] = []
-    simulate(pair, tmp_path, progress=shares.append)
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-    assert any(0.05 < share < 0.3 for share in shares) and any(0.7 < share < 0.95 for share in shares)
-
-
-def test_a_larger_cluster_has_more_nodes_and_more_work(make: Callable[..., Simulated]) -> None:
-    small, large = make(days=2, scale=0.5).summary.planted, make(days=2, scale=2.0).summary.planted
-    assert (small["node_count"], large["node_count"]) == (32, 128)
-    assert large["attempt_count"] > 2 * small["attempt_count"]
+def test_a_refusal_is_one_line_on_stderr(tmp_path: Path) -> None:
+    for arguments in (("rsc9", *SMALL), ("demo", "--until", "0001-01-01"), ("demo", "--until", "9999-12-31")):
+        done = run(*arguments, "--out", str(tmp_path))
+        assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert run("demo", "--out", str(tmp_path), "--dirt", "0.9").exit_code == 2

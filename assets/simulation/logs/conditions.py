@@ -1,16 +1,13 @@
-"""When a node is silent, and when one of its checks fails. Every log about a node uses this.
+"""The health checks of a node, when one of them fails, and when the node is silent. Every log about a node uses this.
 
 Spans of time are sorted by node, so thousands of nodes and times are looked up at once.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.logs.checks import NUMBERS
 from assets.simulation.logs.record import Record
 from assets.simulation.profiles import DAY
 from assets.simulation.service import BOOT_SECONDS
@@ -18,14 +15,43 @@ from assets.simulation.states import ALARM, LOST, REBOOT
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Number = TypeVar("Number", int, Ints)
 Span = tuple[int, int, int]
 """Place, start, and end (exclusive)."""
+
+FREQUENT = {
+    "xid errors": "No XID error was found.",
+    "check ibstat": "all ib links are up.",
+    "mounted directory": "mounted directory /checkpoint is present.",
+}
+"""Checks whose good results are kept every few hours, in turn."""
+
+DAILY = {
+    "nvidia smi gpu_num": "Number of GPUs present is the same as the expected number, 8. Number of GPUs present: 8",
+    "nvidia smi ecc_uncorrected": "No uncorrected volatile ECC errors above threshold.",
+    "nvidia smi row_remap_pending": "No row remap is pending.",
+    "check dcgmi nvlink status": "All NVLinks are up.",
+    "check pci": "All PCI devices have the expected link width and speed.",
+    "check blockdev": "All block devices are present.",
+    "check ethlink": "Ethernet link eth0 is UP.",
+    "link flaps": "No link flaps were detected",
+    "ipmitool sel": "No errors detected in the system event log.",
+    "mce errors": "No MCE errors detected.",
+    "service status": "All services are running.",
+    "disk usage": "Disk usage of / is below the thresholds.",
+}
+"""Checks whose good results are kept once a day or less."""
+
+ALL = FREQUENT | DAILY
+NUMBERS = {check: number for number, check in enumerate(ALL)}
 
 UP_AGAIN_SECONDS = 110
 """Seconds before its return to service at which a restarting node answers again."""
 TIME_BITS = 33
 """A place and a second are combined into one number, with the second in these low bits."""
+
+
+EXISTS, ANSWERS, SOUND, WELL = range(4)
+"""Conditions: the check exists; and the node answers; and has no fault that the check finds; and no false alarm."""
 
 
 class Spans:
@@ -49,13 +75,7 @@ class Spans:
 
 
 class Conditions:
-    """The state of every node over time.
-
-    Attributes
-    ----------
-    silent
-        Spans in which each node is dead or restarting.
-    """
+    """The state of every node over time. `silent` has the spans in which each node is dead or restarting."""
 
     def __init__(self, record: Record) -> None:
         faults, reboots, horizon = record.ledger.faults, record.ledger.reboots, record.profile.horizon
@@ -65,8 +85,7 @@ class Conditions:
         ]
         failing: list[Span] = []
         alarms: list[Span] = []
-        names = ("node", "at", "mechanism", "detected", "checks_from")
-        columns = (faults[name].tolist() for name in names)
+        columns = (faults[name].tolist() for name in ("node", "at", "mechanism", "detected", "checks_from"))
         rows = zip(record.ledger.symptoms, fails_until(record).tolist(), *columns, strict=True)
         for symptoms, until, node, at, mechanism, detected, found in rows:
             if mechanism == LOST:
@@ -74,7 +93,7 @@ class Conditions:
             elif mechanism == REBOOT:
                 silent.append((node, at, detected if detected >= 0 else horizon))
             for check, _ in symptoms.checks:
-                place = self._place(NUMBERS[check], node)
+                place = node * len(NUMBERS) + NUMBERS[check]
                 if mechanism == ALARM:
                     # Until the first run of the check afterwards, whose good result is kept because of the alarm.
                     alarms.append((place, found, until + record.profile.check_seconds))
@@ -86,23 +105,13 @@ class Conditions:
         for check, day in record.profile.checks_introduced:
             self._introduced[NUMBERS[check]] = day * DAY
 
-    @staticmethod
-    def _place(check: Number, node: Number) -> Number:
-        return node * len(NUMBERS) + check
-
-    def exist(self, checks: Ints, times: Ints) -> Bools:
-        """Tell whether the checks, by number, existed at these times."""
-        introduced: Bools = times >= self._introduced[checks]
-        return introduced
-
-    def sound(self, nodes: Ints, checks: Ints, times: Ints) -> Bools:
-        """Tell whether the node answers, and the check, by number, exists and has no reason to fail."""
-        is_broken = self._failing.cover(self._place(checks, nodes), times)
-        return ~self.silent.cover(nodes, times) & ~is_broken & self.exist(checks, times)
-
-    def well(self, nodes: Ints, checks: Ints, times: Ints) -> Bools:
-        """Tell whether the check is sound and raises no false alarm either."""
-        return self.sound(nodes, checks, times) & ~self._alarms.cover(self._place(checks, nodes), times)
+    def allow(self, nodes: Ints, checks: Ints, times: Ints, needs: Ints) -> Bools:
+        """Tell whether the nodes and their checks, by number, are in the conditions that are needed at these times."""
+        places = nodes * len(NUMBERS) + checks
+        allowed: Bools = times >= self._introduced[checks]
+        allowed &= (needs < ANSWERS) | ~self.silent.cover(nodes, times)
+        allowed &= (needs < SOUND) | ~self._failing.cover(places, times)
+        return allowed & ((needs < WELL) | ~self._alarms.cover(places, times))
 
 
 def fails_until(record: Record) -> Ints:

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from assets.simulation.logs.conditions import Conditions, Ints
-from assets.simulation.logs.record import Record, write_lines
+from assets.simulation.logs.record import QUARTER_HOUR, Record, write_lines
 from assets.simulation.profiles import DAY
 from assets.simulation.states import OUT_OF_MEMORY
-from assets.simulation.xids import xid_line
+from assets.simulation.symptoms import xid_line
 
 BOOT_LINE = "Linux version 5.15.0-1061-nvidia (buildd@lcy02-amd64-086) (gcc (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0) #62-Ubuntu SMP"
 FIRST_DRIVER = "535.104.05"
@@ -28,8 +28,6 @@ REPEATS = {13: 6, 31: 1, 43: 1}
 MICRO = 1_000_000
 TIME_BITS = 46
 """A node and a microsecond are combined into one number, with the time in these low bits."""
-QUARTER_HOUR = 900
-"""Offsets from UTC change at a quarter of an hour, if at all."""
 
 
 class Lines:
@@ -37,22 +35,18 @@ class Lines:
 
     def __init__(self) -> None:
         self.texts: list[str] = [BOOT_LINE, *CHATTER]
+        self.columns: list[Ints] = []
         self._single: list[tuple[int, int, int]] = []
-        self._columns: list[Ints] = []
 
     def say(self, at: float, node: int, text: str) -> None:
         """Add a line."""
         self._single.append((max(0, round(at * MICRO)), node, len(self.texts)))
         self.texts.append(text)
 
-    def repeat(self, times: Ints, nodes: Ints, texts: Ints) -> None:
-        """Add many lines with texts that exist already."""
-        self._columns.append(np.stack((times, nodes, texts)))
-
     def in_order(self) -> tuple[Ints, Ints, Ints]:
         """Return times, nodes and texts in order of time."""
         single = np.array(self._single, np.int64).reshape(-1, 3).T
-        times, nodes, texts = np.concatenate((single, *self._columns), axis=1)
+        times, nodes, texts = np.concatenate((single, *self.columns), axis=1)
         order = np.lexsort((texts, nodes, times))
         return times[order], nodes[order], texts[order]
 
@@ -92,7 +86,7 @@ def _add_chatter(record: Record, lines: Lines, rng: np.random.Generator) -> None
     times, nodes = rng.integers(0, profile.horizon * MICRO, count), rng.integers(0, profile.node_count, count)
     texts = rng.integers(1, 1 + len(CHATTER), count)
     heard = ~silent.cover(nodes, times // MICRO)
-    lines.repeat(times[heard], nodes[heard], texts[heard])
+    lines.columns.append(np.stack((times[heard], nodes[heard], texts[heard])))
 
 
 def _add_drivers(record: Record, lines: Lines, _rng: np.random.Generator) -> None:
@@ -135,7 +129,8 @@ def write_kernel(record: Record, folder: Path) -> None:
     """Write `kern-<day>.log`. A line has the seconds since its node's last start, as with printk."""
     lines, rng = Lines(), record.rng("kernel")
     reboots = np.stack((record.ledger.reboots["at"], record.ledger.reboots["node"])).astype(np.int64)
-    lines.repeat(reboots[0] * MICRO + rng.integers(0, MICRO, reboots.shape[1]), reboots[1], np.zeros_like(reboots[0]))
+    booted = reboots[0] * MICRO + rng.integers(0, MICRO, reboots.shape[1])
+    lines.columns.append(np.stack((booted, reboots[1], np.zeros_like(booted))))
     for add in (_add_faults, _add_programs, _add_chatter, _add_drivers):
         add(record, lines, rng)
     times, nodes, texts = lines.in_order()

@@ -1,11 +1,11 @@
-"""What every log writer gets: the ledger, the wall clock, the names, and random generators."""
+"""What every log writer gets: the ledger, the wall clock with daylight saving, the names, and random generators."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.simulation.ledger import NAME_BITS, Ledger
-from assets.simulation.logs.wall_clock import WallClock
-from assets.simulation.profiles import Profile
+from assets.simulation.profiles import DAY, Profile
 from assets.simulation.workload import FAMILY_NAMES
 
 ACCOUNTS = ("nlp", "codegen", "vision", "speech", "rl", "bio", "robotics", "evals")
@@ -29,6 +28,55 @@ SLURM_USER = "slurm(64030)"
 ROOT_USER = "root(0)"
 CPUS_PER_GPU = 16
 MEMORY_MB_PER_GPU = 120_000
+
+
+QUARTER_HOUR = 900
+"""Offsets from UTC change at a quarter of an hour, if at all."""
+
+
+class WallClock:
+    """Converts columns of simulated seconds to local time; second 0 is the first day's local midnight."""
+
+    def __init__(self, zone: ZoneInfo, first_day: date) -> None:
+        self._zone, self._first_day = zone, np.datetime64(first_day, "D")
+        self.epoch = midnight(first_day, zone)
+
+    def _local(self, seconds: NDArray[Any]) -> NDArray[np.int64]:
+        """Return local time as seconds since 1970 on the wall clock."""
+        utc = seconds.astype(np.int64) + self.epoch
+        quarters, where = np.unique(utc // QUARTER_HOUR, return_inverse=True)
+        return utc + np.array([_offset(self._zone, quarter) for quarter in quarters.tolist()], np.int64)[where]
+
+    def texts(self, seconds: NDArray[Any]) -> list[str]:
+        """Format times as Slurm does: whole seconds without a zone."""
+        written: list[str] = np.datetime_as_string(self._local(seconds).astype("datetime64[s]")).tolist()
+        return written
+
+    def texts_with_milliseconds(self, seconds: NDArray[Any], milliseconds: NDArray[Any]) -> list[str]:
+        """Format times as the controller's log does."""
+        local = (self._local(seconds) * 1000 + milliseconds).astype("datetime64[ms]")
+        written: list[str] = np.datetime_as_string(local).tolist()
+        return written
+
+    def days(self, seconds: NDArray[Any]) -> NDArray[np.int64]:
+        """Count the local days since the first one."""
+        return self._local(seconds) // DAY - self._first_day.astype(np.int64)
+
+    def date(self, day: int) -> str:
+        """Format the date of a local day."""
+        return str(self._first_day + day)
+
+
+def midnight(day: date, zone: ZoneInfo) -> int:
+    """Return the epoch seconds at which a day begins."""
+    return int(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp())
+
+
+@lru_cache(maxsize=200_000)
+def _offset(zone: ZoneInfo, quarter: int) -> int:
+    """Return the seconds from UTC to local time in a quarter of an hour since 1970."""
+    shift = datetime.fromtimestamp(quarter * QUARTER_HOUR, UTC).astimezone(zone).utcoffset() or timedelta()
+    return int(shift.total_seconds())
 
 
 @dataclass(frozen=True)
@@ -47,7 +95,7 @@ class Record:
     @cached_property
     def wall_clock(self) -> WallClock:
         """The wall clocks of the cluster, for whole columns of times."""
-        return WallClock(self.zone, self.profile.first_day, self.profile.days)
+        return WallClock(self.zone, self.profile.first_day)
 
     @property
     def epoch(self) -> int:
@@ -76,39 +124,20 @@ class Record:
         width = max(3, len(str(self.profile.node_count)))
         return [f"node{number:0{width}d}" for number in range(1, self.profile.node_count + 1)]
 
-    @cached_property
-    def _node_numbers(self) -> list[str]:
-        return [name.removeprefix("node") for name in self.node_names]
-
     def node_list(self, nodes: Sequence[int] | NDArray[Any]) -> str:
         """Format nodes as Slurm does: node[001-004,007]. At least one node is given, in ascending order."""
         if len(nodes) == 1:
             return self.node_names[nodes[0]]
-        numbers = self._node_numbers
-        array = np.asarray(nodes)
-        gaps = np.flatnonzero(array[1:] != array[:-1] + 1)
-        if not len(gaps):
-            return f"node[{numbers[nodes[0]]}-{numbers[nodes[-1]]}]"
-        firsts, lasts = [nodes[0], *array[gaps + 1].tolist()], [*array[gaps].tolist(), nodes[-1]]
-        parts = [
-            numbers[first] if first == last else f"{numbers[first]}-{numbers[last]}"
-            for first, last in zip(firsts, lasts, strict=True)
-        ]
-        return f"node[{','.join(parts)}]"
+        gaps = np.flatnonzero(np.diff(nodes) != 1).tolist()
+        spans = zip([0, *(gap + 1 for gap in gaps)], [*gaps, len(nodes) - 1], strict=True)
+        numbers = [(self.node_names[nodes[first]][4:], self.node_names[nodes[last]][4:]) for first, last in spans]
+        return f"node[{','.join(low if low == high else f'{low}-{high}' for low, high in numbers)}]"
 
     def node_lists(self, attempts: NDArray[Any]) -> list[str]:
         """Write the nodes of attempts; nothing for an attempt that never got any."""
-        ledger = self.ledger
-        values, lows, highs = ledger.nodes.values, ledger.nodes.starts[attempts], ledger.nodes.starts[attempts + 1]
-        names, counts = self.node_names, highs - lows
-        texts = [""] * len(attempts)
-        alone = np.flatnonzero(counts == 1)
-        for row, node in zip(alone.tolist(), values[lows[alone]].tolist(), strict=True):
-            texts[row] = names[node]
-        gangs = np.flatnonzero(counts > 1)
-        for row, low, high in zip(gangs.tolist(), lows[gangs].tolist(), highs[gangs].tolist(), strict=True):
-            texts[row] = self.node_list(values[low:high])
-        return texts
+        held = self.ledger.nodes
+        spans = zip(held.starts[attempts].tolist(), held.starts[attempts + 1].tolist(), strict=True)
+        return [self.node_list(held.values[low:high]) if high > low else "" for low, high in spans]
 
     @cached_property
     def utilisation(self) -> NDArray[np.float64]:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.simulation.logs.accounting import Accounting
+from assets.simulation.ledger import Ledger
 from assets.simulation.logs.record import ACCOUNTS, CPUS_PER_GPU, FIRST_UID, MEMORY_MB_PER_GPU, Record, write_lines
+from assets.simulation.profiles import Profile
 from assets.simulation.states import CANCELLED, COMPLETED, FAILED, OUT_OF_MEMORY, PENDING, QOS, RUNNING, STATES
 
 IntArray = NDArray[np.int64]
@@ -36,19 +37,36 @@ UNNOTICED_WAIT = 60
 """A job that starts within so many seconds never gets a reason."""
 
 
+class Accounting:
+    """The attempts as `sacct -S -E` shows them, by row of the ledger.
+
+    `until` is the second of the export, `shown` has the rows of the attempts in it: those that ended after its
+    beginning and were submitted before its end.
+    """
+
+    def __init__(self, profile: Profile, ledger: Ledger) -> None:
+        self.until, self._attempts = profile.accounting_until, ledger.attempts
+        end, start, state = (ledger.attempts[name] for name in ("end", "start", "state"))
+        is_open = (end < 0) | (end >= self.until)
+        is_early = self.until < profile.horizon
+        waits = is_open & ((start < 0) | (is_early & (start >= self.until)))
+        self._columns = {
+            "end": np.where(is_open, -1, end),
+            "start": np.where(waits, -1, start),
+            "state": np.where(waits, PENDING, np.where(is_open, RUNNING, state)).astype(state.dtype),
+        }
+        is_shown = ((end < 0) | (end >= profile.accounting_from)) & (ledger.attempts["submit"] <= self.until)
+        self.shown: NDArray[np.int64] = np.flatnonzero(is_shown)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column of all attempts as the export shows it."""
+        column: NDArray[Any] = self._columns.get(name, self._attempts[name])
+        return column
+
+
 @lru_cache
 def tres(gpus: int, nodes: int, billing: bool = True, charged: int = 0) -> str:
-    """Format trackable resources in Slurm's order.
-
-    Parameters
-    ----------
-    gpus, nodes
-        What the job has.
-    billing
-        Whether the weighted sum is written.
-    charged
-        GPUs whose share of processors and memory is charged. 0 means those of the job.
-    """
+    """Format trackable resources in Slurm's order. Processors and memory are those of `charged` GPUs, if any."""
     paid = charged or gpus
     cpus = paid * CPUS_PER_GPU
     first = f"billing={cpus}," if billing else ""
@@ -73,10 +91,6 @@ class Day:
         column: NDArray[Any] = self.record.ledger.jobs[name][self.attempts("job")]
         return column
 
-    def names(self) -> list[str]:
-        """Return the jobs' names."""
-        return [self.record.run_name(code) for code in self.record.ledger.runs["name"][self.jobs("run")].tolist()]
-
     def states(self) -> list[str]:
         """Return the states, with the user who cancelled: root if planned work took the nodes."""
         is_planned = np.isin(self.rows, self.record.ledger.planned_ends["attempt"])
@@ -84,19 +98,12 @@ class Day:
         pairs = zip(self.attempts("state").tolist(), uids, strict=True)
         return [f"CANCELLED by {uid}" if state == CANCELLED else STATES[state] for state, uid in pairs]
 
-    def times(self, name: str, never: str) -> list[str]:
-        """Return a column of times as text, and `never` for times that have not come."""
-        seconds = self.attempts(name)
+    def times(self, name: str) -> list[str]:
+        """Return a column of times as text. A job that was cancelled before its start has none."""
+        seconds, state = self.attempts(name), self.attempts("state")
         texts = self.record.wall_clock.texts(np.maximum(seconds, 0))
         for row in np.flatnonzero(seconds < 0).tolist():
-            texts[row] = never
-        return texts
-
-    def started(self) -> list[str]:
-        """Return the starts: Unknown while a job waits, None if it was cancelled before it started."""
-        texts = self.times("start", "None")
-        for row in np.flatnonzero(self.attempts("state") == PENDING).tolist():
-            texts[row] = "Unknown"
+            texts[row] = "None" if name == "start" and state[row] != PENDING else "Unknown"
         return texts
 
     def elapsed(self) -> list[int]:
@@ -117,29 +124,27 @@ class Day:
         """Return the command lines with which the jobs were submitted."""
         record, per_node = self.record, self.record.profile.gpus_per_node
         keeps_id = record.ledger.runs["can_requeue"][self.jobs("run")].tolist()
-        excludes, node_names = record.ledger.excludes, record.node_names
-        columns = (self.jobs(name).tolist() for name in ("user", "qos", "gpus", "limit"))
-        lines = [
-            f"sbatch --job-name={name} --account={ACCOUNTS[user % len(ACCOUNTS)]} --partition=train --qos={QOS[qos]} "
-            f"--nodes={max(1, gpus // per_node)} --gres=gpu:a100:{min(gpus, per_node)} --time={limit // 60}{'' if keeps else ' --no-requeue'}"
-            for name, user, qos, gpus, limit, keeps in zip(names, *columns, keeps_id, strict=True)
+        excludes = [record.ledger.excludes.get(job, ()) for job in self.attempts("job").tolist()]
+        excluded = [
+            f" --exclude={','.join(record.node_names[node] for node in held)}" if held else "" for held in excludes
         ]
-        for row, job in enumerate(self.attempts("job").tolist()):
-            if job in excludes:
-                lines[row] += f" --exclude={','.join(node_names[node] for node in excludes[job])}"
-        return [f"|{line} run.sh" for line in lines]
+        columns = (self.jobs(name).tolist() for name in ("user", "qos", "gpus", "limit"))
+        return [
+            f"|sbatch --job-name={name} --account={ACCOUNTS[user % len(ACCOUNTS)]} --partition=train --qos={QOS[qos]} "
+            f"--nodes={max(1, gpus // per_node)} --gres=gpu:a100:{min(gpus, per_node)} --time={limit // 60}{'' if keeps else ' --no-requeue'}{without} run.sh"
+            for name, user, qos, gpus, limit, keeps, without in zip(names, *columns, keeps_id, excluded, strict=True)
+        ]
 
     def summaries(self) -> list[str]:
         """Return jobstats' summaries, as its epilog writes them into AdminComment once a job has ended."""
-        per_node, ran = self.record.profile.gpus_per_node, self.attempts("end") >= 0
+        per_node, has_ended = self.record.profile.gpus_per_node, (self.attempts("end") >= 0).tolist()
         shares = (100 * self.record.utilisation[self.rows]).round(2).tolist()
-        columns = zip(shares, self.jobs("gpus").tolist(), self.elapsed(), ran.tolist(), strict=True)
-        names = self.record.node_lists(self.rows)
+        columns = self.record.node_lists(self.rows), has_ended, shares, self.jobs("gpus").tolist(), self.elapsed()
         return [
-            "|" if not has_ended or not name
+            "|" if not (is_over and nodes)
             else "|JS1:Short" if seconds < MIN_SUMMARY_SECONDS
             else f"|{_summary(share, gpus, per_node, seconds)}"
-            for name, (share, gpus, seconds, has_ended) in zip(names, columns, strict=True)
+            for nodes, is_over, share, gpus, seconds in zip(*columns, strict=True)
         ]  # fmt: skip
 
 
@@ -152,42 +157,33 @@ def _summary(share: float, gpus: int, per_node: int, seconds: int) -> str:
 
 def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
     """Return the rows of some attempts. The row of a batch step follows the row of its job."""
-    record, rows = day.record, day.rows
-    cluster, per_node, users = (
-        record.profile.cluster_id,
-        record.profile.gpus_per_node,
-        record.users,
-    )
+    record, rows, logs = day.record, day.rows, day.record.profile.logs
+    cluster, per_node, users = record.profile.cluster_id, record.profile.gpus_per_node, record.users
     lines: list[str] = []
-    names, has_submit_lines = day.names(), record.profile.logs.has_submit_lines
-    tails = day.submit_lines(names) if has_submit_lines else [""] * len(rows)
-    step_end = "|||||" if has_submit_lines else "||||"
-    if record.profile.logs.has_job_summaries:
-        tails, step_end = list(map("".join, zip(tails, day.summaries(), strict=True))), f"{step_end}|"
+    names = [record.run_name(code) for code in record.ledger.runs["name"][day.jobs("run")].tolist()]
+    tails = day.submit_lines(names) if logs.has_submit_lines else [""] * len(rows)
+    if logs.has_job_summaries:
+        tails = list(map("".join, zip(tails, day.summaries(), strict=True)))
+    step_end = "||||" + "|" * logs.has_submit_lines + "|" * logs.has_job_summaries
     # A job that still waits has no nodes yet, even if it got some later.
-    where = [
-        nodes if start >= 0 else ""
-        for nodes, start in zip(record.node_lists(rows), day.attempts("start").tolist(), strict=True)
-    ]
-    charges_whole_nodes = record.profile.logs.charges_whole_nodes
+    starts = day.attempts("start").tolist()
+    where = [nodes if start >= 0 else "" for nodes, start in zip(record.node_lists(rows), starts, strict=True)]
     columns = zip(
         record.shown_job_ids(day.attempts("job")), day.jobs("job_id").tolist(), day.jobs("user").tolist(), day.jobs("qos").tolist(),
         names, day.attempts("state").tolist(), day.states(), day.attempts("exit_code").tolist(), day.attempts("exit_signal").tolist(),
-        day.times("submit", "Unknown"), day.times("eligible", "Unknown"), day.started(), day.times("end", "Unknown"), day.elapsed(),
-        day.jobs("gpus").tolist(), where, (day.jobs("limit") // 60).tolist(), day.reasons(),
-        day.attempts("backfilled").tolist(), tails, has_step[day.attempts("job")].tolist(), strict=True,
+        day.times("submit"), day.times("eligible"), day.times("start"), day.times("end"), day.elapsed(), day.jobs("gpus").tolist(), where,
+        (day.jobs("limit") // 60).tolist(), day.reasons(), day.attempts("backfilled").tolist(), tails, has_step[day.attempts("job")].tolist(),
+        strict=True,
     )  # fmt: skip
     for (
         shown, raw, user, qos, name, state, state_text, exit_code, exit_signal, submitted, eligible, started, ended, elapsed,
         gpus, nodes, minutes, reason, is_backfilled, tail, is_step_kept,
     ) in columns:  # fmt: skip
         account, node_count = ACCOUNTS[user % len(ACCOUNTS)], gpus // per_node or 1
-        requested = tres(gpus, node_count)
+        requested, placed, scheduler = tres(gpus, node_count), "None assigned|", ""
         if nodes:
-            charged = tres(gpus, node_count, charged=node_count * per_node) if charges_whole_nodes else requested
+            charged = tres(gpus, node_count, charged=node_count * per_node) if logs.charges_whole_nodes else requested
             placed, scheduler = f"{nodes}|{charged}", "SchedBackfill," if is_backfilled else "SchedMain,"
-        else:
-            placed, scheduler = "None assigned|", ""
         lines.append(
             f"{shown}|{raw}|{cluster}|{users[user]}|{account}|train|{QOS[qos]}|{name}|{state_text}|{exit_code}:{exit_signal}|0:0|{submitted}|{eligible}|"
             f"{started}|{ended}|{elapsed}|00:00:00|{node_count}|{placed}|{requested}|{minutes}|{reason}|{scheduler}StartRecieved{tail}"

@@ -1,4 +1,4 @@
-"""Repairs that do not work: after some of them the same fault is back on the node within days."""
+"""Faults that come again: repairs that do not work, and faults that no log shows, which end job after job."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import numpy as np
 
 from assets.simulation.causes import CAUSES
 from assets.simulation.faults import Faults
+from assets.simulation.jobs import Jobs
 from assets.simulation.profiles import DAY
 from assets.simulation.service import Service
-from assets.simulation.states import ALARM
+from assets.simulation.states import ALARM, FAILED
 from assets.simulation.world import World
+
+AT_ONCE_SECONDS = (3, 60)
 
 
 class Relapses:
@@ -38,3 +41,33 @@ class Relapses:
         self._faults.begin(node, int(faults["cause"][fault]), int(faults["mechanism"][fault]))
         if len(faults) > number:
             self._world.ledger.relapses.append(fault=number, repaired=fault)
+
+
+class HiddenFaults:
+    """Lets attempts that start on a node with a hidden fault fail at once, or hang until their time limit."""
+
+    def __init__(self, world: World, jobs: Jobs, rng: np.random.Generator) -> None:
+        self._world, self._jobs, self._rng = world, jobs, rng
+        profile = world.profile
+        self._faults = {profile.node_at(fault.position): number for number, fault in enumerate(profile.hidden_faults)}
+        if self._faults:
+            self._tell_others, jobs.started = jobs.started, self._started
+
+    def _started(self, attempt: int, job: int) -> None:
+        self._tell_others(attempt, job)
+        held = self._jobs.running.get(attempt)
+        struck = [self._faults[node] for node in held.nodes if node in self._faults] if held else []
+        if held is None or not struck:
+            return
+        fault = self._world.profile.hidden_faults[struck[0]]
+        if not fault.first_day * DAY <= held.start < fault.last_day * DAY or self._rng.random() >= fault.share:
+            return
+        self._world.ledger.hidden_ends.append(attempt=attempt, fault=struck[0])
+        if fault.kind == "hang":
+            self._jobs.doom(attempt)
+        else:
+            self._world.clock.at(held.start + float(self._rng.uniform(*AT_ONCE_SECONDS)), self._fail, attempt)
+
+    def _fail(self, attempt: int) -> None:
+        if attempt in self._jobs.running:
+            self._jobs.fail_unnoticed(attempt, FAILED)

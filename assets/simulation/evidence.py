@@ -1,0 +1,73 @@
+"""What the logs show of a failure, and which attempts have evidence in their window, whether it is right or wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.simulation.causes import visible_category
+from assets.simulation.ledger import Ledger
+from assets.simulation.states import ALARM, DRAIN
+
+BEFORE_SECONDS, AFTER_SECONDS = 600, 300
+"""An event is evidence for an attempt from so long before its end, but not before its start, until so long after it."""
+TIME_BITS = 33
+"""A node and a second are combined into one number, with the second in these low bits."""
+
+
+def visible_categories(ledger: Ledger) -> NDArray[Any]:
+    """Return for each failure the category under which the logs show it, None if they do not show it."""
+    faults, symptoms = ledger.faults, ledger.symptoms
+    rows, of = np.unique(ledger.failures["fault"], return_inverse=True)
+    kinds = [faults[name][rows].tolist() for name in ("cause", "mechanism", "has_evidence")]
+    names = np.empty(len(rows), object)
+    names[:] = [
+        visible_category(cause, mechanism, evidence, symptoms[row].others)
+        for row, cause, mechanism, evidence in zip(rows.tolist(), *kinds, strict=True)
+    ]
+    return names[of]
+
+
+def is_named(categories: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which categories are not None."""
+    return np.array([category is not None for category in categories], np.bool_)
+
+
+def has_any_evidence(ledger: Ledger) -> NDArray[np.bool_]:
+    """Tell which attempts have any evidence in their window."""
+    return _has_onset(ledger, _onsets(ledger, np.arange(len(ledger.faults))))
+
+
+def has_false_evidence(ledger: Ledger) -> NDArray[np.bool_]:
+    """Tell which attempts have a false alarm, or a finding of low severity, in their window."""
+    return _has_onset(ledger, _onsets(ledger, np.flatnonzero(np.isin(ledger.faults["mechanism"], (ALARM, DRAIN)))))
+
+
+def _onsets(ledger: Ledger, faults: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where and when faults begin to show, sorted."""
+    nodes, at, checks_from = (ledger.faults[name] for name in ("node", "at", "checks_from"))
+    found: list[tuple[int, int]] = []
+    for fault in faults.tolist():
+        shown, node = ledger.symptoms[fault], int(nodes[fault])
+        if shown.kernel:
+            found.append((node, int(at[fault]) + int(shown.kernel[0][0])))
+        if shown.checks and checks_from[fault] >= 0:
+            found.append((node, int(checks_from[fault])))
+    pairs = np.array(found, np.int64).reshape(-1, 2)
+    keys: NDArray[np.int64] = np.sort((pairs[:, 0] << TIME_BITS) + pairs[:, 1].clip(0))
+    return keys
+
+
+def _has_onset(ledger: Ledger, keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    attempts, held = ledger.attempts, ledger.nodes
+    start, end = attempts["start"].astype(np.int64), attempts["end"].astype(np.int64)
+    row = np.repeat(np.arange(len(start)), np.diff(held.starts))
+    base = held.values.astype(np.int64) << TIME_BITS
+    low = np.maximum(end - BEFORE_SECONDS, start)[row].clip(0)
+    high = (end + AFTER_SECONDS)[row].clip(0)
+    met = np.searchsorted(keys, base + high, "right") > np.searchsorted(keys, base + low)
+    has: NDArray[np.bool_] = np.zeros(len(start), np.bool_)
+    has[row[met]] = True
+    return has & (start >= 0) & (end >= 0)
