@@ -3,8 +3,7 @@
 from pytest import approx
 
 from tests.logs import Cluster, at
-from tests.minimal.test_exposure import halves, rate
-from tests.minimal.test_spans import spans
+from tests.minimal.reading import halves, rate, spans
 
 HEADER = "JobID|User|Account|Partition|QOS|Submit|Start|End|ElapsedRaw|State|NNodes|AllocTRES|NodeList"
 DAYS = (*range(4), *range(20, 24))

@@ -4,6 +4,7 @@ import csv
 
 from assets.sources.kernel.rules import TABLE
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 with TABLE.open(encoding="utf-8", newline="") as file:
     RULES = list(csv.DictReader(file))
@@ -108,45 +109,29 @@ CLUSTERS = {"kernel-wordings": wordings(), "kernel-faults": faults()}
 
 
 def test_the_example_of_each_rule_is_an_event_of_its_category(minimal):
-    found = minimal.execute(
-        "select node_id, check_name, failure_category, evidence_class from marts.fct_health_events "
-        "where cluster_id = 'kernel-wordings'"
-    ).fetchall()
+    events = "node_id, check_name, failure_category, evidence_class from marts.fct_health_events"
     expected = {
         (node, rule["kind"], rule["failure_category"], rule["evidence_class"])
         for node, rule in NODES.items()
         if rule["is_event"] == "true" and rule["kind"] != "xid"
     }
-    assert {row for row in found if row[1] != "xid"} == expected
+    assert {row for row in ask(minimal, "kernel-wordings", events) if row[1] != "xid"} == expected
 
 
 def test_a_job_that_fails_beside_such_a_line_has_its_cause(minimal):
-    found = dict(
-        minimal.execute(
-            "select job_id_raw, failure_category from marts.fct_attempts where cluster_id = 'kernel-faults'"
-        ).fetchall()
-    )
+    found = dict(ask(minimal, "kernel-faults", "job_id_raw, failure_category from marts.fct_attempts"))
     expected = [*(category for category, _ in FAULTS.values()), *("system_services" for _ in LOST)]
     assert found == dict(enumerate(expected))
 
 
 def test_a_line_that_follows_a_fault_proves_it_once(minimal):
-    proofs = dict(
-        minimal.execute(
-            "select node_id, count(*) from marts.fct_health_events "
-            "where cluster_id = 'kernel-faults' and node_id like 'x%' and is_evidence group by node_id"
-        ).fetchall()
-    )
-    assert proofs == dict.fromkeys([node for node, (category, _) in FAULTS.items() if category and node > "x"], 1)
+    proofs = "node_id from marts.fct_health_events where node_id like 'x%' and is_evidence order by node_id"
+    proven = [(node,) for node, (category, _) in FAULTS.items() if category and node > "x"]
+    assert ask(minimal, "kernel-faults", proofs) == proven
 
 
 def test_the_driver_tells_the_vendor_and_any_accelerator_is_a_gpu(minimal):
-    vendors = dict(
-        minimal.execute("select node_id, gpu_vendor from marts.dim_nodes where cluster_id = 'kernel-faults'").fetchall()
-    )
+    vendors = dict(ask(minimal, "kernel-faults", "node_id, gpu_vendor from marts.dim_nodes"))
     assert {vendors[node] for node in ("f01", "f02", "f03", "f05")} == {"amd"}
     assert (vendors["f06"], vendors["f07"], vendors["f08"]) == ("intel", "nvidia", "nvidia")
-    (gpus,) = minimal.execute(
-        "select gpu_count from marts.fct_attempts where cluster_id = 'kernel-faults' and job_id = '5'"
-    ).fetchone()
-    assert gpus == 8
+    assert ask(minimal, "kernel-faults", "gpu_count from marts.fct_attempts where job_id = '5'") == [(8,)]
