@@ -12,6 +12,7 @@ from orchestration.read_commands.lemon_list import list_lemons
 from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
 from orchestration.read_commands.published import ReadingError
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 SETTINGS = """
     [failures.columns]
@@ -100,48 +101,113 @@ CLUSTERS = {
 }
 
 
-def ask(minimal, query, cluster="failures-alone"):
-    return minimal.execute(query, {"cluster": cluster}).fetchall()
+TRUTHS = {
+    "records have a category where a rule knows their cause": (
+        "failures-alone",
+        "node_id, unit_name, down_minutes, cause, failure_category, source_line_number from marts.fct_unit_failures "
+        "order by source_line_number",
+        [
+            ("n1", None, 1440.0, "DIMM", "main_memory", 2),
+            ("n1", None, 2160.0, "bad riser", "pcie", 3),
+            ("n2", None, 360.0, "poltergeist 7", None, 4),
+            ("n3", "gpu-17", 1440.0, "poltergeist 9", None, 5),
+            (None, None, 1440.0, None, None, 6),
+            ("n2", None, None, "DIMM", "main_memory", 7),
+        ],
+    ),
+    "causes that no rule knows are listed": (
+        "failures-alone",
+        "kind, signal, event_count from marts.agg_unmapped_signals",
+        [("failure_record", "poltergeist #", 2)],
+    ),
+    "nodes come of records alone": (
+        "failures-alone",
+        "node_id from marts.dim_nodes order by node_id",
+        [("n1",), ("n2",), ("n3",)],
+    ),
+    "and so do outages": (
+        "failures-alone",
+        "node_id, is_open, epoch(ended_at - started_at) / 3600, failure_category, source from marts.fct_node_outages "
+        "order by node_id, started_at",
+        [
+            ("n1", False, 48.0, "pcie", "failures"),
+            ("n2", False, 6.0, "unmapped", "failures"),
+            ("n2", True, None, "main_memory", "failures"),
+        ],
+    ),
+    # 80 and 40 unit-days. Two records begin at one moment. n1 is down for two days, whatever its two records say.
+    "the time in service gives a rate with limits": (
+        "failures-alone",
+        "recorded_count, failure_count, incident_count, unit_days, failures_per_1000_unit_days, down_unit_days, "
+        "failures_per_1000_unit_days_low < 30 and failures_per_1000_unit_days_high > 70, has_enough_data "
+        "from estimates.est_unit_failure_rates where cause = 'all'",
+        [(6, 5, 4, 120.0, 1000 * 5 / 120, 3.25, True, True)],
+    ),
+    "without it there is no rate": (
+        "failures-without-units",
+        "recorded_count, failure_count, incident_count, unit_days, failures_per_1000_unit_days, down_unit_days "
+        "from estimates.est_unit_failure_rates where cause = 'all'",
+        [(2, None, None, None, None, None)],
+    ),
+    # The second DIMM failed after the time in service. The two records of n1 overlap, and each cause counts its own.
+    "every cause has a rate of its own": (
+        "failures-alone",
+        "cause, recorded_count, failure_count, incident_count, unit_days, down_unit_days, has_enough_data "
+        "from estimates.est_unit_failure_rates where cause != 'all' order by cause",
+        [
+            ("DIMM", 2, 1, 1, 120.0, 1.0, False),
+            ("bad riser", 1, 1, 1, 120.0, 1.5, False),
+            ("not recorded", 1, 1, 1, 120.0, None, False),
+            ("poltergeist 7", 1, 1, 1, 120.0, 0.25, False),
+            ("poltergeist 9", 1, 1, 1, 120.0, 1.0, False),
+        ],
+    ),
+    "beside accounting records stand for themselves": (
+        "failures-beside-jobs", "count(*) from marts.fct_unit_failures", [(1,)],
+    ),
+    "they make no outage": ("failures-beside-jobs", "count(*) from marts.fct_node_outages", [(0,)]),
+    "no event": ("failures-beside-jobs", "count(*) from marts.fct_health_events", [(0,)]),
+    "and no cause": (
+        "failures-beside-jobs", "failure_category from marts.fct_failures", [("node_fail_unattributed",)],
+    ),
+    "records of units alone have a period": (
+        "failures-of-disks", "first_at, last_at from marts.dim_clusters", [(at(days=1), at(days=5))],
+    ),
+    "node events end what a record leaves open": (
+        "failures-with-events",
+        "node_id, is_open, source from marts.fct_node_outages order by node_id",
+        [("n1", False, "sacctmgr"), ("n2", False, "failures")],
+    ),
+    "where no record has an end there is no outage": (
+        "failures-without-units", "count(*) from marts.fct_node_outages", [(0,)],
+    ),
+    "what says nothing is no unit": ("failures-of-gpus", "node_id from marts.fct_node_outages", [("n5",)]),
+    "and no cause or action": (
+        "failures-of-gpus",
+        "distinct cause, action from marts.fct_unit_failures order by cause",
+        [("all", None), (None, None)],
+    ),
+    "few repairs are too little to tell": (
+        "failures-with-repairs",
+        "has_enough_data from estimates.est_repairs where failure_category = 'pcie'",
+        [(False,)],
+    ),
+    # The exchange held for ten days; n1 ran for 49 days after its reboot, and n2 for 41 after what no rule knows.
+    "recorded actions are repairs that are followed to the end of the time in service": (
+        "failures-with-repairs",
+        "repair_action, repair_count, event_count, round(exposure, 3), has_enough_data from estimates.est_repairs "
+        "where failure_category = 'main_memory' order by repair_action",
+        [("exchange", 1, 1, 10.0, True), ("reboot", 1, 0, 49.667, True), ("unknown", 1, 0, 41.958, True)],
+    ),
+    "actions that no rule knows are listed": (
+        "failures-with-repairs", "kind, signal from marts.agg_unmapped_signals", [("repair_action", "kind words #")],
+    ),
+}  # fmt: skip
 
 
-def test_records_are_published_with_a_category_where_a_rule_knows_their_cause(minimal):
-    found = ask(
-        minimal,
-        """
-        select node_id, unit_name, down_minutes, cause, failure_category, source_line_number
-        from marts.fct_unit_failures where cluster_id = $cluster order by source_line_number
-        """,
-    )
-    assert found == [
-        ("n1", None, 1440.0, "DIMM", "main_memory", 2),
-        ("n1", None, 2160.0, "bad riser", "pcie", 3),
-        ("n2", None, 360.0, "poltergeist 7", None, 4),
-        ("n3", "gpu-17", 1440.0, "poltergeist 9", None, 5),
-        (None, None, 1440.0, None, None, 6),
-        ("n2", None, None, "DIMM", "main_memory", 7),
-    ]
-    unmapped = "select kind, signal, event_count from marts.agg_unmapped_signals where cluster_id = $cluster"
-    assert ask(minimal, unmapped) == [("failure_record", "poltergeist #", 2)]
-
-
-def test_nodes_and_outages_come_of_records_alone(minimal):
-    assert ask(minimal, "select node_id from marts.dim_nodes where cluster_id = $cluster order by 1") == [
-        ("n1",),
-        ("n2",),
-        ("n3",),
-    ]
-    found = ask(
-        minimal,
-        """
-        select node_id, is_open, epoch(ended_at - started_at) / 3600, failure_category, source
-        from marts.fct_node_outages where cluster_id = $cluster order by node_id, started_at
-        """,
-    )
-    assert found == [
-        ("n1", False, 48.0, "pcie", "failures"),
-        ("n2", False, 6.0, "unmapped", "failures"),
-        ("n2", True, None, "main_memory", "failures"),
-    ]
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected
 
 
 def test_what_needs_jobs_is_unknown_and_says_why(minimal):
@@ -152,51 +218,10 @@ def test_what_needs_jobs_is_unknown_and_says_why(minimal):
         ("est_lost_gpu_hours", "expected_lost_gpu_hours"),
         ("est_checkpoint_plans", "ettr_optimal"),
     ):
-        query = f"select distinct {value}, note, has_enough_data from estimates.{table} where cluster_id = $cluster"
-        assert ask(minimal, query) == [(None, "no accounting", False)]
+        query = f"distinct {value}, note, has_enough_data from estimates.{table}"
+        assert ask(minimal, "failures-alone", query) == [(None, "no accounting", False)]
     for table in ("fct_attempts", "fct_failures", "fct_incidents", "fct_node_days", "agg_lost_goodput"):
-        assert ask(minimal, f"select count(*) from marts.{table} where cluster_id = $cluster") == [(0,)]
-
-
-def test_the_time_in_service_gives_a_rate_with_limits(minimal):
-    query = """
-        select
-            recorded_count, failure_count, incident_count, unit_days, failures_per_1000_unit_days, down_unit_days,
-            failures_per_1000_unit_days_low < 30 and failures_per_1000_unit_days_high > 70, has_enough_data, note
-        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause = 'all'
-    """
-    # 80 and 40 unit-days. Two records begin at one moment. n1 is down for two days, whatever its two records say.
-    left_out = "time down: 1 record without an end or a unit is left out"
-    assert ask(minimal, query) == [(6, 5, 4, 120.0, 1000 * 5 / 120, 3.25, True, True, left_out)]
-    (row,) = ask(minimal, query, "failures-without-units")
-    assert row[:6] == (2, None, None, None, None, None)
-    assert "[[failures.in_service]]" in row[-1]
-
-
-def test_beside_accounting_records_make_no_failure_and_no_outage(minimal):
-    counts = """
-        select
-            (select count(*) from marts.fct_unit_failures where cluster_id = $cluster),
-            (select count(*) from marts.fct_node_outages where cluster_id = $cluster),
-            (select count(*) from marts.fct_health_events where cluster_id = $cluster),
-            (select max(failure_category) from marts.fct_failures where cluster_id = $cluster)
-    """
-    assert ask(minimal, counts, "failures-beside-jobs") == [(1, 0, 0, "node_fail_unattributed")]
-
-
-def test_every_cause_has_a_rate_of_its_own(minimal):
-    query = """
-        select cause, recorded_count, failure_count, incident_count, unit_days, down_unit_days, has_enough_data
-        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause != 'all' order by cause
-    """
-    # The second DIMM failed after the time in service. The two records of n1 overlap, and each cause counts its own.
-    assert ask(minimal, query) == [
-        ("DIMM", 2, 1, 1, 120.0, 1.0, False),
-        ("bad riser", 1, 1, 1, 120.0, 1.5, False),
-        ("not recorded", 1, 1, 1, 120.0, None, False),
-        ("poltergeist 7", 1, 1, 1, 120.0, 0.25, False),
-        ("poltergeist 9", 1, 1, 1, 120.0, 1.0, False),
-    ]
+        assert ask(minimal, "failures-alone", f"count(*) from marts.{table}") == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -225,54 +250,8 @@ def test_every_cause_has_a_rate_of_its_own(minimal):
     ],
 )
 def test_the_time_down_is_that_of_units_and_unknown_where_no_record_tells_it(minimal, cluster, cause, expected):
-    query = """
-        select failure_count, unit_days, down_unit_days, note
-        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause = $cause
-    """
-    assert minimal.execute(query, {"cluster": cluster, "cause": cause}).fetchall() == [expected]
-
-
-@pytest.mark.parametrize(
-    ("cluster", "query", "expected"),
-    [
-        # Records of units alone have a period.
-        ("failures-of-disks", "first_at, last_at from marts.dim_clusters", [(at(days=1), at(days=5))]),
-        # Node events end what a record leaves open.
-        (
-            "failures-with-events",
-            "node_id, is_open, source from marts.fct_node_outages",
-            [("n1", False, "sacctmgr"), ("n2", False, "failures")],
-        ),
-        # Without any end there is no outage.
-        ("failures-without-units", "count(*) from marts.fct_node_outages", [(0,)]),
-        # What says nothing is no unit, no cause and no action.
-        ("failures-of-gpus", "node_id from marts.fct_node_outages", [("n5",)]),
-        ("failures-of-gpus", "distinct cause, action from marts.fct_unit_failures", [("all", None), (None, None)]),
-    ],
-)
-def test_what_records_tell_and_do_not_tell(minimal, cluster, query, expected):
-    assert ask(minimal, f"select {query} where cluster_id = $cluster order by 1", cluster) == expected
-
-
-def test_few_repairs_are_too_little_to_tell(minimal):
-    query = "select has_enough_data from estimates.est_repairs where cluster_id = $cluster "
-    assert ask(minimal, f"{query} and failure_category = 'pcie'") == [(False,)]
-
-
-def test_recorded_actions_are_repairs_that_are_followed_to_the_end_of_the_time_in_service(minimal):
-    query = """
-        select repair_action, repair_count, event_count, round(exposure, 3), has_enough_data
-        from estimates.est_repairs
-        where cluster_id = $cluster and failure_category = 'main_memory' order by repair_action
-    """
-    # The exchange held for ten days; n1 ran for 49 days after its reboot, and n2 for 41 after what no rule knows.
-    assert ask(minimal, query, "failures-with-repairs") == [
-        ("exchange", 1, 1, 10.0, True),
-        ("reboot", 1, 0, 49.667, True),
-        ("unknown", 1, 0, 41.958, True),
-    ]
-    unmapped = "select kind, signal from marts.agg_unmapped_signals where cluster_id = $cluster"
-    assert ask(minimal, unmapped, "failures-with-repairs") == [("repair_action", "kind words #")]
+    query = "failure_count, unit_days, down_unit_days, note from estimates.est_unit_failure_rates"
+    assert ask(minimal, cluster, f"{query} where cause = '{cause}'") == [expected]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What a site says in cluster.toml of its own checks, reasons, codes and lines, and what is listed where it does not."""
+"""What a site says in cluster.toml of its own checks, reasons, codes and lines; what is listed where it does not."""
 
 from assets.rows import rows_of
 from assets.site_rules import LISTED, pattern_of_line, toml_text
