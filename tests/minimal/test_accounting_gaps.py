@@ -95,6 +95,16 @@ TRUTHS = {
         "attempt_count, late_entry_count, exposure from estimates.est_time_to_failure where gpu_size_bin = 64",
         [(1, 1, approx(94))],
     ),
+    "missing days have no rate": (
+        "sixteen-days-missing",
+        "date_diff('day', date '2024-05-01', day_date) from marts.agg_failure_rates_daily order by day_date",
+        [(day,) for day in DAYS],
+    ),
+    "the others have what ran": (
+        "sixteen-days-missing",
+        "sum(node_days) from marts.agg_failure_rates_daily",
+        [(approx(942 / 24),)],
+    ),
     "use of nodes on missing days is unknown": (
         "sixteen-days-missing",
         "node_id, date_diff('day', date '2024-05-01', day_date) as day, in_use_hours, study_hours, failure_count "

@@ -178,8 +178,8 @@ def test_probabilities_are_those_of_the_view_of_exposure(minimal):
 
 def test_a_node_that_does_not_boot_fails_its_job(minimal):
     query = "job_id, failure_category, attribution_rule, culprit_node_id, posterior_probability "
-    query += "from marts.fct_failures inner join marts.fct_attempts using (cluster_id, attempt_id, failure_category) order by job_id"
-    assert ask(minimal, "no-boot", query) == [
+    query += "from marts.fct_failures inner join marts.fct_attempts using (cluster_id, attempt_id, failure_category)"
+    assert ask(minimal, "no-boot", f"{query} order by job_id") == [
         ("100", "system_services", "boot_failure", "n1", 1),
         ("101", "gpu_unavailable", "evidence_on_attempt_node", "n1", 1),
     ]

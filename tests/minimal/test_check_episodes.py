@@ -21,17 +21,13 @@ def sel(number, clock, event):
 
 
 def xid_event(clock, code="94"):
-    """An event of NVSentinel's check of the kernel's log, with the fields and values of its own test data."""
+    """An event of NVSentinel's check of the kernel's log."""
     return json.dumps(
         {
-            "version": 1,
-            "agent": "syslog-health-monitor",
-            "componentClass": "GPU",
             "checkName": "SysLogsXIDError",
             "isFatal": True,
             "isHealthy": False,
             "message": "XID error",
-            "recommendedAction": 15,
             "errorCode": [code],
             "entitiesImpacted": [{"entityType": "gpu", "entityValue": "0"}],
             "generatedTimestamp": f"2024-05-01T{clock}Z",

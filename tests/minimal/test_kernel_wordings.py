@@ -23,10 +23,7 @@ LINK = f"{XID}146, NETIR_LINK_EVT {{}} XC0 i0 Link 04 (0x00004822 0x00000000 0x0
 
 FAULTS = {
     "f01": ("gpu_memory", ["amdgpu 0000:c3:00.0: amdgpu: 1 new uncorrectable hardware errors detected in umc block"]),
-    "f02": (
-        "gpu_nvlink",
-        ["amdgpu 0000:c3:00.0: amdgpu: 2 new uncorrectable hardware errors detected in xgmi block"],
-    ),
+    "f02": ("gpu_nvlink", ["amdgpu 0000:c3:00.0: amdgpu: 2 new uncorrectable hardware errors detected in xgmi block"]),
     "f03": (
         "gpu_unavailable",
         [
@@ -47,16 +44,10 @@ FAULTS = {
     "f07": ("gpu_unavailable", ["NVRM: GPU 0000:29:00.0: GPU has fallen off the bus."]),
     "f08": ("eth_link", ["mlx5_core 0006:09:00.0 enP6p9s0np0: Link down"]),
     "f09": ("ib_link", ["mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN"]),
-    "f10": (
-        None,
-        ["mlx5_core 0000:5c:00.0: Detected insufficient power on the PCIe slot (27W)."],
-    ),
+    "f10": (None, ["mlx5_core 0000:5c:00.0: Detected insufficient power on the PCIe slot (27W)."]),
     "f11": ("pcie", ["pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000"]),
     "f12": ("main_memory", ["mce: Uncorrected hardware memory error in user-access at 7f2c00"]),
-    "f13": (
-        "block_device",
-        ['XFS (nvme1n1): metadata I/O error in "xfs_da_read_buf+0xd9/0x130" at daddr 0x3a00'],
-    ),
+    "f13": ("block_device", ['XFS (nvme1n1): metadata I/O error in "xfs_da_read_buf+0xd9/0x130" at daddr 0x3a00']),
     # Non-fatal by the driver's own word, but a program lost its GPU to it; or to what no line tells but the clean-up's.
     "x01": ("gpu_nvlink", [LINK.format("Fatal")]),
     "x02": (None, [LINK.format("Nonfatal")]),

@@ -9,11 +9,6 @@ LONG_NUMBER = "9223372036854775807"
 TICKETS = "ticket_id,node,opened,closed,component,action,status,summary"
 
 
-def record(node, start, end, check="check_ib", result=2, message=""):
-    """A health-check record with its own times."""
-    return result_line(node, end, check, result, message, started=start, cluster="c")
-
-
 def good(settings: str = "") -> Cluster:
     """A hundred jobs on four nodes, so that one odd record is a hundredth of all."""
     cluster = Cluster(settings).inventory("n[1-4]")
@@ -24,7 +19,7 @@ def good(settings: str = "") -> Cluster:
 
 CLUSTERS = {
     "odd-evidence": good()
-    .file("health/health.jsonl", record("n1", 1714525200.8, 1714525200.0), record("n2", 1714525200, 1714525201))
+    .file("health/health.jsonl", result_line("n1", 1714525200.0, "check_ib", 2, started=1714525200.8))
     .kernel("n3", at(101, minutes=59), "NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.")
     .file(
         "kernel/odd.log",
@@ -50,7 +45,7 @@ CLUSTERS = {
         "2,n1,2024-05-02,9999-12-31,GPU,,open,for ever",
         "4,n2,2024-05-02,2024-05-03,GPU,replaced,closed,good",
     ),
-    # Three of its records are quarantined, which is more than a hundredth.
+    # Records are quarantined, which are more than a hundredth of all.
     "odd-accounting": good("[quarantine]\nmax_share = 0.05")
     .job(201, "", at(3), at(4))
     .job(202, "n1", at(5), at(4), submit=at(6))

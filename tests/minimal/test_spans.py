@@ -19,24 +19,6 @@ def busy(days=60, settings=""):
     return cluster
 
 
-def drained(cluster, node, from_at, to_at, reason="fan"):
-    """A drain and the return from it as the controller logs them."""
-    return cluster.slurmctld(
-        from_at, f"update_node: node {node} reason set to: {reason}", f"update_node: node {node} state set to DRAINED"
-    ).slurmctld(to_at, f"update_node: node {node} state set to IDLE")
-
-
-def exported(cluster, name, jobs):
-    """An export of its own of jobs of an hour, given by the hour at which they begin."""
-    lines = [
-        f"{100 + hour}|alice|nlp|train|normal|{at(hour):%FT%T}|{at(hour):%FT%T}|{at(hour + 1):%FT%T}|3600|{state}|1|"
-        "cpu=64,gres/gpu=8,node=1|n1"
-        for hour, state in jobs
-    ]
-    header = "JobID|User|Account|Partition|QOS|Submit|Start|End|ElapsedRaw|State|NNodes|AllocTRES|NodeList"
-    return cluster.file(f"sacct/{name}", header, *lines)
-
-
 TODAY = (datetime.now(UTC).replace(tzinfo=None) - START).days
 
 
@@ -57,8 +39,6 @@ def around_now(cluster, days_before, days_after):
     return cluster
 
 
-WEEKS = [(week, range(168 * week, 168 * week + 168, 2)) for week in (0, 2, 3)]
-
 CLUSTERS = {
     # A node that fails at midnight every ten days; the study ends with the third time, and with the month.
     "failures-at-midnight": Cluster(
@@ -73,20 +53,14 @@ CLUSTERS = {
     .job(2, "n1", at(days=11), at(days=21), "NODE_FAIL")
     .job(3, "n1", at(days=21), at(days=31), "NODE_FAIL"),
     # sacctmgr's window is a day unless another is asked for: one row, of the last day.
-    "one-event-of-the-last-day": drained(busy(), "n1", at(13, days=10), at(15, days=10))
+    "one-event-of-the-last-day": busy()
+    .slurmctld(at(13, days=10), "update_node: node n1 reason set to: fan")
+    .slurmctld(at(13, days=10), "update_node: node n1 state set to DRAINED")
+    .slurmctld(at(15, days=10), "update_node: node n1 state set to IDLE")
     .slurmctld(at(13, days=59), "update_node: node n1 reason set to: disk")
     .event("n1", at(13, days=59), at(14, days=59), "DRAIN", "disk"),
     "one-event-and-no-log": busy(20).event("n1", at(13, days=10), at(14, days=10), "DRAIN", "disk"),
     "kernel-log-of-long-after": busy(60).kernel("n1", at(days=218), "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU lost"),
-    "a-week-is-missing": exported(
-        exported(
-            exported(Cluster(), "1.psv", [(hour, "COMPLETED") for hour in WEEKS[0][1]]),
-            "3.psv",
-            [(hour, "COMPLETED") for hour in WEEKS[1][1]],
-        ),
-        "4.psv",
-        [(hour, "NODE_FAIL" if hour == 504 else "COMPLETED") for hour in WEEKS[2][1]],
-    ),
     "tickets-of-the-first-days": busy(60).file(
         "tickets/tickets.csv",
         "ticket_id,node,opened,closed,component",
@@ -163,16 +137,6 @@ TRUTHS = {
         "count(distinct day_date) from marts.fct_node_days",
         [(60,)],
     ),
-    "a missing week has no days": (
-        "a-week-is-missing",
-        f"{DAY('day_date')} from marts.agg_failure_rates_daily order by day_date",
-        [(day,) for day in (*range(7), *range(14, 28))],
-    ),
-    "the other weeks have 84 jobs of an hour each": (
-        "a-week-is-missing",
-        "round(sum(node_days), 9) from marts.agg_failure_rates_daily",
-        [(10.5,)],
-    ),
     # Two tickets three days apart: from three days before the first to three days after the last is half of 8 days.
     "tickets of long ago are unknown now": (
         "tickets-of-the-first-days",
@@ -236,11 +200,9 @@ def test_days_that_no_log_covers_have_no_hours_out_of_service(minimal):
     assert [hours[day] for day in (4, 5, 10, 11, 12)] == [None, 0, 1, 0, None]
 
 
-def test_a_site_or_a_manifest_says_what_a_log_covers_and_a_missing_week_is_a_gap(minimal):
+def test_a_site_or_a_manifest_says_what_a_log_covers(minimal):
     assert spans(minimal, "events-as-stated", "events") == [(0, 19.5, "cluster.toml")]
     assert spans(minimal, "events-with-a-manifest", "events") == [(5, 12, "manifest")]
-    covered = spans(minimal, "a-week-is-missing", "sacct")
-    assert [(round(24 * first), round(24 * last)) for first, last, _ in covered] == [(1, 167), (337, 671)]
 
 
 def test_the_study_ends_now_where_records_are_dated_after_this_machines_clock(minimal):
