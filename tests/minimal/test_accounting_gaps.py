@@ -1,10 +1,10 @@
 """Days of accounting that are missing add neither exposure nor failures, and idle days are not missing."""
 
+import pytest
 from pytest import approx
 
 from tests.logs import Cluster, at
-from tests.minimal.test_exposure import halves, rate
-from tests.minimal.test_spans import spans
+from tests.minimal.reading import ask, halves, rate, spans
 
 HEADER = "JobID|User|Account|Partition|QOS|Submit|Start|End|ElapsedRaw|State|NNodes|AllocTRES|NodeList"
 DAYS = (*range(4), *range(20, 24))
@@ -76,43 +76,54 @@ def test_days_missing_between_daily_exports_add_neither_exposure_nor_failures(mi
             assert rate(minimal, cluster, population, "attempts") == (2, approx(942 / 24), approx(2000 / (942 / 24)))
         assert rate(minimal, cluster, "nodes", "incidents") == (2, approx(942 / 24), approx(2000 / (942 / 24)))
         assert halves(minimal, cluster) == (1, approx((94 + 2 + 8 * 46) / 24), 1, approx((94 + 8 * 48) / 24))
-        assert minimal.execute(
-            "select month_node_days, month_failure_count from estimates.est_forecast_scores where cluster_id = $1",
-            [cluster],
-        ).fetchall() == [(approx(942 / 24), 2)]
-        notes = "select distinct note from estimates.est_failure_rates where cluster_id = $1 and population = 'all'"
-        assert "days left out, accounting is missing: 16.08" in minimal.execute(notes, [cluster]).fetchone()[0]
+        scores = "month_node_days, month_failure_count from estimates.est_forecast_scores"
+        assert ask(minimal, cluster, scores) == [(approx(942 / 24), 2)]
+        notes = "distinct note from estimates.est_failure_rates where population = 'all'"
+        assert "days left out, accounting is missing: 16.08" in ask(minimal, cluster, notes)[0][0]
 
 
-def test_a_job_that_outlives_missing_days_enters_again_at_its_age(minimal):
-    """The job of 8 nodes was seen for its first 48 hours, and from an age of 434 hours until it ended at 480."""
-    found = minimal.execute(
-        """
-        select entry_seconds / 3600, exit_seconds / 3600, gap_seconds / 3600, exposure_seconds / 3600
-        from marts.fct_attempt_exposures where cluster_id = 'sixteen-days-missing' and node_count = 8
-        """
-    ).fetchall()
-    assert found == [(0, 480, approx(386), approx(94))]
-    assert minimal.execute(
-        "select attempt_count, late_entry_count, exposure from estimates.est_time_to_failure "
-        "where cluster_id = 'sixteen-days-missing' and gpu_size_bin = 64"
-    ).fetchall() == [(1, 1, approx(94))]
+# The job of 8 nodes was seen for its first 48 hours, and from an age of 434 hours until it ended at 480.
+TRUTHS = {
+    "a job that outlives missing days enters again at its age": (
+        "sixteen-days-missing",
+        "entry_seconds / 3600, exit_seconds / 3600, gap_seconds / 3600, exposure_seconds / 3600 "
+        "from marts.fct_attempt_exposures where node_count = 8",
+        [(0, 480, approx(386), approx(94))],
+    ),
+    "and so it does for the time to failure": (
+        "sixteen-days-missing",
+        "attempt_count, late_entry_count, exposure from estimates.est_time_to_failure where gpu_size_bin = 64",
+        [(1, 1, approx(94))],
+    ),
+    "missing days have no rate": (
+        "sixteen-days-missing",
+        "date_diff('day', date '2024-05-01', day_date) from marts.agg_failure_rates_daily order by day_date",
+        [(day,) for day in DAYS],
+    ),
+    "the others have what ran": (
+        "sixteen-days-missing",
+        "sum(node_days) from marts.agg_failure_rates_daily",
+        [(approx(942 / 24),)],
+    ),
+    "use of nodes on missing days is unknown": (
+        "sixteen-days-missing",
+        "node_id, date_diff('day', date '2024-05-01', day_date) as day, in_use_hours, study_hours, failure_count "
+        "from marts.fct_node_days where node_id in ('n1', 'm1') and day in (3, 10, 20) order by node_id, day",
+        [
+            ("m1", 3, 24, 24, 0),
+            ("m1", 10, 24, 0, None),
+            ("m1", 20, 24, 22, 0),
+            ("n1", 3, 24, 24, 0),
+            ("n1", 10, None, 0, None),
+            ("n1", 20, 24, 22, 0),
+        ],
+    ),
+}
 
 
-def test_use_of_nodes_on_missing_days_is_unknown(minimal):
-    hours = """
-        select node_id, date_diff('day', date '2024-05-01', day_date) as day, in_use_hours, study_hours, failure_count
-        from marts.fct_node_days where cluster_id = 'sixteen-days-missing' and node_id in ('n1', 'm1')
-            and day in (3, 10, 20) order by node_id, day
-    """
-    assert minimal.execute(hours).fetchall() == [
-        ("m1", 3, 24, 24, 0),
-        ("m1", 10, 24, 0, None),
-        ("m1", 20, 24, 22, 0),
-        ("n1", 3, 24, 24, 0),
-        ("n1", 10, None, 0, None),
-        ("n1", 20, 24, 22, 0),
-    ]
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected
 
 
 def test_idle_days_count_where_exports_of_them_are_empty_or_no_job_number_is_missing(minimal):

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 BOOT = "Linux version 5.15.0-91-generic (buildd@lcy02) #101-Ubuntu SMP"
 XID_79 = "NVRM: Xid (PCI:0000:07:00): 79, pid=1234, GPU has fallen off the bus."
@@ -103,16 +104,8 @@ CLUSTERS = {
 
 def failures(minimal, cluster):
     """Probabilities of a cluster's failures by job."""
-    rows = minimal.execute(
-        """
-        select job_id_raw, posterior_probability
-        from marts.fct_failures inner join marts.fct_attempts using (cluster_id, attempt_id)
-        where cluster_id = $cluster
-        order by job_id_raw
-        """,
-        {"cluster": cluster},
-    ).fetchall()
-    return dict(rows)
+    query = "job_id_raw, posterior_probability from marts.fct_failures inner join marts.fct_attempts"
+    return dict(ask(minimal, cluster, f"{query} using (cluster_id, attempt_id) order by job_id_raw"))
 
 
 def test_what_completed_jobs_see_as_often_is_no_cause(minimal):
@@ -142,32 +135,22 @@ def test_a_minute_more_or_less_of_runtime_changes_no_cause(minimal):
 
 def test_a_clock_that_is_ahead_is_set_right(minimal):
     assert failures(minimal, "clock-ahead")[100] > 0.93
-    ((ahead, offset),) = minimal.execute(
-        """
-        select clock_ahead_seconds, max(clock_offset_seconds)
-        from marts.dim_nodes inner join marts.fct_health_events using (cluster_id, node_id)
-        where cluster_id = 'clock-ahead'
-        group by all
-        """
-    ).fetchall()
-    assert ahead == offset == 480
+    clocks = "clock_ahead_seconds, clock_offset_seconds from marts.dim_nodes "
+    clocks += "inner join marts.fct_health_events using (cluster_id, node_id) where code = 79"
+    assert ask(minimal, "clock-ahead", clocks) == [(480, 480)]
 
 
-def blamed(minimal, cluster):
-    """Node and cause of a cluster's only failure."""
-    (found,) = minimal.execute(
-        "select culprit_node_id, failure_category from marts.fct_failures where cluster_id = $cluster",
-        {"cluster": cluster},
-    ).fetchall()
-    return found
-
-
-def test_the_node_whose_check_keeps_failing_is_the_culprit(minimal):
-    assert blamed(minimal, "two-nodes") == ("n2", "ib_link")
-
-
-def test_a_cause_that_the_site_puts_first_wins_over_likelier_ones(minimal):
-    assert blamed(minimal, "two-nodes-pcie-first") == ("n1", "pcie")
+@pytest.mark.parametrize(
+    ("cluster", "blamed"),
+    [
+        # The node whose check keeps failing is the culprit.
+        ("two-nodes", ("n2", "ib_link")),
+        # A cause that the site puts first wins over likelier ones.
+        ("two-nodes-pcie-first", ("n1", "pcie")),
+    ],
+)
+def test_the_culprit_and_its_cause(minimal, cluster, blamed):
+    assert ask(minimal, cluster, "culprit_node_id, failure_category from marts.fct_failures") == [blamed]
 
 
 def test_what_a_fault_shows_after_its_failure_is_no_evidence_for_the_next_job(minimal):
@@ -194,13 +177,9 @@ def test_probabilities_are_those_of_the_view_of_exposure(minimal):
 
 
 def test_a_node_that_does_not_boot_fails_its_job(minimal):
-    assert minimal.execute(
-        """
-        select job_id, failure_category, attribution_rule, culprit_node_id, posterior_probability
-        from marts.fct_failures inner join marts.fct_attempts using (attempt_id, failure_category)
-        where fct_failures.cluster_id = 'no-boot' order by job_id
-        """
-    ).fetchall() == [
+    query = "job_id, failure_category, attribution_rule, culprit_node_id, posterior_probability "
+    query += "from marts.fct_failures inner join marts.fct_attempts using (cluster_id, attempt_id, failure_category)"
+    assert ask(minimal, "no-boot", f"{query} order by job_id") == [
         ("100", "system_services", "boot_failure", "n1", 1),
         ("101", "gpu_unavailable", "evidence_on_attempt_node", "n1", 1),
     ]

@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 
 def failing(*minutes):
@@ -18,17 +21,13 @@ def sel(number, clock, event):
 
 
 def xid_event(clock, code="94"):
-    """An event of NVSentinel's check of the kernel's log, with the fields and values of its own test data."""
+    """An event of NVSentinel's check of the kernel's log."""
     return json.dumps(
         {
-            "version": 1,
-            "agent": "syslog-health-monitor",
-            "componentClass": "GPU",
             "checkName": "SysLogsXIDError",
             "isFatal": True,
             "isHealthy": False,
             "message": "XID error",
-            "recommendedAction": 15,
             "errorCode": [code],
             "entitiesImpacted": [{"entityType": "gpu", "entityValue": "0"}],
             "generatedTimestamp": f"2024-05-01T{clock}Z",
@@ -84,34 +83,28 @@ CLUSTERS = {
 }
 
 
-def onsets(minimal, cluster):
-    return [
-        found
-        for (found,) in minimal.execute(
-            "select date_diff('minute', timestamp '2024-05-01 10:00', observed_at) from marts.fct_health_events "
-            "where cluster_id = $cluster order by observed_at",
-            {"cluster": cluster},
-        ).fetchall()
-    ]
+ONSETS = {
+    # Entries of an event log are events of their moments.
+    "event-log": [-60, 0, 60, 75, 90],
+    # An Xid that strikes again is a new event.
+    "events-of-an-agent": [58, 118],
+    # One GPU that is healthy says nothing of another.
+    "gpus-watched-apart": [-60, 0, 60, 120, 180],
+}
+"""Minutes after ten o'clock at which a fault begins."""
 
 
-def test_entries_of_an_event_log_are_events_of_their_moments(minimal):
-    assert onsets(minimal, "event-log") == [-60, 0, 60, 75, 90]
+@pytest.mark.parametrize("cluster", ONSETS)
+def test_a_check_that_fails_again_tells_of_a_new_fault_or_of_the_old_one(minimal, cluster):
+    since = "date_diff('minute', timestamp '2024-05-01 10:00', observed_at)"
+    found = ask(minimal, cluster, f"{since} from marts.fct_health_events order by observed_at")
+    assert found == [(minutes,) for minutes in ONSETS[cluster]]
 
 
 def test_what_a_machine_logged_before_its_clock_was_set_does_not_make_its_log_doubtful(minimal):
-    assert minimal.execute("select distinct status from ops.files where cluster_id = 'event-log'").fetchall() == [
-        ("read",)
-    ]
+    assert ask(minimal, "event-log", "distinct status from ops.files where kind = 'health'") == [("read",)]
 
 
 def test_an_xid_that_strikes_again_fails_the_next_job_too(minimal):
-    assert onsets(minimal, "events-of-an-agent") == [58, 118]
-    assert minimal.execute(
-        "select job_id from marts.fct_attempts "
-        "where cluster_id = 'events-of-an-agent' and is_infrastructure_failure order by job_id"
-    ).fetchall() == [("2",), ("3",)]
-
-
-def test_one_gpu_that_is_healthy_says_nothing_of_another(minimal):
-    assert onsets(minimal, "gpus-watched-apart") == [-60, 0, 60, 120, 180]
+    failed = "job_id from marts.fct_attempts where is_infrastructure_failure order by job_id"
+    assert ask(minimal, "events-of-an-agent", failed) == [("2",), ("3",)]

@@ -1,8 +1,10 @@
-"""ETTR: a time limit loses what was done since the last checkpoint, and the bounds hold whatever that was."""
+"""ETTR and lost work: what a time limit or a failure loses since the last checkpoint."""
 
+import pytest
 from pytest import approx
 
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 
 def runs_cut_off(cluster):
@@ -13,20 +15,49 @@ def runs_cut_off(cluster):
     return cluster
 
 
+FAILED_AFTER_TEN_HOURS = (1, "n1", at(0), at(10), "NODE_FAIL")
 CLUSTERS = {
     # Nobody knows since when it could have started.
     "eligible-not-exported": Cluster()
     .job(99, "n9", at(0), at(0), Eligible="Unknown")
     .job(1, "n[1-4]", at(1), at(49), submit=at(0), Eligible="Unknown"),
+    "checkpoints-every-ten-minutes": Cluster("[ettr]\ncheckpoint_minutes = 10\n").job(*FAILED_AFTER_TEN_HOURS),
+    "checkpoints-not-told": Cluster().job(*FAILED_AFTER_TEN_HOURS),
+    "three-failures-of-a-second-each": Cluster()
+    .job(1, "n1", at(0), at(seconds=1), "NODE_FAIL")
+    .job(1, "n1", at(seconds=2), at(seconds=3), "NODE_FAIL")
+    .job(1, "n1", at(seconds=4), at(seconds=5), "NODE_FAIL"),
     "time-limits": runs_cut_off(Cluster("[ettr]\ncheckpoint_minutes = 60\nrestart_minutes = 5\nwrite_minutes = 3\n")),
 }
 
 
-def test_where_nobody_knows_how_long_a_run_queued_nobody_knows_its_ettr(minimal):
-    assert minimal.execute(
-        "select queue_hours, scheduled_hours, productive_hours, ettr, gpu_hours from marts.fct_job_runs "
-        "where cluster_id = 'eligible-not-exported' and node_count = 4"
-    ).fetchall() == [(None, 48, approx(48 - 5 / 60), None, 48 * 32)]
+TRUTHS = {
+    "where nobody knows how long a run queued nobody knows its ETTR": (
+        "eligible-not-exported",
+        "queue_hours, scheduled_hours, productive_hours, ettr, gpu_hours from marts.fct_job_runs where node_count = 4",
+        [(None, 48, approx(48 - 5 / 60), None, 48 * 32)],
+    ),
+    "8 GPUs lose half of the configured time between checkpoints": (
+        "checkpoints-every-ten-minutes",
+        "lost_gpu_hours from marts.fct_failures",
+        [(8 * 5 / 60,)],
+    ),
+    "and half an hour where none is said": (
+        "checkpoints-not-told",
+        "lost_gpu_hours from marts.fct_failures",
+        [(4.0,)],
+    ),
+    "an incident loses what its failures lose, 8 GPUs x 3 seconds": (
+        "three-failures-of-a-second-each",
+        "lost_gpu_hours from marts.fct_incidents",
+        [(approx(8 * 3 / 3600, rel=1e-9),)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected
 
 
 def test_the_bounds_hold_what_a_time_limit_left(minimal):

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 UNKNOWN = {"AllocTRES": "cpu=512,gres/gpu=NONE,node=8", "ReqTRES": "cpu=512,node=8"}
 
@@ -50,46 +51,54 @@ CLUSTERS = {
 }
 
 
-def test_components_have_the_size_of_their_job_and_their_own_gpus(minimal):
-    assert minimal.execute(
-        "select job_id, attempt_number, gpu_count, job_gpu_count, gpu_size_bin, gpu_hours, node_days "
-        "from marts.fct_attempts where cluster_id = 'two-components' and job_id_raw != 99 "
-        "order by job_id_raw, attempt_number"
-    ).fetchall() == [
-        ("3", 1, 64, 64, 64, 64 * 240, 80),
-        ("23+0", 1, 96, 160, 256, 96 * 240, 120),
-        ("23+0", 2, 96, 160, 256, 96 * 240, 120),
-        ("23+1", 1, 64, 160, 256, 64 * 240, 80),
-        ("23+1", 2, 64, 160, 256, 64 * 240, 80),
-        ("40+0", 1, 96, None, None, 96 * 24, 12),
-        ("40+1", 1, None, None, None, None, 8),
-    ]
-    assert minimal.execute(
-        "select gpu_count, gpu_size_bin, gpu_hours from marts.fct_job_runs "
-        "where cluster_id = 'two-components' and attempt_count = 2 order by gpu_count"
-    ).fetchall() == [(64, 256, 64 * 480), (96, 256, 96 * 480)]
+TRUTHS = {
+    "components have the size of their job and their own GPUs": (
+        "two-components",
+        "job_id, attempt_number, gpu_count, job_gpu_count, gpu_size_bin, gpu_hours, node_days from marts.fct_attempts "
+        "where job_id_raw != 99 order by job_id_raw, attempt_number",
+        [
+            ("3", 1, 64, 64, 64, 64 * 240, 80),
+            ("23+0", 1, 96, 160, 256, 96 * 240, 120),
+            ("23+0", 2, 96, 160, 256, 96 * 240, 120),
+            ("23+1", 1, 64, 160, 256, 64 * 240, 80),
+            ("23+1", 2, 64, 160, 256, 64 * 240, 80),
+            ("40+0", 1, 96, None, None, 96 * 24, 12),
+            ("40+1", 1, None, None, None, None, 8),
+        ],
+    ),
+    "so have their runs": (
+        "two-components",
+        "gpu_count, gpu_size_bin, gpu_hours from marts.fct_job_runs where attempt_count = 2 order by gpu_count",
+        [(64, 256, 64 * 480), (96, 256, 96 * 480)],
+    ),
+    "each component counts as an attempt of that size": (
+        "two-components",
+        "gpu_size_bin, job_count, gpu_hours from marts.agg_job_sizes where gpu_size_bin > 8 order by gpu_size_bin",
+        [(64, 1, 64 * 240), (256, 4, 160 * 480)],
+    ),
+    "and so it does for the MTTF of a size": (
+        "two-components",
+        "attempt_count, runtime_hours from estimates.est_mttf_by_size where gpu_size_bin = 256",
+        [(4, 4 * 240)],
+    ),
+    # 20 nodes for 20 days, in which one attempt was lost; no component has more than 128 GPUs by itself.
+    "components of a large job are large": (
+        "two-components",
+        "node_days, failure_count from estimates.est_failure_rates "
+        "where population = 'gpus_gt_128' and counted_as = 'attempts_paper'",
+        [(400, 1)],
+    ),
+    "the largest job has the GPUs of its components": (
+        "two-components",
+        "gpu_count from estimates.est_mttf_projections where is_largest_job",
+        [(160,)],
+    ),
+}
 
 
-def test_each_component_counts_as_an_attempt_of_that_size(minimal):
-    assert minimal.execute(
-        "select gpu_size_bin, job_count, gpu_hours from marts.agg_job_sizes "
-        "where cluster_id = 'two-components' and gpu_size_bin > 8 order by gpu_size_bin"
-    ).fetchall() == [(64, 1, 64 * 240), (256, 4, 160 * 480)]
-    assert minimal.execute(
-        "select attempt_count, runtime_hours from estimates.est_mttf_by_size "
-        "where cluster_id = 'two-components' and gpu_size_bin = 256"
-    ).fetchall() == [(4, 4 * 240)]
-
-
-def test_components_of_a_large_job_are_large(minimal):
-    """20 nodes for 20 days, in which one attempt was lost; no component has more than 128 GPUs by itself."""
-    assert minimal.execute(
-        "select node_days, failure_count from estimates.est_failure_rates "
-        "where cluster_id = 'two-components' and population = 'gpus_gt_128' and counted_as = 'attempts_paper'"
-    ).fetchall() == [(400, 1)]
-    assert minimal.execute(
-        "select gpu_count from estimates.est_mttf_projections where cluster_id = 'two-components' and is_largest_job"
-    ).fetchall() == [(160,)]
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,24 +112,15 @@ def test_components_of_a_large_job_are_large(minimal):
     ],
 )
 def test_components_that_end_together_fail_with_the_same_node(minimal, cluster, culprits):
-    found = minimal.execute(
-        """
-        select job_id, culprit_node_id, attempt_number, posterior_probability > 0.5, incident_id
-        from marts.fct_failures inner join marts.fct_attempts using (cluster_id, attempt_id, incident_id)
-        where cluster_id = $cluster order by job_id
-        """,
-        {"cluster": cluster},
-    ).fetchall()
+    query = "job_id, culprit_node_id, attempt_number, posterior_probability > 0.5, incident_id from marts.fct_failures "
+    joined = "inner join marts.fct_attempts using (cluster_id, attempt_id, incident_id) order by job_id"
+    found = ask(minimal, cluster, query + joined)
     assert [row[:4] for row in found] == [("123+0", culprits[0], 1, True), ("123+1", culprits[1], 1, True)]
     assert len({row[4] for row in found}) == 1
 
 
 @pytest.mark.parametrize("cluster", ["component-killed-by-name", "leader-killed-by-name", "component-lost-a-gpu"])
 def test_a_component_of_one_node_is_no_job_of_one_node(minimal, cluster):
-    assert minimal.execute(
-        """
-        select node_id, max(single_node_node_fails), max(multi_node_node_fails)
-        from marts.agg_lemon_signals where cluster_id = $cluster group by node_id order by node_id
-        """,
-        {"cluster": cluster},
-    ).fetchall() == [("n1", 0, 0), ("n2", 0, 0), ("n3", 0, 1), ("n4", 0, 0)]
+    fails = "node_id, max(single_node_node_fails), max(multi_node_node_fails) from marts.agg_lemon_signals"
+    by_node = ask(minimal, cluster, f"{fails} where cluster_id = $cluster group by node_id order by node_id")
+    assert by_node == [("n1", 0, 0), ("n2", 0, 0), ("n3", 0, 1), ("n4", 0, 0)]

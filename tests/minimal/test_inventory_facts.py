@@ -1,8 +1,9 @@
-"""GPUs of jobs and nodes are held against each other, and hosts that the inventory names are its nodes."""
+"""What an inventory says: GPUs of jobs and nodes, the hosts of nodes, and states that a later snapshot leaves true."""
 
 import pytest
 
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 UNTOLD = {"AllocTRES": "billing=8,cpu=8,node=1", "ReqTRES": "billing=8,cpu=8,node=1"}
 XID_79 = "NVRM: Xid (PCI:0000:07:00): 79, pid=1234, GPU has fallen off the bus."
@@ -25,6 +26,36 @@ def on_a_cloud(host: str, address: str = "10.0.0.155") -> Cluster:
     )
 
 
+WITHDRAWN = {
+    "n1": "State=DOWN+DRAIN {seen} Reason=HC: check_gpu_count: 7 of 8 [root@2024-05-19T11:58:00]",
+    "n2": "State=MIXED+DRAIN {seen} Reason=NHC: check_hw_ib: down [root@2024-05-19T11:58:00]",
+    "n3": "State=IDLE {seen}",
+}
+
+
+def snapshot(cluster: Cluster, day: int, states: dict[str, str]) -> Cluster:
+    """Add `scontrol -o show node` of that day of May."""
+    seen = f"LastBusyTime=2024-05-{day:02}T00:00:00"
+    facts = "Gres=gpu:a100:8 CfgTRES=cpu=64,gres/gpu=8 Partitions=train"
+    lines = [f"NodeName={node} {facts} {state.format(seen=seen)}" for node, state in states.items()]
+    return cluster.file(f"inventory/nodes.2024-05-{day:02}.txt", *lines)
+
+
+def failed_beside_a_withdrawal() -> Cluster:
+    """Jobs of eighteen days, then one on each node that fails two minutes after its node was asked to drain, if it was.
+
+    The snapshot of the next midnight shows n1 down and n2 still draining.
+    """
+    cluster = Cluster()
+    for day in range(18):
+        for number in (1, 2, 3):
+            cluster.job(10 * day + number, f"n{number}", at(1, days=day), at(7, days=day))
+    for number in (1, 2, 3):
+        cluster.job(900 + number, f"n{number}", at(6, days=18), at(12, days=18), "FAILED")
+    return snapshot(cluster, 20, WITHDRAWN)
+
+
+BACK = dict.fromkeys(WITHDRAWN, "State=IDLE {seen}")
 CLUSTERS = {
     # Accounting names no GPUs. g1 has 4 of them, c1 none, and the inventory does not know x1.
     "gpus-of-accounting-unknown": Cluster(gpus_per_node=4)
@@ -49,56 +80,69 @@ CLUSTERS = {
     "host-by-address": on_a_cloud("10.0.0.155"),
     # The inventory gives the name to both.
     "host-of-two-nodes": on_a_cloud("10.0.0.156", address="10.0.0.156"),
+    "still-withdrawn": failed_beside_a_withdrawal(),
+    "shown-back-later": snapshot(failed_beside_a_withdrawal(), 29, BACK),
+    # The row of the drain tells its end, and only the snapshot tells when it was asked for.
+    "drained-and-back": snapshot(
+        failed_beside_a_withdrawal().event(
+            "n2", at(12, days=18), at(9, days=20), "DRAIN", "NHC: check_hw_ib: down", "slurm(64030)"
+        ),
+        29,
+        BACK,
+    ),
+}
+TRUTHS = {
+    "a job has no GPUs on nodes that have none": (
+        "gpus-of-accounting-unknown",
+        "job_id, gpu_count from marts.fct_attempts order by job_id",
+        [("1", 0), ("2", None), ("3", 4), ("4", None), ("5", None), ("6", 0)],
+    ),
+    "what the inventory does not say of a node is unknown": (
+        "gpus-of-accounting-unknown",
+        "node_id, is_gpu_node from marts.dim_nodes order by node_id",
+        [("c1", False), ("g1", True), ("x1", None)],
+    ),
+    "a record with more GPUs than its nodes counts as unknown": (
+        "gpus-of-a-million",
+        "job_id, gpu_count, gpu_count_source from marts.fct_attempts order by job_id",
+        [("1", 16, "tres"), ("2", None, "refuted"), ("3", None, "refuted")],
+    ),
+    "it has no GPU-hours": ("gpus-of-a-million", "sum(gpu_hours) from marts.fct_attempts", [(160,)]),
+    "a check says so": (
+        "gpus-of-a-million",
+        "count(*) from ops.checks where check_name = 'gpus_of_nodes' and not passed",
+        [(1,)],
+    ),
+    "a node with more GPUs than any machine has those that are configured": (
+        "gpus-of-a-million",
+        "gpu_count, gpu_count_source from marts.dim_nodes order by node_id",
+        [(8, "configuration")] * 2 + [(8, "inventory")] * 2,
+    ),
+    "a host of two nodes is neither": (
+        "host-of-two-nodes",
+        "reason, detail from ops.quarantine",
+        [("unknown_node", "10.0.0.156")],
+    ),
+    "and causes no failure": ("host-of-two-nodes", "count(*) from marts.fct_failures", [(0,)]),
+    **{
+        f"logs may call a node by its host: {cluster}": (
+            cluster,
+            "failure_category, culprit_node_id from marts.fct_failures",
+            [("gpu_unavailable", "q1-st-p5-1")],
+        )
+        for cluster in ("host-by-name", "host-by-name-with-its-domain", "host-by-address")
+    },
+    **{
+        f"failures that a snapshot explains stay: {cluster}": (
+            cluster,
+            "job_id, failure_category from marts.fct_attempts where is_infrastructure_failure order by job_id_raw",
+            [("901", "gpu_unavailable"), ("902", "ib_link")],
+        )
+        for cluster in ("still-withdrawn", "shown-back-later", "drained-and-back")
+    },
 }
 
 
-def rows(minimal, cluster, query):
-    """The rows of a query for a cluster."""
-    return minimal.execute(query, {"cluster": cluster}).fetchall()
-
-
-def test_a_job_has_no_gpus_on_nodes_that_have_none(minimal):
-    jobs = "select job_id, gpu_count from marts.fct_attempts where cluster_id = $cluster order by 1"
-    assert rows(minimal, "gpus-of-accounting-unknown", jobs) == [
-        ("1", 0), ("2", None), ("3", 4), ("4", None), ("5", None), ("6", 0),
-    ]  # fmt: skip
-    nodes = "select node_id, is_gpu_node from marts.dim_nodes where cluster_id = $cluster order by 1"
-    assert rows(minimal, "gpus-of-accounting-unknown", nodes) == [("c1", False), ("g1", True), ("x1", None)]
-
-
-def test_a_record_with_more_gpus_than_its_nodes_counts_as_unknown(minimal):
-    """Two nodes of 8 GPUs for ten hours are 160 GPU-hours; the others are unknown, and the checks say so."""
-    jobs = "select job_id, gpu_count, gpu_count_source from marts.fct_attempts where cluster_id = $cluster order by 1"
-    cluster = "gpus-of-a-million"
-    assert rows(minimal, cluster, jobs) == [("1", 16, "tres"), ("2", None, "refuted"), ("3", None, "refuted")]
-    assert rows(minimal, cluster, "select sum(gpu_hours) from marts.fct_attempts where cluster_id = $cluster") == [
-        (160,)
-    ]
-    failed_checks = (
-        "select count(*) from ops.checks where check_name = 'gpus_of_nodes' and not passed and cluster_id = $cluster"
-    )
-    assert rows(minimal, cluster, failed_checks) == [(1,)]
-
-
-def test_a_node_with_more_gpus_than_any_machine_has_an_unknown_number(minimal):
-    """What is configured is taken for it."""
-    cluster = "gpus-of-a-million"
-    nodes = "select gpu_count, gpu_count_source from marts.dim_nodes where cluster_id = $cluster order by node_id"
-    assert rows(minimal, cluster, nodes) == [(8, "configuration")] * 2 + [(8, "inventory")] * 2
-    assert rows(
-        minimal, cluster, "select warnings from ops.files where cluster_id = $cluster and kind = 'inventory'"
-    ) == [(["impossible_gpu_count"],)]
-
-
-@pytest.mark.parametrize("cluster", ["host-by-name", "host-by-name-with-its-domain", "host-by-address"])
-def test_logs_may_call_a_node_by_its_host(minimal, cluster):
-    found = "select failure_category, culprit_node_id from marts.fct_failures where cluster_id = $cluster"
-    assert rows(minimal, cluster, found) == [("gpu_unavailable", "q1-st-p5-1")]
-    assert rows(minimal, cluster, "select count(*) from ops.quarantine where cluster_id = $cluster") == [(0,)]
-
-
-def test_a_host_of_two_nodes_is_neither(minimal):
-    cluster = "host-of-two-nodes"
-    assert rows(minimal, cluster, "select count(*) from marts.fct_failures where cluster_id = $cluster") == [(0,)]
-    quarantined = "select reason, detail from ops.quarantine where cluster_id = $cluster"
-    assert rows(minimal, cluster, quarantined) == [("unknown_node", "10.0.0.156")]
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected

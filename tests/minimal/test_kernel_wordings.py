@@ -4,6 +4,7 @@ import csv
 
 from assets.sources.kernel.rules import TABLE
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 with TABLE.open(encoding="utf-8", newline="") as file:
     RULES = list(csv.DictReader(file))
@@ -22,10 +23,7 @@ LINK = f"{XID}146, NETIR_LINK_EVT {{}} XC0 i0 Link 04 (0x00004822 0x00000000 0x0
 
 FAULTS = {
     "f01": ("gpu_memory", ["amdgpu 0000:c3:00.0: amdgpu: 1 new uncorrectable hardware errors detected in umc block"]),
-    "f02": (
-        "gpu_nvlink",
-        ["amdgpu 0000:c3:00.0: amdgpu: 2 new uncorrectable hardware errors detected in xgmi block"],
-    ),
+    "f02": ("gpu_nvlink", ["amdgpu 0000:c3:00.0: amdgpu: 2 new uncorrectable hardware errors detected in xgmi block"]),
     "f03": (
         "gpu_unavailable",
         [
@@ -46,16 +44,10 @@ FAULTS = {
     "f07": ("gpu_unavailable", ["NVRM: GPU 0000:29:00.0: GPU has fallen off the bus."]),
     "f08": ("eth_link", ["mlx5_core 0006:09:00.0 enP6p9s0np0: Link down"]),
     "f09": ("ib_link", ["mlx5_core 0000:ab:00.0 mlx5_5: Port: 1 Link DOWN"]),
-    "f10": (
-        None,
-        ["mlx5_core 0000:5c:00.0: Detected insufficient power on the PCIe slot (27W)."],
-    ),
+    "f10": (None, ["mlx5_core 0000:5c:00.0: Detected insufficient power on the PCIe slot (27W)."]),
     "f11": ("pcie", ["pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000"]),
     "f12": ("main_memory", ["mce: Uncorrected hardware memory error in user-access at 7f2c00"]),
-    "f13": (
-        "block_device",
-        ['XFS (nvme1n1): metadata I/O error in "xfs_da_read_buf+0xd9/0x130" at daddr 0x3a00'],
-    ),
+    "f13": ("block_device", ['XFS (nvme1n1): metadata I/O error in "xfs_da_read_buf+0xd9/0x130" at daddr 0x3a00']),
     # Non-fatal by the driver's own word, but a program lost its GPU to it; or to what no line tells but the clean-up's.
     "x01": ("gpu_nvlink", [LINK.format("Fatal")]),
     "x02": (None, [LINK.format("Nonfatal")]),
@@ -108,45 +100,29 @@ CLUSTERS = {"kernel-wordings": wordings(), "kernel-faults": faults()}
 
 
 def test_the_example_of_each_rule_is_an_event_of_its_category(minimal):
-    found = minimal.execute(
-        "select node_id, check_name, failure_category, evidence_class from marts.fct_health_events "
-        "where cluster_id = 'kernel-wordings'"
-    ).fetchall()
+    events = "node_id, check_name, failure_category, evidence_class from marts.fct_health_events"
     expected = {
         (node, rule["kind"], rule["failure_category"], rule["evidence_class"])
         for node, rule in NODES.items()
         if rule["is_event"] == "true" and rule["kind"] != "xid"
     }
-    assert {row for row in found if row[1] != "xid"} == expected
+    assert {row for row in ask(minimal, "kernel-wordings", events) if row[1] != "xid"} == expected
 
 
 def test_a_job_that_fails_beside_such_a_line_has_its_cause(minimal):
-    found = dict(
-        minimal.execute(
-            "select job_id_raw, failure_category from marts.fct_attempts where cluster_id = 'kernel-faults'"
-        ).fetchall()
-    )
+    found = dict(ask(minimal, "kernel-faults", "job_id_raw, failure_category from marts.fct_attempts"))
     expected = [*(category for category, _ in FAULTS.values()), *("system_services" for _ in LOST)]
     assert found == dict(enumerate(expected))
 
 
 def test_a_line_that_follows_a_fault_proves_it_once(minimal):
-    proofs = dict(
-        minimal.execute(
-            "select node_id, count(*) from marts.fct_health_events "
-            "where cluster_id = 'kernel-faults' and node_id like 'x%' and is_evidence group by node_id"
-        ).fetchall()
-    )
-    assert proofs == dict.fromkeys([node for node, (category, _) in FAULTS.items() if category and node > "x"], 1)
+    proofs = "node_id from marts.fct_health_events where node_id like 'x%' and is_evidence order by node_id"
+    proven = [(node,) for node, (category, _) in FAULTS.items() if category and node > "x"]
+    assert ask(minimal, "kernel-faults", proofs) == proven
 
 
 def test_the_driver_tells_the_vendor_and_any_accelerator_is_a_gpu(minimal):
-    vendors = dict(
-        minimal.execute("select node_id, gpu_vendor from marts.dim_nodes where cluster_id = 'kernel-faults'").fetchall()
-    )
+    vendors = dict(ask(minimal, "kernel-faults", "node_id, gpu_vendor from marts.dim_nodes"))
     assert {vendors[node] for node in ("f01", "f02", "f03", "f05")} == {"amd"}
     assert (vendors["f06"], vendors["f07"], vendors["f08"]) == ("intel", "nvidia", "nvidia")
-    (gpus,) = minimal.execute(
-        "select gpu_count from marts.fct_attempts where cluster_id = 'kernel-faults' and job_id = '5'"
-    ).fetchone()
-    assert gpus == 8
+    assert ask(minimal, "kernel-faults", "gpu_count from marts.fct_attempts where job_id = '5'") == [(8,)]

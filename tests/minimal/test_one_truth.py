@@ -14,11 +14,9 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from assets.report.actions import actions_of
-from assets.report.first_screen import first_screen
 from assets.report.numbers import duration, short
 from assets.report.page import build, render
-from assets.report.queries import Frames, Own, read_frames
+from assets.report.queries import Frames, read_frames
 from assets.report.summary import write_summary
 from orchestration.metrics.collecting import exposition
 from orchestration.read_commands.published import published
@@ -116,15 +114,3 @@ def test_each_number_is_told_in_several_places(sayings):
 def test_no_source_tells_a_rate_of_a_cluster_of_minutes(sayings):
     assert not sayings["testbed"]["rate that is quoted, per 1,000 node-days"]
     assert not sayings["testbed"]["MTTF of the whole cluster"]
-
-
-def test_the_first_sentence_of_every_cluster_has_three_numbers_at_most(minimal):
-    frames, long = read_frames(minimal), {}
-    for cluster in frames["clusters"]:
-        own = Own(frames, cluster)
-        first = first_screen(own, MADE_AT, actions_of(own), None, 36.0)
-        sentence = f"{first.change.said} {first.sentence}"
-        if len(re.findall(r"(?<!\S)\d", sentence)) > 3 or "[" in sentence or len(first.tiles) != 5:
-            long[cluster["cluster_id"]] = sentence
-    assert len(frames["clusters"]) > 50
-    assert long == {}

@@ -1,6 +1,9 @@
 """What is one outage of a node, under which reason, and how long the node is out of service."""
 
+import pytest
+
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 
 def used_for_a_month() -> Cluster:
@@ -75,108 +78,77 @@ CLUSTERS = {
     "of-a-cloud": of_a_cloud(),
 }
 
-
-def outages(minimal, cluster):
-    """Start, end, category, reason and merged rows of the outages of n1."""
-    return minimal.execute(
-        "select started_at, ended_at, failure_category, reason, interval_count from marts.fct_node_outages "
-        "where cluster_id = $cluster and node_id = 'n1' order by started_at",
-        {"cluster": cluster},
-    ).fetchall()
-
-
-def out_count(minimal, cluster):
-    """How often n1 was taken out of service in the window that knows of most."""
-    return minimal.execute(
-        "select max(out_count) from marts.agg_lemon_signals where cluster_id = $cluster and node_id = 'n1'",
-        {"cluster": cluster},
-    ).fetchone()[0]
-
-
-def hours_out(minimal, cluster):
-    """Hours that n1 was out of service on the first day."""
-    return minimal.execute(
-        "select out_of_service_hours from marts.fct_node_days "
-        "where cluster_id = $cluster and node_id = 'n1' and day_date = '2024-05-01'",
-        {"cluster": cluster},
-    ).fetchone()[0]
-
-
-def test_rows_that_follow_each_other_are_one_outage(minimal):
-    cluster = "one-outage-of-three-rows"
-    assert outages(minimal, cluster) == [
+OUTAGES = {
+    # Rows that follow each other are one outage.
+    "one-outage-of-three-rows": [
         (at(8), at(13), "gpu_unavailable", "HC: xid errors: XID error: 79", 3),
         (at(8, days=2), at(9, days=2), "node_fail_unattributed", "Not responding", 1),
-    ]
-    assert (out_count(minimal, cluster), hours_out(minimal, cluster)) == (2, 5)
-
-
-def test_each_reason_of_an_outage_stays_evidence(minimal):
-    found = minimal.execute(
-        "select observed_at, failure_category from marts.fct_health_events "
-        "where cluster_id = 'one-outage-of-three-rows' and node_id = 'n1' and check_name = 'node reason' order by 1"
-    ).fetchall()
-    assert found == [
-        (at(8), "node_fail_unattributed"),
-        (at(10), "gpu_unavailable"),
-        (at(8, days=2), "node_fail_unattributed"),
-    ]
-
-
-def test_planned_work_and_a_fault_stay_apart_and_share_their_hours(minimal):
-    cluster = "a-fault-within-planned-work"
-    assert outages(minimal, cluster) == [
+    ],
+    # Planned work and a fault stay apart and share their hours.
+    "a-fault-within-planned-work": [
         (at(8), at(12), "planned", "maint: replace cable", 1),
         (at(10), at(14), "host_hardware", "PSU failure", 1),
-    ]
-    assert (out_count(minimal, cluster), hours_out(minimal, cluster)) == (1, 6)
+    ],
+    # Rows within a longer row are the same outage.
+    "not-responding-within-a-repair": [(at(8), at(12, days=19), "node_fail_unattributed", "Not responding", 3)],
+    # Nobody's fault.
+    "cold-start": [(at(8), at(10), "planned", "cold-start", 1)],
+    # Slurm marks the state of such a node with a dollar, and its own reports count it as planned.
+    "switched-off-in-a-reservation": [(at(10), at(12), "planned", "Not responding", 1)],
+}
+"""Start, end, category, reason and merged rows of the outages of n1."""
+OUT_HOURS = "out_of_service_hours from marts.fct_node_days where node_id = 'n1' and day_date = '2024-05-01'"
+OUT_COUNT = "max(out_count) from marts.agg_lemon_signals where node_id = 'n1'"
+ENDED = "end_reason, is_infrastructure_failure from marts.fct_attempts where state = 'NODE_FAIL'"
+TRUTHS = {
+    "each reason of an outage stays evidence": (
+        "one-outage-of-three-rows",
+        "observed_at, failure_category from marts.fct_health_events "
+        "where node_id = 'n1' and check_name = 'node reason' order by observed_at",
+        [
+            (at(8), "node_fail_unattributed"),
+            (at(10), "gpu_unavailable"),
+            (at(8, days=2), "node_fail_unattributed"),
+        ],
+    ),
+    "three rows are one of two times out": ("one-outage-of-three-rows", OUT_COUNT, [(2,)]),
+    "three rows are five hours": ("one-outage-of-three-rows", OUT_HOURS, [(5,)]),
+    "planned work is no time out": ("a-fault-within-planned-work", OUT_COUNT, [(1,)]),
+    "hours of planned work and a fault count once": ("a-fault-within-planned-work", OUT_HOURS, [(6,)]),
+    "a node that answers within its repair was out once": ("not-responding-within-a-repair", OUT_COUNT, [(1,)]),
+    "a day of a long repair": ("not-responding-within-a-repair", OUT_HOURS, [(16,)]),
+    "a cold start takes its hours": ("cold-start", OUT_HOURS, [(2,)]),
+    "a node switched off in a reservation did not fail": ("switched-off-in-a-reservation", ENDED, [("planned", False)]),
+    "a drain that the end of a job lets take effect has not ended it": (
+        "planned-beside-a-drain",
+        ENDED,
+        [("planned", False)],
+    ),
+}
 
 
-def test_rows_within_a_longer_row_are_the_same_outage(minimal):
-    cluster = "not-responding-within-a-repair"
-    assert outages(minimal, cluster) == [(at(8), at(12, days=19), "node_fail_unattributed", "Not responding", 3)]
-    assert (out_count(minimal, cluster), hours_out(minimal, cluster)) == (1, 16)
+@pytest.mark.parametrize("cluster", OUTAGES)
+def test_outages_of_a_node(minimal, cluster):
+    columns = "started_at, ended_at, failure_category, reason, interval_count from marts.fct_node_outages"
+    assert ask(minimal, cluster, f"{columns} where node_id = 'n1' order by started_at") == OUTAGES[cluster]
 
 
-def test_a_cold_start_of_the_controller_is_no_fault_of_the_node(minimal):
-    """Two hours out of service, by nobody's fault."""
-    assert outages(minimal, "cold-start") == [(at(8), at(10), "planned", "cold-start", 1)]
-    assert hours_out(minimal, "cold-start") == 2
-
-
-def test_a_node_switched_off_in_a_reservation_for_maintenance_did_not_fail(minimal):
-    """Slurm marks the state of such a node with a dollar, and its own reports count it as planned."""
-    cluster = "switched-off-in-a-reservation"
-    assert outages(minimal, cluster) == [(at(10), at(12), "planned", "Not responding", 1)]
-    ended = minimal.execute(
-        "select end_reason from marts.fct_attempts where cluster_id = $cluster and state = 'NODE_FAIL'",
-        {"cluster": cluster},
-    ).fetchall()
-    assert ended == [("planned",)]
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected
 
 
 def test_a_cloud_without_a_machine_is_no_failure_of_a_node(minimal):
     expected = {node: category for node, (category, *_) in TIMED_OUT.items()}
     expected |= {"spot": "capacity", "lost": "node_fail_unattributed"}
-    found = dict(
-        minimal.execute(
-            "select node_id, failure_category from marts.fct_node_outages where cluster_id = 'of-a-cloud'"
-        ).fetchall()
+    assert dict(ask(minimal, "of-a-cloud", "node_id, failure_category from marts.fct_node_outages")) == expected
+    ends = ask(
+        minimal,
+        "of-a-cloud",
+        "node_id, end_reason, is_infrastructure_failure from marts.fct_attempts "
+        "inner join marts.fct_attempt_nodes using (cluster_id, attempt_id)",
     )
-    assert found == expected
-    ends = minimal.execute(
-        "select node_id, end_reason, is_infrastructure_failure from marts.fct_attempts "
-        "inner join marts.fct_attempt_nodes using (cluster_id, attempt_id) where cluster_id = 'of-a-cloud'"
-    ).fetchall()
     assert {node: reason == "capacity" for node, reason, _ in ends} == {
         node: category == "capacity" for node, category in expected.items()
     }
     assert all((reason is None) == is_failure for _, reason, is_failure in ends)
-
-
-def test_a_drain_that_the_end_of_a_job_lets_take_effect_has_not_ended_it(minimal):
-    ended = minimal.execute(
-        "select end_reason, is_infrastructure_failure from marts.fct_attempts "
-        "where cluster_id = 'planned-beside-a-drain' and state = 'NODE_FAIL'"
-    ).fetchall()
-    assert ended == [("planned", False)]

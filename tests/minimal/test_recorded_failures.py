@@ -4,13 +4,15 @@ import datetime as dt
 
 import pytest
 
-from assets.report.advice import advise
-from assets.report.blocks import Table
 from assets.report.names import hide_names
 from assets.report.page import chapter
 from assets.report.queries import Frames, Own, read_frames
 from assets.report.what_if import start_of
+from orchestration.read_commands.lemon_list import list_lemons
+from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
+from orchestration.read_commands.published import ReadingError
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 SETTINGS = """
     [failures.columns]
@@ -99,53 +101,113 @@ CLUSTERS = {
 }
 
 
-def ask(minimal, query, cluster="failures-alone"):
-    return minimal.execute(query, {"cluster": cluster}).fetchall()
+TRUTHS = {
+    "records have a category where a rule knows their cause": (
+        "failures-alone",
+        "node_id, unit_name, down_minutes, cause, failure_category, source_line_number from marts.fct_unit_failures "
+        "order by source_line_number",
+        [
+            ("n1", None, 1440.0, "DIMM", "main_memory", 2),
+            ("n1", None, 2160.0, "bad riser", "pcie", 3),
+            ("n2", None, 360.0, "poltergeist 7", None, 4),
+            ("n3", "gpu-17", 1440.0, "poltergeist 9", None, 5),
+            (None, None, 1440.0, None, None, 6),
+            ("n2", None, None, "DIMM", "main_memory", 7),
+        ],
+    ),
+    "causes that no rule knows are listed": (
+        "failures-alone",
+        "kind, signal, event_count from marts.agg_unmapped_signals",
+        [("failure_record", "poltergeist #", 2)],
+    ),
+    "nodes come of records alone": (
+        "failures-alone",
+        "node_id from marts.dim_nodes order by node_id",
+        [("n1",), ("n2",), ("n3",)],
+    ),
+    "and so do outages": (
+        "failures-alone",
+        "node_id, is_open, epoch(ended_at - started_at) / 3600, failure_category, source from marts.fct_node_outages "
+        "order by node_id, started_at",
+        [
+            ("n1", False, 48.0, "pcie", "failures"),
+            ("n2", False, 6.0, "unmapped", "failures"),
+            ("n2", True, None, "main_memory", "failures"),
+        ],
+    ),
+    # 80 and 40 unit-days. Two records begin at one moment. n1 is down for two days, whatever its two records say.
+    "the time in service gives a rate with limits": (
+        "failures-alone",
+        "recorded_count, failure_count, incident_count, unit_days, failures_per_1000_unit_days, down_unit_days, "
+        "failures_per_1000_unit_days_low < 30 and failures_per_1000_unit_days_high > 70, has_enough_data "
+        "from estimates.est_unit_failure_rates where cause = 'all'",
+        [(6, 5, 4, 120.0, 1000 * 5 / 120, 3.25, True, True)],
+    ),
+    "without it there is no rate": (
+        "failures-without-units",
+        "recorded_count, failure_count, incident_count, unit_days, failures_per_1000_unit_days, down_unit_days "
+        "from estimates.est_unit_failure_rates where cause = 'all'",
+        [(2, None, None, None, None, None)],
+    ),
+    # The second DIMM failed after the time in service. The two records of n1 overlap, and each cause counts its own.
+    "every cause has a rate of its own": (
+        "failures-alone",
+        "cause, recorded_count, failure_count, incident_count, unit_days, down_unit_days, has_enough_data "
+        "from estimates.est_unit_failure_rates where cause != 'all' order by cause",
+        [
+            ("DIMM", 2, 1, 1, 120.0, 1.0, False),
+            ("bad riser", 1, 1, 1, 120.0, 1.5, False),
+            ("not recorded", 1, 1, 1, 120.0, None, False),
+            ("poltergeist 7", 1, 1, 1, 120.0, 0.25, False),
+            ("poltergeist 9", 1, 1, 1, 120.0, 1.0, False),
+        ],
+    ),
+    "beside accounting records stand for themselves": (
+        "failures-beside-jobs", "count(*) from marts.fct_unit_failures", [(1,)],
+    ),
+    "they make no outage": ("failures-beside-jobs", "count(*) from marts.fct_node_outages", [(0,)]),
+    "no event": ("failures-beside-jobs", "count(*) from marts.fct_health_events", [(0,)]),
+    "and no cause": (
+        "failures-beside-jobs", "failure_category from marts.fct_failures", [("node_fail_unattributed",)],
+    ),
+    "records of units alone have a period": (
+        "failures-of-disks", "first_at, last_at from marts.dim_clusters", [(at(days=1), at(days=5))],
+    ),
+    "node events end what a record leaves open": (
+        "failures-with-events",
+        "node_id, is_open, source from marts.fct_node_outages order by node_id",
+        [("n1", False, "sacctmgr"), ("n2", False, "failures")],
+    ),
+    "where no record has an end there is no outage": (
+        "failures-without-units", "count(*) from marts.fct_node_outages", [(0,)],
+    ),
+    "what says nothing is no unit": ("failures-of-gpus", "node_id from marts.fct_node_outages", [("n5",)]),
+    "and no cause or action": (
+        "failures-of-gpus",
+        "distinct cause, action from marts.fct_unit_failures order by cause",
+        [("all", None), (None, None)],
+    ),
+    "few repairs are too little to tell": (
+        "failures-with-repairs",
+        "has_enough_data from estimates.est_repairs where failure_category = 'pcie'",
+        [(False,)],
+    ),
+    # The exchange held for ten days; n1 ran for 49 days after its reboot, and n2 for 41 after what no rule knows.
+    "recorded actions are repairs that are followed to the end of the time in service": (
+        "failures-with-repairs",
+        "repair_action, repair_count, event_count, round(exposure, 3), has_enough_data from estimates.est_repairs "
+        "where failure_category = 'main_memory' order by repair_action",
+        [("exchange", 1, 1, 10.0, True), ("reboot", 1, 0, 49.667, True), ("unknown", 1, 0, 41.958, True)],
+    ),
+    "actions that no rule knows are listed": (
+        "failures-with-repairs", "kind, signal from marts.agg_unmapped_signals", [("repair_action", "kind words #")],
+    ),
+}  # fmt: skip
 
 
-def test_records_are_published_with_a_category_where_a_rule_knows_their_cause(minimal):
-    found = ask(
-        minimal,
-        """
-        select node_id, unit_name, down_minutes, cause, failure_category, source_line_number
-        from marts.fct_unit_failures where cluster_id = $cluster order by source_line_number
-        """,
-    )
-    assert found == [
-        ("n1", None, 1440.0, "DIMM", "main_memory", 2),
-        ("n1", None, 2160.0, "bad riser", "pcie", 3),
-        ("n2", None, 360.0, "poltergeist 7", None, 4),
-        ("n3", "gpu-17", 1440.0, "poltergeist 9", None, 5),
-        (None, None, 1440.0, None, None, 6),
-        ("n2", None, None, "DIMM", "main_memory", 7),
-    ]
-    unmapped = "select kind, signal, event_count from marts.agg_unmapped_signals where cluster_id = $cluster"
-    assert ask(minimal, unmapped) == [("failure_record", "poltergeist #", 2)]
-
-
-def test_nodes_and_outages_come_of_records_alone(minimal):
-    assert ask(minimal, "select node_id from marts.dim_nodes where cluster_id = $cluster order by 1") == [
-        ("n1",),
-        ("n2",),
-        ("n3",),
-    ]
-    found = ask(
-        minimal,
-        """
-        select node_id, is_open, epoch(ended_at - started_at) / 3600, failure_category, source
-        from marts.fct_node_outages where cluster_id = $cluster order by node_id, started_at
-        """,
-    )
-    assert found == [
-        ("n1", False, 48.0, "pcie", "failures"),
-        ("n2", False, 6.0, "unmapped", "failures"),
-        ("n2", True, None, "main_memory", "failures"),
-    ]
-
-
-def test_a_failure_without_an_end_is_no_outage_where_no_record_has_one(minimal):
-    count = "select count(*) from marts.fct_node_outages where cluster_id = $cluster"
-    assert ask(minimal, count, "failures-without-units") == [(0,)]
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected
 
 
 def test_what_needs_jobs_is_unknown_and_says_why(minimal):
@@ -156,51 +218,10 @@ def test_what_needs_jobs_is_unknown_and_says_why(minimal):
         ("est_lost_gpu_hours", "expected_lost_gpu_hours"),
         ("est_checkpoint_plans", "ettr_optimal"),
     ):
-        query = f"select distinct {value}, note, has_enough_data from estimates.{table} where cluster_id = $cluster"
-        assert ask(minimal, query) == [(None, "no accounting", False)]
+        query = f"distinct {value}, note, has_enough_data from estimates.{table}"
+        assert ask(minimal, "failures-alone", query) == [(None, "no accounting", False)]
     for table in ("fct_attempts", "fct_failures", "fct_incidents", "fct_node_days", "agg_lost_goodput"):
-        assert ask(minimal, f"select count(*) from marts.{table} where cluster_id = $cluster") == [(0,)]
-
-
-def test_the_time_in_service_gives_a_rate_with_limits(minimal):
-    query = """
-        select
-            recorded_count, failure_count, incident_count, unit_days, failures_per_1000_unit_days, down_unit_days,
-            failures_per_1000_unit_days_low < 30 and failures_per_1000_unit_days_high > 70, has_enough_data, note
-        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause = 'all'
-    """
-    # 80 and 40 unit-days. Two records begin at one moment. n1 is down for two days, whatever its two records say.
-    left_out = "time down: 1 record without an end or a unit is left out"
-    assert ask(minimal, query) == [(6, 5, 4, 120.0, 1000 * 5 / 120, 3.25, True, True, left_out)]
-    (row,) = ask(minimal, query, "failures-without-units")
-    assert row[:6] == (2, None, None, None, None, None)
-    assert "[[failures.in_service]]" in row[-1]
-
-
-def test_beside_accounting_records_make_no_failure_and_no_outage(minimal):
-    counts = """
-        select
-            (select count(*) from marts.fct_unit_failures where cluster_id = $cluster),
-            (select count(*) from marts.fct_node_outages where cluster_id = $cluster),
-            (select count(*) from marts.fct_health_events where cluster_id = $cluster),
-            (select max(failure_category) from marts.fct_failures where cluster_id = $cluster)
-    """
-    assert ask(minimal, counts, "failures-beside-jobs") == [(1, 0, 0, "node_fail_unattributed")]
-
-
-def test_every_cause_has_a_rate_of_its_own(minimal):
-    query = """
-        select cause, recorded_count, failure_count, incident_count, unit_days, down_unit_days, has_enough_data
-        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause != 'all' order by cause
-    """
-    # The second DIMM failed after the time in service. The two records of n1 overlap, and each cause counts its own.
-    assert ask(minimal, query) == [
-        ("DIMM", 2, 1, 1, 120.0, 1.0, False),
-        ("bad riser", 1, 1, 1, 120.0, 1.5, False),
-        ("not recorded", 1, 1, 1, 120.0, None, False),
-        ("poltergeist 7", 1, 1, 1, 120.0, 0.25, False),
-        ("poltergeist 9", 1, 1, 1, 120.0, 1.0, False),
-    ]
+        assert ask(minimal, "failures-alone", f"count(*) from marts.{table}") == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -229,95 +250,34 @@ def test_every_cause_has_a_rate_of_its_own(minimal):
     ],
 )
 def test_the_time_down_is_that_of_units_and_unknown_where_no_record_tells_it(minimal, cluster, cause, expected):
-    query = """
-        select failure_count, unit_days, down_unit_days, note
-        from estimates.est_unit_failure_rates where cluster_id = $cluster and cause = $cause
-    """
-    assert minimal.execute(query, {"cluster": cluster, "cause": cause}).fetchall() == [expected]
-
-
-def test_records_of_units_alone_have_a_period(minimal):
-    query = "select first_at, last_at from marts.dim_clusters where cluster_id = $cluster"
-    assert ask(minimal, query, "failures-of-disks") == [(dt.datetime(2024, 5, 2), dt.datetime(2024, 5, 6))]
-
-
-def test_node_events_end_what_a_record_leaves_open(minimal):
-    outages = """
-        select node_id, is_open, source, source_path from marts.fct_node_outages where cluster_id = $cluster order by 1
-    """
-    assert ask(minimal, outages, "failures-with-events") == [
-        ("n1", False, "sacctmgr", "failures-with-events/events/events.psv"),
-        ("n2", False, "failures", "failures-with-events/failures/list.csv"),
-    ]
-
-
-def test_few_repairs_are_too_little_to_tell(minimal):
-    query = """
-        select has_enough_data, note from estimates.est_repairs
-        where cluster_id = $cluster and failure_category = 'pcie'
-    """
-    ((has_enough_data, note),) = ask(minimal, query)
-    assert not has_enough_data
-    assert note.startswith("too little to tell: repairs seen: 2 in 29 days; 3 in 7 days are needed; ")
-
-
-def test_what_says_nothing_is_no_unit_and_no_action(minimal):
-    outages = "select node_id from marts.fct_node_outages where cluster_id = $cluster"
-    assert ask(minimal, outages, "failures-of-gpus") == [("n5",)]
-    words = "select distinct cause, action from marts.fct_unit_failures where cluster_id = $cluster order by cause"
-    assert ask(minimal, words, "failures-of-gpus") == [("all", None), (None, None)]
-
-
-def test_recorded_actions_are_repairs_that_are_followed_to_the_end_of_the_time_in_service(minimal):
-    query = """
-        select repair_action, repair_count, event_count, round(exposure, 3), has_enough_data
-        from estimates.est_repairs
-        where cluster_id = $cluster and failure_category = 'main_memory' order by repair_action
-    """
-    # The exchange held for ten days; n1 ran for 49 days after its reboot, and n2 for 41 after what no rule knows.
-    assert ask(minimal, query, "failures-with-repairs") == [
-        ("exchange", 1, 1, 10.0, True),
-        ("reboot", 1, 0, 49.667, True),
-        ("unknown", 1, 0, 41.958, True),
-    ]
-    unmapped = "select kind, signal from marts.agg_unmapped_signals where cluster_id = $cluster"
-    assert ask(minimal, unmapped, "failures-with-repairs") == [("repair_action", "kind words #")]
+    query = "failure_count, unit_days, down_unit_days, note from estimates.est_unit_failure_rates"
+    assert ask(minimal, cluster, f"{query} where cause = '{cause}'") == [expected]
 
 
 @pytest.fixture(scope="module")
-def pages(minimal):
+def frames(minimal):
+    """What a report is made of."""
+    return read_frames(minimal)
+
+
+def pages(frames, cluster_id):
     """The pages of a cluster's report, by address."""
-    frames = read_frames(minimal)
-
-    def build(cluster_id):
-        (cluster,) = (row for row in frames["clusters"] if row["cluster_id"] == cluster_id)
-        found = chapter(Own(frames, cluster), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 36.0)
-        assert not found.not_made
-        return {leaf.address.partition("/")[2]: leaf for leaf in found.leaves}
-
-    return build
+    (cluster,) = (row for row in frames["clusters"] if row["cluster_id"] == cluster_id)
+    found = chapter(Own(frames, cluster), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 36.0)
+    assert not found.not_made
+    return {leaf.address.partition("/")[2]: leaf for leaf in found.leaves}
 
 
 def keys(leaf):
     return [part.key for part in leaf.sections]
 
 
-def test_the_report_of_records_alone_shows_them_and_says_no_accounting_for_the_rest(pages):
-    found = pages("failures-alone")
+def test_the_report_of_records_alone_shows_them_and_has_nothing_of_jobs(frames):
+    found = pages(frames, "failures-alone")
     first = found[""].first
-    assert first.change.said.startswith(
-        "No accounting: of jobs nothing is known. The site recorded 6 failures of 3 units"
-    )
     assert [(tile.value, tile.unit) for tile in first.tiles[:2]] == [("41.7", "[13.1, 99.9]"), ("6", "")]
     assert [tile.value for tile in first.tiles[3:]] == ["24.0 h", "2.71%"]
-    assert first.tiles[4].details == ("time down: 1 record without an end or a unit is left out",)
-    assert first.period == "31.0 days from 2024-05-02 on, no accounting"
     assert [row["count"] for row in first.trend.spec["datasets"]["main"]] == [5, 1]
-    assert [action.title for action in first.actions] == [
-        "Repair n2, then return to service",
-        "Export what is missing: accounting",
-    ]
-    assert first.missing == "Missing: accounting."
     assert {address: keys(leaf) for address, leaf in found.items() if address} == {
         "failures": ["recorded", "without-jobs"],
         "nodes": ["repairs", "nodes", "without-jobs"],
@@ -326,72 +286,23 @@ def test_the_report_of_records_alone_shows_them_and_says_no_accounting_for_the_r
         "losses": ["without-jobs"],
         "quality": ["gaps"],
     }
-    said = "No accounting. An export of sacct (docs/logs.md) would show: Lost goodput"
-    assert said in found["losses"].sections[0].html
-
-
-def test_recorded_failures_are_listed_by_cause_and_by_what_failed(pages):
-    found, *_ = pages("failures-alone")["failures"].sections
-    figure, causes, units = found.parts
-    assert [row["text"] for row in figure.spec["datasets"]["main"]] == [
-        "2024-05, 30 days of it",
-        "2024-06, 1 day of it",
-    ]
+    _, causes, units = found["failures"].sections[0].parts
     rows = [[cell.text for cell in row] for row in causes.rows]
-    assert rows[0] == ["DIMM", "2", "33.3%", "too little to tell", "24.0 h", "24.0 h", "31.0 days", "31.0 days"]
-    assert rows[-1][:4] == ["all causes", "6", "100%", "41.7"]
-    assert [[cell.text for cell in row[:3]] for row in units.rows] == [
-        ["n1", "", "2"],
-        ["n2", "", "2"],
-        ["n3", "gpu-17", "1"],
-    ]
+    assert (rows[0][:3], rows[-1][:4]) == (["DIMM", "2", "33.3%"], ["all causes", "6", "100%", "41.7"])
+    listed = [[cell.text for cell in row[:3]] for row in units.rows]
+    assert listed == [["n1", "", "2"], ["n2", "", "2"], ["n3", "gpu-17", "1"]]
 
 
-def test_outages_that_records_tell_of_blame_no_job(pages):
-    nodes = pages("failures-with-repairs")["nodes"].sections[1]
-    (listed,) = (part for part in nodes.parts if isinstance(part, Table))
-    assert [[cell.text for cell in row] for row in listed.rows] == [
-        ["n1", "2", "2", "0", 'Taken out 2 times; last reason recorded: "DIMM".'],
-        ["n2", "1", "1", "0", 'Taken out once; last reason recorded: "DIMM".'],
-    ]
-
-
-def test_without_time_in_service_there_is_no_rate_and_that_is_asked_for_first(pages):
-    found = pages("failures-without-units")
-    assert found[""].first.tiles[0].value == found[""].first.tiles[4].value == "unknown"
-    assert [action.title for action in found[""].first.actions] == [
-        "State the time in service: [[failures.in_service]] in failures-without-units/cluster.toml",
-        "Export what is missing: accounting",
-    ]
-    assert "There is no rate: no time in service is stated" in found["failures"].sections[0].html
-
-
-def test_with_accounting_records_stand_beside_the_failures_of_jobs(pages):
-    (found,) = (part for part in pages("failures-beside-jobs")["failures"].sections if part.key == "recorded")
-    assert found.is_folded
-    assert "no attempt and no incident on this page counts one" in found.html
-    assert "recorded" not in keys(pages("secrets")["failures"])
-
-
-def test_of_records_without_an_end_the_time_down_is_unknown_and_no_cause_is_the_most_frequent(pages):
-    first = pages("failures-without-ends")[""].first
-    assert first.tiles[4].value == "unknown"
-    assert first.tiles[4].details == ("time down unknown: no record in service has an end and a unit",)
-    assert first.change.said.endswith("The site recorded 3 failures of 3 nodes.")
-    assert pages("failures-of-gpus")[""].first.change.said.endswith(
-        "of 5 units, most often of all (as recorded) (80.0%)."
+def test_what_records_do_not_tell_is_unknown_in_a_report(frames):
+    without_units, without_ends = (
+        pages(frames, f"failures-without-{what}")[""].first.tiles for what in ("units", "ends")
     )
+    assert without_units[0].value == without_units[4].value == without_ends[4].value == "unknown"
+    assert "recorded" in keys(pages(frames, "failures-beside-jobs")["failures"])
+    assert "recorded" not in keys(pages(frames, "secrets")["failures"])
 
 
-def test_a_node_whose_part_failed_is_not_said_to_have_had_planned_work(minimal):
-    (node,) = (
-        row for row in read_frames(minimal)["nodes"] if (row["cluster_id"], row["node_id"]) == ("failures-alone", "n3")
-    )
-    assert advise(node) == "1 recorded failure, which tells of no outage of the node."
-
-
-def test_where_names_are_hidden_causes_are_numbers(minimal):
-    frames = read_frames(minimal)
+def test_where_names_are_hidden_causes_are_numbers(frames):
     hidden = hide_names(
         Frames({**frames, "clusters": [row | {"are_names_hidden": True} for row in frames["clusters"]]})
     )
@@ -403,8 +314,7 @@ def test_where_names_are_hidden_causes_are_numbers(minimal):
     assert found == {"not recorded", "cause 1", "cause 2", "cause 3", "cause 4"}
 
 
-def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(minimal):
-    frames = read_frames(minimal)
+def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(frames, minimal_home):
     rates = {
         row["cluster_id"]: start_of(Own(frames, row))["recorded_rate"]
         for row in frames["clusters"]
@@ -412,3 +322,7 @@ def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(mini
     }
     assert rates["failures-alone"] is None
     assert rates["failures-with-repairs"] == pytest.approx(1000 * 3 / 122)
+    with pytest.raises(ReadingError, match=r"no accounting.*give --rate"):
+        plan_on_cluster(minimal_home.published_file, "failures-alone", RunToPlan(8, 1.0, 0.9))
+    with pytest.raises(ReadingError, match="no accounting"):
+        list_lemons(minimal_home.published_file, "failures-alone")

@@ -1,13 +1,13 @@
-"""What records say and what they do not: GPUs, jobs that never started, Xids, excluded nodes, attempts not exported."""
+"""What records say and what they do not: GPUs, jobs that never started, excluded nodes, attempts not exported."""
 
 import itertools
-import json
 from collections.abc import Iterable
 from datetime import timedelta
 
 import pytest
 
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 WAITED = {"NodeList": "None assigned", "AllocTRES": "", "ElapsedRaw": "0"}
 NO_NODES = "JobID|JobIDRaw|JobName|User|Partition|Submit|Eligible|Start|End|ElapsedRaw|State|ExitCode|AllocTRES"
@@ -119,30 +119,6 @@ CLUSTERS = {
     .job(123, "n1", at(2, seconds=1), at(3), JobID="123_2", submit=at(0))
     .job(123, "None assigned", None, None, "PENDING", JobID="123_*", submit=at(0))
     .job(58, "n1", at(4), at(5), submit=at(1)),
-    "xid-told-by-nhc": Cluster()
-    .job(1, "n1", at(1), at(2), "FAILED")
-    .file(
-        "health/nhc-20240502.log",
-        "May  1 01:58:00 n1 nhc[42]: Health check failed:  check_gpu_xid:  GPU Xid errors detected: "
-        "NVRM: Xid (PCI:0002:00:00): 79, pid=1234 FaultCode: NHC2001",
-    ),
-    "queue-in-epoch-seconds": Cluster()
-    .job(7, "n1", at(1), at(2))
-    .inventory("n[1-4]")
-    .file("squeue/squeue.1714521600.txt", "7|7|PENDING|1714521000|N/A|alice|train|1||n[2-3]|Priority"),
-    "queue-by-gcm": Cluster()
-    .job(7, "n1", at(1), at(2))
-    .inventory("n[1-4]")
-    .file(
-        "squeue/jobs.jsonl",
-        json.dumps(
-            {
-                "int": {"collection_unixtime": 1714521600},
-                "normal": {"JOBID": "7", "JOBID_RAW": "7", "STATE": "PENDING"},
-                "tags": {"EXC_NODES": ["n2", "n4"]},
-            }
-        ),
-    ),
     # n3 is drained and nothing else names it; of n9 every kind of log tells, though the cluster has no such node.
     "drained-node-excluded": Cluster()
     .job(1, "n1", at(1), at(2))
@@ -160,96 +136,105 @@ CLUSTERS = {
         "ticket_id,node,opened,closed,component,action,status,summary",
         "T1,n9,2024-05-01,2024-05-02,GPU,replaced,closed,x",
     ),
-    # The same requeue, told by the column, by the log, and by nobody; and shown, so that nothing is missing.
+    # The same requeue, told by the column and by the log; and shown, so that nothing is missing.
     "requeue-told-by-restarts": requeued(Restarts="1").job(9, "n1", at(9), at(10), Restarts="0"),
     "requeue-told-by-log": requeued().slurmctld(at(3), "requeue job JobId=2 due to failure of node n1"),
-    "requeue-told-by-nobody": requeued(),
     "requeue-shown": requeued(Restarts="1")
     .job(2, "n[1-2]", at(1), at(3), "NODE_FAIL", Restarts="0")
     .slurmctld(at(3), "requeue job JobId=2 due to failure of node n1"),
 }
 
+ORDER = "from marts.fct_attempts order by job_id_raw, submitted_at"
+TRUTHS = {
+    "GPUs are unknown before accounting names them, and none since": (
+        "gpus-named-since-day-3",
+        f"job_id_raw, gpu_count, gpu_count_source {ORDER}",
+        [(1, None, "unknown"), (2, 0, "none_of_tracked"), (3, 8, "tres"), (4, 0, "none_of_tracked")],
+    ),
+    "an attempt of unknown GPUs is not lost": (
+        "gpus-without-a-count",
+        f"job_id_raw, state, gpu_count, node_days * 24 {ORDER}",
+        [(1, "COMPLETED", 8, 1.0), (2, "NODE_FAIL", None, 2.0)],
+    ),
+    # 16 GPUs lose half an hour each, of 16 x 4 + 8 x 2 = 80 GPU-hours. Nobody knows on how many nodes, or which.
+    "attempts whose nodes are not exported have GPU-hours": (
+        "nodes-not-exported",
+        f"job_id_raw, gpu_count, node_count, node_days, gpu_hours {ORDER}",
+        [(1, 16, None, None, 64), (2, 8, None, None, 16), (9, 8, 0, 0, 0)],
+    ),
+    "a failure counts where its nodes are not exported": (
+        "nodes-not-exported",
+        "node_count, gpu_count, culprit_node_id, lost_gpu_hours from marts.fct_failures",
+        [(None, 16, None, 8)],
+    ),
+    "and counts for its cause": (
+        "nodes-not-exported",
+        "failure_count, gpu_hours from estimates.est_cause_rates where failure_count > 0",
+        [(1, 80), (1, 80)],
+    ),
+    "but for no node": (
+        "nodes-not-exported",
+        "distinct multi_node_node_fails, single_node_node_fails, single_node_attempt_count "
+        "from marts.agg_lemon_signals",
+        [(None, None, None)],
+    ),
+    "a job that was cancelled while it waited never started": (
+        "cancelled-while-waiting",
+        f"job_id_raw, started_at, ended_at, runtime_seconds, queue_seconds {ORDER}",
+        [(1, at(1), at(2), 3600, 0), (2, None, at(6), 0, None)],
+    ),
+    # None of the first's time is productive, two hours of the second are.
+    "an attempt that was requeued in its second is one of its own, of the same run": (
+        "requeued-in-its-second",
+        "state, run_attempt_number, runtime_seconds, is_last_of_run from marts.fct_attempts "
+        "where job_id_raw = 2 order by run_attempt_number",
+        [("REQUEUED", 1, 0, False), ("COMPLETED", 2, 7200, True)],
+    ),
+    "a waiting array is not its task of the same number, for which room was made": (
+        "room-for-an-array",
+        "instigators.job_id_raw from marts.fct_preemptions as preemptions "
+        "inner join marts.fct_attempts as instigators on instigators.attempt_id = preemptions.instigator_attempt_id "
+        "where preemptions.cluster_id = $cluster",
+        [(130,)],
+    ),
+    "and is no attempt": (
+        "room-for-an-array",
+        f"job_id_raw, array_task_id {ORDER}",
+        [(58, None), (58, None), (123, 2), (130, 1)],
+    ),
+    "an excluded node that the cluster has is seen": (
+        "drained-node-excluded",
+        "node_id, job_id_raw from marts.fct_job_exclusions",
+        [("n1", 7)],
+    ),
+    "one that it has not is none": ("foreign-node-in-every-log", "node_id from marts.fct_job_exclusions", []),
+    **{
+        f"attempts that were not exported are missed where anything tells of them: {cluster}": (
+            cluster,
+            "warnings from ops.files where kind = 'sacct'",
+            [([] if cluster == "requeue-shown" else ["exported_without_duplicates"],)],
+        )
+        for cluster in ("requeue-told-by-restarts", "requeue-told-by-log", "requeue-shown")
+    },
+}
 
-def attempts(minimal, cluster, columns):
-    """Columns of a cluster's attempts in the order of their jobs."""
-    return minimal.execute(
-        f"select {columns} from marts.fct_attempts where cluster_id = $cluster order by job_id_raw, submitted_at",
-        {"cluster": cluster},
-    ).fetchall()
 
-
-def test_gpus_are_unknown_before_accounting_names_them_and_none_since(minimal):
-    assert attempts(minimal, "gpus-named-since-day-3", "job_id_raw, gpu_count, gpu_count_source") == [
-        (1, None, "unknown"),
-        (2, 0, "none_of_tracked"),
-        (3, 8, "tres"),
-        (4, 0, "none_of_tracked"),
-    ]
-
-
-def test_an_attempt_of_unknown_gpus_is_not_lost(minimal):
-    assert attempts(minimal, "gpus-without-a-count", "job_id_raw, state, gpu_count, node_days * 24") == [
-        (1, "COMPLETED", 8, 1.0),
-        (2, "NODE_FAIL", None, 2.0),
-    ]
-
-
-def test_a_failure_counts_where_its_nodes_are_not_exported(minimal):
-    """16 GPUs lose half an hour each, of 16 x 4 + 8 x 2 = 80 GPU-hours. Nobody knows on how many nodes, or which."""
-    cluster = "nodes-not-exported"
-    assert attempts(minimal, cluster, "job_id_raw, gpu_count, node_count, node_days, gpu_hours") == [
-        (1, 16, None, None, 64),
-        (2, 8, None, None, 16),
-        (9, 8, 0, 0, 0),
-    ]
-    assert minimal.execute(
-        "select node_count, gpu_count, culprit_node_id, lost_gpu_hours from marts.fct_failures where cluster_id = $1",
-        [cluster],
-    ).fetchall() == [(None, 16, None, 8)]
-    assert minimal.execute(
-        "select failure_count, gpu_hours from estimates.est_cause_rates where cluster_id = $1 and failure_count > 0",
-        [cluster],
-    ).fetchall() == [(1, 80), (1, 80)]
-    assert minimal.execute(
-        """
-        select distinct multi_node_node_fails, single_node_node_fails, single_node_attempt_count
-        from marts.agg_lemon_signals where cluster_id = $1
-        """,
-        [cluster],
-    ).fetchall() == [(None, None, None)]
-
-
-def test_a_job_that_was_cancelled_while_it_waited_never_started(minimal):
-    wanted = "job_id_raw, started_at, ended_at, runtime_seconds, queue_seconds"
-    assert attempts(minimal, "cancelled-while-waiting", wanted) == [
-        (1, at(1), at(2), 3600, 0),
-        (2, None, at(6), 0, None),
-    ]
-
-
-def test_an_attempt_that_was_requeued_in_its_second_is_one_of_its_own(minimal):
-    """Two attempts of one run: none of the first's time is productive, two hours of the second are."""
-    cluster = "where cluster_id = 'requeued-in-its-second' and job_id_raw = 2"
-    assert minimal.execute(
-        "select state, run_attempt_number, runtime_seconds, is_last_of_run "
-        f"from marts.fct_attempts {cluster} order by run_attempt_number"
-    ).fetchall() == [("REQUEUED", 1, 0, False), ("COMPLETED", 2, 7200, True)]
-    assert minimal.execute(
-        "select sum(lines_in), sum(loaded), sum(skipped) from ops.files "
-        "where cluster_id = 'requeued-in-its-second' and kind = 'sacct'"
-    ).fetchall() == [(4, 3, 1)]
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected
 
 
 def test_slices_of_an_attempt_are_the_attempt_of_one_whole_export(minimal):
     """By hand, the first job: from 2:00 to 30:00 less 2 hours, on 8 GPUs: 26 hours and 208 GPU-hours."""
-    shown = minimal.execute(
+    shown = ask(
+        minimal,
+        "slices",
         """
-        select
             job_id_raw // 100, job_id_raw % 100, state, submitted_at, started_at, ended_at, suspended_seconds,
             runtime_seconds, exposure_seconds, gpu_hours, node_days, is_last_of_run
-        from marts.fct_attempts where cluster_id = 'slices' order by all
-        """
-    ).fetchall()
+        from marts.fct_attempts where cluster_id = $cluster order by all
+        """,
+    )
     by_windows = [[row[1:] for row in rows] for _, rows in itertools.groupby(shown, key=lambda row: row[0])]
     *same, with_hole = by_windows
     whole = same[0]
@@ -258,98 +243,22 @@ def test_slices_of_an_attempt_are_the_attempt_of_one_whole_export(minimal):
     assert same == [whole] * (2 * len(WINDOWS))
     # Nobody knows that the job ran in the window that is missing.
     assert [row[3:5] for row in with_hole] == [(at(48), at(50))]
-    assert minimal.execute(
-        "select sum(lines_in - loaded - skipped), sum(quarantined) from ops.files where cluster_id = 'slices'"
-    ).fetchall() == [(0, 0)]
-
-
-def test_a_waiting_array_is_not_its_task_of_the_same_number(minimal):
-    found = minimal.execute(
-        """
-        select instigators.job_id_raw
-        from marts.fct_preemptions as preemptions
-        inner join marts.fct_attempts as instigators on instigators.attempt_id = preemptions.instigator_attempt_id
-        where preemptions.cluster_id = 'room-for-an-array'
-        """
-    ).fetchall()
-    assert found == [(130,)]
-    skipped = minimal.execute(
-        "select line_count from ops.skips where cluster_id = 'room-for-an-array' and reason = 'pending_array'"
-    ).fetchall()
-    assert skipped == [(1,)]
-    assert attempts(minimal, "room-for-an-array", "job_id_raw, array_task_id") == [
-        (58, None),
-        (58, None),
-        (123, 2),
-        (130, 1),
-    ]
-
-
-def test_an_xid_that_nhc_quotes_has_its_code_and_category(minimal):
-    found = minimal.execute(
-        """
-        select code, failure_category, severity, evidence_class
-        from marts.fct_health_events where cluster_id = 'xid-told-by-nhc'
-        """
-    ).fetchall()
-    assert found == [(79, "gpu_unavailable", "high", "A")]
-    failed = "select failure_category from marts.fct_failures where cluster_id = 'xid-told-by-nhc'"
-    assert minimal.execute(failed).fetchall() == [("gpu_unavailable",)]
+    lines = "sum(lines_in - loaded - skipped), sum(quarantined) from ops.files"
+    assert ask(minimal, "slices", lines) == [(0, 0)]
 
 
 @pytest.mark.parametrize(
-    ("cluster", "excluded"),
+    ("cluster", "node", "kinds"),
     [
-        ("queue-in-epoch-seconds", ["n2", "n3"]),
-        ("queue-by-gcm", ["n2", "n4"]),
-        ("drained-node-excluded", ["n1"]),
-        ("foreign-node-in-every-log", []),
+        ("drained-node-excluded", "n3", []),
+        ("foreign-node-in-every-log", "n9", ["events", "health", "kernel", "slurmctld", "squeue", "tickets"]),
     ],
 )
-def test_excluded_nodes_are_seen(minimal, cluster, excluded):
-    found = minimal.execute(
-        "select node_id, job_id_raw from marts.fct_job_exclusions where cluster_id = $cluster order by node_id",
-        {"cluster": cluster},
-    ).fetchall()
-    assert found == [(node, 7) for node in excluded]
-
-
-@pytest.mark.parametrize(
-    ("cluster", "warning", "unknown"),
-    [
-        ("drained-node-excluded", "unknown_excluded_nodes: 1 (n3)", []),
-        (
-            "foreign-node-in-every-log",
-            "unknown_excluded_nodes: 1 (n9)",
-            [(kind, "n9") for kind in ("events", "health", "kernel", "slurmctld", "squeue", "tickets")],
-        ),
-    ],
-)
-def test_names_of_no_node_are_counted_and_keep_no_cluster_from_its_numbers(minimal, cluster, warning, unknown):
-    assert attempts(minimal, cluster, "job_id_raw, runtime_seconds") == [(1, 3600), (7, 3600)]
-    nodes = minimal.execute("select node_id from marts.dim_nodes where cluster_id = ? order by 1", [cluster]).fetchall()
-    assert nodes == [("n1",), ("n2",)]
-    warnings_of = "select warnings from ops.files where cluster_id = ? and kind = 'sacct'"
-    assert minimal.execute(warnings_of, [cluster]).fetchall() == [([warning],)]
-    quarantined = minimal.execute(
-        "select kind, detail from ops.quarantine inner join ops.files using (cluster_id, path) "
-        "where cluster_id = ? and quarantine.reason = 'unknown_node' order by all",
-        [cluster],
-    ).fetchall()
-    assert quarantined == unknown
-
-
-@pytest.mark.parametrize(
-    ("cluster", "warnings"),
-    [
-        ("requeue-told-by-restarts", ["exported_without_duplicates"]),
-        ("requeue-told-by-log", ["exported_without_duplicates"]),
-        ("requeue-told-by-nobody", []),
-        ("requeue-shown", []),
-    ],
-)
-def test_attempts_that_were_not_exported_are_missed_where_anything_tells_of_them(minimal, cluster, warnings):
-    found = minimal.execute(
-        "select warnings from ops.files where cluster_id = $cluster and kind = 'sacct'", {"cluster": cluster}
-    ).fetchone()
-    assert found == (warnings,)
+def test_names_of_no_node_are_counted_and_keep_no_cluster_from_its_numbers(minimal, cluster, node, kinds):
+    assert ask(minimal, cluster, f"job_id_raw, runtime_seconds {ORDER}") == [(1, 3600), (7, 3600)]
+    assert ask(minimal, cluster, "node_id from marts.dim_nodes order by node_id") == [("n1",), ("n2",)]
+    warnings = ask(minimal, cluster, "warnings from ops.files where kind = 'sacct'")
+    assert warnings == [([f"unknown_excluded_nodes: 1 ({node})"],)]
+    unknown = "kind, detail from ops.quarantine inner join ops.files using (cluster_id, path) "
+    unknown += "where quarantine.reason = 'unknown_node' order by kind"
+    assert ask(minimal, cluster, unknown) == [(kind, node) for kind in kinds]

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask
 
 XID = "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU has fallen off the bus."
 HABANALABS = "habanalabs hl0: Heartbeat failed, device is not operational"
@@ -42,20 +43,17 @@ CLUSTERS = {
 
 
 def reference(minimal, cluster):
-    (row,) = minimal.execute(
-        "select failure_count, failures_per_1000_node_days_high, note, is_lower_bound from estimates.est_failure_rates "
-        "where is_reference and cluster_id = ?",
-        [cluster],
-    ).fetchall()
+    """Failures, upper limit and note of the reference rate, and whether it is a lower bound."""
+    columns = "failure_count, failures_per_1000_node_days_high, note, is_lower_bound"
+    (row,) = ask(minimal, cluster, f"{columns} from estimates.est_failure_rates where is_reference")
     return row
 
 
 def cause(minimal, cluster, category):
-    (row,) = minimal.execute(
-        "select failure_count, failures_per_gpu_hour_high, seen_ratio, note from estimates.est_cause_rates "
-        "where counted_as = 'attempts' and cluster_id = ? and failure_category = ?",
-        [cluster, category],
-    ).fetchall()
+    """Failures, upper limit, share of GPU-hours that were seen, and note of a cause."""
+    columns = "failure_count, failures_per_gpu_hour_high, seen_ratio, note from estimates.est_cause_rates"
+    of_cause = f"where counted_as = 'attempts' and failure_category = '{category}'"
+    (row,) = ask(minimal, cluster, f"{columns} {of_cause}")
     return row
 
 
@@ -77,17 +75,8 @@ def test_a_log_that_was_refused_or_not_understood_is_none(minimal, cluster):
     *found, note = cause(minimal, cluster, "gpu_memory")
     assert (found, note.endswith(f"; {unseen}")) == ([None, None, 0], True)
     assert cause(minimal, cluster, "node_fail_unattributed")[0] == 0
-    has_kernel = "select has_kernel_messages from marts.dim_clusters where cluster_id = ?"
-    assert minimal.execute(has_kernel, [cluster]).fetchone() == (False,)
-    sight = "select count(*) from ops.sight where cluster_id = ?"
-    assert minimal.execute(sight, [cluster]).fetchone() == (0,)
-
-
-def test_a_blind_log_says_how_little_was_understood(minimal):
-    (row,) = minimal.execute(
-        "select status, reason from ops.files where cluster_id = 'sight-blind' and kind = 'kernel'"
-    ).fetchall()
-    assert row == ("blind", "blind: time and host were read of 1 of 41 lines")
+    assert ask(minimal, cluster, "has_kernel_messages from marts.dim_clusters") == [(False,)]
+    assert ask(minimal, cluster, "count(*) from ops.sight") == [(0,)]
 
 
 def test_a_cause_is_bounded_on_the_nodes_that_were_seen_alone(minimal):
@@ -95,15 +84,14 @@ def test_a_cause_is_bounded_on_the_nodes_that_were_seen_alone(minimal):
     assert (found, ratio) == (0, 0.5)
     assert bound == pytest.approx(3 / (30 * 10 * 8), rel=0.01)
     assert note == "never seen: only the upper limit is known; seen in 50% of the GPU-hours"
-    days = "select node_id, count(*) from ops.sight where cluster_id = 'sight-half' and kind = 'kernel' group by all"
-    ((node, count),) = minimal.execute(days).fetchall()
+    days = "node_id, count(*) from ops.sight where cluster_id = $cluster and kind = 'kernel' group by all"
+    ((node, count),) = ask(minimal, "sight-half", days)
     assert (node, count) == ("n1", pytest.approx(31, abs=2))
 
 
 def test_what_the_log_of_a_vendors_gpus_has_no_signature_of_is_not_observable(minimal):
     """Xids that tell of NVLinks are NVIDIA's; no rule reads a link between Gaudis."""
-    vendors = "select distinct gpu_vendor from marts.dim_nodes where cluster_id = 'sight-gaudi'"
-    assert minimal.execute(vendors).fetchall() == [("intel",)]
+    assert ask(minimal, "sight-gaudi", "distinct gpu_vendor from marts.dim_nodes") == [("intel",)]
     found, bound, ratio, note = cause(minimal, "sight-gaudi", "gpu_nvlink")
     assert (found, bound, ratio) == (None, None, 0)
     assert note == "not observable: no log of node events was understood"

@@ -1,6 +1,9 @@
-"""What a site says in cluster.toml of its own checks, reasons and Xids, and what is listed where it says nothing."""
+"""What a site says in cluster.toml of its own checks, reasons, codes and lines; what is listed where it does not."""
 
+from assets.rows import rows_of
+from assets.site_rules import LISTED, pattern_of_line, toml_text
 from tests.logs import Cluster, at
+from tests.minimal.reading import ask, causes
 
 RULES = """
 [[health.checks]]
@@ -48,22 +51,42 @@ def failing_on(settings):
     return cluster.check("n1", at(3), "my_disk_state", result=0)
 
 
+SHAPE = "acmegpu #: tensor engine # stuck, fence # lost"
+RULE = f"[[kernel.rules]]\npattern = {toml_text(pattern_of_line(SHAPE))}\n"
+CONTROLLER_RULE = """
+[[kernel.rules]]
+pattern = "^fabric manager: lost node"
+category = "ib_link"
+"""
+
+
+def with_a_new_accelerator(settings=""):
+    """Twenty jobs on four nodes: before the six that fail and one that completes stands the line of a new driver.
+
+    Another error line stands before each of them. The controller names the node of one more failed job.
+    """
+    cluster = Cluster(settings).inventory("n[1-4]")
+    for number in range(1, 21):
+        node, is_failed = f"n{number % 4 + 1}", number <= 6
+        state = "FAILED" if is_failed else "COMPLETED"
+        cluster.job(number, node, at(1, days=number), at(10, days=number), state)
+        cluster.kernel(node, at(9, days=number, minutes=58), f"ACPI Error: no table {number}")
+        if number <= 7:
+            text = f"acmegpu 0000:{number:02x}:00.0: tensor engine {number} stuck, fence 0x{number}f LOST"
+            cluster.kernel(node, at(9, days=number, minutes=59), text)
+    cluster.job(21, "n1", at(1, days=21), at(10, days=21), "FAILED")
+    return cluster.slurmctld(at(9, days=21, minutes=59), "error: fabric manager: lost node n1")
+
+
 CLUSTERS = {
     "site-rules": strange(RULES),
     "site-without-rules": strange(),
     "check-not-sticky": failing_on(RULES),
     "check-sticky": failing_on(RULES.replace("sticky = false", "sticky = true")),
+    "new-driver": with_a_new_accelerator(),
+    "new-driver-pasted": with_a_new_accelerator(f'{RULE}category = "config"\n'),
+    "new-driver-mapped": with_a_new_accelerator(f'{RULE}category = "gpu_unavailable"\n{CONTROLLER_RULE}'),
 }
-
-
-def causes(minimal, cluster):
-    return dict(
-        minimal.execute(
-            "select job_id_raw, failures.failure_category from marts.fct_failures as failures "
-            "inner join marts.fct_attempts using (cluster_id, attempt_id) where cluster_id = $cluster",
-            {"cluster": cluster},
-        ).fetchall()
-    )
 
 
 def test_the_sites_meanings_become_evidence_and_cause(minimal):
@@ -71,54 +94,64 @@ def test_the_sites_meanings_become_evidence_and_cause(minimal):
 
 
 def test_the_first_rule_that_fits_holds(minimal):
-    found = minimal.execute(
-        "select check_name, severity, evidence_class from marts.fct_health_events "
-        "where cluster_id = 'site-rules' and source = 'health_check' order by 1"
-    ).fetchall()
-    assert found == [("my_ib_probe", "high", "A"), ("my_link_probe", "low", "A")]
-    planned = minimal.execute(
-        "select node_id, is_planned from marts.fct_node_outages where cluster_id = 'site-rules' order by 1"
-    ).fetchall()
-    assert planned == [("n4", False), ("n5", True), ("n6", True)]
+    checks = "check_name, severity, evidence_class from marts.fct_health_events where source = 'health_check'"
+    assert ask(minimal, "site-rules", f"{checks} order by check_name") == [
+        ("my_ib_probe", "high", "A"), ("my_link_probe", "low", "A"),
+    ]  # fmt: skip
+    planned = "node_id, is_planned from marts.fct_node_outages order by node_id"
+    assert ask(minimal, "site-rules", planned) == [("n4", False), ("n5", True), ("n6", True)]
 
 
-def test_without_rules_they_explain_nothing_and_are_listed(minimal):
+def test_what_no_rule_knows_explains_nothing_and_is_listed(minimal):
     assert causes(minimal, "site-without-rules") == {}
-    found = minimal.execute(
-        "select kind, signal, event_count, node_count, example, example_path, example_line_number "
-        "from marts.agg_unmapped_signals where cluster_id = 'site-without-rules' order by all"
-    ).fetchall()
-    place, reason = "site-without-rules/", "dead blower tray in rack #"
-    assert found == [
-        ("check", "my_ib_probe", 1, 1, "no answer from leaf 7", f"{place}health/health_checks.jsonl", 1),
-        ("check", "my_link_probe", 1, 1, "no answer", f"{place}health/health_checks.jsonl", 2),
-        (
-            "node_reason",
-            reason,
-            1,
-            1,
-            "Dead blower tray in rack 7",
-            f"{place}events/events.psv",
-            2,
-        ),
-        ("node_reason", "moved to rack #", 2, 2, "moved to rack 12", f"{place}events/events.psv", 3),
-        ("xid", "199", 1, 1, found[4][4], f"{place}kernel/kern.log", 1),
+    listed = "kind, signal, event_count, node_count, example_path, example_line_number from marts.agg_unmapped_signals"
+    checks, events = ("site-without-rules/" + path for path in ("health/health_checks.jsonl", "events/events.psv"))
+    assert ask(minimal, "site-without-rules", f"{listed} order by kind, signal") == [
+        ("check", "my_ib_probe", 1, 1, checks, 1),
+        ("check", "my_link_probe", 1, 1, checks, 2),
+        ("node_reason", "dead blower tray in rack #", 1, 1, events, 2),
+        ("node_reason", "moved to rack #", 2, 2, events, 3),
+        ("xid", "199", 1, 1, "site-without-rules/kernel/kern.log", 1),
     ]
-
-
-def test_what_the_site_has_mapped_is_not_listed(minimal):
-    assert (
-        minimal.execute("select signal from marts.agg_unmapped_signals where cluster_id = 'site-rules'").fetchall()
-        == []
-    )
+    assert ask(minimal, "site-rules", "signal from marts.agg_unmapped_signals") == []
 
 
 def test_only_a_check_that_is_not_sticky_speaks_again_while_it_fails_on(minimal):
     assert causes(minimal, "check-sticky") == {1: "block_device"}
     assert causes(minimal, "check-not-sticky") == {1: "block_device", 2: "block_device"}
-    counts = dict(
-        minimal.execute(
-            "select cluster_id, count(*) from marts.fct_health_events where cluster_id like 'check-%sticky' group by 1"
-        ).fetchall()
-    )
-    assert counts == {"check-sticky": 1, "check-not-sticky": 25}
+    for cluster, count in (("check-sticky", 1), ("check-not-sticky", 25)):
+        assert ask(minimal, cluster, "count(*) from marts.fct_health_events") == [(count,)]
+
+
+def unknown(minimal, cluster):
+    """The lines of a cluster that no rule knows, the telling ones first."""
+    return [row for row in rows_of(minimal, LISTED) if row["cluster_id"] == cluster]
+
+
+def test_error_lines_that_no_rule_knows_are_listed_the_telling_ones_first(minimal):
+    """The first stands before six of seven failed ends and one of fourteen completed ones."""
+    assert causes(minimal, "new-driver") == {}
+    found = unknown(minimal, "new-driver")
+    assert [(row["kind"], row["signal"], row["event_count"], row["node_count"]) for row in found] == [
+        ("kernel", SHAPE, 7, 4),
+        ("kernel", "acpi error: no table #", 20, 4),
+        ("kernel", "fabric manager: lost node n#", 1, 1),
+    ]
+    first, always, _ = found
+    assert (round(first["failed_end_ratio"], 3), round(first["completed_end_ratio"], 3)) == (0.857, 0.071)
+    assert first["ratio"] == 12
+    assert 1 < first["ratio_low"] < 12 < first["ratio_high"]
+    assert always["ratio_low"] < 1 < always["ratio_high"]
+
+
+def test_a_rule_that_is_pasted_causes_nothing_and_one_with_a_category_does(minimal):
+    assert causes(minimal, "new-driver-pasted") == {}
+    assert SHAPE not in [row["signal"] for row in unknown(minimal, "new-driver-pasted")]
+    mapped = dict.fromkeys(range(1, 7), "gpu_unavailable") | {21: "ib_link"}
+    assert causes(minimal, "new-driver-mapped") == mapped
+    events = "source, check_name, failure_category, count(*) from marts.fct_health_events "
+    events += "where cluster_id = $cluster group by all order by all"
+    assert ask(minimal, "new-driver-mapped", events) == [
+        ("kernel", f"site_rule: {pattern_of_line(SHAPE)}", "gpu_unavailable", 7),
+        ("slurmctld", "node reason", "ib_link", 1),
+    ]

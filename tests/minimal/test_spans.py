@@ -3,9 +3,12 @@
 import json
 import os
 import time
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
+
+import pytest
 
 from tests.logs import START, Cluster, at
+from tests.minimal.reading import ask, spans
 
 
 def busy(days=60, settings=""):
@@ -14,24 +17,6 @@ def busy(days=60, settings=""):
     for day in range(days):
         cluster.job(day + 1, "n1", at(days=day), at(12, days=day))
     return cluster
-
-
-def drained(cluster, node, from_at, to_at, reason="fan"):
-    """A drain and the return from it as the controller logs them."""
-    return cluster.slurmctld(
-        from_at, f"update_node: node {node} reason set to: {reason}", f"update_node: node {node} state set to DRAINED"
-    ).slurmctld(to_at, f"update_node: node {node} state set to IDLE")
-
-
-def exported(cluster, name, jobs):
-    """An export of its own of jobs of an hour, given by the hour at which they begin."""
-    lines = [
-        f"{100 + hour}|alice|nlp|train|normal|{at(hour):%FT%T}|{at(hour):%FT%T}|{at(hour + 1):%FT%T}|3600|{state}|1|"
-        "cpu=64,gres/gpu=8,node=1|n1"
-        for hour, state in jobs
-    ]
-    header = "JobID|User|Account|Partition|QOS|Submit|Start|End|ElapsedRaw|State|NNodes|AllocTRES|NodeList"
-    return cluster.file(f"sacct/{name}", header, *lines)
 
 
 TODAY = (datetime.now(UTC).replace(tzinfo=None) - START).days
@@ -54,8 +39,6 @@ def around_now(cluster, days_before, days_after):
     return cluster
 
 
-WEEKS = [(week, range(168 * week, 168 * week + 168, 2)) for week in (0, 2, 3)]
-
 CLUSTERS = {
     # A node that fails at midnight every ten days; the study ends with the third time, and with the month.
     "failures-at-midnight": Cluster(
@@ -70,20 +53,14 @@ CLUSTERS = {
     .job(2, "n1", at(days=11), at(days=21), "NODE_FAIL")
     .job(3, "n1", at(days=21), at(days=31), "NODE_FAIL"),
     # sacctmgr's window is a day unless another is asked for: one row, of the last day.
-    "one-event-of-the-last-day": drained(busy(), "n1", at(13, days=10), at(15, days=10))
+    "one-event-of-the-last-day": busy()
+    .slurmctld(at(13, days=10), "update_node: node n1 reason set to: fan")
+    .slurmctld(at(13, days=10), "update_node: node n1 state set to DRAINED")
+    .slurmctld(at(15, days=10), "update_node: node n1 state set to IDLE")
     .slurmctld(at(13, days=59), "update_node: node n1 reason set to: disk")
     .event("n1", at(13, days=59), at(14, days=59), "DRAIN", "disk"),
     "one-event-and-no-log": busy(20).event("n1", at(13, days=10), at(14, days=10), "DRAIN", "disk"),
     "kernel-log-of-long-after": busy(60).kernel("n1", at(days=218), "NVRM: Xid (PCI:0000:0f:00): 79, pid=1, GPU lost"),
-    "a-week-is-missing": exported(
-        exported(
-            exported(Cluster(), "1.psv", [(hour, "COMPLETED") for hour in WEEKS[0][1]]),
-            "3.psv",
-            [(hour, "COMPLETED") for hour in WEEKS[1][1]],
-        ),
-        "4.psv",
-        [(hour, "NODE_FAIL" if hour == 504 else "COMPLETED") for hour in WEEKS[2][1]],
-    ),
     "tickets-of-the-first-days": busy(60).file(
         "tickets/tickets.csv",
         "ticket_id,node,opened,closed,component",
@@ -124,170 +101,120 @@ CLUSTERS = {
 for day in range(41):
     CLUSTERS["ended-jobs-only"].job(day + 1, f"n{day % 4}", at(days=day), at(days=day + 4))
 
+DAY = "date_diff('day', date '2024-05-01', {})".format
+STUDY = ", ".join(
+    f"date_diff('second', timestamp '2024-05-01', {name}) / 86400"
+    for name in ("study_from_at", "study_to_at", "data_through_at")
+)
+STUDIES = {
+    # The study begins with the first end and goes on while jobs are seen to run.
+    "survivors": (11, 20, 20),
+    "began-together": (0, 6, 6),
+    # It ends before an export of ended jobs only fades.
+    "ended-jobs-only": (4, 40, 44),
+    # A late log of another kind makes no day of accounting.
+    "kernel-log-of-long-after": (0.5, 59.5, 59.5),
+}
+"""Beginning, end and latest moment in days after 1 May."""
+TRUTHS = {
+    "a failure at midnight is one of the day before": (
+        "failures-at-midnight",
+        "event_count, exposure, day_count from estimates.est_rate_changes",
+        [(3, 30, 30)],
+    ),
+    "and of the month before; the next one has only its forecast": (
+        "failures-at-midnight",
+        "month_date, month_failure_count, month_node_days from estimates.est_forecast_scores order by month_date",
+        [(date(2024, 5, 1), 3, 30), (date(2024, 6, 1), 0, 0)],
+    ),
+    "one row of events leaves the controller's outages of other days": (
+        "one-event-of-the-last-day",
+        "source from marts.fct_node_outages order by started_at",
+        [("slurmctld",), ("sacctmgr",)],
+    ),
+    "a late log of another kind makes no day": (
+        "kernel-log-of-long-after",
+        "count(distinct day_date) from marts.fct_node_days",
+        [(60,)],
+    ),
+    # Two tickets three days apart: from three days before the first to three days after the last is half of 8 days.
+    "tickets of long ago are unknown now": (
+        "tickets-of-the-first-days",
+        "tickets from marts.agg_lemon_signals where window_end_date in (date '2024-05-08', date '2024-06-29') "
+        "order by window_end_date",
+        [(2,), (None,)],
+    ),
+    "a cluster in which nothing has run has no rate": (
+        "nothing-has-run",
+        "distinct failures_per_1000_node_days_high from estimates.est_failure_rates",
+        [(None,)],
+    ),
+    "nor a study": ("nothing-has-run", "study_from_at, study_to_at from marts.dim_clusters", [(None, None)]),
+    # The record has ten days; the 28 that end with it have one code on 28 April and another on 10 May.
+    "codes from before accounting count as far as the window reaches": (
+        "logs-older-than-accounting",
+        "window_days, xid_cnt from marts.agg_lemon_signals order by window_end_date desc limit 1",
+        [(10, 2)],
+    ),
+    "the lines of a manifest are accounted for": (
+        "events-with-a-manifest",
+        "kind, dialect, lines_in, loaded, skipped, quarantined from ops.files where path like '%.manifest.json'",
+        [("manifest", "json", 5, 1, 4, 0)],
+    ),
+    # A note of day 14: of `survivors` days 11 to 19, of `ended-jobs-only` days 4 to 39, without that day.
+    "a change is compared over the days of the study alone": (
+        "survivors",
+        "node_days_before, node_days_after from estimates.est_changes where failure_category = 'all'",
+        [(7, 10)],
+    ),
+    "and that of an export of ended jobs too": (
+        "ended-jobs-only",
+        "node_days_before, node_days_after from estimates.est_changes where failure_category = 'all'",
+        [(40, 100)],
+    ),
+}
 
-def column(minimal, query, cluster):
-    """The values of a query's one column for a cluster."""
-    return [value for (value,) in minimal.execute(query, {"cluster": cluster}).fetchall()]
+
+@pytest.mark.parametrize(("cluster", "query", "expected"), TRUTHS.values(), ids=TRUTHS)
+def test_truth(minimal, cluster, query, expected):
+    assert ask(minimal, cluster, query) == expected
 
 
-def spans(minimal, cluster, kind):
-    """Beginning and end in days after 1 May, and how it is known."""
-    return minimal.execute(
-        """
-        select date_diff('second', timestamp '2024-05-01', from_at) / 86400,
-            date_diff('second', timestamp '2024-05-01', to_at) / 86400, known_by
-        from ops.spans where cluster_id = $cluster and kind = $kind order by from_at
-        """,
-        {"cluster": cluster, "kind": kind},
-    ).fetchall()
+@pytest.mark.parametrize(("cluster", "study"), STUDIES.items())
+def test_the_study_lies_where_jobs_are_known(minimal, cluster, study):
+    assert ask(minimal, cluster, f"{STUDY} from marts.dim_clusters") == [study]
 
 
 def out_of_service(minimal, cluster):
     """Hours out of service of n1 by day after 1 May."""
-    return dict(
-        minimal.execute(
-            """
-            select date_diff('day', date '2024-05-01', day_date), out_of_service_hours
-            from marts.fct_node_days where cluster_id = $cluster and node_id = 'n1'
-            """,
-            {"cluster": cluster},
-        ).fetchall()
-    )
+    days = f"{DAY('day_date')}, out_of_service_hours from marts.fct_node_days where node_id = 'n1'"
+    return dict(ask(minimal, cluster, days))
 
 
-def study_period(minimal, cluster):
-    """Beginning, end and latest moment in days after 1 May."""
-    since = "date_diff('second', timestamp '2024-05-01', {}) / 86400"
-    columns = ", ".join(since.format(name) for name in ("study_from_at", "study_to_at", "data_through_at"))
-    query = f"select {columns} from marts.dim_clusters where cluster_id = $cluster"
-    return minimal.execute(query, {"cluster": cluster}).fetchone()
-
-
-def test_a_failure_at_midnight_is_one_of_the_day_and_month_before(minimal):
-    """Three failures in the 30 days of the study, all of them in May. June has only its forecast."""
-    cluster = {"cluster": "failures-at-midnight"}
-    changes = "select event_count, exposure, day_count from estimates.est_rate_changes where cluster_id = $cluster"
-    assert minimal.execute(changes, cluster).fetchall() == [(3, 30, 30)]
-    months = """
-        select month_date, month_failure_count, month_node_days from estimates.est_forecast_scores
-        where cluster_id = $cluster order by 1
-    """
-    assert minimal.execute(months, cluster).fetchall() == [(date(2024, 5, 1), 3, 30), (date(2024, 6, 1), 0, 0)]
-
-
-def test_one_row_of_events_leaves_the_controllers_outages_of_other_days(minimal):
+def test_days_that_no_log_covers_have_no_hours_out_of_service(minimal):
     hours = out_of_service(minimal, "one-event-of-the-last-day")
-    assert (hours[10], hours[11], hours[59]) == (2, 0, 1)
-    sources = "select source from marts.fct_node_outages where cluster_id = $cluster order by started_at"
-    assert column(minimal, sources, "one-event-of-the-last-day") == ["slurmctld", "sacctmgr"]
-
-
-def test_one_row_of_events_makes_no_hours_of_other_days_zero(minimal):
-    hours = out_of_service(minimal, "one-event-and-no-log")
-    assert {day: value for day, value in hours.items() if value is not None} == {10: 1}
-    assert len(hours) == 20
-
-
-def test_a_late_log_of_another_kind_makes_no_day_of_accounting(minimal):
-    days = "select count(distinct day_date) from marts.fct_node_days where cluster_id = $cluster"
-    assert column(minimal, days, "kernel-log-of-long-after") == [60]
-    assert study_period(minimal, "kernel-log-of-long-after") == (0.5, 59.5, 59.5)
-
-
-def test_a_missing_week_is_a_gap(minimal):
-    covered = spans(minimal, "a-week-is-missing", "sacct")
-    assert [(round(24 * first), round(24 * last)) for first, last, _ in covered] == [(1, 167), (337, 671)]
-    days = """
-        select date_diff('day', date '2024-05-01', day_date) from marts.agg_failure_rates_daily
-        where cluster_id = $cluster order by day_date
-    """
-    assert column(minimal, days, "a-week-is-missing") == [*range(7), *range(14, 28)]
-    # 84 jobs of an hour in each week that is there
-    node_days = "select round(sum(node_days), 9) from marts.agg_failure_rates_daily where cluster_id = $cluster"
-    assert column(minimal, node_days, "a-week-is-missing") == [10.5]
-
-
-def test_tickets_of_long_ago_are_unknown_now(minimal):
-    counts = """
-        select tickets from marts.agg_lemon_signals where cluster_id = $cluster
-            and window_end_date in (date '2024-05-08', date '2024-06-29') order by window_end_date
-    """
-    # Two tickets three days apart: from three days before the first to three days after the last is half of 8 days.
-    assert column(minimal, counts, "tickets-of-the-first-days") == [2, None]
-
-
-def test_a_cluster_in_which_nothing_has_run_is_published_without_a_rate(minimal):
-    assert study_period(minimal, "nothing-has-run")[:2] == (None, None)
-    rates = (
-        "select distinct failures_per_1000_node_days_high from estimates.est_failure_rates where cluster_id = $cluster"
-    )
-    assert column(minimal, rates, "nothing-has-run") == [None]
-
-
-def test_codes_from_before_accounting_count_as_far_as_the_window_reaches(minimal):
-    signs = """
-        select [window_days, xid_cnt] from marts.agg_lemon_signals where cluster_id = $cluster
-        order by window_end_date desc limit 1
-    """
-    # The record has ten days; the 28 that end with it have one code on 28 April and another on 10 May.
-    assert column(minimal, signs, "logs-older-than-accounting") == [[10, 2]]
-
-
-def test_a_site_may_say_what_its_logs_cover(minimal):
-    assert spans(minimal, "events-as-stated", "events") == [(0, 19.5, "cluster.toml")]
+    assert (hours[10], hours[11], hours[59]) == (2, 0, 1), "the controller's log covers them"
+    assert out_of_service(minimal, "one-event-and-no-log") == {day: 1 if day == 10 else None for day in range(20)}
     assert out_of_service(minimal, "events-as-stated") == {day: float(day == 10) for day in range(20)}
-
-
-def test_a_manifest_says_what_its_file_covers(minimal):
-    assert spans(minimal, "events-with-a-manifest", "events") == [(5, 12, "manifest")]
     hours = out_of_service(minimal, "events-with-a-manifest")
     assert [hours[day] for day in (4, 5, 10, 11, 12)] == [None, 0, 1, 0, None]
-    account = """
-        select kind, dialect, lines_in, loaded, skipped, quarantined from ops.files
-        where cluster_id = 'events-with-a-manifest' and path like '%.manifest.json'
-    """
-    assert minimal.execute(account).fetchall() == [("manifest", "json", 5, 1, 4, 0)]
 
 
-def test_the_study_begins_with_the_first_end_and_goes_on_while_jobs_are_seen_to_run(minimal):
-    assert study_period(minimal, "survivors") == (11, 20, 20)
-
-
-def test_a_change_is_compared_over_the_days_of_the_study_alone(minimal):
-    """A note of day 14: of `survivors` days 11 to 19, of `ended-jobs-only` days 4 to 39, without that day."""
-    days = """
-        select node_days_before, node_days_after from estimates.est_changes
-        where cluster_id = $cluster and failure_category = 'all'
-    """
-    assert minimal.execute(days, {"cluster": "survivors"}).fetchall() == [(7, 10)]
-    assert minimal.execute(days, {"cluster": "ended-jobs-only"}).fetchall() == [(40, 100)]
-
-
-def test_the_study_begins_with_jobs_that_began_together(minimal):
-    assert study_period(minimal, "began-together") == (0, 6, 6)
-
-
-def test_the_study_ends_before_an_export_of_ended_jobs_only_fades(minimal):
-    assert study_period(minimal, "ended-jobs-only") == (4, 40, 44)
+def test_a_site_or_a_manifest_says_what_a_log_covers(minimal):
+    assert spans(minimal, "events-as-stated", "events") == [(0, 19.5, "cluster.toml")]
+    assert spans(minimal, "events-with-a-manifest", "events") == [(5, 12, "manifest")]
 
 
 def test_the_study_ends_now_where_records_are_dated_after_this_machines_clock(minimal):
     """The clock is 40 days behind, or the records are ahead; one wrong date does neither."""
-    ends = {
-        name: study_period(minimal, name)[1] - TODAY for name in ("clock-behind", "written-behind", "one-wrong-date")
-    }
+    ends = {}
+    for name in ("clock-behind", "written-behind", "one-wrong-date"):
+        ((_, end, _),) = ask(minimal, name, f"{STUDY} from marts.dim_clusters")
+        ends[name] = end - TODAY
     assert 0 <= ends["clock-behind"] < 1
     assert 0 <= ends["written-behind"] <= 2
     assert ends["one-wrong-date"] == -0.5
     found = minimal.execute(
-        "select cluster_id, check_name, is_blocking, observed from ops.checks where not passed"
-        " and check_name = 'after_now' order by all"
+        "select cluster_id, is_blocking from ops.checks where not passed and check_name = 'after_now' order by all"
     ).fetchall()
-    assert [row[:3] for row in found] == [
-        ("clock-behind", "after_now", False),
-        ("written-behind", "after_now", False),
-    ]
-    newest = START + timedelta(days=TODAY + 39, hours=12)
-    assert "this machine's clock says" in found[0][3]
-    assert f"{newest:%Y-%m-%d %H:%M}" in found[0][3]
-    assert "38 lines of accounting" in found[1][3]
+    assert found == [("clock-behind", False), ("written-behind", False)]

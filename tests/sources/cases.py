@@ -1,31 +1,103 @@
-"""The files of `fixtures/cases/files`, each with what must come of it, which `test_file_cases` asks for.
+"""The files of `fixtures/cases`, each with what must come of it, which `test_file_cases` asks for.
 
-A case: `name` (what it is about); `path` below the cluster's folder with the `text` there, or `captured`, a genuine
-file below `fixtures`, or `files` by path; `config` of cluster.toml, and when the file was `modified`. And what must
-come of it: `account` (lines in, loaded, skipped, quarantined), `loaded` (the number of rows), `rows` (all of them, in
-any order), `in_order` (all of them, repeats too, in the order of the lines), `among` (some of them), `every` (what all
-rows say), `messages` and `details` (in a row's message, in what is told of a quarantined line), `quarantined` (reason
-by line), `skips` (lines by reason), `dispositions` and `line_counts` of rows in order, `warnings` and `status` of the
-file, or `refused` (what is in the reason for which the whole file is turned down) with a `hint`. `unknown` is NULL.
+A case of `files/KIND.toml`: `name` (what it is about); `path` below the cluster's folder with the `text` there, or
+`captured`, a genuine file below the project, or `files` by path; `config` of cluster.toml, and when the file was
+`modified`. And what must come of it: `account` (lines in, loaded, skipped, quarantined), `loaded` (the number of rows),
+`rows` (all of them, in any order), `in_order` (all of them, repeats too, in the order of the lines), `among` (some of
+them), `every` (what all rows say), `messages` and `details` (in a row's message, in what is told of a quarantined
+line), `quarantined` (reason by line), `reasons` (quarantined lines by reason), `skips` (lines by reason),
+`dispositions` and `line_counts` of rows in order, `warnings`, `status` and `partial` of the file, or `refused` (what is
+in the reason for which the whole file is turned down) with a `hint`. `unknown` is NULL, and `file` the path below the
+cluster's folder.
+
+`texts` by name are forms of one content: each is a case of its own, whose file has the `lines`, each where the text
+says `<message>`. Cases that share a `cluster` repeat one another; of them all rows count, repeats too.
+
+`sacct.jsonl` has records of accounting that differ from an ordinary one, and `odd_lines.jsonl` lines that once stopped
+a night, or a mutation of a good line did (`test_fuzzing`).
 """
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+from tests.logs import BASE, export
+
+PROJECT = Path(__file__).parents[2]
+FIXTURES = PROJECT / "tests" / "fixtures" / "cases"
 Case = dict[str, Any]
+
+
+def _forms(kind: str, number: int, case: Case) -> Iterator[Case]:
+    """Give a case for each of its texts, or the case itself."""
+    if "texts" not in case:
+        yield case
+    for place, (form, text) in enumerate(case.get("texts", {}).items()):
+        lines = [text.replace("<message>", line) for line in case.get("lines", [""])]
+        said = {"name": f"{case['name']}: {form}", "path": f"{kind}/{place}.log", "text": "\n".join([*lines, ""])}
+        yield {"cluster": f"forms{number}", **case, **said}
+
+
+def _record_case(case: Case) -> Case:
+    """Give a line of sacct.jsonl as a case; where it may, it is a file of one cluster with others."""
+    said = {
+        "name": case["id"],
+        "path": f"sacct/{case['id'][:60].replace('/', ' ')}.txt",
+        "in_order": case.get("loaded", []),
+    }
+    said |= {"skips": case["skipped"], "reasons": case.get("quarantined", {}), "warnings": case.get("warnings", [])}
+    text = case.get("text") or export(
+        {"JobIDRaw": BASE["JobIDRaw"], "Cluster": "", **record} for record in case["records"]
+    )
+    said |= {"text": text.encode(case.get("encoding", "utf-8")), "partial": case.get("partial", False)}
+    if "error" in case:
+        return {key: said[key] for key in ("name", "path", "text")} | {"refused": case["error"]}
+    if "config" in case:
+        said["config"] = "".join(f"{key} = {json.dumps(value)}\n" for key, value in case["config"].items())
+    if "modified" in case:
+        said["modified"] = datetime.fromisoformat(case["modified"])
+    is_about_repeats = "duplicate" in case["skipped"] or any("disposition" in row for row in case["loaded"])
+    if not said.keys() & {"config", "modified"} and not is_about_repeats:
+        said |= {} if "exported_without_duplicates" in said["warnings"] else {"cluster": "records"}
+    return said
+
+
+def _odd_case(case: Case) -> Case:
+    """Give a line of odd_lines.jsonl as a case; those of one time zone are files of one cluster."""
+    zone, suffix = case.get("timezone", "UTC"), "csv" if case["kind"] == "tickets" else "log"
+    said = {"name": f"{case['id']}, {case['about']}", "path": f"{case['kind']}/{case.get('file', case['id'])}.{suffix}"}
+    said |= {"text": case["input"].encode("utf-8", "surrogatepass") + b"\n", "config": f'timezone = "{zone}"\n'}
+    said |= {"cluster": zone.rpartition("/")[2].lower(), "quarantined": case.get("quarantined", {})}
+    return said | ({"in_order": case["loaded"]} if "loaded" in case else {})
+
+
+def _lines(name: str) -> list[Case]:
+    return [json.loads(line) for line in (FIXTURES / name).read_text("utf-8").splitlines()]
+
+
 CASES: dict[str, list[Case]] = {
-    path.stem: tomllib.loads(path.read_text("utf-8"))["case"]
-    for path in sorted((FIXTURES / "cases" / "files").glob("*.toml"))
+    path.stem: [
+        form
+        for number, case in enumerate(tomllib.loads(path.read_text("utf-8"))["case"])
+        for form in _forms(path.stem, number, case)
+    ]
+    for path in sorted((FIXTURES / "files").glob("*.toml"))
 }
-"""By kind of log."""
+"""Forms of files, by kind of log."""
+ALL_CASES = {kind: [*cases] for kind, cases in CASES.items()}
+"""Those, records of accounting and odd lines."""
+ALL_CASES["sacct"] += map(_record_case, _lines("sacct.jsonl"))
+for _case in _lines("odd_lines.jsonl"):
+    ALL_CASES[_case["kind"]].append(_odd_case(_case))
 
 
-def files_of(case: Case) -> dict[str, str]:
+def files_of(case: Case) -> dict[str, str | bytes]:
     """Give the files of a case by their path in the cluster's folder."""
     if "files" in case:
         return case["files"]
-    return {case["path"]: (FIXTURES / case["captured"]).read_text("utf-8") if "captured" in case else case["text"]}
+    return {case["path"]: (PROJECT / case["captured"]).read_text("utf-8") if "captured" in case else case["text"]}

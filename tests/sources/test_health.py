@@ -1,65 +1,18 @@
-"""GCM and NHC records: every shape, every quality, every line once."""
+"""Results of checks: what unchanged ones span, and times and codes in them; their forms are rows of `health.toml`."""
 
 from __future__ import annotations
 
-import random
 from collections import Counter
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from assets.sources.health import reader as health
 from assets.sources.text.check_subjects import SUBJECTS
+from assets.sources.translations.result_lines import utc_of, xids_in
 from tests.logs import result_line
-from tests.sources.batches import TESTBED, load, read
-from tests.sources.folders import PROJECT
-
-
-def test_the_genuine_capture_is_read_whole() -> None:
-    outcome = read(health, (TESTBED / "health" / "health_checks.jsonl").read_text(encoding="utf-8"))
-    assert len(outcome.loaded) + Counter(row["reason"] for row in outcome.skipped)["unchanged"] == 1477
-    assert outcome.line_count == 1477
-    assert {row["result_quality"] for row in outcome.loaded} == {"ran"}
-    critical = [row for row in outcome.loaded if row["result"] == "CRITICAL"]
-    assert {(row["node_name"], row["check_name"], tuple(row["xid_codes"])) for row in critical} == {
-        ("node001", "xid errors", (48,)),
-        ("node002", "xid errors", (79,)),
-        ("node002", "nvidia smi gpu_num", ()),
-        ("node010", "check ibstat", ()),
-        ("node015", "mounted directory", ()),
-        ("node015", "service status", ()),
-    }
-
-
-def records(count: int) -> list[str]:
-    return [
-        result_line(f"n{number % 5}", 1795246000.5 + number, code=number % 3, started=1795246000.0 + number)
-        for number in range(count)
-    ]
-
-
-def outcomes_by_record(table: list[dict[str, Any]]) -> Counter[tuple[Any, str]]:
-    return Counter((row["observed_at"], row["disposition"]) for row in table)
-
-
-def test_rotated_files_that_overlap_count_once_in_any_order() -> None:
-    lines = records(40)
-    # GCM's rotation: the old file is copied while the new one already has its last records
-    files = {"checks.json.1": "\n".join(lines[:25]) + "\n", "checks.json": "\n".join(lines[15:]) + "\n"}
-    at_once = load(health, files)
-    shuffled = list(files.items())
-    random.Random(4).shuffle(shuffled)
-    one_by_one = load(health, *({name: text} for name, text in reversed(shuffled)))
-    assert at_once == one_by_one
-    assert Counter(row["disposition"] for row in at_once) == {"loaded": 40, "duplicate": 10}
-    assert set(outcomes_by_record(at_once).values()) == {1}
-
-
-def test_a_file_removed_from_the_table_gives_its_duplicates_back() -> None:
-    lines = "\n".join(records(3)) + "\n"
-    table = load(health, {"a.json": lines, "b.json": lines})
-    assert Counter((row["path"], row["disposition"]) for row in table) == {
-        ("c1/health/a.json", "loaded"): 3,
-        ("c1/health/b.json", "duplicate"): 3,
-    }
+from tests.sources.batches import read
+from tests.sources.folders import PROJECT, load, make, rows
 
 
 def test_an_unchanged_stretch_keeps_its_ends_and_what_it_spans() -> None:
@@ -103,3 +56,27 @@ def test_the_reader_and_dbt_know_the_same_checks_whose_results_name_a_subject() 
     macro = (PROJECT / "dbt_project" / "macros" / "health_check_subject.sql").read_text(encoding="utf-8")
     named = macro.partition("{% macro checks_with_subjects() -%}")[2].partition("{%- endmacro %}")[0]
     assert tuple(name.strip(" '\n") for name in named.split(",")) == SUBJECTS
+
+
+def test_an_odd_line_costs_only_itself_however_the_file_is_read(tmp_path: Path) -> None:
+    """It sends a file of check results to the reader of lines; the others are as if it were not there."""
+    good = [result_line("n1", 1714554000.0 + number, "xid errors", 0, "ok") for number in range(3)]
+    loaded = {}
+    for name, lines in {"good": good, "odd": [*good, result_line("n1", 1714554000.0, started=1714557600.0)]}.items():
+        folder = make(tmp_path / name, {"c1/health/a.jsonl": "".join(f"{line}\n" for line in lines)})
+        con = load(folder, readers={"health": health})
+        loaded[name] = rows(con, "select * from raw.health_checks order by all")
+        assert rows(con, "select quarantined from ops.files") == [{"quarantined": int(name == "odd")}]
+    assert loaded["odd"] == loaded["good"]
+
+
+def test_times_and_xids() -> None:
+    moment = datetime(2024, 5, 1, 10)
+    for written in (1714557600, 1714557600000, "1714557600", "2024-05-01T10:00:00Z", "2024-05-01T12:00:00+02:00",
+                    {"$date": {"$numberLong": "1714557600000"}}):  # fmt: skip
+        assert utc_of(written) == moment, written
+    wrong: Any
+    for wrong in (None, "", "yesterday", True, 1e30, {}, "9" * 18):
+        assert utc_of(wrong) is None or utc_of(wrong) != moment
+    assert xids_in("no xid here: PCI 0000:9b") == ()
+    assert xids_in("Xid (PCI:0002:00:00): 119 and XID error: 79") == (119, 79)

@@ -1,47 +1,56 @@
-"""Kernel logs: eight envelopes, the Xid grammar, one fault is one event."""
+"""Kernel logs: the envelope is found, each rule reads its example, one fault is one event, no record is lost.
+
+The forms of kernel logs are in `fixtures/cases/files/kernel.toml`.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+import csv
+import json
+import re
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assets.sources.errors import SourceError
 from assets.sources.kernel import reader as kernel
-from assets.sources.reader import FIRST_CHARACTERS, SAMPLE_CHARACTERS
-from tests.sources.batches import TESTBED, cluster_of, load, read
+from assets.sources.kernel.rules import BUILT_IN, TABLE
+from assets.sources.other_forms import SetAside, translations_of
+from assets.sources.reader import FIRST_CHARACTERS, SAMPLE_CHARACTERS, SourceFile
+from assets.sources.translations.shipped_logs import moment
+from tests.sources import folders
+from tests.sources.batches import cluster_of, load, read
 
-XID = "NVRM: Xid (PCI:0000:17:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
-
-
-def test_the_genuine_capture_is_read_whole() -> None:
-    outcome = read(kernel, (TESTBED / "kernel" / "syslog-20261121.log").read_text(encoding="utf-8"))
-    assert outcome.line_count == 11
-    assert outcome.skips == {"not_relevant": 1}
-    assert not outcome.quarantined
-    assert Counter(row["kind"] for row in outcome.loaded) == {"boot": 5, "xid": 4, "ib_link": 1}
-    assert {(row["node_name"], row["code"], row["pci_address"]) for row in outcome.loaded if row["kind"] == "xid"} == {
-        ("node001", 48, "0000:37:00"),
-        ("node002", 79, "0000:17:00"),
-        ("node012", 31, "0000:27:00"),
-        ("node016", 63, "0000:67:00"),
-    }
-    assert {row["occurred_at"].year for row in outcome.loaded} == {2026}
+LOST = "NVRM: Xid (PCI:0000:17:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
+with TABLE.open(encoding="utf-8", newline="") as file:
+    RULES = list(csv.DictReader(file))
+PROGRAMS = {"mmfs\\w*|mmsysmon": "mmfs", "nv-fabricmanager|nvidia-fabricmanager|fabricmanager": "nv-fabricmanager"}
+"""Of rules that are not of the kernel, a program that may write the line."""
+OF_THREE_LINES = {
+    "NVRM: The NVIDIA GPU 0000:18:00.0": [
+        "NVRM: (PCI ID: 10de:2901) installed in this system has",
+        "NVRM: fallen off the bus and is not responding to commands.",
+    ]
+}
+"""What follows the first line of an example."""
 
 
 def test_the_envelope_is_found_behind_many_lines_without_one() -> None:
     nothing = "no time and no host\n" * (FIRST_CHARACTERS // 10)
     assert FIRST_CHARACTERS < len(nothing) < SAMPLE_CHARACTERS
-    text = nothing + f"Nov 20 10:00:00 node001 kernel: {XID}\n"
+    text = nothing + f"Nov 20 10:00:00 node001 kernel: {LOST}\n"
     assert kernel.detect(text, "c1/kernel/syslog", cluster_of()) == "syslog"
     with pytest.raises(SourceError, match="no line looks like"):
         kernel.detect(nothing, "c1/kernel/syslog", cluster_of())
 
 
 def test_the_first_lines_name_a_mixed_file_and_every_line_is_read() -> None:
-    first = [f"2025-11-20T10:{minute:02}:00+00:00 node001 kernel: {XID}\n" for minute in range(60)] * 2
-    last = [f"Nov 20 11:{minute:02}:00 node001 kernel: {XID}\n" for minute in range(60)] * 4
+    first = [f"2025-11-20T10:{minute:02}:00+00:00 node001 kernel: {LOST}\n" for minute in range(60)] * 2
+    last = [f"Nov 20 11:{minute:02}:00 node001 kernel: {LOST}\n" for minute in range(60)] * 4
     text = "".join(first + last)
     assert FIRST_CHARACTERS < len(text) < SAMPLE_CHARACTERS
     assert kernel.detect(text, "c1/kernel/syslog", cluster_of()) == "syslog_iso"
@@ -50,153 +59,107 @@ def test_the_first_lines_name_a_mixed_file_and_every_line_is_read() -> None:
     assert {row["occurred_at"].hour for row in outcome.loaded} == {10, 11}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "gpu7.log",
-        "gpu7/kern.log",
-        "2024-05-03/gpu7.log",
-        "2024/05/03/gpu7.log",
-        "syslog/gpu7.log",
-        "gpu7/2024-05/dmesg",
-    ],
-)
-def test_the_host_of_lines_without_one_names_the_file_or_its_folder(path: str) -> None:
-    (row,) = load(kernel, {path: f"kern  :warn  : 2024-05-03T04:41:44,283302+00:00 {XID}\n"})
-    assert row["node_name"] == "gpu7"
+def test_a_field_of_bytes_in_an_export_of_a_journal(tmp_path: Path) -> None:
+    """Its length is stated before it."""
+    entries = b""
+    for text in (LOST, f"{LOST}{' x' * 200}"):
+        entries += b"__REALTIME_TIMESTAMP=1772445600000000\n_HOSTNAME=gpu01\nSYSLOG_IDENTIFIER=kernel\nMESSAGE\n"
+        entries += len(text).to_bytes(8, "little") + text.encode() + b"\n_TRANSPORT=kernel\n\n"
+    con = folders.load(folders.make(tmp_path, {"c1/kernel/gpu01.export": entries}), readers={"kernel": kernel})
+    found = con.execute("select node_name, occurred_at, code from raw.kernel_messages").fetchall()
+    assert found == [("gpu01", datetime(2026, 3, 2, 10), 79)] * 2
+    assert con.execute("select lines_in from ops.files where kind = 'kernel'").fetchall() == [(2,)]
 
 
-def test_the_same_line_in_syslog_and_kern_log_counts_once() -> None:
-    line = f"Nov 21 07:34:23 n1 kernel: [246463.378747] {XID}\n"
-    table = load(kernel, {"syslog": line, "kern.log": line})
-    assert [(row["path"], row["disposition"], row["line_count"]) for row in table] == [
-        ("c1/kernel/kern.log", "loaded", 1),
-        ("c1/kernel/syslog", "duplicate", 1),
-    ]
+def test_the_example_of_each_rule_is_read_from_the_middle_of_a_log() -> None:
+    """It is of its kind, and of no earlier rule's."""
+    log, between = "", "usb 1-1: new high-speed USB device"
+    for number, rule in enumerate(RULES):
+        program = PROGRAMS.get(rule["programs"], "kernel")
+        said = [(program, line) for line in (rule["example"], *OF_THREE_LINES.get(rule["example"], []))]
+        for second, (tag, message) in enumerate([("kernel", between), *said, ("kernel", between)]):
+            log += f"2026-03-02T10:00:{second:02}.100000+00:00 n{number} {tag}: {message}\n"
+    found = [(row["node_name"], row["rule"], row["kind"], row["message"]) for row in read(kernel, log).loaded]
+    assert found == [(f"n{number}", rule["rule"], rule["kind"], rule["example"]) for number, rule in enumerate(RULES)]
 
 
-def test_the_journal_s_time_wins_over_syslog_s() -> None:
-    table = load(
-        kernel,
-        {"a-syslog": f"Nov 21 07:34:23 n1 kernel: [246463.378747] {XID}\n"},
-        {"journal.n1.log": f"2026-11-21T07:34:23.378747+00:00 n1 kernel: {XID}\n"},
-    )
-    assert [(row["path"], row["disposition"]) for row in table] == [
-        ("c1/kernel/a-syslog", "duplicate"),
-        ("c1/kernel/journal.n1.log", "loaded"),
-    ]
+def test_patterns_are_found_in_a_whole_line_too() -> None:
+    for rule in BUILT_IN:
+        assert "^" not in re.sub(r"\[\^", "", rule.pattern.removeprefix("^")), rule.pattern
+        assert "$" not in rule.pattern
 
 
-@pytest.mark.parametrize("priority", ["kern  :err   : ", ""])
-def test_dmesg_prints_neither_host_nor_tag(priority: str) -> None:
-    """Words with a colon behind them, as drivers begin their messages, are of the message."""
-    messages = [
-        "EDAC MC0: 1 UE memory read error on CPU_SrcID#0",
-        "nvme nvme3: controller is down; will reset: CSTS=0xffffffff",
-        "mlx5_core 0000:c3:00.0: Port module event: module 0, Cable error",
-        "igb 0000:c3:00.0 eth0: igb: eth0 NIC Link is Down",
-        XID,
-    ]
-    stamp = "2026-09-01T07:35:53,109429+02:00"
-    text = "".join(f"{priority}{stamp} {message}\n" for message in messages)
-    outcome = read(kernel, text, "n1.dmesg.log")
-    assert [row["message"] for row in outcome.loaded] == messages
-    assert {(row["node_name"], row["occurred_at"].hour) for row in outcome.loaded} == {("n1", 5)}
-
-
-@pytest.mark.parametrize("uptime", ["-1.250000", "   -0.000001", "12345", "1.2.3", "123.456,3"])
-def test_an_odd_uptime_hides_no_fault(uptime: str) -> None:
-    """The time of the line is believed; without one, the line is quarantined. No boot is told by such an uptime."""
-    text = (
-        f"Nov 21 07:34:23 n1 kernel: [{uptime}] {XID}\n"
-        f"2026-11-21T07:34:24+00:00 n1 kernel: [{uptime}] {XID}\n"
-        f"Nov 21 07:34:25 n1 kernel: message repeated 2 times: [ [{uptime}] {XID}]\n"
-        f"[{uptime}] {XID}\n"
-    )
-    outcome = read(kernel, text)
-    assert [(str(row["occurred_at"])[-8:], row["code"], row["message"]) for row in outcome.loaded] == [
-        ("07:34:23", 79, XID),
-        ("07:34:24", 79, XID),
-        ("07:34:25", 79, XID),
-    ]
-    assert [(row["line_number"], row["reason"]) for row in outcome.quarantined] == [(4, "missing_time_or_node")]
+XID = "NVRM: Xid (PCI:0000:{}:00): {}, pid=1, name=x, fault"
+BUS = "NVRM: GPU 0000:29:00.0: GPU has fallen off the bus."
+INIT = "NVRM: GPU 0000:29:00.0: RmInitAdapter failed! (0x24:0x72:1568)"
+RESET = "NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x62) returned from x"
+ACA = "amdgpu 0000:9e:00.0: {1}[Hardware Error]: Accelerator Check Architecture events logged"
+UMC = "amdgpu 0000:68:00.0: amdgpu: 1 new uncorrectable hardware errors detected in umc block"
+POISON = "amdgpu 0000:68:00.0: amdgpu: {5}RAS poison consumption, fall back to gpu reset flow: client id 27"
+AMD_RESET = "amdgpu 0000:68:00.0: amdgpu: GPU reset begin!"
+AMD_FAILED = "amdgpu 0000:68:00.0: amdgpu: GPU reset(2) failed"
+TX = "mlx5_core 0000:3b:00.0 enp59s0: TX timeout detected"
+CONTAINED = "pcieport 0000:15:01.0: DPC: containment event, status:0x1f01 source:0x0000"
+PCIE_TWICE = ("pcie_link", 2)
 
 
 @pytest.mark.parametrize(
-    ("line", "reason", "detail"),
+    ("lines", "expected"),
     [
+        ([(0, XID.format("29", 79)), (1, BUS)], [("xid", 2)]),
+        ([(0, XID.format("1a", 79)), (30, "NVRM: GPU at PCI:0000:1a:00 has fallen off the bus")], [("xid", 2)]),
         (
-            "2025-05-01T10:00:00+00:00 n1 kernel: NVRM: Xid (PCI:0000:07:00): 0, pid=1",
-            "bad_xid",
-            "missing, 0 or too large",
+            [(0, XID.format("1b", 79)), (30, "NVRM: GPU at PCI:0000:1a:00 has fallen off the bus")],
+            [("xid", 1), ("fell_off_bus", 1)],
         ),
+        ([(0, BUS), (30, XID.format("29", 79)), (31, INIT)], [("xid", 3)]),
+        ([(0, BUS), (30, INIT)], [("fell_off_bus", 2)]),
+        ([(0, XID.format("29", 79)), (61, BUS)], [("xid", 1), ("fell_off_bus", 1)]),
+        ([(0, XID.format("3b", 79)), (30, BUS)], [("xid", 1), ("fell_off_bus", 1)]),
+        ([(0, XID.format("29", 13)), (1, INIT)], [("xid", 1), ("gpu_init_failed", 1)]),
+        ([(0, XID.format("29", 48)), (20, RESET)], [("xid", 2)]),
+        ([(0, UMC), (5, ACA)], [("amdgpu_memory", 2)]),
+        ([(0, UMC), (6, ACA)], [("amdgpu_memory", 1), ("amdgpu_aca", 1)]),
+        ([(0, POISON), (1, AMD_RESET), (2, UMC), (20, AMD_FAILED)], [("amdgpu_memory", 4)]),
+        ([(0, "amdgpu: qcm fence wait loop timeout expired"), (1, AMD_RESET)], [("amdgpu_hang", 2)]),
+        ([(0, AMD_RESET), (20, AMD_FAILED)], [("amdgpu_reset_failed", 2)]),
+        ([(0, "NVRM: GPU6 RmInitAdapter: Cannot initialize GSP firmware RM"), (1, INIT)], [("gpu_init_failed", 2)]),
         (
-            "2025-05-01T10:00:00+00:00 n1 kernel: NVRM: Xid (PCI:0000:07:00): , pid=1",
-            "bad_xid",
-            "missing, 0 or too large",
+            [(0, "NETDEV WATCHDOG: enp59s0 (mlx5_core): transmit queue 12 timed out"), (1, TX)],
+            [("eth_watchdog", 2)],
         ),
-        (
-            f"Feb 29 10:00:00 n1 kernel: {XID}\nNov 21 10:00:00 n1 kernel: eth0: link is quiet",
-            "bad_timestamp",
-            "like 29 February, in the year",
-        ),
-        (f"2025-02-29T10:00:00 n1 kernel: {XID}", "bad_timestamp", "no time in a form that is known"),
+        ([(0, CONTAINED), (0, "pcieport 0000:15:01.0: PCIe Bus Error: severity=Uncorrected (Fatal)")], [PCIE_TWICE]),
     ],
 )
-def test_what_is_wrong_with_a_line_is_told(line: str, reason: str, detail: str) -> None:
-    (row,) = read(kernel, line + "\n").quarantined
-    assert row["reason"] == reason
-    assert detail in row["detail"]
-
-
-def test_like_lines_of_one_file_are_repeats_not_copies() -> None:
-    line = f"Nov 21 07:34:23 n1 kernel: {XID}\n"
-    table = load(kernel, {"syslog": line * 3, "copy/syslog": line * 2})
-    assert Counter((row["path"], row["disposition"]) for row in table) == {
-        ("c1/kernel/copy/syslog", "loaded"): 1,
-        ("c1/kernel/copy/syslog", "coalesced"): 1,
-        ("c1/kernel/syslog", "duplicate"): 2,
-        ("c1/kernel/syslog", "coalesced"): 1,
-    }
-    assert max(row["line_count"] for row in table) == 3
-
-
-def test_lines_chain_into_one_event_across_files_and_gaps_of_five_seconds() -> None:
-    def lines(*seconds: int) -> str:
-        return "".join(f"2026-11-21T07:34:{second:02d}Z n1 kernel: {XID} at {second}\n" for second in seconds)
-
-    whole = load(kernel, {"a": lines(0, 5, 10, 16)})
-    assert [(row["disposition"], row["line_count"]) for row in whole] == [
-        ("loaded", 3),
-        ("coalesced", 1),
-        ("coalesced", 1),
-        ("loaded", 1),
-    ]
-    pieces = load(kernel, {"b": lines(10, 16)}, {"a": lines(0, 5)})
-    assert [(row["disposition"], row["line_count"]) for row in pieces] == [
-        ("loaded", 3),
-        ("coalesced", 1),
-        ("coalesced", 1),
-        ("loaded", 1),
-    ]
-
-
-def test_years_follow_every_turn_of_a_long_file() -> None:
-    stamps = ("Mar 10", "Nov  5", "Jan  2", "Jul  9", "Jan 31", "Feb  1")
-    text = "".join(f"{stamp} 10:00:00 n1 kernel: {XID} on {stamp}\n" for stamp in stamps)
-    outcome = read(kernel, text, "n1.log", modified_at=datetime(2026, 2, 2))
-    assert [row["occurred_at"].year for row in outcome.loaded] == [2024, 2024, 2025, 2025, 2026, 2026]
-
-
-def test_rotated_files_joined_newest_first_stay_in_their_year() -> None:
+def test_what_is_told_twice_of_one_fault_is_one_event(
+    lines: list[tuple[int, str]], expected: list[tuple[str, int]]
+) -> None:
+    """Kind and number of lines of each event of a log with these lines, each so many seconds after the hour."""
     text = "".join(
-        f"{stamp} 10:00:00 n1 kernel: {XID} on {stamp}\n" for stamp in ("Nov 20", "Nov 21", "Nov 10", "Nov 19")
+        f"2026-03-02T10:{second // 60:02}:{second % 60:02}.000000+00:00 n1 kernel: {line}\n" for second, line in lines
     )
-    outcome = read(kernel, text, "n1.log", modified_at=datetime(2026, 11, 22))
-    assert {row["occurred_at"].year for row in outcome.loaded} == {2026}
+    rows = load(kernel, {"kern.log": text})
+    assert [(row["kind"], row["line_count"]) for row in rows if row["disposition"] == "loaded"] == expected
 
 
-def test_uptime_of_one_host_does_not_date_another() -> None:
-    text = f"Nov 21 07:34:23 n1 kernel: [100.000000] {XID}\n[100.500000] {XID}\n"
-    assert read(kernel, text, "n2.log").quarantines == {"boot_relative_time": 1}
-    assert len(read(kernel, text, "n1.log").loaded) == 2
+@given(st.integers(946_684_800, 4_102_444_799), st.sampled_from([0, 3, 6, 9]), st.booleans())
+def test_epochs_of_any_unit(second: int, digits: int, as_text: bool) -> None:
+    value = second * 10**digits
+    shown = moment(str(value) if as_text else value)
+    # Before September 2001 a number of seconds has nine digits, which is no time that a log tells.
+    if second >= 10**9:
+        assert datetime.fromisoformat(shown or "").timestamp() == second
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["message", "host", "time", "log", "values", "body", "x"]), inner, max_size=3
+    ), max_leaves=12,
+))  # fmt: skip
+def test_any_json_between_records_loses_none_of_them(odd: Any) -> None:
+    good = json.dumps({"host": "gpu01", "time": 1772445600, "message": LOST})
+    text = "".join(f"{line}\n" for line in (good, json.dumps(odd), good))
+    of_file = SourceFile("c1", "kernel", "c1/kernel/k.jsonl", Path("k.jsonl"), 0, datetime(2026, 3, 3))
+    out = [*translations_of("kernel")["shipper_json"].translate(iter([text]), of_file, cluster_of())]
+    assert sum(not isinstance(line, SetAside) and line.endswith(f" gpu01 kernel: {LOST}") for line in out) >= 2

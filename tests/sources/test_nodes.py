@@ -204,27 +204,15 @@ EVENTS = (
 )
 
 
-def test_an_unknown_host_is_kept_and_counted_not_dropped(tmp_path):
+def test_an_unknown_host_is_kept_and_counted_until_accounting_makes_it_known(tmp_path):
     files = {"c1/sacct/a.txt": export([{"NodeList": "gpu[001-002]"}]), "c1/events/e.psv": EVENTS}
     con = load(make(tmp_path, files), readers=READERS)
-    found = rows(con, "select node_name, node_id, disposition from raw.node_events order by line_number")
-    assert [tuple(row.values()) for row in found] == [
-        ("GPU001.cluster.local", "gpu001", "loaded"),
-        ("login1", None, "unknown_node"),
-    ]
-    assert rows(con, "select line_number, reason, detail, raw from ops.quarantine") == [
-        {"line_number": 3, "reason": "unknown_node", "detail": "login1", "raw": EVENTS.splitlines()[2]}
-    ]
-    assert con.execute("select loaded, skipped, quarantined from ops.files where kind = 'events'").fetchone() == (
-        1,
-        1,
-        1,
-    )
-
-
-def test_accounting_that_comes_later_makes_the_host_known(tmp_path):
-    files = {"c1/sacct/a.txt": export([{"NodeList": "gpu[001-002]"}]), "c1/events/e.psv": EVENTS}
-    con = load(make(tmp_path, files), readers=READERS)
+    found = con.execute("select node_name, node_id, disposition from raw.node_events order by line_number").fetchall()
+    assert found == [("GPU001.cluster.local", "gpu001", "loaded"), ("login1", None, "unknown_node")]
+    unknown = [(3, "unknown_node", "login1", EVENTS.splitlines()[2])]
+    assert con.execute("select line_number, reason, detail, raw from ops.quarantine").fetchall() == unknown
+    account = con.execute("select loaded, skipped, quarantined from ops.files where kind = 'events'").fetchall()
+    assert account == [(1, 1, 1)]
     make(tmp_path, {"c1/sacct/b.txt": export([{"JobID": "52", "NodeList": "login1"}])})
     load(tmp_path, con, readers=READERS)
     at_once = load(tmp_path, readers=READERS)
@@ -235,7 +223,7 @@ def test_accounting_that_comes_later_makes_the_host_known(tmp_path):
     (tmp_path / "c1/sacct/b.txt").unlink()
     forget_files(con, READERS["sacct"], [("c1", "c1/sacct/b.txt")])
     load(tmp_path, con, readers=READERS)
-    assert con.execute("select detail, raw from ops.quarantine").fetchone() == ("login1", EVENTS.splitlines()[2])
+    assert con.execute("select line_number, reason, detail, raw from ops.quarantine").fetchall() == unknown
 
 
 def warnings(con):

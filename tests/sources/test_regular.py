@@ -49,48 +49,51 @@ def errors_of(folder: Path, readers=READERS) -> list[str]:
         return [str(error) for error in caught.errors]
 
 
-@pytest.mark.parametrize("name", [*(f"{kind}/x" for kind in KINDS), "kernel/x.gz", "sacct/a.txt.manifest.json"])
-def test_a_named_pipe_of_any_kind_is_refused(name, tmp_path):
-    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, f"c1/{name}-not": "", "c2/sacct/a.txt": GOOD})
-    (folder / f"c1/{name}-not").unlink()
-    os.mkfifo(folder / "c1" / name)
-    problems = errors_of(folder)
-    assert problems == [
-        f"c1/{name}: not a regular file but a named pipe. Only files are read: take it out of the sources folder."
-    ]
-
-
-def test_devices_sockets_and_links_to_them_are_refused(tmp_path):
-    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD})
-    (folder / "c1/sacct/zero").symlink_to("/dev/zero")
-    (folder / "c1/sacct/tty").symlink_to("/dev/tty")
-    os.mkfifo(tmp_path.parent / f"{tmp_path.name}-pipe")
-    (folder / "c1/sacct/pipe").symlink_to(tmp_path.parent / f"{tmp_path.name}-pipe")
+def bind(path: Path) -> None:
+    """Make a socket; its path may have 107 bytes."""
+    here = Path.cwd()
+    os.chdir(path.parent)
     with closing(socket.socket(socket.AF_UNIX)) as listening:
-        here = Path.cwd()
-        os.chdir(folder / "c1/sacct")  # a socket's path may have 107 bytes
-        listening.bind("socket")
-        os.chdir(here)
-        problems = errors_of(folder, ONLY_SACCT)
-    assert [text.split(". ")[0] for text in problems] == [
-        "c1/sacct/pipe: not a regular file but a named pipe",
-        "c1/sacct/socket: not a regular file but a socket",
-        "c1/sacct/tty: not a regular file but a device",
-        "c1/sacct/zero: not a regular file but a device",
-    ]
+        listening.bind(path.name)
+    os.chdir(here)
 
 
-def test_broken_links_and_loops_of_links_are_told(tmp_path):
-    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD})
-    (folder / "c1/sacct/gone").symlink_to(tmp_path / "nowhere")
-    (folder / "c1/sacct/self").symlink_to("self")
-    (folder / "c1/sacct/one").symlink_to("two")
-    (folder / "c1/sacct/two").symlink_to("one")
-    problems = errors_of(folder, ONLY_SACCT)
-    assert [text.split(". ")[0].split("/")[-1] for text in problems] == [
-        "gone: unreadable (No such file or directory)",
-        *(f"{name}: unreadable (Too many levels of symbolic links)" for name in ("one", "self", "two")),
-    ]
+def link_to_pipe(path: Path) -> None:
+    """Link to a pipe outside of the sources folder."""
+    os.mkfifo(path.parents[2] / "pipe")
+    path.symlink_to(path.parents[2] / "pipe")
+
+
+ODD_FILES = {
+    "a named pipe": (os.mkfifo, "not a regular file but a named pipe"),
+    "a link to a pipe": (link_to_pipe, "not a regular file but a named pipe"),
+    "a socket": (bind, "not a regular file but a socket"),
+    "a device": (lambda path: path.symlink_to("/dev/zero"), "not a regular file but a device"),
+    "a terminal": (lambda path: path.symlink_to("/dev/tty"), "not a regular file but a device"),
+    "a broken link": (lambda path: path.symlink_to("nowhere"), "unreadable (No such file or directory)"),
+    "a loop of links": (lambda path: path.symlink_to(path.name), "unreadable (Too many levels of symbolic links)"),
+}
+"""What makes them, and what is said of each."""
+
+
+@pytest.mark.parametrize(
+    ("odd", "name"),
+    [
+        *((odd, name) for odd in ODD_FILES for name in ("sacct/x", "cluster.toml")),
+        *(("a named pipe", f"{kind}/x") for kind in KINDS),
+        ("a named pipe", "kernel/x.gz"),
+        ("a named pipe", "sacct/a.txt.manifest.json"),
+    ],
+)
+def test_what_is_no_regular_file_is_refused(odd, name, tmp_path):
+    folder = make(tmp_path / "sources", {"c1/sacct/a.txt": GOOD, "c2/sacct/a.txt": GOOD})
+    make_it, wrong = ODD_FILES[odd]
+    path = folder / "c1" / name
+    path.parent.mkdir(exist_ok=True)
+    make_it(path)
+    of_settings = read_settings(folder / "c1", "c1")[1]
+    (problem,) = [*map(str, of_settings), *errors_of(folder)]
+    assert problem.startswith(f"c1/{name}: {wrong}")
 
 
 def test_no_folder_is_read_twice_whatever_links_lead_to_it(tmp_path):
@@ -106,33 +109,20 @@ def test_no_folder_is_read_twice_whatever_links_lead_to_it(tmp_path):
     assert sorted(warning.path.split("/")[-1] for warning in found.warnings) == ["again", "up"]
 
 
-@pytest.mark.parametrize("is_link", [False, True])
-def test_a_pipe_in_place_of_the_settings(is_link, tmp_path):
-    pipe = tmp_path / ("pipe" if is_link else "cluster.toml")
-    os.mkfifo(pipe)
-    if is_link:
-        (tmp_path / "cluster.toml").symlink_to(pipe)
-    _, wrong = read_settings(tmp_path, "c1")
-    assert str(wrong[0]).startswith("c1/cluster.toml: not a regular file but a named pipe")
-
-
-def test_settings_that_are_no_file_or_too_large_are_told(tmp_path):
-    (tmp_path / "cluster.toml").symlink_to(tmp_path / "nowhere")
-    assert "unreadable (No such file or directory)" in str(read_settings(tmp_path, "c1")[1][0])
-    (tmp_path / "cluster.toml").unlink()
-    (tmp_path / "cluster.toml").symlink_to("/dev/zero")
-    assert "not a regular file but a device" in str(read_settings(tmp_path, "c1")[1][0])
-    (tmp_path / "cluster.toml").unlink()
-    (tmp_path / "cluster.toml").write_text("#" * 1024 * 1024 + "\n")
-    assert "larger than 1,048,576 bytes" in str(read_settings(tmp_path, "c1")[1][0])
-
-
-@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "gpus_per_node = " + "9" * 5000, "timezone = '\ud800'"])
-def test_settings_that_no_parser_reads_are_told(text, tmp_path):
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("a = " + "[" * 100_000, "not valid TOML"),
+        ("gpus_per_node = " + "9" * 5000, "not valid TOML"),
+        ("timezone = '\ud800'", "not valid TOML"),
+        ("#" * 1024 * 1024 + "\n", "larger than 1,048,576 bytes"),
+    ],
+)
+def test_settings_that_no_parser_reads_are_told(text, wrong, tmp_path):
     (tmp_path / "cluster.toml").write_bytes(text.encode("utf-8", "surrogatepass"))
-    _, wrong = read_settings(tmp_path, "c1")
-    assert len(wrong) == 1
-    assert "c1/cluster.toml: not valid TOML" in str(wrong[0])
+    (error,) = read_settings(tmp_path, "c1")[1]
+    assert str(error).startswith("c1/cluster.toml")
+    assert wrong in str(error)
 
 
 def test_a_manifest_has_no_reason_to_be_large(tmp_path):

@@ -27,46 +27,30 @@ REASON = "[[node_reasons]]\ncategory = 'ib_link'\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "allowed"),
+    ("text", "key"),
     [
-        (CHECK, "health.checks.0", "Give either 'name' or 'pattern'"),
-        (f"{CHECK}name = 'a'\npattern = 'b'", "health.checks.0", "Give either 'name' or 'pattern'"),
-        (f"{CHECK}pattern = '('", "health.checks", "syntax of RE2"),
-        (f"{CHECK}pattern = '(?!a)b'", "health.checks", "without lookaround"),
-        (f"{CHECK}name = 'a'\nseverity = 'grave'", "health.checks.0.severity", "'high', 'low' or 'info'"),
-        (f"{CHECK}name = 'a'\nsticky = 'no'", "health.checks.0.sticky", "valid boolean"),
-        ("[[health.checks]]\nname = 'a'\ncategory = 'gremlins'", "health.checks.0.category", "'pcie', 'gpu_memory'"),
-        (
-            "[[health.checks]]\nname = 'a'\ncategory = 'planned'",
-            "health.checks.0.category",
-            "'performance' or 'config'",
-        ),
-        ("[[health.checks]]\nname = 'a'", "health.checks.0.category", "required"),
-        (f"{REASON}pattern = '*'", "node_reasons", "syntax of RE2"),
-        ("[[repair_actions]]\npattern = '*'\naction = 'reset'", "repair_actions", "syntax of RE2"),
-        ("[[repair_actions]]\npattern = 'a'\naction = 'glue'", "repair_actions.0.action", "'exchange', 'none'"),
-        ("[[node_reasons]]\npattern = 'a'", "node_reasons.0", "Give 'category', or 'planned = true'"),
-        ("[[xids]]\ncode = 1\ncategory = 'oom'\n[[xids]]\ncode = 1\ncategory = 'oom'", "xids", "1 does not"),
+        (CHECK, "health.checks.0"),
+        (f"{CHECK}name = 'a'\npattern = 'b'", "health.checks.0"),
+        (f"{CHECK}pattern = '('", "health.checks"),
+        (f"{CHECK}pattern = '(?!a)b'", "health.checks"),
+        (f"{CHECK}name = 'a'\nseverity = 'grave'", "health.checks.0.severity"),
+        (f"{CHECK}name = 'a'\nsticky = 'no'", "health.checks.0.sticky"),
+        (f"{CHECK}name = 'a'\nkind = 1", "health.checks.0.kind"),
+        ("[[health.checks]]\nname = 'a'\ncategory = 'gremlins'", "health.checks.0.category"),
+        ("[[health.checks]]\nname = 'a'\ncategory = 'planned'", "health.checks.0.category"),
+        ("[[health.checks]]\nname = 'a'", "health.checks.0.category"),
+        (f"{REASON}pattern = '*'", "node_reasons"),
+        (f"{REASON}pattern = 'a'\nsticky = true", "node_reasons.0.sticky"),
+        ("[[node_reasons]]\npattern = 'a'", "node_reasons.0"),
+        ("[[repair_actions]]\npattern = '*'\naction = 'reset'", "repair_actions"),
+        ("[[repair_actions]]\npattern = 'a'\naction = 'glue'", "repair_actions.0.action"),
+        ("[[xids]]\ncode = 1\ncategory = 'oom'\n[[xids]]\ncode = 1\ncategory = 'oom'", "xids"),
     ],
 )
-def test_what_is_refused(text: str, key: str, allowed: str, tmp_path: Path) -> None:
+def test_a_rule_that_cannot_hold_is_refused_by_its_key(text: str, key: str, tmp_path: Path) -> None:
     (tmp_path / "cluster.toml").write_text(text)
     _, (error, *_) = read_settings(tmp_path, "c1")
-    assert f"key '{key}'" in str(error)
-    assert allowed in str(error)
-
-
-@pytest.mark.parametrize(
-    ("text", "allowed"),
-    [
-        (f"{CHECK}name = 'a'\nkind = 1", "category, evidence, name, pattern, severity, sticky"),
-        (f"{REASON}pattern = 'a'\nsticky = true", "category, evidence, pattern, planned, severity"),
-    ],
-)
-def test_an_unknown_key_of_a_rule_is_told_with_the_allowed_ones(text: str, allowed: str, tmp_path: Path) -> None:
-    (tmp_path / "cluster.toml").write_text(text)
-    _, (error,) = read_settings(tmp_path, "c1")
-    assert f"Allowed there: {allowed}." in str(error)
+    assert f"'{key}'" in str(error)
 
 
 def test_rules_become_rows_in_their_order_with_a_class_of_evidence() -> None:
@@ -180,11 +164,8 @@ def test_the_pattern_that_is_offered_fits_the_reason(reason: str) -> None:
     assert fits == (True,), (grouped, rule.pattern)
 
 
-def test_an_unknown_action_can_be_pasted() -> None:
-    (rule,) = parsed(signal("repair_action", "called vendor, case #")).repair_actions
-    assert (rule.pattern, rule.action) == (r"^called\s+vendor,\s+case\s+.*$", "unknown")
-
-
-def test_an_unknown_code_can_be_pasted() -> None:
+def test_an_unknown_action_and_an_unknown_code_can_be_pasted() -> None:
+    (action,) = parsed(signal("repair_action", "called vendor, case #")).repair_actions
+    assert (action.pattern, action.action) == (r"^called\s+vendor,\s+case\s+.*$", "unknown")
     (rule,) = parsed(signal("xid", "190")).xids
     assert rule.code == 190

@@ -1,4 +1,4 @@
-"""Accounting in JSON gives the rows that `sacct -P` gives of the same jobs: documents of Slurm, records of GCM."""
+"""Accounting in JSON gives the rows that `sacct -P` gives of the same jobs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from assets.sources.errors import SourceError
-from assets.sources.sacct import reader as sacct
 from assets.sources.translations.job_documents import job_texts
 from tests.logs import export
-from tests.sources.batches import cluster_of
 from tests.sources.folders import CAPTURE, DIALECTS, PROJECT, attempts, counts, load, make, rows
 
 DOCUMENT = (DIALECTS / "sacct.json.gz").read_bytes()
@@ -130,29 +127,6 @@ def test_values_of_documents(change: dict[str, Any], field: str, printed: Any) -
     assert job_texts({"job_id": 52, **change})[field] == printed
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"jobs": [], "errors": [{"description": "no connection to slurmdbd"}]}', "command_error_output"),
-        ('{"jobs": [{"job_id": 1, "job_state": ["RUNNING"]}]}', "unsupported_schema"),
-        ('{"nodes": []}', "unsupported_schema"),
-        ("1|2|3|COMPLETED\n", "no_header"),
-    ],
-)
-def test_what_is_no_accounting_is_refused_with_a_reason(text: str, reason: str) -> None:
-    with pytest.raises(SourceError) as refusal:
-        sacct.detect(text, "c1/sacct/x", cluster_of())
-    assert refusal.value.what.startswith(reason)
-    assert "no connection" in refusal.value.what or reason != "command_error_output"
-
-
-def test_a_document_without_jobs_is_read_and_empty(tmp_path: Any) -> None:
-    con = load(make(tmp_path, {"c1/sacct/a.json": '{"jobs": [], "errors": []}', "c1/sacct/b.psv": export([{}])}))
-    assert rows(con, "select status, lines_in from ops.files where path like '%.json'") == [
-        {"status": "read", "lines_in": 0}
-    ]
-
-
 def test_damaged_and_strange_records_are_quarantined_alone(tmp_path: Any) -> None:
     good = json.dumps(newer(JOBS[0]))
     strange = json.dumps(newer(JOBS[1]) | {"state": {"current": ["STRANGE"]}})
@@ -170,20 +144,3 @@ def test_a_document_that_was_cut_off_is_partial(tmp_path: Any) -> None:
     (file,) = rows(con, "select loaded, quarantined, is_partial from ops.files")
     assert file == {"loaded": 42, "quarantined": 1, "is_partial": True}
     assert rows(con, "select reason from ops.quarantine") == [{"reason": "truncated_record"}]
-
-
-@pytest.mark.parametrize("name", ["sacct_publish.file_sink.jsonl", "sacct_publish.stdout_sink.json"])
-def test_rows_that_gcm_publishes(name: str, tmp_path: Any) -> None:
-    con = load(make(tmp_path, {f"test_cluster/sacct/{name}": (GCM / name).read_bytes()}))
-    assert counts(con) == (4, 2, 2, 0)
-    assert rows(con, "select reason, line_count from ops.skips") == [{"reason": "step", "line_count": 2}]
-    shown = ("job_id", "state", "gpu_count", "db_index")
-    assert [(*(row[name] for name in shown), str(row["submitted_at"])) for row in attempts(con)] == [
-        ("201729", "FAILED", 1024, 454021, "2023-01-14 22:28:34"),
-        ("201844", "REQUEUED", 256, 454211, "2023-01-15 07:15:55"),
-    ]
-
-
-def test_both_sinks_together_are_one(tmp_path: Any) -> None:
-    files = {f"test_cluster/sacct/{path.name}": path.read_bytes() for path in GCM.glob("sacct_publish*")}
-    assert counts(load(make(tmp_path, files))) == (8, 2, 6, 0)

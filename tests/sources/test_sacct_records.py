@@ -80,15 +80,6 @@ def test_delimiters_in_free_text_are_repaired_or_refused_but_never_misread(name,
         }
 
 
-def test_a_name_full_of_delimiters(tmp_path):
-    record = {"JobName": "a|b||c", "SubmitLine": "sbatch --wrap env | grep GPU"}
-    con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52"}])}))
-    assert rows(con, "select job_name, submit_line, state from raw.sacct where job_id_raw = 51") == [
-        {"job_name": "a|b||c", "submit_line": "sbatch --wrap env | grep GPU", "state": "COMPLETED"}
-    ]
-    assert counts(con) == (3, 2, 1, 0)
-
-
 def test_a_constraint_of_two_features_beside_the_submit_line_that_asked_for_it():
     """Columns that are not read tell where a free text ends, too: energy and ids of keys are numbers."""
     header = "JobIDRaw|Comment|Constraints|ConsumedEnergy|Container|CPUTime|State|Submit|Start|End|SubmitLine|Suspended"
@@ -110,97 +101,6 @@ def test_a_name_and_a_comment_of_nothing_but_delimiters():
     line = f"|1|1|cpu=1,node=1|11|||||||||bx|c18||||||||{numbers}"
     fields = dict(zip(layout.columns, repair(line, layout), strict=True))
     assert (fields["Cluster"], fields["JobName"], fields["NCPUS"]) == ("bx", "|||", "1")
-
-
-def test_a_script_of_many_lines_with_blank_ones(tmp_path):
-    record = {"SubmitLine": "sbatch --wrap #!/bin/bash\n\nsrun a | tee log\n\n\nsrun b"}
-    con = load(make(tmp_path, {"c1/sacct/a.txt": export([record, {"JobID": "52"}])}))
-    assert counts(con) == (8, 2, 6, 0)
-    assert con.execute("select reason, line_count from ops.skips order by 1").fetchall() == [
-        ("continuation", 5), ("header", 1),
-    ]  # fmt: skip
-    found = rows(con, "select submit_line, line_number from raw.sacct order by line_number")
-    assert found[0]["submit_line"] == record["SubmitLine"].replace("\n", "\\n")
-    assert found[1]["line_number"] == 8
-
-
-def test_a_line_break_in_the_last_column(tmp_path):
-    columns = [*[column for column in COLUMNS if column != "JobName"], "JobName"]
-    text = export([{"JobName": "one\ntwo"}, {"JobID": "52"}], columns=columns)
-    con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
-    assert counts(con) == (4, 2, 2, 0)
-
-
-def test_line_breaks_in_a_name_and_in_the_submit_line_behind_it(tmp_path):
-    """As a pull asks for them: free text last, where a script has many lines and the name may have some."""
-    columns = [*[column for column in COLUMNS if column not in {"JobName", "SubmitLine"}], "JobName", "SubmitLine"]
-    script = "sbatch --wrap #!/bin/bash\nmodule load cuda\n\nsrun train\nsrun test"
-    records = [
-        {"SubmitLine": script},
-        {"JobID": "52", "JobName": "two\nlines", "SubmitLine": "sbatch -J two\nlines\na\nb"},
-        {"JobID": "53", "SubmitLine": "sbatch run.sh"},
-    ]
-    text = export(records, columns=columns, delimiter="\x1f")
-    con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
-    assert counts(con) == (12, 3, 9, 0)
-    names = [row["job_name"] for row in rows(con, "select job_name from raw.sacct order by job_id_raw")]
-    assert names[1] == "two\\nlines"
-
-
-def test_pipes_in_a_script_that_stands_last_where_pipes_set_columns_apart(tmp_path):
-    """A record that was cut off begins as a record does, and is none of the script."""
-    columns = [*[column for column in COLUMNS if column != "SubmitLine"], "SubmitLine"]
-    script = "sbatch --wrap #!/bin/bash\ncd run\npython train.py | tee log\n\nls | sort | wc -l\necho done"
-    records = [{"SubmitLine": script}, {"JobID": "52", "SubmitLine": "sbatch run.sh"}]
-    cut = export([{"JobID": "53"}], columns=columns).splitlines()[1][:30]
-    con = load(make(tmp_path, {"c1/sacct/a.txt": export(records, columns=columns) + cut + "\n"}))
-    assert counts(con) == (9, 2, 6, 1)
-    assert con.execute("select reason, line_count from ops.skips order by 1").fetchall() == [
-        ("blank", 1), ("continuation", 4), ("header", 1),
-    ]  # fmt: skip
-    assert con.execute("select line_number, raw from ops.quarantine").fetchall() == [(9, cut)]
-
-
-def test_pipes_in_a_script_before_the_last_column(tmp_path):
-    """With them its first lines have as many fields as a record; the folder behind the script ends it."""
-    columns = [*[column for column in COLUMNS if column != "SubmitLine"], "SubmitLine", "WorkDir"]
-    script = "sbatch --wrap #!/bin/bash\ncd run\npython train.py | tee log\n\nls | sort | wc -l\necho done"
-    records = [
-        {"SubmitLine": script, "WorkDir": "/home/alice"},
-        {"JobID": "52", "SubmitLine": "sbatch run.sh", "WorkDir": "/home/bob"},
-        {"JobID": "53", "SubmitLine": script, "WorkDir": "/home/alice"},
-    ]
-    con = load(make(tmp_path, {"c1/sacct/a.txt": export(records, columns=columns) + "\n"}))
-    assert counts(con) == (15, 3, 12, 0)
-    lines = [row["submit_line"] for row in rows(con, "select submit_line from raw.sacct order by job_id_raw")]
-    assert lines == [script.replace("\n", "\\n"), "sbatch run.sh", script.replace("\n", "\\n")]
-
-
-def test_lines_above_the_header_and_errors_between(tmp_path):
-    text = "\nsacct: error: slurmdbd is slow today\nmotd: welcome\n" + export([{}]) + "sacct: error: connection lost\n"
-    con = load(make(tmp_path, {"c1/sacct/a.txt": text}))
-    assert con.execute("select line_number, reason from ops.quarantine order by 1").fetchall() == [
-        (2, "command_error_output"), (3, "no_header"), (6, "command_error_output"),
-    ]  # fmt: skip
-    assert counts(con) == (6, 1, 2, 3)
-
-
-def test_a_record_with_a_hole_is_not_glued_to_the_next(tmp_path):
-    first, second = export([{}, {"JobID": "52"}]).splitlines()[1:]
-    broken = "|".join(first.split("|")[:12])
-    con = load(make(tmp_path, {"c1/sacct/a.txt": f"{'|'.join(COLUMNS)}\n{broken}\n{second}\n"}))
-    assert con.execute("select job_id_raw from raw.sacct").fetchall() == [(52,)]
-    assert con.execute("select line_number, reason, detail from ops.quarantine").fetchall() == [
-        (2, "field_count", f"12 fields where the header names {len(COLUMNS)}")
-    ]
-
-
-def test_a_cut_record_is_not_glued_to_one_with_a_delimiter_in_its_name(tmp_path):
-    """Together they have enough delimiters for one record, whose name would swallow most of the second."""
-    first, second = export([{}, {"JobID": "52", "JobName": "a|b|c"}]).splitlines()[1:]
-    con = load(make(tmp_path, {"c1/sacct/a.txt": f"{'|'.join(COLUMNS)}\n{first[:70]}\n{second}\n"}))
-    assert con.execute("select job_id_raw, job_name from raw.sacct").fetchall() == [(52, "a|b|c")]
-    assert con.execute("select line_number, reason from ops.quarantine").fetchall() == [(2, "field_count")]
 
 
 @settings(max_examples=100, deadline=None)

@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.sources.text import times
-from tests.logs import export
-from tests.sources.folders import load, make, rows
 
 ZONES = ["UTC", "Asia/Tokyo", "Asia/Kolkata", "America/Los_Angeles", "Europe/Helsinki", "Australia/Lord_Howe"]
 
@@ -84,30 +82,3 @@ def test_parsed(text, expected):
     assert found is not None
     assert (None if found[0] is None else str(found[0])) == expected
     assert found[1] == text.endswith(("0800", "08:00", "Z"))
-
-
-DOUBLED = [
-    # An elapsed time settles which pass of the doubled hour Start and End are of.
-    ("2024-11-03T01:10:00", "2024-11-03T01:20:00", "600", ("08:10", "08:20", "local")),
-    ("2024-11-03T01:10:00", "2024-11-03T01:20:00", "4200", ("08:10", "09:20", "local")),
-    ("2024-11-03T01:30:00", "2024-11-03T01:20:00", "3000", ("08:30", "09:20", "local")),
-    ("2024-11-03T01:10:00", "2024-11-03T02:20:00", "4200", ("09:10", "10:20", "local")),
-    ("2024-11-03T01:10:00", "2024-11-03T02:20:00", "7800", ("08:10", "10:20", "local")),
-    # None does: the first pass, unless the order of events forbids it.
-    ("2024-11-03T01:10:00", "2024-11-03T01:20:00", None, ("08:10", "08:20", "ambiguous_dst")),
-    ("2024-11-03T01:30:00", "2024-11-03T01:20:00", None, ("08:30", "09:20", "ambiguous_dst")),
-]
-
-
-def test_a_doubled_hour(tmp_path):
-    day = {"Submit": "2024-11-03T00:10:00", "Eligible": "2024-11-03T00:10:00"}
-    records = [
-        {**day, "JobID": f"{number}", "Start": start, "End": end, "ElapsedRaw": elapsed}
-        for number, (start, end, elapsed, _) in enumerate(DOUBLED)
-    ]
-    files = {"c1/cluster.toml": 'timezone = "America/Los_Angeles"', "c1/sacct/a.txt": export(records)}
-    found = rows(
-        load(make(tmp_path, files)), "select started_at, ended_at, time_quality from raw.sacct order by job_id_raw"
-    )
-    read = [(f"{row['started_at']:%H:%M}", f"{row['ended_at']:%H:%M}", row["time_quality"]) for row in found]
-    assert read == [expected for *_, expected in DOUBLED]

@@ -1,0 +1,104 @@
+"""Settings that make an export of `sacct -P` readable: names of columns without a header, the form of times."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from assets.sources.errors import SourceErrors
+from assets.sources.sacct.detection import XDMOD
+from tests.logs import BASE, export
+from tests.sources.folders import attempts, counts, load, make
+
+BEGIN = datetime(2024, 5, 1, 9, 30)
+DAYS = range(1, 31)
+FORMS = [
+    "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%y-%m-%d %H:%M:%S",
+    "%a %b %d %H:%M:%S %Y", "%a %d %b %Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%H:%M:%S %d.%m.%Y",
+]  # fmt: skip
+OWN, DAY_FIRST = "%Y-%m-%dT%H:%M:%S", FORMS[0]
+
+
+def jobs(form: str, first: int = 0) -> str:
+    """Write a job of two hours on each of thirty days, with times in a form."""
+    records = []
+    for number in DAYS:
+        start = BEGIN + timedelta(days=number)
+        moments = {"Submit": start, "Eligible": start, "Start": start, "End": start + timedelta(hours=2)}
+        times = {name: at.strftime(form) for name, at in moments.items()}
+        records.append({"JobID": str(first + number), "Cluster": "", **times})
+    return export(records)
+
+
+def moments(con: duckdb.DuckDBPyConnection, cluster: str = "c1") -> list[tuple[Any, ...]]:
+    """Return when the jobs of a cluster were submitted and ended."""
+    found = "select submitted_at, ended_at from raw.sacct where cluster_id = $1 order by job_id_raw"
+    return con.execute(found, [cluster]).fetchall()
+
+
+EXPECTED = [(BEGIN + timedelta(days=number), BEGIN + timedelta(days=number, hours=2)) for number in DAYS]
+
+
+def test_a_form_is_read_once_it_is_set_and_the_refusal_names_the_setting(tmp_path: Path) -> None:
+    """Where the day comes first, the line that is offered is the one to paste."""
+    texts = {f"c{number}": jobs(form) for number, form in enumerate(FORMS)}
+    con = load(make(tmp_path, {f"{cluster}/sacct/a.txt": text for cluster, text in texts.items()}))
+    refused = con.execute("select reason, next_step from ops.files order by cluster_id").fetchall()
+    assert len(refused) == len(FORMS)
+    for reason, next_step in refused:
+        assert reason.startswith("unknown_times")
+        assert re.search(r'\[accounting\] and below it time_format = "[^"]*%[^"]*"', next_step)
+    (offered,) = re.findall(r'time_format = "([^"]*)"', refused[0][1])
+    settings = {
+        f"c{number}/cluster.toml": f'[accounting]\ntime_format = "{form}"\n'
+        for number, form in enumerate([offered, *FORMS[1:]])
+    }
+    con = load(make(tmp_path, settings))
+    for cluster in texts:
+        assert moments(con, cluster) == EXPECTED, cluster
+
+
+def test_files_in_the_form_of_sacct_are_read_whatever_is_set(tmp_path: Path) -> None:
+    settings = f'[accounting]\ntime_format = "{DAY_FIRST}"\n'
+    files = {"c1/sacct/a.txt": jobs(OWN), "c1/sacct/b.txt": jobs("%s", first=100), "c1/cluster.toml": settings}
+    assert moments(load(make(tmp_path, files))) == EXPECTED * 2
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"), [("9999-12-31T23:59:59", "implausible_time"), ("01/05/2024 10:00:00", "bad_timestamp")]
+)
+def test_a_few_odd_times_are_quarantined_in_one_field_and_in_all(printed: str, reason: str, tmp_path: Path) -> None:
+    good = jobs(OWN)
+    one = good.replace("2024-05-02T11:30:00", printed)
+    files = {"c1/sacct/a.txt": one, "c2/sacct/a.txt": re.sub(r"2024-\d\d-\d\dT09:30:00", printed, good)}
+    con = load(make(tmp_path, files))
+    assert con.execute("select line_number, reason from ops.quarantine where cluster_id = 'c1'").fetchall() == [
+        (2, reason)
+    ]
+    of_all = "select coalesce(split_part(files.reason, ':', 1), quarantine.reason) from ops.files "
+    of_all += "left join ops.quarantine using (cluster_id, path) where cluster_id = 'c2' group by all"
+    assert con.execute(of_all).fetchall() == [(reason,)]
+
+
+RECORD = {
+    **BASE, "Group": "g", "GID": "1", "Elapsed": "01:00:00", "NCPUS": "64", "ReqCPUS": "64", "ReqMem": "1G",
+    "Timelimit": "02:00:00",
+}  # fmt: skip
+
+
+def test_the_hint_of_a_known_layout_makes_it_readable(tmp_path: Path) -> None:
+    text = export([{**RECORD, "JobName": "a|b"}, {**RECORD, "JobID": "7", "JobIDRaw": "7"}], columns=XDMOD)
+    headless = text.split("\n", 1)[1]
+    with pytest.raises(SourceErrors) as refusal:
+        load(make(tmp_path / "without", {"c1/sacct/a.log": headless}))
+    hint = str(refusal.value)
+    columns = hint[hint.index("columns = [") :]
+    config = f'timezone = "UTC"\n[sacct]\n{columns}'
+    con = load(make(tmp_path / "with", {"c1/sacct/a.log": headless, "c1/cluster.toml": config}))
+    assert counts(con) == (2, 2, 0, 0)
+    assert {row["job_name"] for row in attempts(con)} == {"a|b", "train"}
