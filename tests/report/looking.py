@@ -35,28 +35,6 @@ CUT = """(() => {
   return wide > 1 ? ['the page is ' + wide + ' wider than the window'] : [...outside, ...tables].slice(0, 5);
 })()"""
 """What is wider than the window, labels that leave their chart, and tables that leave the page."""
-EMPTY = """(() => {
-  const seen = Array.from(document.querySelectorAll(
-    'article:not([hidden]) :is(h1, h2, h3, p, li, dt, dd, bdi, small, code, figcaption, caption, strong, summary, ' +
-    'th, label, input, select, button, .chart, nav a)'
-  )).map((node) => node.getBoundingClientRect())
-    .filter((box) => box.width > 1 && box.height > 1 && box.left < window.innerWidth && box.right > 0)
-    .sort((one, other) => one.top - other.top);
-  const found = [];
-  let foot = seen.length ? seen[0].top : 0;
-  for (const box of seen) {
-    if (box.top - foot > 100) found.push('nothing for ' + Math.round(box.top - foot) + ' px at ' + Math.round(foot));
-    foot = Math.max(foot, box.bottom);
-  }
-  return found.slice(0, 5);
-})()"""
-"""Bands of a page across which a reader sees nothing, such as a row that a text outside of the window makes tall."""
-LATE = """(() => {
-  const parts = Array.from(document.querySelectorAll('article:not([hidden]) :is(.chart, [data-table-of])'));
-  const long = parts.findIndex((part) => part.querySelectorAll('tbody tr').length >= 25);
-  return long < 0 ? [] : parts.slice(long).filter((part) => part.matches('figure > .chart')).map((part) => part.id);
-})()"""
-"""Figures that stand behind a table of 25 rows."""
 BARE = """Array.from(document.querySelectorAll('article:not([hidden]) figure .chart')).filter((box) => {
   const marks = box.querySelectorAll('svg .role-mark :is(path, rect, line, text, image)');
   return !box.closest('details:not([open])') && !(box.dataset.chart === 'drawn' && marks.length);
@@ -95,28 +73,3 @@ SWAPPED = """(() => {
   return [swaps.length - drawn, Math.min(cells - drawn, 0)];
 })()"""
 """Figures without a button that turns them into a table, and tables that are then missing."""
-COUNTED = r"""(() => {
-  const page = document.querySelector('article:not([hidden])');
-  const texts = document.createTreeWalker(page, NodeFilter.SHOW_TEXT), seen = [];
-  while (texts.nextNode()) {
-    const holder = texts.currentNode.parentElement;
-    if (!holder.closest('svg, script, style') && holder.checkVisibility()) seen.push(texts.currentNode.data);
-  }
-  const said = seen.join(' ').replace(/\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?/g, '1');
-  const numbers = said.split(/\s+/).filter((word) => /^[\[(]?\d/.test(word)).length;
-  return [numbers, Math.ceil(page.getBoundingClientRect().height)];
-})()"""
-"""How many words of a page as it is loaded begin with a digit, a moment as one, and how tall the page is in pixels."""
-MAX_NUMBERS, MAX_HEIGHTS, EXEMPT = 150, {1440: 3000, 390: 7000}, ("methods", "provenance")
-"""What a page may have at most, at each width, and the pages that may have more."""
-
-
-def too_much(tab, width: int) -> dict[str, list[int]]:
-    """List the pages of an opened report that have more numbers, or are taller, than a reader takes in."""
-    found = {}
-    for page in tab.run("Array.from(document.querySelectorAll('[data-page-id]'), (page) => page.dataset.pageId)"):
-        tab.go(page)
-        numbers, height = tab.run(COUNTED)
-        if page not in EXEMPT and (numbers > MAX_NUMBERS or height > MAX_HEIGHTS[width]):
-            found[page] = [numbers, height]
-    return found

@@ -78,12 +78,6 @@ def test_every_link_leads_somewhere(opened):
     assert opened.run(LOST) == []
 
 
-def test_the_first_screen_needs_no_scrolling(opened):
-    opened.go("demo")
-    assert opened.run("document.querySelector('article:not([hidden]) .first').getBoundingClientRect().bottom") <= 900
-    assert len(rows(opened, ".tile .value")) > 4
-
-
 def test_the_evidence_of_a_failure_and_the_history_of_a_node_stand_with_their_lines(opened):
     opened.go("demo/failures")
     opened.run("document.querySelector('article:not([hidden]) [data-section=drawn] a').click()")

@@ -14,7 +14,6 @@ import pytest
 from scipy import special
 from typer.testing import CliRunner
 
-from assets.model.checkpoint import optimal_minutes
 from assets.model.ettr import MINUTES_PER_DAY, expected_ettr_exact
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import month_variation
@@ -154,8 +153,8 @@ def model(row, question):
         if not given > 0:
             return dict.fromkeys(("mttf_hours", "interruptions", "ettr", "probability"))
         rate = assumed_rate(given)
-    names = {"write_minutes": "write", "restart_minutes": "restart", "queue_minutes": "queue",
-             "spare_count": "spares", "repair_hours": "repair_hours"}  # fmt: skip
+    names = {f"{name}_minutes": name for name in ("write", "restart", "queue")}
+    names |= {"spare_count": "spares", "repair_hours": "repair_hours"}
     run = RunToPlan(
         question["gpus"], question["days"], question["target"], question["checkpoint"],
         given={name: float(question[key]) for name, key in names.items()},
@@ -182,13 +181,10 @@ def test_page_and_plan_agree_to_a_millionth(answers, case):
     assert compared > 200
 
 
-def test_quantiles_of_rates_are_those_of_scipy(answers):
+def test_quantiles_of_rates_and_chances_of_spares_are_those_of_scipy(answers):
     levels = (np.arange(1000) + 0.5) / 1000
     for shape, found in zip(SHAPES, answers["quantiles"], strict=True):
         assert found == pytest.approx((special.gammaincinv(shape, levels) * 0.0065 / shape).tolist(), rel=1e-9, abs=0)
-
-
-def test_finding_no_spare_is_as_likely_as_by_scipy_however_many_nodes_are_out(answers):
     expected = [special.gammainc(count, mean) if count else 1.0 for mean, count in SPARES]
     assert answers["spares"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -220,46 +216,32 @@ def test_spares_are_counted_as_a_simulation_counts_them():
     out = np.arange(failures.size) - np.searchsorted(back, failures)
     for spares in (1, 2, 3):
         assert np.mean(out >= spares) == pytest.approx(float(probability_without_spare(2.0, 0.5, spares)), abs=0.01)
-    with pytest.raises(ValueError, match="0 or more"):
-        probability_without_spare(1.0, -1.0, 1)
 
 
 def test_the_sizes_are_those_of_the_cluster(starts):
     assert sizes_of(ROW | {"gpu_count": 500})[-2:] == [256, 500]
-    assert what_if_data(ROW)["grid_gpus"] == [8, 16, 32, 64, 128, 256, 512]
-    own = {cluster_id: what_if_data(row) for cluster_id, row in starts.items()}
-    assert own["demo"]["grid_gpus"][-1] == 512
-    assert own["hall-b"]["grid_gpus"][-1] == 32
+    own = {cluster_id: what_if_data(row)["grid_gpus"][-1] for cluster_id, row in starts.items()}
+    assert own == {"demo": 512, "hall-b": 32}
 
 
-def test_a_cluster_whose_nodes_are_unknown_says_so():
-    row = ROW | {"gpus_per_node": None}
-    assert "cannot be told" in block(row)
-    without_rate = block(ROW | {"failure_count": None, "note": HOSTILE})
-    assert "There is no measured rate" in without_rate
-    too_little = block(ROW | {"has_enough_data": False, "note": "too little to tell"})
-    assert "There is no measured rate (too little to tell)" in too_little
-    assert HOSTILE not in without_rate
-    assert 'value="own" checked' in without_rate
+def test_without_nodes_or_a_measured_rate_the_block_says_so():
+    assert "cannot be told" in block(ROW | {"gpus_per_node": None})
+    for unknown in ({"failure_count": None, "note": HOSTILE}, {"has_enough_data": False, "note": "too little"}):
+        said = block(ROW | unknown)
+        assert "There is no measured rate" in said
+        assert HOSTILE not in said
+    assert 'value="own" checked' in block(ROW | {"failure_count": None})
 
 
-def test_the_block_shows_its_answers_and_no_script_failed(root, starts):
+def test_the_block_shows_its_grid_and_no_script_failed(root, starts):
     assert "data-problems" not in root.attributes, root.attributes.get("data-problems")
-    blocks = root.all("div", class_="whatif")
-    assert len(blocks) == 2
-    demo = next(block for block in blocks if block.all("input", id="demo-whatif-gpus"))
+    demo = next(each for each in root.all("div", class_="whatif") if each.all("input", id="demo-whatif-gpus"))
     row = starts["demo"]
     rate = weighted_interval(row["failure_count"], row["failure_variance"], row["node_days"])
-    shown = demo.all("dd", data_result="mttf")[0].text
-    assert shown.startswith(f"{24 / (64 * float(rate.value)):.3g} h")
-    best = float(optimal_minutes(64 * rate.value, row["write_minutes"]))
-    assert demo.all("dd", data_result="best")[0].text.startswith(f"{best / 60:.3g}" if best >= 60 else f"{best:.3g}")
-    warning = "512 GPUs: larger than any job seen (256 GPUs): an extrapolation beyond what the limits know."
-    assert demo.all("p", class_="note")[-1].text == warning
     cells = {(cell.attributes["data-gpus"], cell.attributes["data-minutes"]): cell.text for cell in demo.all("td")}
-    ettr = expected_ettr_exact(64 * rate.value, 60, restart_minutes=row["restart_minutes"],
-                               write_minutes=row["write_minutes"])  # fmt: skip
-    assert cells["512", "60"] == f"{float(ettr):.3f}"
+    costs = {"restart_minutes": row["restart_minutes"], "write_minutes": row["write_minutes"]}
+    assert cells["512", "60"] == f"{float(expected_ettr_exact(64 * rate.value, 60, **costs)):.3f}"
+    assert "larger than any job seen (256 GPUs)" in demo.all("p", class_="note")[-1].text
 
 
 SCENARIO = {"gpus": "131071", "checkpoint": "7.5", "write": "0.25", "restart": "3", "spares": "40", "queue": "45",
@@ -295,13 +277,8 @@ def test_the_address_holds_the_scenario_and_the_command_answers_the_same(page, t
 
         typed(tab, "gpus", "4097")
         assert "/gpus=4097&" in tab.run("location.hash")
-        assert (
-            tab.run(f"{FIELD % 'gpus'}.closest('div').querySelector('[type=range]').getAttribute('aria-valuetext')")
-            == "4097 "
-        )
         tab.run("history.back()")
         tab.wait(f"{FIELD % 'gpus'}.value === '131071'")
-        assert tab.run("document.querySelector('[data-page-id=\"demo/ettr\"] [name=rate]:checked').value") == "own"
 
         typed(tab, "gpus", "131073")
         assert tab.run(SHOWN % "mttf").startswith("unknown") and "131072" in tab.run(SHOWN % "mttf")
