@@ -91,14 +91,9 @@ def test_columns_have_units_and_meanings_and_marts_have_keys(record):
     fields = {field["@id"]: field for table in tables.values() for field in table["field"]}
     gpu_hours = fields["marts.fct_attempts/gpu_hours"]
     assert (gpu_hours["unitText"], gpu_hours["dataType"]) == ("GPU-hours", "sc:Float")
-    assert gpu_hours["description"].endswith("Unit: GPU-hours.")
     assert fields["marts.fct_attempts/ended_at"]["dataType"] == "sc:DateTime"
-    assert "unitText" not in fields["marts.fct_attempts/attempt_id"]
-    assert tables["marts.fct_attempts"]["description"].endswith("One row per attempt.")
-    assert tables["marts.dim_nodes"]["key"] == [
-        {"@id": "marts.dim_nodes/cluster_id"},
-        {"@id": "marts.dim_nodes/node_id"},
-    ]
+    keys = [key["@id"] for key in tables["marts.dim_nodes"]["key"]]
+    assert keys == ["marts.dim_nodes/cluster_id", "marts.dim_nodes/node_id"]
 
 
 def test_the_record_says_which_refresh_made_it_and_nothing_that_nobody_knows(record, con):

@@ -12,7 +12,7 @@ import pytest
 
 from assets.log_kinds import LOG_KINDS
 from orchestration.dbt.build import JUDGED_WITH_THE_CODE, manifest_of
-from orchestration.definitions import FLOW, build
+from orchestration.definitions import build
 from orchestration.runs.jobs import REFRESH
 from orchestration.settings.environment import HomeSettings, read_settings
 from orchestration.settings.home import PROJECT, Home
@@ -36,13 +36,6 @@ def test_the_one_job_makes_every_asset_and_the_schedule_and_the_sensors_run_it(d
         assert [target.job_name for target in repository.get_sensor_def(sensor).targets] == [REFRESH]
 
 
-def test_the_groups_are_the_schemas_in_the_order_of_the_flow(definitions):
-    graph = definitions.resolve_asset_graph()
-    groups = {graph.get(key).group_name: key.path[0] for key in graph.get_all_asset_keys()}
-    assert [groups[group] for group in sorted(groups)] == list(FLOW)
-    assert all(group.endswith(f"_{schema}") for group, schema in groups.items())
-
-
 def test_the_folders_of_logs_stand_before_the_raw_tables(definitions):
     graph = definitions.resolve_asset_graph()
     logs = {dg.AssetKey(["sources", kind]) for kind in LOG_KINDS}
@@ -50,12 +43,6 @@ def test_the_folders_of_logs_stand_before_the_raw_tables(definitions):
     assert graph.get(dg.AssetKey(["raw", "kernel_messages"])).parent_keys == {dg.AssetKey(["sources", "kernel"])}
     assert graph.get(dg.AssetKey(["ops", "files"])).parent_keys == logs
     assert not logs & definitions.resolve_job_def(REFRESH).asset_layer.selected_asset_keys
-
-
-def test_every_stage_border_has_blocking_checks(definitions):
-    graph = definitions.resolve_asset_graph()
-    blocking = {key.asset_key.path[0] for key in graph.asset_check_keys if graph.get_check_spec(key).blocking}
-    assert {"raw", "marts", "estimates"} <= blocking
 
 
 def test_every_dbt_test_is_a_check_of_a_table_but_those_of_the_code(definitions, tmp_path):

@@ -12,7 +12,6 @@ from orchestration.settings.environment import (
     HomeSettings,
     WrongSetting,
     environment_of_dagster,
-    environment_of_dbt,
     given_to_dbt,
     read_settings,
 )
@@ -129,21 +128,13 @@ class TestOtherPrograms:
         monkeypatch.setattr(os, "environ", given)
         assert read_settings() == settings
 
-    def test_dbt_gets_the_files_and_limits_of_its_profile(self, tmp_path):
-        given = environment_of_dbt(HomeSettings(Home.at(tmp_path), memory_limit="3GB", threads=5))
-        assert given["FAULTLINE_WAREHOUSE"] == str(tmp_path / "work" / "faultline.duckdb")
-        assert given["FAULTLINE_PUBLICATION"] == str(tmp_path / "work" / "publication.duckdb")
-        assert (given["FAULTLINE_MEMORY"], given["FAULTLINE_THREADS"]) == ("3GB", "5")
-        assert "FAULTLINE_WAREHOUSE" not in os.environ
-
     def test_what_dbt_reads_in_this_process_is_taken_out_again(self, monkeypatch, tmp_path):
         monkeypatch.setenv("FAULTLINE_MEMORY", "1GB")
         before = dict(os.environ)
-        with (
-            pytest.raises(ZeroDivisionError),
-            given_to_dbt(HomeSettings(Home.at(tmp_path), memory_limit="3GB"), tmp_path),
-        ):
-            assert os.environ["FAULTLINE_MEMORY"] == "3GB"
+        settings = HomeSettings(Home.at(tmp_path), memory_limit="3GB", threads=5)
+        with pytest.raises(ZeroDivisionError), given_to_dbt(settings, tmp_path):
+            assert (os.environ["FAULTLINE_MEMORY"], os.environ["FAULTLINE_THREADS"]) == ("3GB", "5")
             assert os.environ["FAULTLINE_WAREHOUSE"] == str(tmp_path / "work" / "faultline.duckdb")
+            assert os.environ["FAULTLINE_PUBLICATION"] == str(tmp_path / "work" / "publication.duckdb")
             raise ZeroDivisionError
         assert dict(os.environ) == before

@@ -219,30 +219,30 @@ def test_an_older_publication_without_later_tables_is_explained_too(own):
     assert "Why" in texts(explained(own.published_file, "testbed:58:1795248229"))
 
 
-def test_what_is_known_of_repairs_checks_and_suspects_is_told_beside(own):
-    change(
-        own,
-        "create or replace table estimates.est_check_scores as select 'testbed' as cluster_id, "
-        "'nvidia smi gpu_num' as check_name, 8e-1 as true_share, 6e-1 as low, 9e-1 as high, 'tune' as verdict",
-        "update marts.dim_nodes set rack = 'r7', position = 'u3' where node_id = 'node002'",
-        "create or replace table estimates.est_location_rates as select 'testbed' as cluster_id, * from (values "
-        "('position', 'u3', 'both', null, 2e0, null, 3, 5e-1), ('rack', 'r7', 'fails more', 3e0, 15e-1, 6e0, 0, 1e0), "
-        "('switch', null, 'fails together', null, null, null, 4, 5e-1)) as places "
-        "(place_kind, place, verdict, ratio, low, high, burst_count, expected_burst_count)",
-        "create or replace table estimates.est_repairs as select 'testbed' as cluster_id, 'gpu_unavailable' as "
-        "failure_category, 'reset' as repair_action, 'try first' as verdict, 1e-1 as relapse_30d_ratio, "
-        "5e-2 as relapse_30d_ratio_low, 2e-1 as relapse_30d_ratio_high, 15e-1 as repair_hours",
-        "create or replace table estimates.est_hidden_failures as select cluster_id, 'failed_early' as kind, "
-        "node_id, 4e0 as odds_ratio, 2e0 as low, null::double as high, true as is_suspect, "
-        "true as has_enough_data "
-        "from marts.fct_attempt_nodes inner join marts.fct_attempts using (cluster_id, attempt_id) "
-        "where job_id = '39' limit 1",
-    )
-    assert texts(explained(own.published_file, "node002"))["Its place"] == (
-        "position u3 fails at least 2.00 times as often as the rest (no node of which failed, lemons aside), and lost "
-        "several nodes at once 3 times, where chance gives 0.500. rack r7 fails 3.00 times as often as the rest "
-        "(1.50 to 6.00)."
-    )
+REPAIRS = """
+    create or replace table estimates.est_check_scores as select 'testbed' as cluster_id,
+    'nvidia smi gpu_num' as check_name, 8e-1 as true_share, 6e-1 as low, 9e-1 as high, 'tune' as verdict;
+    create or replace table estimates.est_location_rates as select 'testbed' as cluster_id, * from (values
+    ('position', 'u3', 'both', null, 2e0, null, 3, 5e-1), ('rack', 'r7', 'fails more', 3e0, 15e-1, 6e0, 0, 1e0),
+    ('switch', null, 'fails together', null, null, null, 4, 5e-1)) as places
+    (place_kind, place, verdict, ratio, low, high, burst_count, expected_burst_count);
+    update marts.dim_nodes set rack = 'r7', position = 'u3' where node_id = 'node002';
+    create or replace table estimates.est_repairs as select 'testbed' as cluster_id, 'gpu_unavailable' as
+    failure_category, 'reset' as repair_action, 'try first' as verdict, 1e-1 as relapse_30d_ratio,
+    5e-2 as relapse_30d_ratio_low, 2e-1 as relapse_30d_ratio_high, 15e-1 as repair_hours;
+    create or replace table estimates.est_hidden_failures as select cluster_id, 'failed_early' as kind, node_id,
+    4e0 as odds_ratio, 2e0 as low, null::double as high, true as is_suspect, true as has_enough_data
+    from marts.fct_attempt_nodes inner join marts.fct_attempts using (cluster_id, attempt_id)
+    where job_id = '39' limit 1
+"""
+
+
+def test_what_is_known_of_places_repairs_checks_and_suspects_is_told_with_them(own):
+    change(own, REPAIRS)
+    place = texts(explained(own.published_file, "node002"))["Its place"]
+    assert "position u3 fails at least 2.00 times as often as the rest" in place
+    assert "lost several nodes at once 3 times, where chance gives 0.500" in place
+    assert "rack r7 fails 3.00 times as often as the rest (1.50 to 6.00)" in place
     (failure,) = explained(own.published_file, "56").attempts
     assert texts(failure)["Repair to try first"] == (
         "reset: after it 10.0% (5.00% to 20.0%) come back within 30 days. It takes 1.50 h."

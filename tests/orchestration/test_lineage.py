@@ -47,18 +47,11 @@ def test_a_column_is_followed_to_its_files(file):
     assert "  c/cluster.toml" in lines
 
 
-def test_a_table_is_followed_as_a_whole_and_drawn_once(file):
+def test_a_table_is_followed_as_a_whole_and_a_count_of_rows_is_made_of_all_of_it(file):
     with duckdb.connect(str(file), read_only=True) as con:
-        found = lineage(con, "marts.fct_failures")
-    assert ("marts.fct_attempts", "", "raw.sacct", "") in found.edges
-    assert len(found.edges) == 4
-    assert len(found.files["raw.sacct"]) == 12
-
-
-def test_a_count_of_rows_is_made_of_all_that_its_table_is_made_of(file):
-    with duckdb.connect(str(file)) as con:
-        found = lineage(con, "marts.fct_failures", "n")
-        whole = lineage(con, "marts.fct_failures")
-    assert found.edges[0] == ("marts.fct_failures", "n", "marts.fct_failures", "")
-    assert set(found.edges[1:]) == set(whole.edges)
-    assert found.files == whole.files != {}
+        whole, counted = lineage(con, "marts.fct_failures"), lineage(con, "marts.fct_failures", "n")
+    assert ("marts.fct_attempts", "", "raw.sacct", "") in whole.edges
+    assert (len(whole.edges), len(whole.files["raw.sacct"])) == (4, 12)
+    assert counted.edges[0] == ("marts.fct_failures", "n", "marts.fct_failures", "")
+    assert set(counted.edges[1:]) == set(whole.edges)
+    assert counted.files == whole.files

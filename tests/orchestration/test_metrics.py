@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from datetime import UTC, datetime
 
-import duckdb
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -30,6 +29,7 @@ def home(small_home):
     change(
         small_home,
         "update marts.dim_clusters set is_simulated = cluster_id = 'beta', data_through_at = '2026-01-02 12:00'",
+        "update estimates.est_mttf_projections set is_cluster_size = gpu_count = 16",
     )
     return small_home
 
@@ -50,42 +50,46 @@ def values(found, name, **labels):
     ]  # fmt: skip
 
 
-def test_every_value_is_the_one_that_is_published(home):
+OF_PUBLISHED = {
+    **{f"failures_per_1000_node_days{end}": "estimates.est_failure_rates where is_reference"
+       for end in ("", "_low", "_high")},
+    **{f"mttf_hours{end}": "estimates.est_mttf_projections where is_cluster_size" for end in ("", "_low", "_high")},
+}  # fmt: skip
+OF_ALPHA = {
+    "evidence_reach_ratio": 0.8, "evidence_reach_ratio_low": 0.6, "evidence_reach_ratio_high": 0.9, "lemons": 1,
+    "data_through_timestamp_seconds": datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp(),
+}  # fmt: skip
+
+
+def test_every_value_is_the_one_that_is_published_and_the_headline_is_of_the_same(home):
     found = parse(home)
-    with duckdb.connect(str(home.published_file), read_only=True) as con:
-        for column in ("", "_low", "_high"):
-            name = f"failures_per_1000_node_days{column}"
-            rows = con.execute(
-                f"select cluster_id, {name} from estimates.est_failure_rates where is_reference"
-            ).fetchall()
-            assert rows
-            for cluster, value in rows:
-                assert values(found, name, cluster=cluster) == [] if value is None else [value]
-            name = f"mttf_hours{column}"
-            rows = con.execute(f"select cluster_id, {name} from estimates.est_mttf_projections where is_cluster_size")
-            for cluster, value in rows.fetchall():
-                assert values(found, name, cluster=cluster, job="whole_cluster") == ([] if value is None else [value])
-    assert [values(found, f"evidence_reach_ratio{end}", cluster="alpha") for end in ("", "_low", "_high")] == [
-        [0.8],
-        [0.6],
-        [0.9],
-    ]
-    assert values(found, "lemons") == [1.0]
-    assert values(found, "data_through_timestamp_seconds", cluster="alpha") == [
-        datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()
-    ]
-    assert values(found, "nodes", cluster="beta", simulated="false") == []
-    assert {dict(own).get("simulated") for _, own in found if ("cluster", "beta") in own} == {"true"}
-    assert {dict(own).get("simulated") for _, own in found if ("cluster", "alpha") in own} == {"false"}
+    for name, table in OF_PUBLISHED.items():
+        rows = ask(home, f"select cluster_id, {name} from {table}")
+        assert [value for _, value in rows if value is not None]
+        for cluster, value in rows:
+            of_all = {"job": "whole_cluster"} if name.startswith("mttf") else {}
+            assert values(found, name, cluster=cluster, **of_all) == ([] if value is None else [value]), name
+    for name, value in OF_ALPHA.items():
+        assert values(found, name, cluster="alpha") == [value], name
+    for cluster, is_simulated in (("alpha", "false"), ("beta", "true")):
+        assert {dict(own).get("simulated") for _, own in found if ("cluster", cluster) in own} == {is_simulated}
+    numbers = headline_numbers(home.published_file)
+    assert {key.split()[1] for key in numbers} <= set(HEADLINE) <= ALL
+    assert len(numbers) == sum(name in HEADLINE for name, _ in found)
+    rates = [value for key, value in numbers.items() if key.startswith("alpha failures_per_1000")]
+    assert rates == values(found, "failures_per_1000_node_days", cluster="alpha")
 
 
-def test_the_headline_numbers_are_those_of_the_metrics(home):
-    numbers, exported = headline_numbers(home.published_file), parse(home)
-    assert set(HEADLINE) <= ALL
-    assert {key.split()[1] for key in numbers} <= set(HEADLINE)
-    assert len(numbers) == sum(name in HEADLINE for name, _ in exported)
-    (rate,) = values(exported, "failures_per_1000_node_days", cluster="alpha")
-    assert [value for key, value in numbers.items() if key.startswith("alpha failures_per_1000")] == [rate]
+def test_a_home_of_nothing_one_whose_channels_fail_and_one_of_which_a_process_is_left_have_metrics(home, tmp_path):
+    assert {name for name, _ in parse(Home.at(tmp_path / "none"))} == {
+        "build_info", "publication_is_pinned", "freshness_limit_seconds", "alert_channels_failing",
+    }  # fmt: skip
+    tell_of_failure(HomeSettings(home, alert_command=("false",)), "disk full", "run-1", [].append)
+    assert values(parse(home), "alert_channels_failing") == [1.0]
+    hostile = 'a"b\\c\nd'
+    change(home, "update marts.dim_clusters set cluster_id = ? where cluster_id = 'beta'", values=[hostile])
+    with held_open(home.working_file):
+        assert values(parse(home), "cluster_is_stale", cluster=hostile) == [0.0]
 
 
 def test_a_cluster_of_which_too_little_was_seen_has_no_series_of_estimates(home):
@@ -181,30 +185,6 @@ def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
     assert values(found, "nodes", cluster="alpha") != [77.0]
     assert values(found, "publication_is_pinned") == [1.0]
     assert len(values(found, "newest_publication_timestamp_seconds")) == 1
-
-
-def test_channels_that_fail_are_counted(home):
-    tell_of_failure(HomeSettings(home, alert_command=("false",)), "disk full", "run-1", [].append)
-    assert values(parse(home), "alert_channels_failing") == [1.0]
-
-
-def test_a_home_without_anything_has_metrics_of_its_own(tmp_path):
-    found = parse(Home.at(tmp_path))
-    assert {name for name, _ in found} == {
-        "build_info", "publication_is_pinned", "freshness_limit_seconds", "alert_channels_failing",
-    }  # fmt: skip
-
-
-def test_what_readers_see_is_given_while_a_process_left_behind_holds_the_working_file(home):
-    home.work.mkdir(parents=True, exist_ok=True)
-    with held_open(home.working_file):
-        assert values(parse(home), "data_through_timestamp_seconds", cluster="alpha")
-
-
-def test_a_label_may_hold_anything(home):
-    hostile = 'a"b\\c\nd'
-    change(home, "update marts.dim_clusters set cluster_id = ? where cluster_id = 'beta'", values=[hostile])
-    assert values(parse(home), "cluster_is_stale", cluster=hostile) == [0.0]
 
 
 def test_the_file_is_replaced_whole_and_readable_for_the_node_exporter(home, tmp_path, monkeypatch):
