@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -56,19 +55,6 @@ def test_a_controllers_log_without_jobs_has_the_rest_unchanged(keep: Keep) -> No
     assert rest == [line for line in everything if not ABOUT_JOBS.search(line)]
     for kind in ("preempted JobId", "Requeuing", "on failed node|due to failure of node", "state set to"):
         assert [line for line in rest if re.search(kind, line)], kind
-
-
-@pytest.mark.slow
-def test_a_long_controllers_log_is_kept_by_local_day(keep: Keep) -> None:
-    long = keep(days=121, nodes=4)
-    paths = sorted(long.summary.sources.glob("slurmctld/*"))
-    days = [f"slurmctld.log-{DEMO_LLM.first_day + timedelta(days=number)}" for number in range(122)]
-    # Clocks go forward in between, so the last hour belongs to one day more; it may have nothing to say.
-    assert [path.name for path in paths] in (days, days[:-1])
-    for path in paths:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        assert {line[1:11] for line in lines} == {path.name.removeprefix("slurmctld.log-")}
-        assert [line[1:24] for line in lines] == sorted(line[1:24] for line in lines)
 
 
 def queue(path: Path) -> list[Row]:

@@ -42,7 +42,7 @@ PROFILE = replace(
     shared_faults=(),
     maintenance=(),
     crash_loops=(),
-    bursts=(Burst(0, DAYS, "gpu_memory", 0.06), Burst(0, DAYS, "pcie", 0.03), Burst(0, DAYS, "ib_link", 0.1)),
+    bursts=(Burst(0, DAYS, "gpu_memory", 0.06), Burst(0, DAYS, "pcie", 0.08), Burst(0, DAYS, "ib_link", 0.1)),
     repairs=Repairs(relapses=(Relapse("gpu_memory", False, 0.8, 1.0),), untouched=("filesystem_mount",)),
     driver_rollouts=(DriverRollout(20, "550.54.15", share=0.5, spread_days=2, category="ib_link", factor=0.25),),
     noisy_checks=(NoisyCheck("link flaps", 0.05),),

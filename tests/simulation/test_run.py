@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
-from assets.simulation import simulate
+from assets.simulation import SimulatedCluster, simulate
 from assets.simulation.clusters import read_cluster
 from orchestration.cli import app
 from tests.simulation.simulated import Simulated, content
@@ -60,31 +60,28 @@ MOMENTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[SimulatedCluster, ...]:
+    """Give the demo on the days of its profiles."""
+    return simulate("demo", tmp_path_factory.mktemp("own"), days=30, scale=0.1).clusters
+
+
 @pytest.mark.parametrize(("now", "llm", "vision"), MOMENTS.values(), ids=MOMENTS)
 def test_logs_that_end_at_a_time_end_at_the_last_midnight_of_each_zone(
-    now: str, llm: str, vision: str, tmp_path: Path
+    own: tuple[SimulatedCluster, ...], now: str, llm: str, vision: str, tmp_path: Path
 ) -> None:
-    moved = simulate("demo", tmp_path / "moved", days=60, scale=0.1, until=datetime.fromisoformat(now)).clusters
-    ledgers = simulate("demo", tmp_path / "own", days=60, scale=0.1).clusters
-    for made, own, end in zip(moved, ledgers, (llm, vision), strict=True):
-        fixed = tmp_path / end
-        simulate("demo", fixed, days=60, scale=0.1, until=date.fromisoformat(end))
-        assert content(made.sources) == content(fixed / "sources" / made.cluster_id)
-        assert made.planted == own.planted
-        ends = [pq.read_table(c.truth / "attempts.parquet")["ended_epoch"].to_numpy() for c in (made, own)]
+    moment = datetime.fromisoformat(now)
+    moved = simulate("demo", tmp_path / "moved", days=30, scale=0.1, until=moment).clusters
+    for end in {llm, vision}:
+        simulate("demo", tmp_path / end, days=30, scale=0.1, until=date.fromisoformat(end))
+    for made, profile, end in zip(moved, own, (llm, vision), strict=True):
+        assert content(made.sources) == content(tmp_path / end / "sources" / made.cluster_id)
+        assert made.planted == profile.planted
+        ends = [pq.read_table(c.truth / "attempts.parquet")["ended_epoch"].to_numpy() for c in (made, profile)]
         assert len({*(ends[0] - ends[1])[~np.isnan(ends[0])]}) == 1, "the same ledger on another day"
-        assert np.nanmax(ends[0]) <= datetime.fromisoformat(now).timestamp()
+        assert np.nanmax(ends[0]) <= moment.timestamp()
         newest = max((made.sources / "sacct").iterdir()).stem.removeprefix("sacct-")
         assert timedelta(days=0) <= date.fromisoformat(end) - date.fromisoformat(newest) <= timedelta(days=1)
-
-
-def test_simulating_again_replaces_the_earlier_one(make: Callable[..., Simulated], tmp_path: Path) -> None:
-    make(out=tmp_path, days=3, seed=1)
-    again = make(out=tmp_path, days=1, seed=1)
-    assert len(list((again.summary.sources / "health").iterdir())) == 2  # one local day touches two UTC days
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["sources", "truth"]
-    for folder in ("sources", "truth"):
-        assert sorted(path.name for path in (tmp_path / folder).iterdir()) == ["demo-llm", "demo-vision"]
 
 
 def test_labelled_simulated(tmp_path: Path) -> None:
@@ -137,28 +134,26 @@ def test_it_prints_what_was_made_as_json(tmp_path: Path) -> None:
         assert len(spoiled) == cluster["spoiled_line_count"] > 0
 
 
-def test_the_demo_ends_where_it_is_told(tmp_path: Path) -> None:
-    """The profile's first day and length give the same date, and other profiles keep theirs."""
-    simulate("demo", tmp_path / "profile")
-    assert run("demo", "--out", str(tmp_path / "fixed"), "--until", "2026-04-05").exit_code == 0
-    assert content(tmp_path / "fixed") == content(tmp_path / "profile")
-    assert run("rsc2", "--out", str(tmp_path), *SMALL, "--scale", "0.01").exit_code == 0
-    assert (tmp_path / "sources" / "rsc2" / "sacct" / f"sacct-{read_cluster('rsc2').first_day}.psv").is_file()
-
-
-def test_the_demo_ends_at_the_last_midnight(tmp_path: Path) -> None:
+def test_the_demo_ends_at_the_last_midnight_or_where_it_is_told_and_replaces_an_earlier_one(tmp_path: Path) -> None:
     before = datetime.now(UTC)
-    assert run("demo", "--out", str(tmp_path), *SMALL).exit_code == 0
+    assert run("demo", "--out", str(tmp_path), *SMALL, "--days", "3").exit_code == 0
     for cluster in ("demo-llm", "demo-vision"):
-        days = {
-            (at.astimezone(ZoneInfo(read_cluster(cluster).timezone)) - DAY).date() for at in (before, datetime.now(UTC))
-        }
+        zone = ZoneInfo(read_cluster(cluster).timezone)
+        days = {(at.astimezone(zone) - DAY).date() for at in (before, datetime.now(UTC))}
         newest = max((tmp_path / "sources" / cluster / "sacct").iterdir()).name
         assert newest in {f"sacct-{day - DAY * early}.psv" for day in days for early in (0, 1)}
+    # The profile's first day and length give the same date, and other profiles keep theirs.
+    simulate("demo", tmp_path / "profile", days=1, scale=0.25)
+    assert run("demo", "--out", str(tmp_path), *SMALL, "--until", "2026-01-06").exit_code == 0
+    for folder in ("sources", "truth"):
+        assert content(tmp_path / folder) == content(tmp_path / "profile" / folder)
+    assert run("rsc2", "--out", str(tmp_path), "--days", "1", "--scale", "0.01").exit_code == 0
+    assert (tmp_path / "sources" / "rsc2" / "sacct" / f"sacct-{read_cluster('rsc2').first_day}.psv").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["profile", "sources", "truth"]
 
 
 def test_a_refusal_is_one_line_on_stderr(tmp_path: Path) -> None:
-    for arguments in (("rsc9", *SMALL), ("demo", "--until", "0001-01-01"), ("demo", "--until", "9999-12-31")):
-        done = run(*arguments, "--out", str(tmp_path))
+    for arguments in (("rsc9",), ("demo", "--until", "0001-01-01"), ("demo", "--until", "9999-12-31")):
+        done = run(*arguments, *SMALL, "--out", str(tmp_path))
         assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
     assert run("demo", "--out", str(tmp_path), "--dirt", "0.9").exit_code == 2
