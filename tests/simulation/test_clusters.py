@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from assets.simulation.causes import CAUSES, DRAIN_CATEGORIES, LEMON_CATEGORIES
 from assets.simulation.clusters import profile_names, read_cluster, read_profile
-from assets.simulation.clusters.reading import FOLDER
 from assets.simulation.profiles import Profile
 from assets.simulation.states import STATES
 
@@ -47,13 +45,6 @@ def test_every_profile_can_be_read_and_names_what_the_simulation_knows(name: str
         assert {lemon.root_cause for lemon in profile.lemons} <= {*LEMON_CATEGORIES, "unresolved"}
         for stream in profile.streams:
             assert sum(size.share for size in stream.sizes) == pytest.approx(1, abs=0.05)
-
-
-def test_every_file_belongs_to_a_profile() -> None:
-    files = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.toml")}
-    clusters = {profile.cluster_id for name in profile_names() for profile in read_profile(name)} & files.keys()
-    bases = {files[cluster]["based_on"] for cluster in clusters}
-    assert files.keys() == {"profiles"} | clusters | bases
 
 
 def test_a_group_of_lemons_stands_at_equal_distances(tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ def test_a_site_that_keeps_little_has_the_same_accounting(keep: Keep) -> None:
     assert not [row for row in rows if "." in row["JobID"]]
     assert not (little.summary.sources / "slurmctld").exists()
     assert not (little.summary.sources / "squeue").exists()
+    named = [any(row["is_named"] for row in site.truth("preemptions")) for site in (much, little)]
+    assert named == [True, False], "only a controller's log names an instigator"
     allocations = [row for row in much.psv("sacct/*.psv") if "." not in row["JobID"]]
     assert [row | {"SubmitLine": None} for row in rows] == [row | {"SubmitLine": None} for row in allocations]
 

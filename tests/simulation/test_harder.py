@@ -11,7 +11,6 @@ import pytest
 from assets.simulation import simulate
 from assets.simulation.clusters import read_cluster
 from assets.simulation.evidence import has_evidence
-from assets.simulation.false_alarms import alarms_per_node_day
 from assets.simulation.ledger import Symptoms
 from assets.simulation.profiles import DAY, HOUR, Burst, Lemon
 from assets.simulation.rates import Months, expected_faults, held_node_days, month_starts, rate_changes
@@ -116,13 +115,6 @@ def test_the_truth_of_a_population_is_of_the_time_that_the_accounting_covers(har
     inside = [row for row in inside if row["failed_epoch"] < rows["all"]["until_epoch"]]
     assert rows["all"]["failed_attempt_count"] == len(inside)
     assert rows["all"]["incident_count"] == len({row["incident_number"] for row in inside}) < len(inside)
-
-
-def test_the_rate_of_alarms_gives_the_wanted_share() -> None:
-    # One node, an hour: 15 minutes of window. Two nodes, two minutes: 2 x 7 minutes.
-    exposed = np.array([15, 14]) / (24 * 60)
-    rate = alarms_per_node_day(0.05, np.array([1, 2]), np.array([3600, 120]), np.array([3, 1]))
-    assert np.average(1 - np.exp(-rate * exposed), weights=[3, 1]) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -19,7 +18,7 @@ from typer.testing import CliRunner, Result
 from assets.simulation import SimulatedCluster, simulate
 from assets.simulation.clusters import read_cluster
 from orchestration.cli import app
-from tests.simulation.simulated import Simulated, content
+from tests.simulation.simulated import content
 
 SMALL = ("--days", "1", "--scale", "0.25")
 DAY = timedelta(days=1)
@@ -29,11 +28,10 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["simulate", *arguments])
 
 
-def test_same_seed_gives_same_bytes(make: Callable[..., Simulated]) -> None:
-    first, second, other = make(days=2, seed=3), make(days=2, seed=3), make(days=2, seed=4)
-    assert content(first.summary.sources) == content(second.summary.sources)
-    assert content(first.summary.truth) == content(second.summary.truth)
-    assert content(first.summary.sources) != content(other.summary.sources)
+def test_same_seed_gives_same_bytes(tmp_path: Path) -> None:
+    for folder, seed in (("first", 3), ("second", 3), ("other", 4)):
+        simulate("demo", tmp_path / folder, days=2, scale=0.25, seed=seed)
+    assert content(tmp_path / "first") == content(tmp_path / "second") != content(tmp_path / "other")
 
 
 def test_a_clusters_bytes_do_not_depend_on_its_neighbours_and_progress_covers_all(
@@ -84,16 +82,6 @@ def test_logs_that_end_at_a_time_end_at_the_last_midnight_of_each_zone(
         assert timedelta(days=0) <= date.fromisoformat(end) - date.fromisoformat(newest) <= timedelta(days=1)
 
 
-def test_labelled_simulated(tmp_path: Path) -> None:
-    zones = {"demo-llm": "America/Los_Angeles", "demo-vision": "Europe/Berlin"}
-    for cluster in simulate("demo", tmp_path, days=1, scale=0.25).clusters:
-        settings = tomllib.loads((cluster.sources / "cluster.toml").read_text(encoding="utf-8"))
-        assert settings["simulated"] is True
-        assert settings["timezone"] == zones.pop(cluster.cluster_id)
-        assert cluster.planted["simulated"] is True
-    assert not zones
-
-
 @pytest.mark.parametrize("settings", [None, 'timezone = "UTC"\n'])
 @pytest.mark.parametrize("cluster", ["demo-llm", "demo-vision"])
 def test_real_logs_are_never_touched(tmp_path: Path, settings: str | None, cluster: str) -> None:
@@ -107,31 +95,28 @@ def test_real_logs_are_never_touched(tmp_path: Path, settings: str | None, clust
     assert (folder / "real.psv").read_text() == "real"
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"profile": "rsc9"}, "unknown profile 'rsc9'; there are: .*demo"),
-        ({"days": 0}, "at least 1"),
-        ({"scale": 0.0}, "above 0"),
-        ({"seed": -1}, "not be negative"),
-        ({"dirt": 0.9}, "from 0 to 0.5"),
-    ],
-)
-def test_wrong_arguments_are_refused_with_a_reason(tmp_path: Path, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        simulate(out=tmp_path, **{"profile": "demo", "days": 1} | options)
+def test_wrong_arguments_are_refused_with_a_reason(tmp_path: Path) -> None:
+    said = {"profile": "unknown .*demo", "days": "at least 1", "scale": "above 0", "seed": "negative", "dirt": "to 0.5"}
+    wrong: dict[str, Any] = {"profile": "rsc9", "days": 0, "scale": 0.0, "seed": -1, "dirt": 0.9}
+    for name, value in wrong.items():
+        with pytest.raises(ValueError, match=said[name]):
+            simulate(out=tmp_path, **{"profile": "demo", "days": 1} | {name: value})
     assert not list(tmp_path.iterdir())
 
 
-def test_it_prints_what_was_made_as_json(tmp_path: Path) -> None:
+def test_it_prints_what_was_made_as_json_and_labels_it_simulated(tmp_path: Path) -> None:
     done = run("demo", "--out", str(tmp_path), *SMALL, "--dirt", "0.01", "--json")
     assert done.exit_code == 0, done.output
     values = json.loads(done.stdout)
-    assert values["profile"] == "demo"
+    zones = {"demo-llm": "America/Los_Angeles", "demo-vision": "Europe/Berlin"}
+    assert (values["profile"], [cluster["cluster_id"] for cluster in values["clusters"]]) == ("demo", list(zones))
     for cluster in values["clusters"]:
         assert Path(cluster["sources"]) == tmp_path / "sources" / cluster["cluster_id"]
         spoiled = pq.read_table(Path(cluster["truth"]) / "dirt.parquet")
         assert len(spoiled) == cluster["spoiled_line_count"] > 0
+        settings = tomllib.loads((Path(cluster["sources"]) / "cluster.toml").read_text(encoding="utf-8"))
+        assert settings["simulated"] is cluster["planted"]["simulated"] is True
+        assert settings["timezone"] == zones[cluster["cluster_id"]]
 
 
 def test_the_demo_ends_at_the_last_midnight_or_where_it_is_told_and_replaces_an_earlier_one(tmp_path: Path) -> None:
