@@ -43,11 +43,6 @@ class Cooccurrence:
     ib_with_gpu: float = 0.02
     hardware_with_other: float = 0.03
 
-    @property
-    def interrupt_given_xid_79(self) -> float:
-        """Share of the PCIe faults with Xid 79 that also leave a critical interrupt."""
-        return self.pcie_with_xid_79_and_interrupt / self.pcie_with_xid_79 if self.pcie_with_xid_79 else 0.0
-
 
 CAUSES = (
     Cause("ib_link", 0.17, {CRASH: 0.55, EVICT: 0.2, REQUEUE: 0.25}, 0.35, "NIC"),

@@ -34,7 +34,7 @@ def simulate_cluster(profile: Profile, rng: np.random.Generator, progress: Calla
     workload = draw_workload(workload_rng, profile)
     faults = Faults(world, jobs, service)
     Relapses(world, faults, service, relapses_rng)
-    Strikes(world, jobs, faults, service, workload, months_rng, alarms_rng)
+    Strikes(world, jobs, faults, service, workload, (months_rng, alarms_rng))
     HiddenFaults(world, jobs, hidden_rng)
     jobs.submissions.book(workload)
     world.clock.run(profile.horizon, progress)

@@ -35,14 +35,20 @@ def is_named(categories: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([category is not None for category in categories], np.bool_)
 
 
-def has_any_evidence(ledger: Ledger) -> NDArray[np.bool_]:
-    """Tell which attempts have any evidence in their window."""
-    return _has_onset(ledger, _onsets(ledger, np.arange(len(ledger.faults))))
-
-
-def has_false_evidence(ledger: Ledger) -> NDArray[np.bool_]:
-    """Tell which attempts have a false alarm, or a finding of low severity, in their window."""
-    return _has_onset(ledger, _onsets(ledger, np.flatnonzero(np.isin(ledger.faults["mechanism"], (ALARM, DRAIN)))))
+def has_evidence(ledger: Ledger, only_false: bool = False) -> NDArray[np.bool_]:
+    """Tell which attempts have evidence in their window: any, or only false alarms and findings of low severity."""
+    is_chosen = np.isin(ledger.faults["mechanism"], (ALARM, DRAIN)) | (not only_false)
+    keys = _onsets(ledger, np.flatnonzero(is_chosen))
+    attempts, held = ledger.attempts, ledger.nodes
+    start, end = attempts["start"].astype(np.int64), attempts["end"].astype(np.int64)
+    row = np.repeat(np.arange(len(start)), np.diff(held.starts))
+    base = held.values.astype(np.int64) << TIME_BITS
+    low = np.maximum(end - BEFORE_SECONDS, start)[row].clip(0)
+    high = (end + AFTER_SECONDS)[row].clip(0)
+    met = np.searchsorted(keys, base + high, "right") > np.searchsorted(keys, base + low)
+    has: NDArray[np.bool_] = np.zeros(len(start), np.bool_)
+    has[row[met]] = True
+    return has & (start >= 0) & (end >= 0)
 
 
 def _onsets(ledger: Ledger, faults: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -58,16 +64,3 @@ def _onsets(ledger: Ledger, faults: NDArray[np.int64]) -> NDArray[np.int64]:
     pairs = np.array(found, np.int64).reshape(-1, 2)
     keys: NDArray[np.int64] = np.sort((pairs[:, 0] << TIME_BITS) + pairs[:, 1].clip(0))
     return keys
-
-
-def _has_onset(ledger: Ledger, keys: NDArray[np.int64]) -> NDArray[np.bool_]:
-    attempts, held = ledger.attempts, ledger.nodes
-    start, end = attempts["start"].astype(np.int64), attempts["end"].astype(np.int64)
-    row = np.repeat(np.arange(len(start)), np.diff(held.starts))
-    base = held.values.astype(np.int64) << TIME_BITS
-    low = np.maximum(end - BEFORE_SECONDS, start)[row].clip(0)
-    high = (end + AFTER_SECONDS)[row].clip(0)
-    met = np.searchsorted(keys, base + high, "right") > np.searchsorted(keys, base + low)
-    has: NDArray[np.bool_] = np.zeros(len(start), np.bool_)
-    has[row[met]] = True
-    return has & (start >= 0) & (end >= 0)

@@ -46,14 +46,9 @@ class Alarm:
 
 
 def alarms_per_node_day(share: float, nodes: NDArray[Any], seconds: NDArray[Any], weights: NDArray[Any]) -> float:
-    """Return the rate of alarms at which the wanted share of attempts has at least one in its window.
+    """Return the rate of alarms at which the wanted share of attempts, below 1, has at least one in its window.
 
-    Parameters
-    ----------
-    share
-        Share of attempts, from 0 to below 1.
-    nodes, seconds, weights
-        Nodes and run times of attempts, and how many attempts are like each of them.
+    The attempts are given by their nodes and run times, and by how many are like each of them.
     """
     exposed = nodes * (np.minimum(seconds, BEFORE_SECONDS) + AFTER_SECONDS) / DAY
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from assets.simulation import states
 from assets.simulation.causes import CAUSES
-from assets.simulation.false_alarms import Alarm
+from assets.simulation.false_alarms import MAX_TRANSIENT_CHECKS, Alarm
 from assets.simulation.jobs import Jobs
 from assets.simulation.ledger import Symptoms
 from assets.simulation.profiles import DAY, HOUR
@@ -25,9 +25,6 @@ CRASH_EXITS = (6, 6, 6, 1, 1)
 MAX_REPAIR_SECONDS = 14 * DAY
 FOUND_ONLY_BY = {"mounted directory": "filesystem_mount"}
 """Checks that alone can find a category, with the category."""
-ALARM_TICKS = 2
-"""Largest number of periodic checks until a false alarm is over."""
-NO_EVIDENCE_NEEDED = (states.LAUNCH, states.OPERATOR)
 HARMLESS = (states.DRAIN, states.ALARM)
 """Mechanisms that end no job."""
 
@@ -95,17 +92,13 @@ class Faults:
         if mechanism == states.DRAIN:
             permanent_share = repairs.finding_share
         fault = world.ledger.faults.append(
-            node=node,
-            at=world.clock.now,
-            cause=cause,
-            mechanism=mechanism,
+            node=node, at=world.clock.now, cause=cause, mechanism=mechanism, is_shared=incident is not None,
             gpu=gpu if CAUSES[cause].hits_one_gpu else -1,
-            is_shared=incident is not None,
             is_permanent=mechanism != states.ALARM and not is_silent and rng.random() < permanent_share,
-            has_evidence=bool(symptoms.kernel or symptoms.checks) or mechanism in NO_EVIDENCE_NEEDED,
+            has_evidence=bool(symptoms.kernel or symptoms.checks) or mechanism in (states.LAUNCH, states.OPERATOR),
             incident=len(world.ledger.faults) if incident is None else incident,
             **dict.fromkeys(("detected", "cleared", "epilog_job", "checks_from"), -1),
-        )
+        )  # fmt: skip
         world.ledger.symptoms.append(symptoms)
         self._broken.setdefault(node, []).append(fault)
         if alarm is not None:
@@ -154,7 +147,7 @@ class Faults:
         if self.world.ledger.symptoms[fault].checks:
             self._faults["detected"][fault] = self._faults["checks_from"][fault] = found
         if alarm is None:
-            over = found + period * (1 + int(self.world.rng.random() * ALARM_TICKS)) - 1
+            over = found + period * (1 + int(self.world.rng.random() * MAX_TRANSIENT_CHECKS)) - 1
             clock.at(over, self._clear, node, fault)
         elif alarm.drained_after is None:
             clock.at(found + alarm.seconds, self._clear, node, fault)

@@ -47,10 +47,6 @@ class Jobs:
         self.started: Callable[[int, int], None] = lambda attempt, job: None
         self.requeue_seconds: dict[int, int] = {}
         self.submissions = Submissions(world, self._queue, self._lose_patience)
-        self._appenders = world.ledger.attempts.appenders(
-            "job submit eligible start end state number mask backfilled "
-            "requeued_at productive exit_code exit_signal app_xid"
-        )
 
     def _queue(self, job: int) -> None:
         self.enqueue(job)
@@ -72,17 +68,12 @@ class Jobs:
     def _record(  # noqa: PLR0917
         self, job: int, nodes: list[int], mask: int, start: int, end: int, state: int, number: int, backfilled: bool
     ) -> int:
-        """Add an attempt's row. Values go by position, which is faster for millions of rows."""
-        ledger = self.world.ledger
-        row, jobs = len(ledger.nodes), ledger.jobs
-        values = (
-            job, jobs["submit"][job], jobs["eligible"][job], start, end, state, number, mask, backfilled,
-            -1, 0, 0, 0, 0,
-        )  # fmt: skip
-        for append, value in zip(self._appenders, values, strict=True):
-            append(value)
+        ledger, jobs = self.world.ledger, self.world.ledger.jobs
         ledger.nodes.append(nodes)
-        return row
+        return ledger.attempts.append(
+            job=job, submit=jobs["submit"][job], eligible=jobs["eligible"][job], start=start, end=end, state=state,
+            number=number, mask=mask, backfilled=backfilled, requeued_at=-1,
+        )  # fmt: skip
 
     def restart_seconds(self, gpus: int) -> int:
         """Give the time an attempt needs before it does new work."""

@@ -33,21 +33,15 @@ class Columns:
     def append(self, **values: int) -> int:
         """Add a row and return its number. A column that is left out is zero; an unknown name is an error."""
         row = len(self)
-        for column in self._data.values():
-            column.append(0)
-        for name, value in values.items():
-            self._data[name][row] = int(value)
+        for name, column in self._data.items():
+            column.append(int(values.pop(name, 0)))
+        if values:
+            raise KeyError(f"there is no column {next(iter(values))}")
         return row
 
     def __getitem__(self, name: str) -> Any:
         """Return a column, which can be read and written. It is a numpy array once the table is frozen."""
         return self._data[name]
-
-    def appenders(self, names: str) -> tuple[Any, ...]:
-        """Return the `append` methods of all columns, to add millions of rows quickly."""
-        if sorted(names.split()) != sorted(self._data):
-            raise ValueError(f"columns are {sorted(self._data)}, got {sorted(names.split())}")
-        return tuple(self._data[name].append for name in names.split())
 
     def freeze(self) -> None:
         """Turn every column into a numpy array. No row can be added after that."""
@@ -156,7 +150,3 @@ class Ledger:
         """Return how long every attempt of a frozen ledger held its nodes."""
         starts, ends = self.attempts["start"], self.attempts["end"]
         return np.where(starts >= 0, np.where(ends >= 0, ends, horizon) - starts, 0).clip(0)
-
-    def used_gpu_seconds(self, horizon: int) -> float:
-        """Sum allocated GPUs times seconds over all attempts of a frozen ledger."""
-        return float((self.held_seconds(horizon).astype(np.float64) * self.gpus()).sum())

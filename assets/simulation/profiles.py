@@ -173,19 +173,15 @@ class DriverRollout:
 
 @dataclass(frozen=True)
 class Repairs:
-    """How long repairs take. Times are lognormal around medians in hours; in a permanent repair a part is changed.
-
-    `finding_share` is the share of low-severity findings that need a part. `lemon_factor` is multiplied with the share
-    of permanent repairs for faults of lemons: these faults often vanish before anyone looks, so the node stays bad.
-    Nodes with a fault of the `untouched` categories come back without a restart, unless a part is changed.
-    """
+    """How long repairs take. Times are lognormal around medians in hours; in a permanent repair a part is changed."""
 
     transient_hours: float = 0.75
     permanent_hours: float = 16.0
-    finding_share: float = 0.0
+    finding_share: float = 0.0  # of the findings of low severity that need a part
+    # On the share of permanent repairs of lemons: their faults often vanish before anyone looks, so the node stays bad.
     lemon_factor: float = 0.5
     relapses: tuple[Relapse, ...] = ()
-    untouched: tuple[str, ...] = ()
+    untouched: tuple[str, ...] = ()  # categories whose nodes come back without a restart, unless a part is changed
 
 
 @dataclass(frozen=True)

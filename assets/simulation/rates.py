@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 import numpy as np
@@ -95,24 +94,17 @@ def _month_clock(ledger: Ledger, seconds: Floats) -> Floats:
     return passed
 
 
-@dataclass(frozen=True)
-class RateChange:
-    """A change of the fleet's rate per 1,000 node-days at a second, of one category or, if it is None, of all."""
+def rate_changes(profile: Profile, ledger: Ledger) -> list[tuple[int, str | None, float, float]]:
+    """Return when the fleet's rate per 1,000 node-days changes, of which category, None for all, from and to what.
 
-    at: int
-    category: str | None
-    before: float
-    after: float
-
-
-def rate_changes(profile: Profile, ledger: Ledger) -> list[RateChange]:
-    """Return the changes in order of time. Lemons are part of the rate; shared faults and crash loops are not."""
+    Lemons are part of the rate; shared faults and crash loops are not.
+    """
     when: dict[int, str | None] = {}
     for burst in profile.bursts:
         when |= {round(day * DAY): burst.category for day in (burst.first_day, burst.last_day)}
     when |= {start: None for start, _ in ledger.month_factors}
     return [
-        RateChange(at, when[at], _fleet_rate(profile, ledger, at - 1), _fleet_rate(profile, ledger, at))
+        (at, when[at], _fleet_rate(profile, ledger, at - 1), _fleet_rate(profile, ledger, at))
         for at in sorted(when)
         if 0 < at < profile.horizon
     ]

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -106,27 +105,12 @@ def simulate(
 ) -> Summary:
     """Simulate the clusters of a profile and write their logs and truths, replacing earlier ones of the same names.
 
-    Parameters
-    ----------
-    profile
-        Name of a profile, which may have several clusters, or the description of one cluster.
-    out
-        Folder for `sources/<cluster>` and `truth/<cluster>`.
-    days
-        Length in days; None takes the profile's.
-    scale
-        Factor on the number of nodes, and with it on the work.
-    seed
-        The same seed gives the same bytes, whatever other clusters are simulated with it.
-    dirt
-        Share of the lines that are spoiled, such as cut off or written twice.
-    until
-        The midnight at which the logs end; for a time, the last midnight in each cluster's zone that leaves nothing
-        after that time. It moves only the wall clock. None keeps the profile's first day.
-    progress
-        Called with the share done, from 0 to 1.
-    sources_dir, truth_dir
-        Parents of the cluster folders, if they are not to be below `out`.
+    A profile is a name, or the description of one cluster. They go to `sources/<cluster>` and `truth/<cluster>` in
+    `out`, or to other parents than these two. `scale` is a factor on the number of nodes, and with it on the work;
+    `dirt` is the share of lines to spoil. `until` is the midnight at which the logs end; for a time, the last midnight
+    in each cluster's zone that leaves nothing after that time. It moves only the wall clock, and None keeps the
+    profile's first day. `progress` is called with the share done, from 0 to 1. The same seed gives the same bytes,
+    whatever other clusters are simulated with it.
 
     Raises
     ------
@@ -146,14 +130,13 @@ def simulate(
         refuse_real_logs(logs / cluster.cluster_id)
     made: list[SimulatedCluster] = []
     for cluster, first_day in zip(clusters, first_days, strict=True):
+
+        def told(share: float, before: int = len(made)) -> None:
+            tell((before + share) / len(clusters))
+
         folders = logs / cluster.cluster_id, truths / cluster.cluster_id
-        told = partial(_tell_share, tell, len(made), len(clusters))
         made.append(_simulate_one(cluster, first_day, folders, seed, dirt, told))
     return Summary(name, time.monotonic() - started, tuple(made))
-
-
-def _tell_share(tell: Callable[[float], None], number: int, count: int, share: float) -> None:
-    tell((number + share) / count)
 
 
 def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) -> None:
@@ -168,10 +151,7 @@ def _refuse_bad_numbers(days: int | None, scale: float, seed: int, dirt: float) 
 
 
 def _first_day(profile: Profile, until: date | datetime) -> date:
-    """Return the first day of logs that end at a midnight, or at the last midnight before a time.
-
-    A simulated day has 24 hours, so after a change of the clocks the logs end an hour beside midnight.
-    """
+    """Return the first day of logs that end at a midnight, or at the last midnight before a time."""
     if not isinstance(until, datetime):
         return until - timedelta(days=profile.days)
     zone = ZoneInfo(profile.timezone)

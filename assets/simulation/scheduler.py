@@ -59,10 +59,7 @@ class Scheduler:
         """Let a job wait for nodes."""
         self._entered += 1
         by_size, gpus = self._waiting[self._columns["qos"][job]], self._columns["gpus"][job]
-        waiting = by_size.get(gpus)
-        if waiting is None:
-            waiting = by_size[gpus] = deque()
-        waiting.append((self._entered, job))
+        by_size.setdefault(gpus, deque()).append((self._entered, job))
         self.wake()
 
     def keep(self, job: int, nodes: list[int]) -> None:
@@ -77,8 +74,7 @@ class Scheduler:
 
     def wake(self) -> None:
         """Book a pass as soon as one may run."""
-        now = self.world.clock.now
-        self._book(max(now + 1, self._last_pass + PASS_SECONDS))
+        self._book(max(self.world.clock.now + 1, self._last_pass + PASS_SECONDS))
 
     def _book(self, time: int) -> None:
         if self._next_pass is None or time < self._next_pass:
@@ -134,20 +130,17 @@ class Scheduler:
         allowed = self._open_to(job, pool.idle, excluded, promise if promise and now + hold > promise.at else None)
         if gpus >= pool.gpus_per_node:
             need = gpus // pool.gpus_per_node
-            nodes = pool.place_gang(need, allowed) if need <= pool.idle_count else None
-            if nodes is not None:
-                self.jobs.start(job, nodes, pool.full, now, backfilled=promise is not None)
-                return True
+            nodes, mask = pool.place_gang(need, allowed) if need <= pool.idle_count else None, pool.full
         else:
             spot = pool.place_small(gpus, allowed, excluded)
-            if spot is not None:
-                self.jobs.start(job, [spot[0]], spot[1], now, backfilled=promise is not None)
-                return True
+            nodes, mask = ([spot[0]], spot[1]) if spot is not None else (None, 0)
+        if nodes is not None:
+            self.jobs.start(job, nodes, mask, now, backfilled=promise is not None)
+            return True
         if lowest:
             return False
-        if now - self._columns["eligible"][job] >= PATIENCE_SECONDS[qos] and self._evict_for(
-            job, gpus, excluded, promise
-        ):
+        is_impatient = now - self._columns["eligible"][job] >= PATIENCE_SECONDS[qos]
+        if is_impatient and self._evict_for(job, gpus, excluded, promise):
             return True
         if not self._blocked_gang and gpus >= pool.gpus_per_node:
             self._blocked_gang = True

@@ -85,17 +85,10 @@ class Service:
         permanent = wish.fault >= 0 and bool(ledger.faults["is_permanent"][wish.fault])
         is_silent = wish.reason == NOT_RESPONDING
         self._out[node] = ledger.outages.append(
-            node=node,
-            requested=wish.requested,
-            start=clock.now,
-            end=-1,
-            is_down=is_down,
-            is_silent=is_silent,
-            by_slurm=wish.reason in SLURMS_OWN or wish.requested < clock.now,
-            is_planned=wish.is_planned,
-            fault=wish.fault,
-            ticket=self._ticket_in(wish.reason) if permanent else -1,
-        )
+            node=node, requested=wish.requested, start=clock.now, end=-1, is_down=is_down, is_silent=is_silent,
+            by_slurm=wish.reason in SLURMS_OWN or wish.requested < clock.now, is_planned=wish.is_planned,
+            fault=wish.fault, ticket=self._ticket_in(wish.reason) if permanent else -1,
+        )  # fmt: skip
         ledger.reasons.append(wish.reason)
         if permanent and is_silent:
             noticed = clock.now + float(self.world.rng.uniform(0.2, 0.8)) * min(wish.seconds, 2 * HOUR)

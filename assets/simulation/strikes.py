@@ -10,15 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from assets.simulation.causes import (
-    BY_CATEGORY,
-    CAUSES,
-    DRAIN_CATEGORIES,
-    LEMON_CATEGORIES,
-    UNATTRIBUTED,
-    draw_cause,
-    draw_mechanism,
-)
+from assets.simulation import causes
 from assets.simulation.false_alarms import Alarm, AlarmSource
 from assets.simulation.faults import Faults
 from assets.simulation.jobs import Jobs
@@ -49,12 +41,11 @@ class Strikes:
         faults: Faults,
         service: Service,
         workload: Workload,
-        months_rng: np.random.Generator,
-        alarms_rng: np.random.Generator,
+        rngs: tuple[np.random.Generator, np.random.Generator],
     ) -> None:
         self.world, self._jobs, self._faults, self._service = world, jobs, faults, service
         profile, clock = world.profile, world.clock
-        self._months, self._lemons = Months(profile, months_rng), profile.lemon_nodes
+        self._months, self._lemons = Months(profile, rngs[0]), profile.lemon_nodes
         world.ledger.month_factors = self._months.factors
         self._loops: dict[int, int] = {}
         for node in range(profile.node_count):
@@ -62,7 +53,7 @@ class Strikes:
             self._book(profile.drain_rate, self._find, node)
         self._book(profile.alarm_rate * profile.node_count, self._alarm)
         if profile.false_alarms:
-            self._book_false_alarm(AlarmSource(profile, profile.false_alarms, workload, alarms_rng))
+            self._book_false_alarm(AlarmSource(profile, profile.false_alarms, workload, rngs[1]))
         for noisy in profile.noisy_checks:
             self._book(noisy.rate * profile.node_count, self._fail_noisily, noisy)
         for burst in profile.bursts:
@@ -89,7 +80,7 @@ class Strikes:
     def _strike(self, node: int) -> None:
         self._book_strike(node)
         lemon = self._lemons.get(node)
-        cause = draw_cause(self.world.rng, LEMON_CATEGORIES.get(lemon.root_cause) if lemon else None)
+        cause = causes.draw_cause(self.world.rng, causes.LEMON_CATEGORIES.get(lemon.root_cause) if lemon else None)
         self._strike_as(node, cause, lemon is not None)
 
     def _strike_as(self, node: int, cause: int, is_lemon: bool, code: int | None = None) -> None:
@@ -97,22 +88,22 @@ class Strikes:
         world = self.world
         for rollout in world.profile.driver_rollouts:
             at = rollout.changed_at(node, world.profile.node_count)
-            if rollout.category == CAUSES[cause].category and at is not None and world.clock.now >= at:
+            if rollout.category == causes.CAUSES[cause].category and at is not None and world.clock.now >= at:
                 if world.rng.random() >= rollout.factor:
                     return
                 break
-        self._faults.begin(node, cause, draw_mechanism(world.rng, cause), is_lemon=is_lemon, code=code)
+        self._faults.begin(node, cause, causes.draw_mechanism(world.rng, cause), is_lemon=is_lemon, code=code)
 
     def _find(self, node: int) -> None:
         self._book(self.world.profile.drain_rate, self._find, node)
-        self._faults.begin(node, draw_cause(self.world.rng, DRAIN_CATEGORIES), DRAIN)
+        self._faults.begin(node, causes.draw_cause(self.world.rng, causes.DRAIN_CATEGORIES), DRAIN)
 
     def _any_node(self) -> int:
         return int(self.world.rng.integers(self.world.profile.node_count))
 
     def _alarm(self) -> None:
         self._book(self.world.profile.alarm_rate * self.world.profile.node_count, self._alarm)
-        self._faults.begin(self._any_node(), BY_CATEGORY[UNATTRIBUTED], ALARM)
+        self._faults.begin(self._any_node(), causes.BY_CATEGORY[causes.UNATTRIBUTED], ALARM)
 
     def _book_false_alarm(self, alarms: AlarmSource) -> None:
         self.world.clock.at(self.world.clock.now + alarms.next_gap(), self._raise_false_alarm, alarms)
@@ -120,16 +111,16 @@ class Strikes:
     def _raise_false_alarm(self, alarms: AlarmSource) -> None:
         self._book_false_alarm(alarms)
         alarm = alarms.draw(self._faults.missing_checks())
-        self._faults.begin(alarm.node, BY_CATEGORY[UNATTRIBUTED], ALARM, alarm=alarm)
+        self._faults.begin(alarm.node, causes.BY_CATEGORY[causes.UNATTRIBUTED], ALARM, alarm=alarm)
 
     def _fail_noisily(self, noisy: NoisyCheck) -> None:
         self._book(noisy.rate * self.world.profile.node_count, self._fail_noisily, noisy)
         alarm = Alarm(self._any_node(), show_noise(noisy.check), self.world.profile.check_seconds - 1, None)
-        self._faults.begin(alarm.node, BY_CATEGORY[UNATTRIBUTED], ALARM, alarm=alarm)
+        self._faults.begin(alarm.node, causes.BY_CATEGORY[causes.UNATTRIBUTED], ALARM, alarm=alarm)
 
     def _book_burst(self, burst: Burst) -> None:
         profile, rng, nodes = self.world.profile, self.world.rng, burst.struck(self.world.profile)
-        cause, last = BY_CATEGORY[burst.category], min(burst.last_day, profile.days)
+        cause, last = causes.BY_CATEGORY[burst.category], min(burst.last_day, profile.days)
         count = int(rng.poisson(max(0.0, burst.rate * len(nodes) * (last - burst.first_day))))
         times = rng.uniform(burst.first_day, max(last, burst.first_day), count) * DAY
         for time, pick in zip(times.tolist(), rng.integers(0, len(nodes), count).tolist(), strict=True):
@@ -140,9 +131,9 @@ class Strikes:
         return range(first, min(first + count, self.world.profile.node_count))
 
     def _strike_neighbours(self, shared: SharedFault, incident: int) -> None:
-        cause, rng = BY_CATEGORY[shared.category], self.world.rng
+        cause, rng = causes.BY_CATEGORY[shared.category], self.world.rng
         for node in self._neighbours(shared.first_position, shared.node_count):
-            mechanism = draw_mechanism(rng, cause, (CRASH, EVICT, REQUEUE))
+            mechanism = causes.draw_mechanism(rng, cause, (CRASH, EVICT, REQUEUE))
             at = self.world.clock.now + int(rng.integers(0, SHARED_WITHIN_SECONDS))
             self.world.clock.at(at, self._faults.begin, node, cause, mechanism, incident)
 
@@ -182,6 +173,6 @@ class Strikes:
         if held is None or held.doomed:
             return
         node = held.nodes[int(self.world.rng.random() * len(held.nodes))]
-        self._faults.begin(node, BY_CATEGORY[UNATTRIBUTED], LOST)
+        self._faults.begin(node, causes.BY_CATEGORY[causes.UNATTRIBUTED], LOST)
         if not held.doomed:
             self.world.clock.at(self.world.clock.now + LOOP_SECONDS[0], self._crash_again, attempt)

@@ -32,13 +32,6 @@ class Submissions:
         self._next_id = FIRST_JOB_ID
         self._avoided: dict[int, dict[int, int]] = {}
         self._failed: dict[int, list[int]] = {}
-        self._append_run = world.ledger.runs.appenders(
-            "user gpus qos segments_left segment_seconds limit can_requeue name checkpoint retries failed_by_fault"
-        )
-        self._append_job = world.ledger.jobs.appenders(
-            "job_id run user gpus qos limit outcome left submit eligible first_submit can_requeue array_id array_task "
-            "app_xid exit_code exit_signal attempts"
-        )
 
     def book(self, workload: Workload) -> None:
         """Book the workload's entries one after another, so that the queue of events stays short."""
@@ -58,13 +51,11 @@ class Submissions:
         first_id, self._next_id = self._next_id, self._next_id + count
         exits = (entry["exit"], entry["app_xid"])
         for task in range(count):
-            run = len(self.world.ledger.runs)
-            values = (
-                entry["user"], gpus, entry["qos"], entry["segments"] - 1, seconds, entry["limit"],
-                entry["can_requeue"], entry["name"], entry["checkpoint"], 0, 0,
+            run = self.world.ledger.runs.append(
+                user=entry["user"], gpus=gpus, qos=entry["qos"], segments_left=entry["segments"] - 1,
+                segment_seconds=seconds, limit=entry["limit"], can_requeue=entry["can_requeue"], name=entry["name"],
+                checkpoint=entry["checkpoint"],
             )  # fmt: skip
-            for append, value in zip(self._append_run, values, strict=True):
-                append(value)
             # Slurm gives the array's own number to the task that starts last.
             job_id = first_id if task == count - 1 else first_id + task + 1
             needed = int(seconds * (0.6 + 0.6 * self.world.rng.random())) if tasks else seconds
@@ -76,12 +67,10 @@ class Submissions:
         """Submit a job of the highest class that may be requeued and runs to its end, and return its row."""
         name = FAMILY_NAMES.index(FAMILIES[1 << 30][0]) << NAME_BITS | int(self.world.rng.random() * (1 << NAME_BITS))
         profile = self.world.profile
-        values = (
-            0, gpus, len(QOS) - 1, 0, seconds, profile.max_run_seconds, 1, name, profile.checkpoint_seconds, 0, 0,
+        run = self.world.ledger.runs.append(
+            gpus=gpus, qos=len(QOS) - 1, segment_seconds=seconds, limit=profile.max_run_seconds, can_requeue=1,
+            name=name, checkpoint=profile.checkpoint_seconds,
         )  # fmt: skip
-        run = len(self.world.ledger.runs)
-        for append, value in zip(self._append_run, values, strict=True):
-            append(value)
         self._next_id += 1
         return self._submit(run, COMPLETED, seconds, self._next_id - 1, (0, 0), (0, 0))
 
@@ -96,20 +85,16 @@ class Submissions:
     def _submit(  # noqa: PLR0917
         self, run: int, outcome: int, seconds: int, job_id: int, array: tuple[int, int], exits: tuple[int, int]
     ) -> int:
-        ledger, now = self.world.ledger, self.world.clock.now
-        runs = ledger.runs
-        user = runs["user"][run]
+        ledger, now, runs = self.world.ledger, self.world.clock.now, self.world.ledger.runs
         exit_code, exit_signal = USER_EXITS[exits[0]]
-        job = len(ledger.jobs)
         left = self.world.profile.max_run_seconds * 2 if outcome == TIMEOUT else seconds
-        values = (
-            job_id, run, user, runs["gpus"][run], runs["qos"][run], runs["limit"][run], outcome, left, now, now, now,
-            runs["can_requeue"][run], array[0], array[1], exits[1], exit_code, exit_signal, 0,
+        of_run = {name: runs[name][run] for name in ("user", "gpus", "qos", "limit", "can_requeue")}
+        job = ledger.jobs.append(
+            job_id=job_id, run=run, outcome=outcome, left=left, submit=now, eligible=now, first_submit=now,
+            array_id=array[0], array_task=array[1], app_xid=exits[1], exit_code=exit_code, exit_signal=exit_signal,
+            **of_run,
         )  # fmt: skip
-        for append, value in zip(self._append_job, values, strict=True):
-            append(value)
-        excluded = self._excluded(user)
-        if excluded:
+        if excluded := self._excluded(of_run["user"]):
             ledger.excludes[job] = excluded
         self._enqueue(job)
         return job

@@ -242,7 +242,8 @@ class Scene:
         if self.chance("pcie with Xid 79") < self.together.pcie_with_xid_79:
             self.shows_xid(79, 0.2)
             self.others.append("gpu_unavailable")
-            if self.chance("pcie, Xid 79 with interrupt") < self.together.interrupt_given_xid_79:
+            given_xid = self.together.pcie_with_xid_79_and_interrupt / self.together.pcie_with_xid_79
+            if self.chance("pcie, Xid 79 with interrupt") < given_xid:
                 self.checks["ipmitool sel"] = "Detected error: Critical Interrupt #0x90, Bus Fatal Error"
                 self.others.append("pcie")
 
@@ -293,11 +294,6 @@ def show(  # noqa: PLR0917
 
     A person would write the ticket's number into the reason. `code` is an Xid in the place of the category's usual one.
     `chance` gives the numbers that decide what comes along; `rng` does if it is left out.
-
-    Raises
-    ------
-    ValueError
-        When the Xid does not stand for the category.
     """
     if code is not None and code not in XIDS.get(category, ()):
         raise ValueError(f"Xid {code} does not stand for {category}")

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from assets.simulation.causes import CAUSES
-from assets.simulation.evidence import has_any_evidence, has_false_evidence, is_named, visible_categories
+from assets.simulation.evidence import has_evidence, is_named, visible_categories
 from assets.simulation.ledger import Ledger
 from assets.simulation.logs.record import Record
 from assets.simulation.logs.sacct import Accounting
@@ -80,7 +80,7 @@ def _attempts(record: Record) -> Table:
         "gpu_mask": whole(attempts["mask"]),
         "productive_seconds": whole(attempts["productive"]),
         "ended_by": named(ended_by, ENDED_BY),
-        "has_false_evidence": has_false_evidence(ledger),
+        "has_false_evidence": has_evidence(ledger, only_false=True),
         "is_exported": is_exported,
         "exported_state": named(accounting.column("state"), STATES),
         "gpu_utilisation": (
@@ -351,10 +351,10 @@ def _rate_changes(record: Record) -> Table:
     """One row per planted change of the rate of independent faults. A null category means all categories."""
     changes = rate_changes(record.profile, record.ledger)
     return {
-        "changed_epoch": epochs(record, np.array([change.at for change in changes], np.int64)),
-        "category": _texts(change.category for change in changes),
-        "rate_before": pa.array([change.before for change in changes], pa.float64()),
-        "rate_after": pa.array([change.after for change in changes], pa.float64()),
+        "changed_epoch": epochs(record, np.array([at for at, _, _, _ in changes], np.int64)),
+        "category": _texts(category for _, category, _, _ in changes),
+        "rate_before": pa.array([before for _, _, before, _ in changes], pa.float64()),
+        "rate_after": pa.array([after for _, _, _, after in changes], pa.float64()),
     }
 
 
@@ -363,11 +363,12 @@ def planted(record: Record) -> dict[str, Any]:
     profile, ledger = record.profile, record.ledger
     faults, failures, gpus = ledger.faults, ledger.failures, ledger.gpus()
     failed, incident = failures["attempt"], faults["incident"][failures["fault"]]
-    node_days = ledger.held_seconds(profile.horizon) / DAY * np.diff(ledger.nodes.starts)
+    seconds = ledger.held_seconds(profile.horizon)
+    node_days = seconds / DAY * np.diff(ledger.nodes.starts)
     is_large, is_visible = gpus[failed] > LARGE_GPUS, is_named(visible_categories(ledger))
     all_days, large_days = float(node_days.sum()), float(node_days[gpus > LARGE_GPUS].sum())
     mean_rate = sum(map(profile.mean_rate_of, range(profile.node_count))) / profile.node_count
-    completed = has_any_evidence(ledger)[ledger.attempts["state"] == COMPLETED]
+    completed = has_evidence(ledger)[ledger.attempts["state"] == COMPLETED]
     incident_count = len(np.unique(incident))
 
     def rate(count: int, days: float) -> float | None:
@@ -397,7 +398,7 @@ def planted(record: Record) -> dict[str, Any]:
         "failures_per_1000_node_days_gt_128": rate(int(is_large.sum()), large_days),
         "incidents_per_1000_node_days": rate(incident_count, all_days),
         "incidents_per_1000_node_days_gt_128": rate(len(np.unique(incident[is_large])), large_days),
-        "utilization": round(ledger.used_gpu_seconds(profile.horizon) / profile.gpu_seconds, 4),
+        "utilization": round(float((seconds.astype(np.float64) * gpus).sum()) / profile.gpu_seconds, 4),
         "planned_end_count": len(ledger.planned_ends),
         "completed_share_with_evidence": round(float(completed.mean()), 6) if len(completed) else None,
         "attempts_per_incident": round(len(failed) / max(incident_count, 1), 3),
@@ -406,24 +407,11 @@ def planted(record: Record) -> dict[str, Any]:
     }
 
 
-TABLES = {
-    "attempts": _attempts,
-    "failures": _failures,
-    "planned_ends": _planned_ends,
-    "hidden_faults": _hidden_faults,
-    "driver_rollouts": _driver_rollouts,
-    "faults": _faults,
-    "relapses": _relapses,
-    "incidents": _incidents,
-    "preemptions": _preemptions,
-    "outages": _outages,
-    "nodes": _nodes,
-    "runs": _runs,
-    "checks": _checks,
-    "months": _months,
-    "populations": _populations,
-    "rate_changes": _rate_changes,
-}
+BUILDERS = (
+    _attempts, _failures, _planned_ends, _hidden_faults, _driver_rollouts, _faults, _relapses, _incidents, _preemptions,
+    _outages, _nodes, _runs, _checks, _months, _populations, _rate_changes,
+)  # fmt: skip
+TABLES = {build.__name__.lstrip("_"): build for build in BUILDERS}
 
 
 def write_truth(record: Record, folder: Path) -> None:

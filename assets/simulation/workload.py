@@ -47,13 +47,6 @@ Workload = dict[str, "array[int]"]
 """Columns of submissions, ordered by arrival, as `_size_class` draws them. Times are seconds."""
 
 
-def hour_weights() -> NDArray[np.float64]:
-    """Return the relative number of submissions in each hour of a week that starts on Monday at midnight."""
-    hours = np.arange(24)
-    day = 0.35 + np.exp(-0.5 * ((hours - 14.5) / 3.8) ** 2)
-    return np.concatenate([day * factor for factor in (1.0, 1.05, 1.05, 1.0, 0.9, 0.45, 0.4)])
-
-
 def _arrivals(rng: np.random.Generator, profile: Profile, gpus: int, count: int) -> IntArray:
     """Draw arrival times. A backlog waits at the start; otherwise the cluster would be empty in its first days."""
     first_weekday = profile.first_day.weekday() * 24
@@ -62,7 +55,9 @@ def _arrivals(rng: np.random.Generator, profile: Profile, gpus: int, count: int)
         # Large jobs are few, so they are spread evenly: a dozen random dates would decide the load of a month.
         times = ((np.arange(count) + rng.random(count)) * profile.horizon / count).astype(np.int64)
         return np.where(rng.random(count) < 2 * opening_share, rng.integers(600, 4 * HOUR, count), times)
-    weights = np.resize(np.roll(hour_weights(), -first_weekday), profile.days * 24)
+    day = 0.35 + np.exp(-0.5 * ((np.arange(24) - 14.5) / 3.8) ** 2)
+    week = np.concatenate([day * factor for factor in (1.0, 1.05, 1.05, 1.0, 0.9, 0.45, 0.4)])  # from Monday on
+    weights = np.resize(np.roll(week, -first_weekday), profile.days * 24)
     hours = rng.choice(len(weights), count, p=weights / weights.sum())
     times = hours * HOUR + rng.integers(0, HOUR, count)
     opening = rng.random(count) < opening_share

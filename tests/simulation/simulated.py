@@ -75,19 +75,11 @@ class Simulated:
         """Read the accounting rows of allocations, times in epoch seconds."""
         rows = []
         for row in self.psv("sacct/*.psv"):
-            if "." in row["JobID"]:
-                continue
-            gpus = re.search(r"gres/gpu=(\d+)", row["AllocTRES"])
-            times = {name: epoch(row[name]) for name in ("Submit", "Eligible", "Start", "End")}
-            rows.append(
-                row
-                | times
-                | {
-                    "nodes": expand(row["NodeList"]),
-                    "gpus": int(gpus[1]) if gpus else 0,
-                    "state": row["State"].split()[0],
-                }
-            )
+            if "." not in row["JobID"]:
+                times = {name: epoch(row[name]) for name in ("Submit", "Eligible", "Start", "End")}
+                gpus = re.search(r"gres/gpu=(\d+)", row["AllocTRES"])
+                held = {"nodes": expand(row["NodeList"]), "gpus": int(gpus[1]) if gpus else 0}
+                rows.append(row | times | held | {"state": row["State"].split()[0]})
         return rows
 
     def health(self) -> list[Row]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from assets.simulation import simulate
 from assets.simulation.logs.dirt import EVERYWHERE, KINDS, PIPE
 from tests.simulation.simulated import Simulated, content
 
@@ -17,13 +17,11 @@ DAYS, SHARE = 6, 0.04
 
 
 @pytest.fixture(scope="module")
-def clean(make: Callable[..., Simulated]) -> Simulated:
-    return make(days=DAYS, seed=6)
-
-
-@pytest.fixture(scope="module")
-def dirty(make: Callable[..., Simulated]) -> Simulated:
-    return make(days=DAYS, seed=6, dirt=SHARE)
+def pair(tmp_path_factory: pytest.TempPathFactory) -> list[Simulated]:
+    """Give a clean cluster and the same with dirt."""
+    out = tmp_path_factory.mktemp("dirt")
+    made = [simulate("demo", out / str(share), days=DAYS, seed=6, dirt=share) for share in (0.0, SHARE)]
+    return [Simulated(summary.clusters[0]) for summary in made]
 
 
 def read(path: Path) -> list[bytes]:
@@ -61,7 +59,8 @@ def check(kind: str, line: bytes, before: bytes, original: bytes | None) -> None
             raise AssertionError(kind)
 
 
-def test_exactly_the_lines_of_the_truth_are_spoiled(clean: Simulated, dirty: Simulated) -> None:
+def test_exactly_the_lines_of_the_truth_are_spoiled(pair: list[Simulated]) -> None:
+    clean, dirty = pair
     root, spoiled = dirty.summary.sources.parent, spoiled_lines(dirty)
     kinds = Counter()
     for path in sorted(dirty.summary.sources.rglob("*.*")):

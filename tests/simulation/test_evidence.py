@@ -114,13 +114,6 @@ def test_excluded_nodes_are_not_used(demo: Simulated) -> None:
     assert excluding > 5
 
 
-def test_the_inventory_lists_every_node_once(demo: Simulated) -> None:
-    lines = demo.text("inventory/scontrol_node.txt")
-    assert [line.split()[0] for line in lines] == [f"NodeName=node{number:03d}" for number in range(1, 65)]
-    open_outages = {row["node"] for row in demo.truth("outages") if row["ended_epoch"] is None}
-    assert {line.split()[0].removeprefix("NodeName=") for line in lines if " Reason=" in line} == open_outages
-
-
 def test_a_lemons_tickets_name_its_root_cause(demo: Simulated) -> None:
     lemons = {row["node"]: row["root_cause"] for row in demo.truth("nodes") if row["is_lemon"]}
     rows = [line.split(",") for line in demo.text("tickets/tickets.csv")[1:]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +43,8 @@ def test_a_site_that_keeps_little_has_the_same_accounting(keep: Keep) -> None:
     assert not [row for row in rows if "." in row["JobID"]]
     assert not (little.summary.sources / "slurmctld").exists()
     assert not (little.summary.sources / "squeue").exists()
+    named = [any(row["is_named"] for row in site.truth("preemptions")) for site in (much, little)]
+    assert named == [True, False], "only a controller's log names an instigator"
     allocations = [row for row in much.psv("sacct/*.psv") if "." not in row["JobID"]]
     assert [row | {"SubmitLine": None} for row in rows] == [row | {"SubmitLine": None} for row in allocations]
 
@@ -56,19 +57,6 @@ def test_a_controllers_log_without_jobs_has_the_rest_unchanged(keep: Keep) -> No
     assert rest == [line for line in everything if not ABOUT_JOBS.search(line)]
     for kind in ("preempted JobId", "Requeuing", "on failed node|due to failure of node", "state set to"):
         assert [line for line in rest if re.search(kind, line)], kind
-
-
-@pytest.mark.slow
-def test_a_long_controllers_log_is_kept_by_local_day(keep: Keep) -> None:
-    long = keep(days=121, nodes=4)
-    paths = sorted(long.summary.sources.glob("slurmctld/*"))
-    days = [f"slurmctld.log-{DEMO_LLM.first_day + timedelta(days=number)}" for number in range(122)]
-    # Clocks go forward in between, so the last hour belongs to one day more; it may have nothing to say.
-    assert [path.name for path in paths] in (days, days[:-1])
-    for path in paths:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        assert {line[1:11] for line in lines} == {path.name.removeprefix("slurmctld.log-")}
-        assert [line[1:24] for line in lines] == sorted(line[1:24] for line in lines)
 
 
 def queue(path: Path) -> list[Row]:

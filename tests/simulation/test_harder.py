@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -9,8 +10,7 @@ import pytest
 
 from assets.simulation import simulate
 from assets.simulation.clusters import read_cluster
-from assets.simulation.evidence import has_any_evidence
-from assets.simulation.false_alarms import alarms_per_node_day
+from assets.simulation.evidence import has_evidence
 from assets.simulation.ledger import Symptoms
 from assets.simulation.profiles import DAY, HOUR, Burst, Lemon
 from assets.simulation.rates import Months, expected_faults, held_node_days, month_starts, rate_changes
@@ -98,13 +98,11 @@ def test_planned_maintenance_ends_jobs_and_is_no_fault(hard: Simulated) -> None:
     }
     killed = " ".join(hard.text("slurmctld/slurmctld.log"))
     for key, end in planned.items():
-        event = events[end["node"], end["ended_epoch"]]
+        event, state = events[end["node"], end["ended_epoch"]], end["state"]
         assert event["State"] == "DOWN" and event["User"].startswith("root")
-        assert rows[key]["State"] == ("CANCELLED by 0" if end["state"] == "CANCELLED" else "NODE_FAIL")
-        if end["state"] == "NODE_FAIL":
-            assert f"JobId={key[0]} on failed node {end['node']}" in killed or (
-                f"requeue job JobId={key[0]} due to failure of node {end['node']}" in killed
-            )
+        assert rows[key]["State"] == ("CANCELLED by 0" if state == "CANCELLED" else "NODE_FAIL")
+        how = rf"JobId={key[0]} (on failed|due to failure of) node {end['node']}"
+        assert state == "CANCELLED" or re.search(how, killed)
     ended_by = Counter(row["ended_by"] for row in hard.truth("attempts"))
     assert ended_by["maintenance"] == len(planned) and ended_by["fault"] == len(failures)
 
@@ -119,13 +117,6 @@ def test_the_truth_of_a_population_is_of_the_time_that_the_accounting_covers(har
     assert rows["all"]["incident_count"] == len({row["incident_number"] for row in inside}) < len(inside)
 
 
-def test_the_rate_of_alarms_gives_the_wanted_share() -> None:
-    # One node, an hour: 15 minutes of window. Two nodes, two minutes: 2 x 7 minutes.
-    exposed = np.array([15, 14]) / (24 * 60)
-    rate = alarms_per_node_day(0.05, np.array([1, 2]), np.array([3600, 120]), np.array([3, 1]))
-    assert np.average(1 - np.exp(-rate * exposed), weights=[3, 1]) == pytest.approx(0.05)
-
-
 @pytest.mark.parametrize(
     ("start", "offset", "is_evidence"), [(0, -601, 0), (0, -600, 1), (0, 300, 1), (0, 301, 0), (9_500, -550, 0)]
 )
@@ -134,7 +125,7 @@ def test_evidence_counts_in_the_window_and_not_before_the_start(start: int, offs
     row = made.attempt(made.run(), start, 10_000, FAILED)
     shown = Symptoms(checks=[("check pci", "PCI device 0000:07:00.0: link width is x8, expected x16.")])
     made.fault(0, 9_000, ALARM, symptoms=shown, checks_from=10_000 + offset)
-    assert has_any_evidence(made.frozen())[row] == is_evidence
+    assert has_evidence(made.frozen())[row] == is_evidence
 
 
 def test_months_run_at_their_factor() -> None:
@@ -183,11 +174,7 @@ def test_changes_of_the_planted_rate_are_named() -> None:
     made.ledger.month_factors = [(0, 1.0), (6 * DAY, 2.0)]
     changes = rate_changes(profile, made.frozen())
     # (50 + 3 x 10) / 4 = 20 per 1,000 node-days; the first burst adds 500 on two nodes of four.
-    assert [(change.at // DAY, change.category) for change in changes] == [
-        (2, "ib_link"),
-        (4, "ib_link"),
-        (6, None),
-        (8, "gpu_memory"),
-    ]
-    rates = [rate for change in changes for rate in (change.before, change.after)]
+    expected = [(2, "ib_link"), (4, "ib_link"), (6, None), (8, "gpu_memory")]
+    assert [(at // DAY, category) for at, category, _, _ in changes] == expected
+    rates = [rate for change in changes for rate in change[2:]]
     assert rates == pytest.approx([20, 270, 270, 20, 20, 40, 40, 60])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -43,15 +42,6 @@ def test_good_results_come_at_the_intervals_of_the_profile(tmp_path: Path, habit
         assert len(seconds) == days * DAY // every + (seconds[0] < days * DAY % every)
         assert seconds[0] < every
         assert set(np.diff(seconds)) <= {every}
-
-
-def test_a_file_holds_one_utc_day_in_order(tmp_path: Path) -> None:
-    rows = Handmade(site()).health(tmp_path)
-    assert len({row["file"] for row in rows}) == 4
-    for row in rows:
-        assert row["file"] == f"health-{datetime.fromtimestamp(row['start_time'], UTC):%Y-%m-%d}.jsonl.gz"
-        assert row["start_time"] < row["end_time"] < row["start_time"] + 2
-    assert [row["start_time"] for row in rows] == sorted(row["start_time"] for row in rows)
 
 
 def test_a_failing_check_is_kept_each_time_until_the_restart(tmp_path: Path) -> None:

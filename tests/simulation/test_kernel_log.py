@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from assets.simulation.ledger import Symptoms
-from assets.simulation.logs.kernel import BOOT_LINE, CHATTER, REPEATS, write_kernel
+from assets.simulation.logs.kernel import BOOT_LINE, REPEATS, write_kernel
 from assets.simulation.profiles import DAY, HOUR
-from assets.simulation.states import EVICT, FAILED, LOST, OUT_OF_MEMORY
+from assets.simulation.states import FAILED, LOST, OUT_OF_MEMORY
 from tests.simulation.small_ledger import Handmade
 from tests.simulation.small_ledger import small_site as site
 
@@ -72,19 +72,6 @@ def test_uptimes_begin_with_each_start(tmp_path: Path) -> None:
             assert DAY <= line.uptime < 33 * DAY
     never_restarted = {round(line.uptime - line.at) for line in lines if line.node == "node001"}
     assert len(never_restarted) == 1
-
-
-def test_chatter_has_the_rate_of_the_profile_and_stops_on_silent_nodes(tmp_path: Path) -> None:
-    made = Handmade(site(node_count=20, days=10, habits={"chatter_per_node_day": 3.0}))
-    for node in range(10):
-        made.breaks(node, at=2 * DAY, cleared=7 * DAY, mechanism=LOST, symptoms=Symptoms())
-        made.breaks(node + 10, at=2 * DAY, cleared=7 * DAY, mechanism=EVICT, symptoms=Symptoms())
-    lines = read(made, tmp_path)
-    silent = [line for line in lines if int(line.node[4:]) <= 10 and 2 * DAY <= line.at < 7 * DAY - 110]
-    assert not silent
-    expected = 3.0 * (20 * 10 - 10 * 5)
-    assert abs(len(lines) - expected) < 4 * expected**0.5
-    assert {line.text for line in lines} == set(CHATTER)
 
 
 def test_programs_leave_their_errors_on_the_first_node(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,18 +46,3 @@ def test_free_gpus_are_those_nobody_holds(steps: list[tuple[str, int]]) -> None:
             assert pool.occupants[node].keys() == {occupant for occupant, (nodes, _) in held.items() if node in nodes}
             assert pool.hold_until[node] == max(pool.occupants[node].values(), default=0)
         assert pool.idle_count == pool.idle.sum()
-
-
-def test_a_gpu_in_use_cannot_be_taken() -> None:
-    pool = NodePool(NODES, GPUS)
-    pool.take(1, [0], 0b11, 0)
-    with pytest.raises(RuntimeError, match="in use on node 0"):
-        pool.take(2, [0], 0b10, 0)
-
-
-def test_small_work_fills_the_fullest_node_and_avoids_excluded_ones() -> None:
-    pool = NodePool(NODES, GPUS)
-    pool.take(1, [4], 0b1111, 0)
-    pool.take(2, [3], 0b1, 0)
-    assert pool.place_small(2, pool.idle) == (4, 0b110000)
-    assert pool.place_small(2, pool.idle, excluded=(4,)) == (3, 0b110)

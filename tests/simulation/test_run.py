@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -16,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
-from assets.simulation import simulate
+from assets.simulation import SimulatedCluster, simulate
 from assets.simulation.clusters import read_cluster
 from orchestration.cli import app
-from tests.simulation.simulated import Simulated, content
+from tests.simulation.simulated import content
 
 SMALL = ("--days", "1", "--scale", "0.25")
 DAY = timedelta(days=1)
@@ -29,11 +28,10 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["simulate", *arguments])
 
 
-def test_same_seed_gives_same_bytes(make: Callable[..., Simulated]) -> None:
-    first, second, other = make(days=2, seed=3), make(days=2, seed=3), make(days=2, seed=4)
-    assert content(first.summary.sources) == content(second.summary.sources)
-    assert content(first.summary.truth) == content(second.summary.truth)
-    assert content(first.summary.sources) != content(other.summary.sources)
+def test_same_seed_gives_same_bytes(tmp_path: Path) -> None:
+    for folder, seed in (("first", 3), ("second", 3), ("other", 4)):
+        simulate("demo", tmp_path / folder, days=2, scale=0.25, seed=seed)
+    assert content(tmp_path / "first") == content(tmp_path / "second") != content(tmp_path / "other")
 
 
 def test_a_clusters_bytes_do_not_depend_on_its_neighbours_and_progress_covers_all(
@@ -60,41 +58,28 @@ MOMENTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[SimulatedCluster, ...]:
+    """Give the demo on the days of its profiles."""
+    return simulate("demo", tmp_path_factory.mktemp("own"), days=30, scale=0.1).clusters
+
+
 @pytest.mark.parametrize(("now", "llm", "vision"), MOMENTS.values(), ids=MOMENTS)
 def test_logs_that_end_at_a_time_end_at_the_last_midnight_of_each_zone(
-    now: str, llm: str, vision: str, tmp_path: Path
+    own: tuple[SimulatedCluster, ...], now: str, llm: str, vision: str, tmp_path: Path
 ) -> None:
-    moved = simulate("demo", tmp_path / "moved", days=60, scale=0.1, until=datetime.fromisoformat(now)).clusters
-    ledgers = simulate("demo", tmp_path / "own", days=60, scale=0.1).clusters
-    for made, own, end in zip(moved, ledgers, (llm, vision), strict=True):
-        fixed = tmp_path / end
-        simulate("demo", fixed, days=60, scale=0.1, until=date.fromisoformat(end))
-        assert content(made.sources) == content(fixed / "sources" / made.cluster_id)
-        assert made.planted == own.planted
-        ends = [pq.read_table(c.truth / "attempts.parquet")["ended_epoch"].to_numpy() for c in (made, own)]
+    moment = datetime.fromisoformat(now)
+    moved = simulate("demo", tmp_path / "moved", days=30, scale=0.1, until=moment).clusters
+    for end in {llm, vision}:
+        simulate("demo", tmp_path / end, days=30, scale=0.1, until=date.fromisoformat(end))
+    for made, profile, end in zip(moved, own, (llm, vision), strict=True):
+        assert content(made.sources) == content(tmp_path / end / "sources" / made.cluster_id)
+        assert made.planted == profile.planted
+        ends = [pq.read_table(c.truth / "attempts.parquet")["ended_epoch"].to_numpy() for c in (made, profile)]
         assert len({*(ends[0] - ends[1])[~np.isnan(ends[0])]}) == 1, "the same ledger on another day"
-        assert np.nanmax(ends[0]) <= datetime.fromisoformat(now).timestamp()
+        assert np.nanmax(ends[0]) <= moment.timestamp()
         newest = max((made.sources / "sacct").iterdir()).stem.removeprefix("sacct-")
         assert timedelta(days=0) <= date.fromisoformat(end) - date.fromisoformat(newest) <= timedelta(days=1)
-
-
-def test_simulating_again_replaces_the_earlier_one(make: Callable[..., Simulated], tmp_path: Path) -> None:
-    make(out=tmp_path, days=3, seed=1)
-    again = make(out=tmp_path, days=1, seed=1)
-    assert len(list((again.summary.sources / "health").iterdir())) == 2  # one local day touches two UTC days
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["sources", "truth"]
-    for folder in ("sources", "truth"):
-        assert sorted(path.name for path in (tmp_path / folder).iterdir()) == ["demo-llm", "demo-vision"]
-
-
-def test_labelled_simulated(tmp_path: Path) -> None:
-    zones = {"demo-llm": "America/Los_Angeles", "demo-vision": "Europe/Berlin"}
-    for cluster in simulate("demo", tmp_path, days=1, scale=0.25).clusters:
-        settings = tomllib.loads((cluster.sources / "cluster.toml").read_text(encoding="utf-8"))
-        assert settings["simulated"] is True
-        assert settings["timezone"] == zones.pop(cluster.cluster_id)
-        assert cluster.planted["simulated"] is True
-    assert not zones
 
 
 @pytest.mark.parametrize("settings", [None, 'timezone = "UTC"\n'])
@@ -110,55 +95,50 @@ def test_real_logs_are_never_touched(tmp_path: Path, settings: str | None, clust
     assert (folder / "real.psv").read_text() == "real"
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"profile": "rsc9"}, "unknown profile 'rsc9'; there are: .*demo"),
-        ({"days": 0}, "at least 1"),
-        ({"scale": 0.0}, "above 0"),
-        ({"seed": -1}, "not be negative"),
-        ({"dirt": 0.9}, "from 0 to 0.5"),
-    ],
-)
-def test_wrong_arguments_are_refused_with_a_reason(tmp_path: Path, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        simulate(out=tmp_path, **{"profile": "demo", "days": 1} | options)
+def test_wrong_arguments_are_refused_with_a_reason(tmp_path: Path) -> None:
+    said = {"profile": "unknown .*demo", "days": "at least 1", "scale": "above 0", "seed": "negative", "dirt": "to 0.5"}
+    wrong: dict[str, Any] = {"profile": "rsc9", "days": 0, "scale": 0.0, "seed": -1, "dirt": 0.9}
+    for name, value in wrong.items():
+        with pytest.raises(ValueError, match=said[name]):
+            simulate(out=tmp_path, **{"profile": "demo", "days": 1} | {name: value})
     assert not list(tmp_path.iterdir())
 
 
-def test_it_prints_what_was_made_as_json(tmp_path: Path) -> None:
+def test_it_prints_what_was_made_as_json_and_labels_it_simulated(tmp_path: Path) -> None:
     done = run("demo", "--out", str(tmp_path), *SMALL, "--dirt", "0.01", "--json")
     assert done.exit_code == 0, done.output
     values = json.loads(done.stdout)
-    assert values["profile"] == "demo"
+    zones = {"demo-llm": "America/Los_Angeles", "demo-vision": "Europe/Berlin"}
+    assert (values["profile"], [cluster["cluster_id"] for cluster in values["clusters"]]) == ("demo", list(zones))
     for cluster in values["clusters"]:
         assert Path(cluster["sources"]) == tmp_path / "sources" / cluster["cluster_id"]
         spoiled = pq.read_table(Path(cluster["truth"]) / "dirt.parquet")
         assert len(spoiled) == cluster["spoiled_line_count"] > 0
+        settings = tomllib.loads((Path(cluster["sources"]) / "cluster.toml").read_text(encoding="utf-8"))
+        assert settings["simulated"] is cluster["planted"]["simulated"] is True
+        assert settings["timezone"] == zones[cluster["cluster_id"]]
 
 
-def test_the_demo_ends_where_it_is_told(tmp_path: Path) -> None:
-    """The profile's first day and length give the same date, and other profiles keep theirs."""
-    simulate("demo", tmp_path / "profile")
-    assert run("demo", "--out", str(tmp_path / "fixed"), "--until", "2026-04-05").exit_code == 0
-    assert content(tmp_path / "fixed") == content(tmp_path / "profile")
-    assert run("rsc2", "--out", str(tmp_path), *SMALL, "--scale", "0.01").exit_code == 0
-    assert (tmp_path / "sources" / "rsc2" / "sacct" / f"sacct-{read_cluster('rsc2').first_day}.psv").is_file()
-
-
-def test_the_demo_ends_at_the_last_midnight(tmp_path: Path) -> None:
+def test_the_demo_ends_at_the_last_midnight_or_where_it_is_told_and_replaces_an_earlier_one(tmp_path: Path) -> None:
     before = datetime.now(UTC)
-    assert run("demo", "--out", str(tmp_path), *SMALL).exit_code == 0
+    assert run("demo", "--out", str(tmp_path), *SMALL, "--days", "3").exit_code == 0
     for cluster in ("demo-llm", "demo-vision"):
-        days = {
-            (at.astimezone(ZoneInfo(read_cluster(cluster).timezone)) - DAY).date() for at in (before, datetime.now(UTC))
-        }
+        zone = ZoneInfo(read_cluster(cluster).timezone)
+        days = {(at.astimezone(zone) - DAY).date() for at in (before, datetime.now(UTC))}
         newest = max((tmp_path / "sources" / cluster / "sacct").iterdir()).name
         assert newest in {f"sacct-{day - DAY * early}.psv" for day in days for early in (0, 1)}
+    # The profile's first day and length give the same date, and other profiles keep theirs.
+    simulate("demo", tmp_path / "profile", days=1, scale=0.25)
+    assert run("demo", "--out", str(tmp_path), *SMALL, "--until", "2026-01-06").exit_code == 0
+    for folder in ("sources", "truth"):
+        assert content(tmp_path / folder) == content(tmp_path / "profile" / folder)
+    assert run("rsc2", "--out", str(tmp_path), "--days", "1", "--scale", "0.01").exit_code == 0
+    assert (tmp_path / "sources" / "rsc2" / "sacct" / f"sacct-{read_cluster('rsc2').first_day}.psv").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["profile", "sources", "truth"]
 
 
 def test_a_refusal_is_one_line_on_stderr(tmp_path: Path) -> None:
-    for arguments in (("rsc9", *SMALL), ("demo", "--until", "0001-01-01"), ("demo", "--until", "9999-12-31")):
-        done = run(*arguments, "--out", str(tmp_path))
+    for arguments in (("rsc9",), ("demo", "--until", "0001-01-01"), ("demo", "--until", "9999-12-31")):
+        done = run(*arguments, *SMALL, "--out", str(tmp_path))
         assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
     assert run("demo", "--out", str(tmp_path), "--dirt", "0.9").exit_code == 2

@@ -101,18 +101,6 @@ def test_a_nodes_rate_is_its_mean_over_the_days_with_those_of_the_bursts() -> No
     assert planted(record)["faults_per_1000_node_days"] == pytest.approx(1000 * sum(rates) / 4)
 
 
-@pytest.mark.parametrize("has_controller_log", [True, False])
-def test_only_a_controllers_log_that_is_kept_names_an_instigator(has_controller_log: bool) -> None:
-    made = SmallLedger()
-    victim, other = (made.attempt(made.run(), 0, HOUR, PREEMPTED) for _ in range(2))
-    instigator = made.attempt(made.run(), HOUR, 2 * HOUR)
-    for row, is_named in ((victim, True), (other, False)):
-        made.ledger.preemptions.append(victim=row, instigator=instigator, at=HOUR, is_named=is_named)
-    logs = replace(FIRST_DAY.logs, has_controller_log=has_controller_log)
-    found = rows(Record(replace(FIRST_DAY, logs=logs), made.frozen(), 1), "preemptions")
-    assert [row["is_named"] for row in found] == [has_controller_log, False]
-
-
 def test_an_empty_cluster_has_all_its_tables(tmp_path: Any) -> None:
     record = record_of(SmallLedger())
     write_truth(record, tmp_path)

@@ -34,13 +34,7 @@ def profile_names() -> list[str]:
 
 
 def read_profile(name: str) -> tuple[Profile, ...]:
-    """Read the clusters of a profile.
-
-    Raises
-    ------
-    ValueError
-        For an unknown profile.
-    """
+    """Read the clusters of a profile. An unknown one is a ValueError."""
     profiles = _read_table(PROFILES_FILE, FOLDER)
     if name not in profiles:
         raise ValueError(f"unknown profile '{name}'; there are: {', '.join(sorted(profiles))}")
@@ -48,13 +42,7 @@ def read_profile(name: str) -> tuple[Profile, ...]:
 
 
 def read_cluster(cluster_id: str, folder: Path = FOLDER) -> Profile:
-    """Read one cluster.
-
-    Raises
-    ------
-    ValueError
-        For an unknown cluster, or when its file has an unknown key, lacks one, or has a value of the wrong type.
-    """
+    """Read one cluster. An unknown one, or a mistake in its file, is a ValueError."""
     known = sorted({name for clusters in _read_table(PROFILES_FILE, folder).values() for name in clusters})
     if cluster_id not in known:
         raise ValueError(f"unknown cluster '{cluster_id}'; there are: {', '.join(known)}")

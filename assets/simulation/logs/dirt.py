@@ -18,11 +18,7 @@ CUT, TWICE, EMPTY, BAD_BYTE, PIPE = "cut_off", "duplicate", "empty", "not_utf8",
 EVERYWHERE = (CUT, TWICE, EMPTY, BAD_BYTE)
 KINDS: dict[str, tuple[str, ...]] = {
     "sacct": (*EVERYWHERE, PIPE),
-    "health": EVERYWHERE,
-    "kernel": EVERYWHERE,
-    "events": EVERYWHERE,
-    "slurmctld": EVERYWHERE,
-    "squeue": EVERYWHERE,
+    **dict.fromkeys(("health", "kernel", "events", "slurmctld", "squeue"), EVERYWHERE),
 }
 """What may happen to the lines of a folder; tickets and the inventory are small files made in one go."""
 LATIN_1 = "\N{LATIN SMALL LETTER E WITH ACUTE}".encode("latin-1")

@@ -223,5 +223,5 @@ def write_health(record: Record, folder: Path) -> None:
         )
         if text:
             # The gzip header has no time, so the same seed gives the same bytes.
-            name = f"health-{record.utc(low):%Y-%m-%d}.jsonl.gz"
+            name = f"health-{np.datetime64(day, 'D')}.jsonl.gz"
             (folder / name).write_bytes(zlib.compress(text.encode(), LEVEL, GZIP))

@@ -31,24 +31,17 @@ TIME_BITS = 46
 
 
 class Lines:
-    """Kernel lines in columns: microsecond, node, and the number of a text."""
+    """Kernel lines: microsecond, node, and the number of a text. Many are added as columns, others one by one."""
 
     def __init__(self) -> None:
         self.texts: list[str] = [BOOT_LINE, *CHATTER]
         self.columns: list[Ints] = []
-        self._single: list[tuple[int, int, int]] = []
+        self.single: list[tuple[int, int, int]] = []
 
     def say(self, at: float, node: int, text: str) -> None:
         """Add a line."""
-        self._single.append((max(0, round(at * MICRO)), node, len(self.texts)))
+        self.single.append((max(0, round(at * MICRO)), node, len(self.texts)))
         self.texts.append(text)
-
-    def in_order(self) -> tuple[Ints, Ints, Ints]:
-        """Return times, nodes and texts in order of time."""
-        single = np.array(self._single, np.int64).reshape(-1, 3).T
-        times, nodes, texts = np.concatenate((single, *self.columns), axis=1)
-        order = np.lexsort((texts, nodes, times))
-        return times[order], nodes[order], texts[order]
 
 
 def _add_faults(record: Record, lines: Lines, rng: np.random.Generator) -> None:
@@ -133,7 +126,10 @@ def write_kernel(record: Record, folder: Path) -> None:
     lines.columns.append(np.stack((booted, reboots[1], np.zeros_like(booted))))
     for add in (_add_faults, _add_programs, _add_chatter, _add_drivers):
         add(record, lines, rng)
-    times, nodes, texts = lines.in_order()
+    single = np.array(lines.single, np.int64).reshape(-1, 3).T
+    times, nodes, texts = np.concatenate((single, *lines.columns), axis=1)
+    order = np.lexsort((texts, nodes, times))
+    times, nodes, texts = times[order], nodes[order], texts[order]
     uptimes = _uptimes(record, times, nodes, texts)
     days = record.wall_clock.days(times // MICRO)
     for day in np.unique(days).tolist():

@@ -38,14 +38,14 @@ class WallClock:
     """Converts columns of simulated seconds to local time; second 0 is the first day's local midnight."""
 
     def __init__(self, zone: ZoneInfo, first_day: date) -> None:
-        self._zone, self._first_day = zone, np.datetime64(first_day, "D")
+        self.zone, self._first_day = zone, np.datetime64(first_day, "D")
         self.epoch = midnight(first_day, zone)
 
     def _local(self, seconds: NDArray[Any]) -> NDArray[np.int64]:
         """Return local time as seconds since 1970 on the wall clock."""
         utc = seconds.astype(np.int64) + self.epoch
         quarters, where = np.unique(utc // QUARTER_HOUR, return_inverse=True)
-        return utc + np.array([_offset(self._zone, quarter) for quarter in quarters.tolist()], np.int64)[where]
+        return utc + np.array([_offset(self.zone, quarter) for quarter in quarters.tolist()], np.int64)[where]
 
     def texts(self, seconds: NDArray[Any]) -> list[str]:
         """Format times as Slurm does: whole seconds without a zone."""
@@ -88,14 +88,9 @@ class Record:
     seed: int
 
     @cached_property
-    def zone(self) -> ZoneInfo:
-        """The zone of the cluster's wall clocks."""
-        return ZoneInfo(self.profile.timezone)
-
-    @cached_property
     def wall_clock(self) -> WallClock:
         """The wall clocks of the cluster, for whole columns of times."""
-        return WallClock(self.zone, self.profile.first_day)
+        return WallClock(ZoneInfo(self.profile.timezone), self.profile.first_day)
 
     @property
     def epoch(self) -> int:
@@ -108,11 +103,7 @@ class Record:
 
     def local(self, seconds: float) -> datetime:
         """Convert simulated seconds to the cluster's wall clock."""
-        return datetime.fromtimestamp(self.epoch + seconds, self.zone)
-
-    def utc(self, seconds: float) -> datetime:
-        """Convert simulated seconds to UTC."""
-        return datetime.fromtimestamp(self.epoch + seconds, UTC)
+        return datetime.fromtimestamp(self.epoch + seconds, self.wall_clock.zone)
 
     def text(self, seconds: float) -> str:
         """Format wall-clock time as Slurm does: whole seconds without a zone."""

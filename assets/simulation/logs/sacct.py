@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -198,23 +197,16 @@ def lines_of(day: Day, has_step: NDArray[np.bool_]) -> list[str]:
     return lines
 
 
-def _days(record: Record, accounting: Accounting) -> Iterator[tuple[int, IntArray]]:
-    """Give each local day with the attempts that ended on it, in order. The last day also has the open attempts."""
-    shown, until = accounting.shown, accounting.until
-    ends = accounting.column("end")[shown]
-    days = record.wall_clock.days(np.where(ends >= 0, ends, until - 1))
-    order = np.lexsort((np.where(ends >= 0, ends, until), days))
-    found, firsts = np.unique(days[order], return_index=True)
-    yield from zip(found.tolist(), np.split(shown[order], firsts[1:]), strict=True)
-
-
 def write_sacct(record: Record, folder: Path) -> None:
-    """Write `sacct-<day>.psv` for every day on which a job ended, and the open jobs with the last day."""
-    habits = record.profile.logs
+    """Write `sacct-<day>.psv` for every local day on which a job ended, and the open jobs with the last day."""
+    habits, accounting = record.profile.logs, Accounting(record.profile, record.ledger)
     has_step = record.rng("sacct").random(len(record.ledger.jobs)) < habits.step_share
     header = f"{HEADER}|SubmitLine" if habits.has_submit_lines else HEADER
     header += "|AdminComment" if habits.has_job_summaries else ""
-    accounting = Accounting(record.profile, record.ledger)
-    for day, rows in _days(record, accounting):
+    ends = accounting.column("end")[accounting.shown]
+    days = record.wall_clock.days(np.where(ends >= 0, ends, accounting.until - 1))
+    order = np.lexsort((np.where(ends >= 0, ends, accounting.until), days))
+    found, firsts = np.unique(days[order], return_index=True)
+    for day, rows in zip(found.tolist(), np.split(accounting.shown[order], firsts[1:]), strict=True):
         lines = lines_of(Day(record, rows, accounting), has_step)
         write_lines(folder / f"sacct-{record.wall_clock.date(day)}.psv", [header, *lines])
