@@ -11,11 +11,10 @@ import pytest
 
 from assets.sources.translations.job_documents import job_texts
 from tests.logs import export
-from tests.sources.folders import CAPTURE, DIALECTS, PROJECT, attempts, counts, load, make, rows
+from tests.sources.folders import CAPTURE, DIALECTS, attempts, counts, load, make, rows
 
 DOCUMENT = (DIALECTS / "sacct.json.gz").read_bytes()
 JOBS = json.loads(gzip.decompress(DOCUMENT))["jobs"]
-GCM = PROJECT / "tests" / "fixtures" / "gcm"
 
 NOT_IN_JSON = {
     "db_index": "the database's own number is not written",
