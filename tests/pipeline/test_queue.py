@@ -34,9 +34,9 @@ def states(home: Home) -> list[str]:
 
 
 def holder(home: Home) -> int:
-    """Give the process that has the home, or none."""
+    """Give the process that has the home, or none before it has written its number."""
     with free_of_refresh(home.lock_file) as found:
-        return 0 if found is None else int(found.process)
+        return int(found.process) if found and found.process.isdecimal() else 0
 
 
 def cut_power(home: Home) -> None:
@@ -70,7 +70,7 @@ def test_whatever_died_the_next_run_of_the_schedule_publishes(home):
     until(lambda: holder(home))
     os.kill(holder(home), signal.SIGKILL)
     until(lambda: states(home) == ["FAILURE", "STARTED"])
-    until(lambda: holder(home))
+    until(lambda: holder(home) and home.unfinished_run.exists())
     cut_power(home)
     pages.process.wait()
     assert states(home) == ["FAILURE", "STARTED"]
