@@ -6,6 +6,7 @@ import time
 import pytest
 
 from orchestration.settings.code_cache import MAX_UNUSED_DAYS, cache_folder, name_of_version
+from orchestration.settings.environment import user_cache_folder
 from orchestration.settings.home import Home
 
 
@@ -38,3 +39,10 @@ def test_the_home_takes_the_place_of_a_cache_that_cannot_be_written_and_a_line_s
     assert cache_folder(home).is_dir()
     unwritable = f"the cache folder {caches / name_of_version()} cannot be written, so {cache_folder(home)} is used\n"
     assert capsys.readouterr() == ("", unwritable)
+
+
+def test_a_cache_folder_without_a_whole_path_counts_as_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for named in ("", "caches", "./caches"):
+        monkeypatch.setenv("XDG_CACHE_HOME", named)
+        assert user_cache_folder() == tmp_path / ".cache"

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from importlib.metadata import version
 
 from orchestration.dbt.command import DBT
 from orchestration.settings.home import PROJECT
@@ -28,13 +27,6 @@ assert process.stdout.readline() == "works\\n"
 print(process.pid, flush=True)
 time.sleep(600)
 """
-
-
-def test_it_answers_with_dbts_version_without_starting_dbt(tmp_path):
-    (tmp_path / "dbt.py").write_text("raise ImportError('dbt')")
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{PROJECT}"}
-    done = subprocess.run([DBT, "--version"], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == f"installed: {version('dbt-core')}\n"
 
 
 def test_it_ends_when_its_starter_is_killed(tmp_path):

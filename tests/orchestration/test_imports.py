@@ -57,6 +57,11 @@ def test_the_start_of_a_refresh(small_home):
     assert imported(COMMAND.format(before=STOP_BEFORE_DAGSTER), "refresh", "--home", small_home.root) == by_readers
 
 
+def test_completing_loads_nothing_heavy():
+    code = "from orchestration.cli.completion import *; complete_profiles(''); complete_tables('')"
+    assert imported(f"import sys, orchestration.cli; {code}; print(*sys.modules, file=sys.stderr)") == set()
+
+
 def test_what_dagster_loads_judges_nothing_and_builds_nothing():
     code = "import sys, orchestration.cli, orchestration.definitions\nprint(*sys.modules, file=sys.stderr)"
     found = imported(code)

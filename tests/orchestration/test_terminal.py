@@ -243,9 +243,10 @@ def test_a_refresh_whose_output_was_lost_says_so(small_home, monkeypatch):
 @pytest.mark.parametrize("signals", [1, 2])
 def test_ctrl_c_ends_any_query(small_home, signals):
     process = ask(small_home, CROSS_JOIN)
-    tasks = Path(f"/proc/{process.pid}/task")
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while len([*tasks.iterdir()]) < 2 and time.monotonic() < deadline:  # until DuckDB has threads at work
+    deadline, threads, ticks = time.monotonic() + PATIENCE_SECONDS, 0, 0
+    while (threads < 2 or ticks < 150) and time.monotonic() < deadline:  # until threads of DuckDB's are at work
+        times = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        threads, ticks = int(times[17]), int(times[11])
         time.sleep(0.05)
     for _ in range(signals):
         process.send_signal(signal.SIGINT)
