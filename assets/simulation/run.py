@@ -131,11 +131,11 @@ def simulate(
     made: list[SimulatedCluster] = []
     for cluster, first_day in zip(clusters, first_days, strict=True):
 
-        def told(share: float, before: int = len(made)) -> None:
+        def show_share(share: float, before: int = len(made)) -> None:
             tell((before + share) / len(clusters))
 
         folders = logs / cluster.cluster_id, truths / cluster.cluster_id
-        made.append(_simulate_one(cluster, first_day, folders, seed, dirt, told))
+        made.append(_simulate_one(cluster, first_day, folders, seed, dirt, show_share))
     return Summary(name, time.monotonic() - started, tuple(made))
 
 
