@@ -58,26 +58,6 @@ def test_another_process_may_open_the_files_once_they_are_closed(opened):
         assert con.execute("from raw.made").fetchall() == [(1,)]
 
 
-def test_each_step_has_a_connection_of_its_own(opened):
-    with opened.writing() as con:
-        con.execute("create table estimates.made as select 1 as n; create temp table own as select 2 as n")
-        con.execute("set search_path = 'w.ops'")
-    with opened.writing() as con:
-        assert con.execute("from made").fetchall() == [(1,)], "schemas of the publication are looked in"
-        assert con.execute("select current_setting('TimeZone')").fetchall() == [("UTC",)]
-        with pytest.raises(duckdb.CatalogException):
-            con.execute("from own")
-
-
-def test_what_a_failed_step_began_is_undone(opened):
-    with pytest.raises(ZeroDivisionError), opened.writing() as con:
-        con.begin()
-        con.execute("create table raw.made as select 1 as n")
-        raise ZeroDivisionError
-    with opened.writing() as con:
-        assert con.execute("select * from duckdb_tables() where table_name = 'made'").fetchall() == []
-
-
 def test_files_that_cannot_be_opened_are_not_held(opened, tmp_path):
     (tmp_path / "p.duckdb").write_bytes(b"no database" * 1000)
     with pytest.raises(duckdb.Error), opened.writing():
