@@ -84,30 +84,6 @@ class TestSettings:
             with pytest.raises(WrongSetting, match=f"{name} is .*, not '{re.escape(value)}'; correct it or unset it"):
                 read_settings()
 
-    @pytest.mark.parametrize(
-        ("name", "values"),
-        {
-            "FAULTLINE_MEMORY": ("512MB", "1.5 GiB", "0.5gb", "3G", "500000000B", ".5GB", "2 gigabytes"),
-            "FAULTLINE_SCHEDULE": ("*/30 1-5 * jan-mar MON,FRI", "@daily", "0 0 29 2 *", "0 2 * * 1#2"),
-        }.items(),
-    )
-    def test_other_ways_to_write_a_value_are_taken(self, monkeypatch, name, values):
-        for value in values:
-            monkeypatch.setenv(name, value)
-            assert value in (read_settings().memory_limit, read_settings().schedule)
-
-    @pytest.mark.parametrize("command", [["refresh", "--json"], ["status", "--json"]], ids=" ".join)
-    def test_a_variable_that_is_no_setting_is_one_line_on_stderr(self, monkeypatch, tmp_path, command):
-        for name in ("FAULTLINE_X", "FAULTLINE_OWNERS", "FAULTLINE_SPARK_MASTER", "FAULTLINE_MEMORY"):
-            monkeypatch.setenv(name, "1GB")
-        monkeypatch.setenv("FAULTLINE_WATCH_MINUTES", "")
-        result = CliRunner().invoke(app, [*command, "--home", str(tmp_path)])
-        assert result.stderr.splitlines()[:-1] == [
-            "faultline: FAULTLINE_OWNERS is not read any more: assets have no owners; unset it",
-            "faultline: FAULTLINE_X is no setting; docs/configuration.md has all of them",
-        ]
-        assert "FAULTLINE" not in result.stdout
-
     @pytest.mark.parametrize("command", [["refresh"], ["refresh", "--json"], ["status"], ["ui"]], ids=" ".join)
     def test_a_command_says_which_variable_is_wrong(self, monkeypatch, tmp_path, command):
         monkeypatch.setenv("FAULTLINE_THREADS", "many")

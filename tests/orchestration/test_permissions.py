@@ -166,16 +166,6 @@ def test_a_group_may_read_what_is_published_and_pass_on_the_way_there_and_a_new_
     assert {mode for name, mode in modes(home).items() if name.startswith("publications")} == {0o700, 0o600}
 
 
-def test_files_and_folders_are_given_to_the_group(tmp_path, another_group):
-    home = Home.at(tmp_path / "home")
-    publish_as(home, "run-1", another_group)
-    if os.geteuid() == 0:
-        number = grp.getgrnam(another_group).gr_gid
-        for path in (home.root, home.publications, home.published_file, home.report, home.published_file.parent):
-            assert path.stat().st_gid == number, path
-        assert home.working_file.parent.stat().st_gid == os.getegid()
-
-
 def test_a_group_that_nobody_knows_stops_the_refresh_before_it_starts(tmp_path):
     settings = HomeSettings(Home.at(tmp_path / "home"), publish_group="no-such-group")
     (settings.home.sources / "c1").mkdir(parents=True)

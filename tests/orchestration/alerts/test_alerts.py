@@ -2,45 +2,24 @@
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing, suppress
-from dataclasses import replace
+from contextlib import suppress
 from datetime import datetime, timedelta
-from time import time
 
 import pytest
 
-from assets.warehouse import Warehouse
 from orchestration.alerts.channels import channels_of
-from orchestration.alerts.sending import send_test, tell_if_stale, tell_of_failure, tell_of_publication
+from orchestration.alerts.sending import send_test, tell_of_failure, tell_of_publication
 from orchestration.doctor.doctor import alert_findings
-from orchestration.doctor.sources import sources_findings
-from orchestration.read_commands import stale
 from orchestration.read_commands.sent_alerts import copy_alerts, deliveries
-from orchestration.refresh.wrong_settings import tell_wrong_settings
 from orchestration.settings.environment import HomeSettings
 from orchestration.terminal.posting import NotDelivered
-from tests.homes import change
-from tests.orchestration.alerts.homes import END, cluster_file, old_publication, write
+from tests.orchestration.alerts.homes import END, cluster_file, write
 from tests.orchestration.alerts.receivers import keeping_program
 
 FAILING = "insert into ops.cluster_failures values ('run-1', 'alpha', 'sources', ?, timestamp '2026-01-03')"
 STALE = "update marts.dim_clusters set is_stale = true, stale_reason = ?, built_at = ? where cluster_id = 'alpha'"
-OLD_FILE = """
-create table clusters as select column1 as cluster_id, '2026-01-01' as first_seen_at from (values ('alpha'), ('beta'));
-create table lemons as select 'alpha' as cluster_id, 'node001' as node_id, '2026-01-07' as since, '2026-02-20' as last;
-create table deliveries as
-    select column1 as key, column2 as channel, column3 as status, 1 as attempts, '2026-02-20T02:00:00.000+00:00' as at
-    from (values
-        ('lemon:alpha:node001:2026-01-07', 'webhook', 'delivered'),
-        ('error_budget:alpha:2026-01:fast', 'email', 'failed'),
-        ('change_point:alpha:all:2026-01', 'webhook', 'uncertain'),
-        ('change_point:alpha:all:2026-02', 'webhook', 'failed'));
-create table events as
-    select key, at as claimed_at from deliveries union select 'change_point:beta:all:2026-01', '2026-02-20';
-"""
 REPORT = """
 import sys
 from pathlib import Path
@@ -205,18 +184,6 @@ def test_two_processes_never_send_one_event(home, web):
     assert len(web.texts) == 1
 
 
-def test_the_file_of_an_earlier_version_is_taken_over(settings, home, web):
-    home.alerts.parent.mkdir()
-    with closing(sqlite3.connect(home.alerts)) as con:
-        con.executescript(OLD_FILE)
-    assert deliveries(home) == []
-    # What was refused is sent, and what was never seen; the rest of it was sent, is history, or is of mail.
-    assert {title: len(lines) for title, lines in report(settings, web).items()} == {
-        "alpha: the failure rate changed": 1, "beta (simulated): the failure rate changed": 1,
-    }  # fmt: skip
-    assert alert_findings(home) == [] and report(settings, web) == {}
-
-
 def test_a_failure_is_its_run_and_without_a_run_one_message_a_day(settings, web, said):
     runs = [("password=swordfish1", "run-1"), ("b", "run-1"), ("a", "run-2"), ("a", None), ("a", None), ("b", None)]
     for message, run in runs:
@@ -232,25 +199,6 @@ def test_a_failure_is_sent_although_the_ledger_cannot_be_used(settings, home, we
     assert "alerts could not be sent" in said[0]
     assert [text.splitlines()[1] for text in web.texts] == ["disk full"]
     assert "remove the file" in alert_findings(home)[0].next_step
-
-
-def test_a_failure_that_was_refused_is_sent_at_the_next_look_unless_another_run_came(settings, home, web, said):
-    young = replace(settings, freshness_hours=10**6)
-    add = "insert into ops.runs (run_id, started_at, status, code_version, "
-    with Warehouse(path=str(home.working_file)).writing() as con:
-        con.execute(f"{add} message) values ('run-1', now()::timestamp, 'failed', '', 'disk full')")
-    web.status = 500
-    tell_of_failure(settings, "disk full", "run-1", said.append)
-    assert "hunter2" not in said[0] and "127.0.0.1 answered 500" in said[0]
-    with Warehouse(path=str(home.working_file)).writing() as con:
-        con.execute(f"{add} message) values ('run-2', now()::timestamp, 'failed', '', 'stopped by Ctrl-C')")
-    web.status = 200
-    tell_if_stale(young, pytest.fail)
-    assert web.texts == []
-    change(home.working_file, "delete from ops.runs where run_id = 'run-2'")
-    for _ in range(2):
-        tell_if_stale(young, pytest.fail)
-    assert [text.splitlines()[1] for text in web.texts] == ["disk full"]
 
 
 def test_a_clusters_own_channels_get_its_events_and_no_others(home, web, tmp_path):
@@ -278,15 +226,6 @@ def test_channels_in_a_file_that_others_may_write_send_nothing_and_say_so(home, 
     assert report(HomeSettings(home), web) and kept.exists()
 
 
-def test_a_removed_key_of_a_cluster_is_a_warning_and_one_alert(home, web, said):
-    cluster_file(home, f"[alerts]\non = ['cluster']\nwebhook = '{web.address}'\nemail = ['ana@example.org']\n")
-    ((title, (warning,)),) = report(HomeSettings(home), web).items()
-    assert title == "alpha: a removed setting" and "alerts.email" in warning
-    assert report(HomeSettings(home), web) == {}
-    assert tell_wrong_settings(home, said.append) is None and said == [warning]
-    assert [found.level for found in sources_findings(home.sources) if "alerts.email" in found.what] == ["warning"]
-
-
 def test_what_was_sent_stands_in_ops_at_the_next_publication(settings, home, web, warehouse):
     web.status = 404
     tell_of_failure(settings, "disk full", "run-1", [].append)
@@ -299,12 +238,3 @@ def test_what_was_sent_stands_in_ops_at_the_next_publication(settings, home, web
     assert ("failure:run-1", "failure", None, "webhook", "failed", 1) in rows
     assert ("error_budget:alpha:2026-01:fast", "error_budget", "alpha", "webhook", "delivered", 1) in rows
     assert len(rows) == 7
-
-
-def test_a_publication_without_a_moment_is_as_old_as_its_file(settings, home, monkeypatch):
-    old_publication(home, 0)
-    lost = replace(stale.newest_publication(home), published_at="")
-    monkeypatch.setattr(stale, "newest_publication", lambda _: lost)
-    for days, is_stale in ((1, False), (3, True)):
-        os.utime(home.current / "faultline.duckdb", (time() - 86_400 * days,) * 2)
-        assert (tell_if_stale(settings, pytest.fail) is not None) == is_stale
