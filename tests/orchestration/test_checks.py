@@ -113,16 +113,6 @@ def test_odd_rows_within_the_share_are_a_warning_and_beyond_it_the_cluster_fails
     assert not [verdict for verdict in found if not verdict.passed and verdict.is_blocking]
 
 
-def test_a_warning_lets_the_flow_go_on(warehouse):
-    change(warehouse, "update raw.tickets set disposition = 'unknown_node'")
-    result = materialize(warehouse, "raw", "tickets")
-    assert result.success and is_published(result)
-    with warehouse.reading() as con:
-        assert failed_checks(con, result.run_id) == []
-        (verdict,) = verdicts.read_failed(con, result.run_id, is_blocking=False)
-    assert verdict.check_name == "nodes_known"
-
-
 def test_the_accounts_of_the_files_are_judged_after_the_last_raw_asset(warehouse):
     change(warehouse, "update ops.files set loaded = loaded + 1 where path = 'beta/sacct/all.psv'")
     result = materialize(warehouse, "ops", "files")
@@ -145,42 +135,6 @@ def test_every_suite_is_a_blocking_check_of_its_table():
     specs = [spec for check in all_checks([]) for spec in check.check_specs]
     assert sorted(tuple(spec.asset_key.path) for spec in specs) == sorted(suites())
     assert len(specs) > 15 and all(spec.blocking for spec in specs)
-
-
-def test_estimates_that_others_read_are_judged_alone_and_the_others_together():
-    @dg.asset(key=["estimates", "est_mttf_by_size"])
-    def read() -> None: ...
-
-    @dg.asset(key=["estimates", "est_mttf_projections"], deps=[read])
-    def reader() -> None: ...
-
-    steps = {check.node_def.name: len(list(check.check_specs)) for check in all_checks([read, reader])}
-    estimates = sum(schema == "estimates" for schema, _ in suites())
-    assert steps["estimates_est_mttf_by_size_expectations"] == 1
-    assert steps["estimates_expectations"] == estimates - 1
-    assert set(steps) == {
-        "estimates_est_mttf_by_size_expectations",
-        "estimates_expectations",
-        "raw_expectations",
-        "marts_expectations",
-    }
-
-
-def test_a_part_of_a_stage_can_be_judged(warehouse):
-    @dg.asset(key=["marts", "fct_attempts"])
-    def attempts() -> None: ...
-
-    @dg.asset(key=["marts", "fct_failures"])
-    def failures() -> None: ...
-
-    tables = [("marts", "fct_attempts"), ("marts", "fct_failures")]
-    selection = dg.AssetSelection.assets(attempts) | dg.AssetSelection.checks_for_assets(attempts)
-    result = dg.materialize(
-        [attempts, failures, checks_of("marts_checks", tables)], resources={"warehouse": warehouse}, selection=selection
-    )
-    assert [evaluation.check_name for evaluation in result.get_asset_check_evaluations()] == [
-        "marts_fct_attempts_expectations"
-    ]
 
 
 def test_a_verdict_quotes_no_secret():

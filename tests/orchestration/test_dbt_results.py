@@ -6,7 +6,7 @@ import pytest
 
 from assets.bad_clusters.failures import failing_clusters
 from orchestration.checks.asset_checks import failed_checks
-from orchestration.dbt.results import found_by_cluster, record_dbt_results
+from orchestration.dbt.results import record_dbt_results
 
 
 @pytest.fixture
@@ -77,19 +77,6 @@ def test_dbt_results_stand_beside_the_others_by_cluster(con, artifacts):
     assert failed_checks(con, "run-1") == [], "there is another cluster"
     ((line,),) = failing_clusters(con, "run-1").values()
     assert line.startswith("marts: fct_attempts unique_attempts: 1 row; first: cluster_id alpha, n 2 (")
-
-
-def test_rows_are_told_by_cluster_and_broken_rule_as_far_as_the_test_names_them(con):
-    assert found_by_cluster(con, "select 1 as n union all select 2")[None][0].startswith("2 rows; first: n ")
-    assert found_by_cluster(con, "select * from no_such_table") == {}
-    rows = "(values ('a', 'n missing'), ('a', 'm not unique'), ('a', 'm not unique'), ('b', 'n missing'))"
-    assert found_by_cluster(con, f"select * from {rows} as found (cluster_id, broken_rule)") == {
-        "a": (
-            "2 rows with m not unique; first: cluster_id a; 1 row with n missing; first: cluster_id a",
-            "no row with m not unique and no row with n missing",
-        ),
-        "b": ("1 row with n missing; first: cluster_id b", "no row with n missing"),
-    }
 
 
 def test_a_model_that_does_not_build_is_a_failed_check_and_results_of_an_earlier_build_are_not_this_runs(

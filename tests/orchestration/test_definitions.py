@@ -4,13 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
-from assets.log_kinds import LOG_KINDS
 from orchestration.dbt.build import JUDGED_WITH_THE_CODE, manifest_of
 from orchestration.definitions import build
 from orchestration.runs.jobs import REFRESH
@@ -34,15 +32,6 @@ def test_the_one_job_makes_every_asset_and_the_schedule_and_the_sensors_run_it(d
     assert repository.get_schedule_def("nightly_refresh").job_name == REFRESH
     for sensor in ("new_files", "alert_on_failure"):
         assert [target.job_name for target in repository.get_sensor_def(sensor).targets] == [REFRESH]
-
-
-def test_the_folders_of_logs_stand_before_the_raw_tables(definitions):
-    graph = definitions.resolve_asset_graph()
-    logs = {dg.AssetKey(["sources", kind]) for kind in LOG_KINDS}
-    assert all(graph.get(key).is_external for key in logs)
-    assert graph.get(dg.AssetKey(["raw", "kernel_messages"])).parent_keys == {dg.AssetKey(["sources", "kernel"])}
-    assert graph.get(dg.AssetKey(["ops", "files"])).parent_keys == logs
-    assert not logs & definitions.resolve_job_def(REFRESH).asset_layer.selected_asset_keys
 
 
 def test_every_dbt_test_is_a_check_of_a_table_but_those_of_the_code(definitions, tmp_path):
@@ -86,14 +75,3 @@ def test_dagster_s_own_commands_find_the_project(tmp_path, command):
     program = [Path(sys.executable).with_name(command[0]), *command[1:]]
     done = subprocess.run(program, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_what_readers_see_has_to_be_renewed_within_the_hours_of_the_setting(definitions):
-    graph = definitions.resolve_asset_graph()
-    policies = {key: graph.get(key).freshness_policy for key in graph.get_all_asset_keys()}
-    assert {key.path[0] for key, policy in policies.items() if policy} == {
-        "marts", "estimates", "ops", "report", "published",
-    }  # fmt: skip
-    assert {policy for policy in policies.values() if policy} == {
-        dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36))
-    }

@@ -1,8 +1,6 @@
 """`faultline doctor`: its findings, and the next step that each of them names."""
 
-import errno
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -14,8 +12,6 @@ import pytest
 from assets.sql import literal
 from orchestration.doctor import warehouse as doctor_warehouse
 from orchestration.doctor.doctor import doctor, show_doctor
-from orchestration.doctor.sources import sources_findings
-from orchestration.publication.folders import remove_leftovers
 from orchestration.read_commands.published import ReadingError
 from orchestration.settings.home import Home
 from tests.homes import change
@@ -115,18 +111,6 @@ def test_without_sources_the_first_finding_is_how_to_export_accounting(tmp_path)
     assert "sacct -a -D -X -P" in first.next_step and "-S $(date -d '90 days ago' +%F) " in first.next_step
 
 
-def test_beside_records_of_failures_alone_no_log_is_asked_for_but_accounting(tmp_path):
-    def found(settings):
-        (tmp_path / "gamma" / "cluster.toml").write_text(f'timezone = "UTC"\n{settings}')
-        return {finding.where: finding.level for finding in sources_findings(tmp_path)}
-
-    (tmp_path / "gamma" / "failures").mkdir(parents=True)
-    (tmp_path / "gamma" / "failures" / "list.csv").write_text("node,from\nn1,2024-05-02\n")
-    assert found("") == {"gamma/cluster.toml": "warning", "gamma/sacct": "warning"}
-    in_service = "[[failures.in_service]]\nunits = 4\nfrom = 2024-05-01\nto = 2024-06-01\n"
-    assert found(in_service) == {"gamma/sacct": "warning"}
-
-
 def test_what_no_rule_knows_comes_with_lines_that_are_good_settings(small_home, capsys):
     (found,) = [finding for finding in doctor(small_home) if finding.paste]
     assert (found.where, found.level) == ("alpha", "warning")
@@ -150,31 +134,6 @@ def test_json_of_one_cluster_has_nothing_that_concerns_another_alone(small_home,
     assert places == {"alpha", ""}
     with pytest.raises(ReadingError, match="`faultline status` names the clusters"):
         show_doctor(small_home, "alpa")
-
-
-def test_a_pipe_and_a_folder_that_cannot_be_listed_are_told(small_home, monkeypatch):
-    os.mkfifo(small_home.sources / "alpha" / "sacct" / "pipe.psv")
-    assert [finding for finding in doctor(small_home) if "named pipe" in finding.what]
-    list_folder = Path.iterdir
-
-    def refuse(path):
-        if path == small_home.sources / "alpha":
-            raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return list_folder(path)
-
-    monkeypatch.setattr(Path, "iterdir", refuse)
-    assert ("error", "alpha") in {(finding.level, finding.where) for finding in doctor(small_home)}
-
-
-def test_a_full_disk_and_what_a_killed_refresh_left_are_told(small_home, monkeypatch):
-    left = small_home.published_file.parent / ".faultline.duckdb.123.tmp"
-    left.write_bytes(b"half")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1 << 20})())
-    found = {finding.where: finding for finding in doctor(small_home)}
-    assert found[str(small_home.root)].level == "warning"
-    assert "`faultline refresh`" in found[str(left)].next_step
-    remove_leftovers(small_home)
-    assert not left.exists()
 
 
 def test_a_shell_finds_nothing_to_run_in_the_names_of_advised_commands(small_home, tmp_path):

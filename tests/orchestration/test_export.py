@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-from pathlib import Path
 from unittest.mock import Mock
 
 import duckdb
@@ -12,7 +10,7 @@ import pytest
 from assets.sql import identifier
 from orchestration.read_commands import export as exporting
 from orchestration.read_commands.export import export
-from orchestration.read_commands.export_folder import CROISSANT, METADATA, UNFINISHED, ExportFolder
+from orchestration.read_commands.export_folder import CROISSANT, METADATA, UNFINISHED
 from orchestration.read_commands.published import ReadingError, published
 from tests.homes import ask, change, faultline
 
@@ -111,63 +109,11 @@ def test_an_export_that_fails_leaves_the_earlier_files_and_their_description(hom
     assert files_of(folder) == before
 
 
-def test_a_place_that_cannot_be_replaced_is_found_before_anything_moves(home, folder):
-    export(home.published_file, folder, ["fct_attempts", "dim_nodes"])
-    (folder / "estimates").symlink_to(folder / "marts")
-    before = files_of(folder)
-    with pytest.raises(ReadingError, match="in a link"):
-        export(home.published_file, folder, ["dim_nodes", "est_failure_rates"])
-    (folder / "estimates").unlink()
-    (folder / "estimates" / "est_failure_rates.parquet").mkdir(parents=True)
-    with pytest.raises(ReadingError, match="is a folder"):
-        export(home.published_file, folder, ["dim_nodes", "est_failure_rates"])
-    assert files_of(folder) == before
-
-
-def test_files_of_two_exports_have_no_description(home, folder, monkeypatch):
-    export(home.published_file, folder, ["fct_attempts", "dim_nodes"])
-    replace = Path.replace
-
-    def fails(path, target):
-        if path.name == "fct_attempts.parquet":
-            raise OSError("the disk went away")
-        return replace(path, target)
-
-    monkeypatch.setattr(Path, "replace", fails)
-    with pytest.raises(ReadingError, match="went away"):
-        export(home.published_file, folder, ["dim_nodes", "fct_attempts"])
-    assert not (folder / CROISSANT).exists()
-
-
-def test_two_exports_into_one_folder_do_not_meet(home, folder):
-    with ExportFolder(folder, is_public=False).open(), pytest.raises(ReadingError, match=f"process {os.getpid()} of"):
-        export(home.published_file, folder, ["dim_nodes"])
-    export(home.published_file, folder, ["dim_nodes"])
-
-
 def test_others_may_enter_a_public_export_alone(home, folder):
     export(home.published_file, folder, ["dim_clusters"])
     export(home.published_file, folder / "open", ["dim_clusters"], cluster_names=())
     assert [path.stat().st_mode & 0o77 for path in (folder, folder / "marts")] == [0, 0]
     assert all(path.stat().st_mode & 0o44 for path in (folder / "open", folder / "open" / "marts"))
-
-
-def test_what_the_owner_states_is_checked_and_an_empty_text_states_nothing(home, folder):
-    export_one = ("export", folder, "--table", "dim_nodes")
-    for option, text in (("--url", "x y"), ("--url", "example.org"), ("--license", "our own terms")):
-        assert faultline(home, *export_one, option, text).exit_code == 2, text
-    assert faultline(home, *export_one, "--creator", " ", "--url", "", "--license", "CC-BY-4.0").exit_code == 0
-    record = json.loads((folder / CROISSANT).read_text())
-    assert record["license"] == "https://spdx.org/licenses/CC-BY-4.0"
-    assert not {"creator", "url"} & record.keys()
-
-
-def test_what_cannot_be_written_is_told_in_a_line(home, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ReadingError, match="could not be written"):
-        export(home.published_file, tmp_path / "file")
-    with pytest.raises(ReadingError, match="`faultline tables` lists"):
-        export(home.published_file, tmp_path, ["no_such_table"])
 
 
 def test_queries_write_outside_of_the_folder_no_more_than_before(home, tmp_path):

@@ -174,13 +174,3 @@ def test_what_cannot_be_forgotten_is_told_and_changes_nothing(names, before, mea
     (line,) = output.strip().splitlines()
     assert (status, said in line, "repairs" in line) == (1, True, False)
     assert (content(home), home.forgotten.exists(), refreshed) == (stored, False, [])
-
-
-def test_options_and_damage_decide_what_can_be_forgotten(home, forget, refreshed):
-    assert (forget(options=YES)[0], refreshed) == (2, []), "--yes alone is wrong usage"
-    move_sources(home)
-    status, said = forget("a", options=("--sources", home.root / "elsewhere"))
-    assert (status, "a/sacct/2024-01.txt" in said, "a/sacct/2023-01.txt" in said) == (0, False, True)
-    home.working_file.write_bytes(b"no database" * 1000)
-    status, said = forget("a", options=(*YES, "--sources", home.root / "elsewhere"))
-    assert (status, "run `faultline refresh`, which repairs it" in said) == (1, True)

@@ -1,8 +1,5 @@
 """Behaviour of Great Expectations and SQLAlchemy that our dialect relies on and that a newer version may change."""
 
-import shutil
-from dataclasses import replace
-
 import duckdb
 import pytest
 
@@ -16,18 +13,6 @@ def test_a_validation_releases_the_file(warehouse):
         raise RuntimeError("inside")
     with duckdb.connect(warehouse.path) as con:
         con.execute("create table main.written as select 1 as x")
-
-
-def test_a_dollar_in_the_path_of_the_file_is_no_variable(warehouse, tmp_path):
-    from orchestration.checks.great_expectations_duckdb import validating
-
-    odd = tmp_path / "of $nobody ${there}" / "faultline.duckdb"
-    odd.parent.mkdir()
-    shutil.copy(warehouse.path, odd)
-    rule = no_row("large", "gpu_count > 8", ["gpu_count"], "no job has more than 8 GPUs")
-    with validating(replace(warehouse, path=str(odd))) as validator:
-        (result,) = validator.validate("raw", "sacct", [rule])
-    assert not result.success
 
 
 def test_rules_are_judged_together_and_each_alone_where_one_cannot_be(warehouse):

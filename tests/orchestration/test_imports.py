@@ -1,4 +1,4 @@
-"""What is imported when: a command that reads answers at once, and a refresh imports no library before it needs it."""
+"""What is imported when: a command that reads answers at once."""
 
 import os
 import subprocess
@@ -22,12 +22,6 @@ try:
 finally:
     print(*sys.modules, file=sys.stderr)
 """
-STOP_BEFORE_DAGSTER = """
-from orchestration.refresh import run
-def stop(*_):
-    raise SystemExit
-run._prepare = stop
-"""
 
 
 def imported(code: str, *arguments: object) -> set[str]:
@@ -50,20 +44,3 @@ def imported(code: str, *arguments: object) -> set[str]:
 )
 def test_a_command_that_reads(small_home, arguments, libraries):
     assert imported(COMMAND.format(before=""), *arguments, "--home", small_home.root) == libraries
-
-
-def test_the_start_of_a_refresh(small_home):
-    by_readers = {"numpy", "pyarrow"}
-    assert imported(COMMAND.format(before=STOP_BEFORE_DAGSTER), "refresh", "--home", small_home.root) == by_readers
-
-
-def test_completing_loads_nothing_heavy():
-    code = "from orchestration.cli.completion import *; complete_profiles(''); complete_tables('')"
-    assert imported(f"import sys, orchestration.cli; {code}; print(*sys.modules, file=sys.stderr)") == set()
-
-
-def test_what_dagster_loads_judges_nothing_and_builds_nothing():
-    code = "import sys, orchestration.cli, orchestration.definitions\nprint(*sys.modules, file=sys.stderr)"
-    found = imported(code)
-    assert {"dagster", "dagster_dbt"} <= found
-    assert not {"altair", "great_expectations"} & found

@@ -80,17 +80,6 @@ def test_a_mistake_is_told_and_the_file_stays(home, text):
     assert finding.level == "error"
 
 
-def test_doctor_says_nothing_of_a_file_of_ours_and_shows_an_addition_that_costs_nothing(home):
-    for text in (SETTINGS, OF_0_1_0):
-        write(home, text)
-        assert settings_findings(home) == []
-    write(home, MONITORED)
-    (finding,) = settings_findings(home)
-    assert finding.level == "note"
-    assert [line for line in finding.details if line.startswith("+")][1:] == ["+run_monitoring:", "+  enabled: true"]
-    assert not [line for line in finding.details[2:] if line.startswith("-")]
-
-
 def test_doctor_says_what_a_change_gives_up_and_shows_no_password(home):
     write(home, "storage:\n  postgres:\n    postgres_db:\n      password: hunter2\n      hostname: db\n")
     (finding,) = settings_findings(home)

@@ -76,14 +76,6 @@ def test_the_exclude_line_names_every_lemon_whatever_the_limit(run, answers):
     assert text.rstrip().splitlines()[-1] == few["exclude"]
 
 
-def test_people_read_reasons_and_that_it_is_simulated(run):
-    text = run("--cluster", "planted").stdout
-    assert text.startswith("planted (a simulated cluster), 2026-01-29 to 2026-04-22: ")
-    assert "of these names are expected to be wrong" in text
-    assert "   tickets: 3 PSU (2026-03-03), 2 PSU (2026-03-02), 1 DIMM (2026-03-01)" in text
-    assert "   out of service: RMA" in text
-
-
 NO_NODE = (
     "delete from estimates.est_lemon_nodes where cluster_id = 'short'",
     "delete from marts.fct_attempts where cluster_id = 'short'",

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from datetime import UTC, datetime
 
 import pytest
@@ -12,10 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from orchestration.alerts.sending import tell_of_failure
 from orchestration.metrics.collecting import exposition, headline_numbers, keep_metrics, write_metrics
 from orchestration.metrics.families import HEADLINE, OF_HOME, OF_RUNS, PUBLISHED
-from orchestration.publication.folders import publish
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import PROJECT, Home
-from tests.homes import ask, change, faultline, held_open
+from tests.homes import ask, change, held_open
 
 DASHBOARD = PROJECT / "docs" / "deploy" / "faultline.json"
 ALL = {
@@ -169,24 +167,6 @@ def test_stages_of_the_last_run_have_their_times_and_an_earlier_version_lacks_no
     assert values(parse(home), "last_run_succeeded") == [0.0]
 
 
-def test_after_a_rollback_the_numbers_are_those_that_readers_see(home):
-    report = home.working_reports / "latest"
-    report.mkdir(parents=True)
-    (report / "index.html").write_text("page")
-    file = home.work / "next.duckdb"
-    shutil.copy(home.published_file, file)
-    publish(home, "run-1", "0.1.0+abc", file, report)
-    change(file, "update marts.dim_clusters set node_count = 77")
-    publish(home, "run-9", "0.1.0+abc", file, report)
-    assert values(parse(home), "nodes", cluster="alpha") == [77.0]
-    assert faultline(home, "rollback").exit_code == 0
-    assert "faultline_publication_is_pinned 1.0" in home.metrics.read_text()
-    found = parse(home)
-    assert values(found, "nodes", cluster="alpha") != [77.0]
-    assert values(found, "publication_is_pinned") == [1.0]
-    assert len(values(found, "newest_publication_timestamp_seconds")) == 1
-
-
 def test_the_file_is_replaced_whole_and_readable_for_the_node_exporter(home, tmp_path, monkeypatch):
     out = tmp_path / "exporter" / "faultline.prom"
     write_metrics(HomeSettings(home), out)
@@ -201,20 +181,6 @@ def test_the_file_is_replaced_whole_and_readable_for_the_node_exporter(home, tmp
     assert "could not be written" in said[0]
     assert out.read_bytes() == before
     assert [path.name for path in out.parent.iterdir()] == ["faultline.prom"]
-
-
-@pytest.mark.slow
-def test_prometheus_itself_has_no_objection(home):
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        pytest.skip("promtool is not installed (Debian: prometheus)")
-    done = subprocess.run(
-        [promtool, "check", "metrics"], input=exposition(HomeSettings(home)), capture_output=True, check=False
-    )
-    # Prometheus would have seconds; the names are those of the published columns.
-    objections = [line for line in done.stderr.decode().splitlines() if 'use base unit "seconds"' not in line]
-    assert objections == []
-    assert done.stdout == b""
 
 
 def test_every_metric_and_label_that_the_dashboard_asks_for_exists():

@@ -1,13 +1,12 @@
 """The sensor starts one refresh when new files are still, and opens none of them before."""
 
 import os
-import shutil
 
 import dagster as dg
 import pytest
 
 from orchestration.sensors import new_files as module
-from orchestration.sensors.new_files import Seen, fingerprint, new_files
+from orchestration.sensors.new_files import Seen, new_files
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 from orchestration.upkeep.lock import RefreshLock
@@ -58,13 +57,6 @@ def test_new_files_start_one_run_when_they_are_still(home, tick):
     assert tick() == tick(600) == "no file has changed since the last look"
 
 
-def test_a_file_that_is_still_copied_is_waited_for(home, tick):
-    for _ in range(5):
-        add(home, "1|COMPLETED\n")
-        assert tick(4) == "files have changed; waiting until they are still"
-    assert len(tick(5)) == 1
-
-
 def test_a_copy_with_the_time_of_its_original_and_a_clock_that_is_wrong_do_not_matter(home, tick):
     for moment in (1.0, 4e9):
         os.utime(add(home, name=f"{moment}.psv"), (moment, moment))
@@ -93,18 +85,6 @@ def test_a_removed_file_is_news_and_a_hidden_one_is_not(home, tick):
     file.unlink()
     tick()
     assert len(tick(5)) == 1
-
-
-def test_links_are_followed_once(home, tmp_path):
-    add(home)
-    elsewhere = tmp_path / "elsewhere"
-    shutil.copytree(home.sources / "alpha", elsewhere)
-    (home.sources / "beta").symlink_to(elsewhere)
-    (elsewhere / "loop").symlink_to(home.sources)
-    before = fingerprint(home.sources)
-    assert before == fingerprint(home.sources)
-    (elsewhere / "sacct" / "new.psv").write_text("other")
-    assert before != fingerprint(home.sources)
 
 
 @pytest.mark.parametrize(

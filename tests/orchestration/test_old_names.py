@@ -26,15 +26,6 @@ def test_it_answers_as_the_new_name_does(testbed_home, old, new):
     assert others == expected.stderr
 
 
-@pytest.mark.parametrize("name", ["export-raw", "import-marts"])
-def test_marts_of_another_engine_have_a_module_of_their_own(tmp_path, name):
-    done = faultline(Home.at(tmp_path), name, tmp_path / "raw", "--json")
-    assert done.exit_code == 1
-    first, second = done.stderr.splitlines()
-    assert first.startswith(f"faultline: `faultline {name}` is now `python -m orchestration.spark {name} ")
-    assert second.startswith("faultline: nothing has been read yet")
-
-
 @pytest.mark.parametrize("arguments", [("forget", "--yes"), *((name, "--out", "x", "y") for name in REPLACED_BY)])
 def test_without_a_successor_or_anything_to_forget_it_is_wrong_usage_and_makes_nothing(tmp_path, arguments):
     done = faultline(Home.at(tmp_path), *arguments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from typing import get_args, get_type_hints
-from uuid import UUID
 
 import attr
 import duckdb
@@ -17,8 +16,7 @@ from openlineage.client.serde import Serde
 from orchestration.open_lineage.events import FACETS, Namespaces, event_of_failure, events_of_publication
 from orchestration.open_lineage.sending import send_failure, send_publication
 from orchestration.settings.environment import LineageSettings, WrongSetting, read_settings
-from tests.conftest import refresh
-from tests.homes import ask, copy_of
+from tests.homes import ask
 from tests.orchestration.alerts.receivers import web_server
 from tests.patience import PATIENCE_SECONDS
 
@@ -90,14 +88,6 @@ def test_every_event_and_one_of_a_failure_is_one_of_the_official_client(events, 
     assert (failure["eventType"], failure["run"]["facets"]["errorMessage"]["message"]) == ("FAIL", "no logs")
     for event in [*events, failure]:
         assert plain(Serde.to_dict(modelled(base.RunEvent, event))) == plain(event)
-
-
-def test_a_refresh_begins_and_ends_once_and_is_the_parent_of_all_else(events, run_id):
-    states = [(event["job"]["name"], event["eventType"]) for event in events if event["run"]["runId"] == run_id]
-    assert states == [("refresh", "START"), ("refresh", "COMPLETE")]
-    others = [event for event in events if event["run"]["runId"] != run_id]
-    assert {event["run"]["facets"]["parent"]["run"]["runId"] for event in others} == {run_id}
-    assert len({UUID(event["run"]["runId"]) for event in others}) == len(others)
 
 
 def test_the_events_hold_the_whole_lineage(events, built_warehouse):
@@ -189,15 +179,6 @@ def test_a_refresh_sends_the_events_of_its_run(testbed_home, lineage_file, run_i
         (run_id, "START"),
         (run_id, "COMPLETE"),
     ]
-
-
-def test_a_refresh_that_cannot_send_them_is_published(testbed_home, run_id, tmp_path, monkeypatch, capfd):
-    home = copy_of(testbed_home, tmp_path)
-    monkeypatch.setenv("FAULTLINE_OPENLINEAGE", "http://127.0.0.1:1/lineage")
-    refresh(home, is_from_marts=True)
-    (line,) = [line for line in capfd.readouterr().err.splitlines() if "lineage" in line]
-    assert line.startswith("the lineage was not delivered: 127.0.0.1: ")
-    assert ask(home, "select count(*) from ops.published where run_id <> $1", [run_id]) == [(1,)]
 
 
 def test_the_setting_is_a_file_or_an_address(monkeypatch, tmp_path):

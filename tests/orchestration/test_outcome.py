@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import io
-from types import SimpleNamespace
 
-import dagster as dg
-import duckdb
 import pytest
 
 from assets.sources.errors import SourceError
-from orchestration.read_commands.status import status
-from orchestration.refresh.outcome import Outcome, read_outcome
-from orchestration.refresh.run import warnings_of_report
+from orchestration.refresh.outcome import Outcome
 from orchestration.terminal.output import console
 
 ROW = {
@@ -63,24 +58,3 @@ def test_a_name_with_a_line_break_begins_no_line() -> None:
     assert sum("forged" in line for line in lines) == 5
     assert [line for line in lines if line.startswith("no jobs") and line.endswith("2022-06-01 to 2022-06-03")]
     assert [line for line in lines if line.startswith("report")] == ["report    r"]
-
-
-def test_a_check_that_warns_is_no_failed_one_as_in_status(small_home) -> None:
-    with duckdb.connect(str(small_home.published_file)) as con:
-        con.execute(
-            "insert into ops.checks (run_id, table_name, check_name, passed, is_blocking, checked_at)"
-            " select run_id, 'marts.dim_clusters', 'odd', false, false, published_at from ops.published"
-            " order by rowid desc limit 1"
-        )
-    checks = read_outcome(small_home, "unchanged", 0.0).checks
-    assert checks == status(small_home)["checks"]
-    assert checks == {"passed": 0, "failed": 0, "warned": 1}
-
-
-def test_what_the_report_could_not_make_is_a_warning() -> None:
-    checks = [
-        dg.AssetCheckEvaluation(dg.AssetKey(key), "check", passed)
-        for key, passed in ((["report", "index"], False), (["report", "index"], True), (["marts", "dim_nodes"], False))
-    ]
-    result = SimpleNamespace(get_asset_check_evaluations=lambda: checks)
-    assert warnings_of_report(result) == 1

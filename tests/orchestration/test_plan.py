@@ -154,25 +154,12 @@ class TestRate:
 
 
 class TestRun:
-    def test_longer_runs_are_interrupted_more_often(self, answer):
-        month, week = (answer("--gpus", 4096, "--rate", 6.5, "--days", days) for days in (28, 7))
-        assert month["expected_interruptions"] == pytest.approx(4 * week["expected_interruptions"])
-        assert week["ettr_run_high"] - week["ettr_run_low"] > month["ettr_run_high"] - month["ettr_run_low"]
-
     def test_own_checkpoints_are_judged_beside_the_best(self, answer):
         found = answer("--gpus", 4096, "--rate", 6.5, "--target", 0.85, "--write", "1m", "--checkpoint", "3h")
         assert found["checkpoint_minutes"] == 180
         assert found["ettr_expected_exact"] < found["ettr_optimal"]
         assert found["probability_ettr_ge_target"] > 0.99
         assert found["probability_ettr_ge_target_at_checkpoint"] < 0.01
-
-    def test_queueing_costs_time_and_restarting_too(self, answer):
-        plain, queued, slow = (
-            answer("--gpus", 4096, "--rate", 6.5, *more)["ettr_optimal"]
-            for more in ([], ["--queue", "1h"], ["--restart", "20m"])
-        )
-        assert plain > queued
-        assert plain > slow
 
     @pytest.mark.parametrize(
         ("text", "minutes"),
@@ -186,11 +173,3 @@ class TestRun:
     def test_what_is_no_duration_is_refused(self, text):
         with pytest.raises(ValueError, match="is no duration; write 30s, 5m or 1h"):
             minutes_of(text)
-
-
-def test_the_published_file_is_not_touched(home, run):
-    before = home.published_file.read_bytes()
-    run("--gpus", 64, "--cluster", "large")
-    assert home.published_file.read_bytes() == before
-    with published(home.published_file) as con:
-        assert con.execute("select count(*) from estimates.est_failure_rates").fetchall() == [(65,)]

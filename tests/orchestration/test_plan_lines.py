@@ -13,19 +13,6 @@ def said(result):
     return " ".join(result.stderr.replace("│", " ").split())
 
 
-def test_a_researcher_finds_the_answers_and_what_they_rest_on(run):
-    text = run("--gpus", 1024, "--cluster", "large", "--checkpoint", "30m").stdout
-    for words in (
-        "1,024 GPUs on 128 nodes for 30 days, on large (a simulated cluster)",
-        "9.6 to expect; 0 to 43 in a single run (90%)",
-        "2.50 failures per 1,000 node-days (0.128 to 11.9, 90%)",
-        "2 failures in 800 node-days of jobs above 128 GPUs, each failed attempt counted",
-        "1.25 incidents per 1,000 node-days",
-    ):
-        assert words in text
-    assert "simulated" not in run("--gpus", 64, "--cluster", "small").stdout
-
-
 def test_a_rate_that_does_not_hold_for_this_size_says_so(run, answer, own_home):
     arguments = ("--gpus", 3, "--cluster", "small")
     assert not [note for note in answer(*arguments)["notes"] if "size" in note]
@@ -65,25 +52,6 @@ def test_how_far_the_evidence_reaches_and_what_is_not_in_the_rate_is_said_with_i
     found = answer(*LARGE, root=own_home.root)
     assert found["evidence_note"] is None, "silent, as the report is"
     assert reclaimed in " ".join(found["notes"])
-
-
-def test_a_stale_or_old_cluster_is_marked_with_the_time_and_the_reason(run, answer, own_home):
-    assert answer(*LARGE)["is_stale"] is False
-    change(
-        own_home,
-        "update marts.dim_clusters set is_stale = true, stale_reason = 'all.psv: empty', "
-        "built_at = timestamp '2026-04-20 02:10', data_through_at = '2026-04-20 02:10'",
-    )
-    found = answer(*LARGE, root=own_home.root)
-    assert (found["is_stale"], found["is_old"], found["built_at"]) == (True, True, "2026-04-20T02:10:00Z")
-    text = " ".join(run(*LARGE, root=own_home.root).stdout.split())
-    assert "stale, as of 2026-04-20 02:10 UTC" in text and "all.psv: empty" in text and "`faultline refresh`" in text
-
-
-def test_nothing_is_certain_and_a_run_that_fails_all_the_time_makes_no_progress(run, answer):
-    assert "0.9 is reached with probability under 0.1%" in run("--gpus", 16_384, "--rate", 6.5).stdout
-    assert "the run makes no progress" in run("--gpus", 16_384, "--rate", 300_000).stdout
-    assert answer("--gpus", 16_384, "--rate", 300_000)["probability_ettr_ge_target"] == 0.0
 
 
 @pytest.mark.parametrize(

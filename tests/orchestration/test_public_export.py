@@ -243,14 +243,6 @@ def test_what_cannot_be_public_is_refused(planted, tmp_path, arguments, status, 
     assert not [*tmp_path.iterdir()]
 
 
-def test_names_of_clusters_differ_in_more_than_capitals(planted, tmp_path):
-    home = copy_of(planted, tmp_path)
-    change(home, "insert into marts.dim_clusters by name select * replace ('b' as cluster_id) from marts.dim_clusters")
-    names = ("--cluster-name", "b=Open", "--cluster-name", f"{NAME}cluster_id=open")
-    done = faultline(home, "export", tmp_path / "open", "--public", *names)
-    assert (done.exit_code, "not in other letters alone" in done.stderr) == (1, True)
-
-
 @pytest.mark.parametrize(
     ("first", "beside", "second", "words"),
     [

@@ -6,10 +6,8 @@ import duckdb
 import pytest
 
 from assets.warehouse import Warehouse
-from orchestration.lifecycle.session import open_row
 from orchestration.publication import publish
 from orchestration.publication.publish import complete_publication, row_counts
-from orchestration.settings.home import Home
 
 
 @pytest.fixture
@@ -60,20 +58,6 @@ def test_a_view_means_the_tables_of_its_own_file_whatever_that_is_called(warehou
         assert con.execute("select sum(a) from somewhere.marts.v_marts").fetchone() == (3,)
 
 
-def test_every_name_means_the_same_before_and_after(warehouse):
-    with warehouse.writing() as con:
-        complete_publication(con)
-        con.execute("create table scratch (a integer)")
-        con.execute("create table estimates.u_estimates (a integer)")
-        con.execute("insert into ops.t_ops values (1000, [])")
-    with warehouse.reading() as con:
-        found = con.execute("select database_name, schema_name, table_name from duckdb_tables()").fetchall()
-        assert ("faultline", "main", "scratch") in found
-        assert ("publication", "estimates", "u_estimates") in found
-        assert con.execute("select count(*) from ops.t_ops").fetchone() == (1001,)
-        assert con.execute("select count(*) from marts.t_marts").fetchone() == (1000,)
-
-
 def test_a_failure_leaves_what_was_there(warehouse, monkeypatch):
     odd = ("faultline", "ops.nothing", "create table ops.x (a int)", False)
     with warehouse.writing() as con:
@@ -87,20 +71,3 @@ def test_a_failure_leaves_what_was_there(warehouse, monkeypatch):
         assert con.execute("select count(*) from ops.u_ops").fetchone() == (1,)
     with duckdb.connect(warehouse.publication, read_only=True) as con:
         assert con.execute("select count(*) from ops.t_ops").fetchone() == (10,), "it was completed again"
-
-
-def test_a_publication_that_cannot_be_written_does_not_count_as_one(tmp_path, monkeypatch):
-    home = Home.at(tmp_path / "home")
-    warehouse = Warehouse(path=str(home.working_file), publication=str(home.build_file))
-
-    def full(con):
-        raise duckdb.IOException("could not write: no space left on device")
-
-    monkeypatch.setattr(publish, "complete_publication", full)
-    open_row(home, "run-1")
-    with pytest.raises(duckdb.IOException, match="no space left"):
-        publish.publish_run(warehouse, home, "run-1", keep=1)
-    with warehouse.reading() as con:
-        assert con.execute("select count(*) from ops.published").fetchone() == (0,)
-        assert con.execute("select status from ops.runs").fetchall() == [("failed",)]
-    assert not home.published_file.exists()

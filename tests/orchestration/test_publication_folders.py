@@ -8,7 +8,6 @@ import pytest
 
 from orchestration.publication import folders
 from orchestration.settings.home import Home
-from orchestration.upkeep import disk
 from tests.homes import ask, change
 
 
@@ -108,32 +107,6 @@ def test_the_next_publication_puts_lost_links_back_and_the_others_can_be_gone_ba
     assert seen(copy) == ("run-2", "run-2")
 
 
-@pytest.mark.parametrize("can_exchange", [True, False])
-def test_readers_of_a_copy_without_links_find_something_at_every_step(copy, monkeypatch, can_exchange):
-    """Look at the public paths after every change of a name: always whole, first the old, then the new."""
-    pairs = []
-
-    def watched(function):
-        def call(*arguments, **options):
-            done = function(*arguments, **options)
-            pairs.append(seen(copy))
-            return done
-
-        return call
-
-    if can_exchange:
-        monkeypatch.setattr(disk, "exchange", watched(disk.exchange))
-        monkeypatch.setattr(folders.Path, "rename", watched(folders.Path.rename))
-    else:
-        monkeypatch.setattr(disk, "exchange", lambda folder, other: False)
-    monkeypatch.setattr(folders.Path, "replace", watched(folders.Path.replace))
-    publish(copy, "run-3")
-    assert pairs == sorted(pairs)
-    assert {run for pair in pairs for run in pair} == {"run-2", "run-3"}
-    assert all(warehouse == report for warehouse, report in pairs)
-    assert names(copy.report.parent.parent) == ["latest"]
-
-
 def test_so_many_stay_and_what_readers_see_stays_even_if_it_is_old(home):
     publish(home, *(f"run-{9 - number}" for number in range(1, 6)))
     assert [publication.run_id for publication in folders.remove_old(home, keep=3)] == ["run-7", "run-8"]
@@ -171,13 +144,6 @@ def test_a_publication_that_cannot_be_meant_is_refused(home, wanted, words):
     assert seen(home) == ("run-2", "run-2")
 
 
-def test_a_rollback_that_was_killed_before_it_changed_the_link_does_not_count(home):
-    publish(home, "run-1", "run-2")
-    (home.publications / "pinned.json").write_text('{"run_id": "run-1", "newest": 2}')
-    assert folders.pinned_publication(home) is None
-    assert folders.newest_publication(home).run_id == "run-2"
-
-
 def test_what_was_never_seen_is_named_and_removed_by_the_next_publication(home):
     publish(home, "run-1")
     (home.publications / ".run-2").mkdir()
@@ -191,14 +157,6 @@ def test_what_was_never_seen_is_named_and_removed_by_the_next_publication(home):
     assert publish(home, "run-4").number == 2
     assert names(home.publications) == ["current", "run-1", "run-4"]
     assert folders.leftovers(home) == []
-
-
-def test_before_the_first_link_nothing_was_published(home):
-    publish(home, "run-1")
-    home.current.unlink()
-    assert kept(home) == []
-    assert [path.name for path in folders.leftovers(home)] == ["run-1"]
-    assert not folders.was_published(home, "run-1")
 
 
 @pytest.mark.parametrize("is_dangling", [True, False])

@@ -8,14 +8,12 @@ import duckdb
 import pytest
 
 from orchestration.doctor.doctor import doctor
-from orchestration.read_commands.catalogue import definitions, show_tables, where
+from orchestration.read_commands.catalogue import definitions, show_tables
 from orchestration.read_commands.descriptions import describe, show_table
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.read_commands.query import run_query
-from orchestration.settings.home import PROJECT
-from tests.expectations.small_warehouse import build
 from tests.homes import ask as query
-from tests.homes import change, held_open
+from tests.homes import held_open
 
 
 @pytest.fixture
@@ -44,46 +42,12 @@ def test_json_is_strict_has_times_of_utc_and_every_column_of_equal_names(ask):
     assert ask("select 1 as x where false") == []
 
 
-@pytest.mark.parametrize(
-    ("sql", "is_warned"),
-    [
-        ("select user, count(*) from fct_attempts group by 1", True),
-        ("select current_user from marts.fct_attempts", True),
-        ("select user_name as user from fct_attempts group by user", False),
-        ("select count(*) from fct_attempts where user_name = 'user'", False),
-        ("select user", False),
-    ],
-)
-def test_duckdbs_own_user_is_told_from_the_column(ask, sql, is_warned, capsys):
-    ask(sql)
-    assert ("user_name" in capsys.readouterr().err) == is_warned
-
-
 def test_tables_need_no_schema(ask):
     sql = "select (select count(*) from {}fct_attempts) as a, (select count(*) from {}files) as b"
     assert ask(sql.format("", "")) == ask(sql.format("marts.", "ops."))
     assert ask(sql.format("", ""))[0]["a"] == 8
     names = [name.split(".")[1] for name in definitions() if name.split(".")[0] in {"marts", "estimates", "ops"}]
     assert len(names) == len(set(names)) > 60
-
-
-def test_a_table_on_a_pipe_is_cut_after_many_rows_alone_and_csv_never(ask):
-    assert "x" * 500 in ask("select repeat('x', 500) as wide, 1 as n", "table")
-    text = ask("select * from range(1500)", "table")
-    assert "1,000 of 1,500 rows" in text.splitlines()[-1]
-    assert len(ask("select * from range(15000)", "csv").splitlines()) == 15001
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "with a as (select 1 as x) select * from a", "from marts.fct_attempts", "describe marts.fct_attempts",
-        "summarize marts.fct_attempts", "explain select 1", "values (1)", "show tables", "select 1 as x;  ",
-        "select 1 -- a remark",
-    ],
-)  # fmt: skip
-def test_what_reads_is_answered(ask, sql):
-    assert ask(sql, "table")
 
 
 @pytest.mark.parametrize(
@@ -119,16 +83,6 @@ def test_a_file_that_another_program_writes_names_the_process_to_end(small_home)
             run_query(small_home.published_file, "select 1")
         (finding,) = [found for found in doctor(small_home) if found.where == str(small_home.published_file)]
     assert str(caught.value).endswith(f"; {finding.next_step}")
-
-
-def test_a_reader_does_not_disturb_a_replacement(small_home, tmp_path):
-    other = tmp_path / "other" / "faultline.duckdb"
-    other.parent.mkdir()
-    build(other)
-    change(other, "delete from marts.fct_attempts")
-    with published(small_home.published_file) as con:
-        other.replace(small_home.published_file)
-        assert con.execute("select count(*) from marts.fct_attempts").fetchall() == [(8,)]
 
 
 def test_tables_are_listed_with_rows_grain_and_description(small_home, capsys):
@@ -168,13 +122,3 @@ def test_the_code_says_what_the_database_has(testbed_home):
         for table, columns in query(file, held):
             if table in definitions():
                 assert [column.name for column in describe(table).columns] == columns, table
-
-
-def test_the_definition_of_a_table_is_found_by_its_name_and_a_misspelt_one_gets_a_suggestion():
-    assert where("marts.fct_attempts").file == PROJECT / "dbt_project/models/marts/fct_attempts.sql"
-    assert where("est_failure_rates").file == PROJECT / "assets/estimates/est_failure_rates.py"
-    found = where("ops.files")
-    assert found.file.read_text().splitlines()[found.line - 1].startswith("create table if not exists ops.files ")
-    for name, words in (("marts.fct_failure", "did you mean .*fct_failures"), ("zzzzzz", "faultline tables")):
-        with pytest.raises(ReadingError, match=words):
-            where(name)

@@ -1,6 +1,5 @@
 """A home that cannot be written or not be listed: reading commands work; what fails says in one line why."""
 
-import errno
 import os
 import subprocess
 import sys
@@ -9,7 +8,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestration.cli import report as reporting
 from orchestration.runs import failures
 from orchestration.settings.home import Home
 from tests.homes import faultline, held_open
@@ -134,13 +132,3 @@ def test_who_keeps_a_file_is_named(tmp_path):
             duckdb.connect(str(file))
         said = failures.explain_error(held.value, Home.at(tmp_path))
     assert said.startswith(f"{file} is held by process {holder.pid} of ")
-
-
-def test_a_report_that_cannot_be_written_is_an_error_of_one_line(small_home, monkeypatch, tmp_path):
-    def refuse(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(reporting, "write_files", refuse)
-    done = faultline(small_home, "report", "--out", tmp_path / "out")
-    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
-    assert f"{tmp_path / 'out'} cannot be written: No space left on device" in done.stderr

@@ -43,12 +43,3 @@ def test_readers_see_the_one_before_until_new_logs_come(home):
     assert not is_up_to_date(home)
     assert faultline(home, "rollback", "2").exit_code == 0
     assert pinned_publication(home) is None
-
-
-def test_input_that_the_newest_has_seen_is_not_new(home):
-    """What readers see now lacks a file that the newest publication was made with."""
-    (first,) = (path for path in home.publications.iterdir() if path.name not in ("current", "second"))
-    with duckdb.connect(str(first / "faultline.duckdb")) as con:
-        con.execute("delete from ops.files where kind = 'kernel'")
-    faultline(home, "rollback")
-    assert is_up_to_date(home)

@@ -4,7 +4,6 @@ import dagster as dg
 import pytest
 
 from orchestration.definitions import build
-from orchestration.lifecycle.resources import bound
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 
@@ -49,25 +48,3 @@ def test_every_resource_and_the_executor_take_nothing(job):
     assert set(taken) == {"warehouse", "sources", "report", "dbt", "io_manager"}
     assert not any(taken.values())
     assert not fields["execution"].config_type.fields["config"].config_type.fields
-
-
-def test_a_bound_resource_is_set_up_torn_down_and_new_for_each_run():
-    happened = []
-
-    class Session(dg.ConfigurableResource):
-        def setup_for_execution(self, context):
-            happened.append(("up", id(self)))
-
-        def teardown_after_execution(self, context):
-            happened.append(("down", id(self)))
-
-    @dg.asset
-    def table(session: Session):
-        happened.append(("used", id(session)))
-
-    kept = []
-    made = bound(lambda _: kept.append(Session()) or kept[-1])
-    for _ in range(2):
-        assert dg.materialize([table], resources={"session": made}).success
-    first, second = map(id, kept)
-    assert happened == [(step, which) for which in (first, second) for step in ("up", "used", "down")]

@@ -42,16 +42,6 @@ def counts(home):
         return {mart: con.execute(f"select count(*) from marts.{mart}").fetchone()[0] for mart in marts}
 
 
-def test_rows_are_replaced_and_descriptions_stay(home, built, capsys):
-    before = counts(home)
-    spark.import_marts(home, built)
-    assert counts(home) == {mart: min(2, 2 * count) for mart, count in before.items()}
-    assert "marts.fct_attempts" in capsys.readouterr().out
-    with duckdb.connect(str(home.build_file), read_only=True) as con:
-        sql = "select comment from duckdb_columns() where table_name = 'fct_attempts' and column_name = 'run_id'"
-        assert con.execute(sql).fetchone()[0]
-
-
 @pytest.mark.parametrize("wrong", ["fct_failures", "as it was", "already running"])
 def test_a_mart_that_is_missing_or_does_not_fit_or_a_refresh_that_runs_stops_all(home, built, wrong):
     before = counts(home)

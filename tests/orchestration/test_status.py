@@ -5,25 +5,13 @@ import json
 
 import duckdb
 import pytest
-from typer.testing import CliRunner
 
-from orchestration.cli import app
-from orchestration.doctor.warehouse import warehouse_findings
 from orchestration.publication.folders import publish, roll_back
 from orchestration.read_commands.published import ReadingError
 from orchestration.read_commands.status import lines_of, show_status, status
 from orchestration.settings.home import Home
 from tests.expectations.small_warehouse import build
 from tests.homes import change, faultline, held_lock
-
-REFUSED_NOW = """
-    insert into ops.files by name
-    select * replace (path || '@0123456789ab' as path, path as version_of, false as is_present,
-        timestamp '2026-01-02 12:00' as last_at)
-    from ops.files where path = 'beta/sacct/all.psv';
-    update ops.files set status = 'refused', reason = 'empty file', next_step = 'Export it again.'
-    where path = 'beta/sacct/all.psv';
-"""
 
 
 def failed_later(home):
@@ -116,16 +104,6 @@ def test_the_json_of_nothing_at_all_has_the_usual_keys(small_home, tmp_path, cap
     assert found.keys() <= usual.keys()
 
 
-def test_older_versions_are_counted_apart_and_a_refused_file_tells_since_when(small_home):
-    change(small_home, REFUSED_NOW)
-    text = "\n".join(lines_of(status(small_home)))
-    assert "1 older version of a file that has other bytes now" in text
-    assert "beta/sacct/all.psv tells of nothing after 2026-01-02 12:00 UTC" in text
-    assert "removed from the sources folder" not in text
-    (finding,) = [found for found in warehouse_findings(small_home) if found.where == "beta/sacct/all.psv"]
-    assert "empty file" in finding.what and "nothing after 2026-01-02 12:00 UTC" in finding.what
-
-
 @pytest.fixture
 def published_twice(small_home):
     """A home whose second publication is of an earlier time, as the clock was set back."""
@@ -167,14 +145,3 @@ def test_a_run_that_was_killed_before_readers_saw_it_has_failed(published_twice)
     )
     run = status(published_twice)["last_run"]
     assert (run["status"], run["message"]) == ("failed", "stopped before its publication was finished")
-
-
-@pytest.mark.parametrize("command", [["status"], ["query", "select 1"]])
-def test_without_a_home_that_is_named_the_message_says_so(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FAULTLINE_HOME", raising=False)
-    hint = "FAULTLINE_HOME is not set: export it, or give --home; in a new home, run `faultline refresh` first"
-    assert hint in CliRunner().invoke(app, command).stderr
-    assert "is not set" not in CliRunner().invoke(app, [*command, "--home", "elsewhere"]).stderr
-    monkeypatch.setenv("FAULTLINE_HOME", "elsewhere")
-    assert "is not set" not in CliRunner().invoke(app, command).stderr

@@ -4,7 +4,6 @@ import contextlib
 import csv
 import io
 import json
-import logging
 import os
 import pty
 import re
@@ -13,7 +12,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -24,10 +22,7 @@ from orchestration.cli import app
 from orchestration.cli.options import fail
 from orchestration.doctor.findings import Finding, print_findings
 from orchestration.read_commands.query import run_query
-from orchestration.refresh import run as refreshing
-from orchestration.refresh.outcome import Outcome
 from orchestration.runs.failures import explain_error
-from orchestration.terminal import output
 from orchestration.terminal.output import json_text, print_table, visible
 from tests.patience import PATIENCE_SECONDS
 
@@ -153,36 +148,6 @@ def test_a_table_shows_line_breaks_escapes_and_markup_and_has_styles_of_ours_onl
     assert r"\x1b[7m\ncell :bomb: [bold]x[/bold]" in shown
 
 
-def test_progress_speaks_from_the_first_second_and_is_never_silent_for_long(monkeypatch):
-    from orchestration.refresh import progress
-
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.5)
-    out = io.StringIO()
-    with progress.ProgressHandler(output.console(out)) as handler:
-        assert out.getvalue() == "   0.0 s  starting\n"
-        handler.totals = {"raw": 1, "marts": 2}
-        handler.emit(record("reading sacct: 0 of 3 files, 0.0 of 1,200.0 MB"))
-        while out.getvalue().count("\n") < 2:
-            time.sleep(0.05)
-        handler.emit(record(built="raw.sacct"))
-        handler.emit(record(built="marts.dim_nodes"))
-        assert handler._now == "built marts.dim_nodes: 2 of 3 tables"
-    shown = [line.partition(" s  ")[2] for line in out.getvalue().splitlines()]
-    assert shown[1] == "... reading sacct: 0 of 3 files, 0.0 of 1,200.0 MB"
-    assert [line for line in shown if not line.startswith("...")] == [
-        "starting", "raw            1 table", "marts          1 of 2 tables",
-    ]  # fmt: skip
-
-
-def record(message="", built=""):
-    """A record as Dagster's loggers get it: a message of a step, or a table that was built."""
-    event = built and SimpleNamespace(
-        event_type_value="ASSET_MATERIALIZATION", asset_key=SimpleNamespace(path=built.split("."))
-    )
-    meta = {"dagster_event": event or None, "step_key": "raw", "orig_message": message}
-    return logging.makeLogRecord({"dagster_meta": meta})
-
-
 def test_an_error_shows_neither_an_escape_nor_a_secret_and_what_is_kept_of_it_neither(small_home, capsys):
     with pytest.raises(Exit):
         fail("c/sacct/\x1b[2Jx.psv, line 3: 'TOKEN=hunter2'.\nNext: export it again")
@@ -225,21 +190,6 @@ def test_an_answer_that_cannot_be_written_is_an_error_of_one_line_and_one_that_n
     assert (done.returncode, done.stderr.count("\n"), "No space left" in done.stderr) == (status, status, bool(status))
 
 
-def test_a_refresh_whose_output_was_lost_says_so(small_home, monkeypatch):
-    lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
-    checks = dict.fromkeys(("passed", "failed", "warned"), 0)
-    outcome = Outcome("unchanged", 1.0, "r", "w", [], lines, checks)
-    monkeypatch.setattr(refreshing, "is_up_to_date", lambda *_: True)
-    monkeypatch.setattr(refreshing, "read_outcome", lambda *_: outcome)
-    with Path("/dev/full").open("w") as full, contextlib.redirect_stdout(full):
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
-            app(["refresh", "--home", str(small_home.root)])
-    assert said.getvalue() == (
-        "the output could not be written (No space left on device); what was published is complete\n"
-    )
-
-
 @pytest.mark.parametrize("signals", [1, 2])
 def test_ctrl_c_ends_any_query(small_home, signals):
     process = ask(small_home, CROSS_JOIN)
@@ -255,23 +205,3 @@ def test_ctrl_c_ends_any_query(small_home, signals):
     finally:
         process.kill()
     assert (process.returncode, out, err) == (130, "", "")
-
-
-@pytest.mark.parametrize("is_error", [False, True])
-def test_others_write_to_a_file_and_the_console_goes_on(tmp_path, is_error):
-    code = f"""if True:
-        import subprocess, sys
-        from pathlib import Path
-        from orchestration.terminal.output import console, redirect_other_output
-        ours = console(is_error={is_error})
-        with redirect_other_output(Path({str(tmp_path / "other.txt")!r}), ours):
-            subprocess.run(["sh", "-c", "echo junk >&2"])
-            ours.print("progress")
-        ours.print("after")
-        print("done", file=sys.stderr)
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (tmp_path / "other.txt").read_text() == "junk\n"
-    assert (done.stdout, done.stderr) == (
-        ("", "progress\nafter\ndone\n") if is_error else ("progress\nafter\n", "done\n")
-    )

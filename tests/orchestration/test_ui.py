@@ -5,12 +5,9 @@ import re
 import signal
 import time
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
-from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from orchestration.settings.home import Home
 from tests.patience import PATIENCE_SECONDS
@@ -49,16 +46,6 @@ def test_only_the_token_and_only_from_the_own_site_changes_anything(pages):
     assert (schedule(), state["status"]) == (state, "RUNNING")
     assert pages.request("POST", "/graphql", cookie | kind, stop)[0] == 200
     assert schedule()["status"] == "STOPPED"
-
-
-def test_a_websocket_needs_the_own_site(pages):
-    address, bearer = f"127.0.0.1:{pages.port}", {"Authorization": f"Bearer {pages.token}"}
-    opened = partial(connect, f"ws://{address}/graphql", additional_headers=bearer, subprotocols=["graphql-ws"])
-    with pytest.raises(InvalidStatus, match="403"):
-        opened(origin="https://evil.example")
-    with opened(origin=f"http://{address}") as socket:
-        socket.send('{"type": "connection_init"}')
-        assert json.loads(socket.recv(timeout=PATIENCE_SECONDS)) == {"type": "connection_ack"}
 
 
 def test_the_daemon_runs_the_schedule(pages):

@@ -18,13 +18,6 @@ print(child.pid, flush=True)
 time.sleep(0 if "short" in sys.argv else 600)
 sys.exit(7)
 """
-ATTEND = """
-import subprocess, sys, time
-attended, *command = sys.argv[1:]
-process = subprocess.Popen([sys.executable, attended, *command], stdin=subprocess.PIPE)
-print(process.pid, flush=True)
-time.sleep(600)
-"""
 
 
 def family(kind):
@@ -51,13 +44,3 @@ def test_who_does_not_listen_is_killed(monkeypatch):
     attended.end_group(process)
     assert process.returncode == -9
     assert is_gone(grandchild)
-
-
-def test_the_family_ends_when_the_starter_is_killed_at_once():
-    command = [sys.executable, "-c", ATTEND, attended.__file__, *family("long")]
-    starter = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    attendant, grandchild = int(starter.stdout.readline()), int(starter.stdout.readline())
-    starter.kill()
-    starter.wait()
-    assert is_gone(grandchild)
-    assert is_gone(attendant)

@@ -51,10 +51,6 @@ def test_a_service_runs_a_command_that_exists_as_a_user_without_rights(unit):
     assert "EnvironmentFile=/etc/faultline/faultline.env" in text
 
 
-def test_every_timer_starts_a_service_that_is_there():
-    assert {timer.stem for timer in UNITS.glob("*.timer")} <= {unit.stem for unit in SERVICES}
-
-
 def test_every_setting_of_the_example_is_one(monkeypatch):
     lines = (UNITS / "faultline.env").read_text(encoding="utf-8").splitlines()[1:]
     settings = dict(line.lstrip("#").split("=", 1) for line in lines)

@@ -1,14 +1,13 @@
 """Each channel delivers what was written, and says without a secret why it did not."""
 
 import json
-from threading import Event
 
 import pytest
 
 from orchestration.alerts import channels
 from orchestration.alerts.channels import command, webhook
 from orchestration.terminal import posting
-from orchestration.terminal.posting import NotDelivered, post
+from orchestration.terminal.posting import NotDelivered
 from tests.orchestration.alerts.receivers import keeping_program
 from tests.patience import PATIENCE_SECONDS
 
@@ -51,23 +50,6 @@ def test_a_webhook_says_why_not_and_whether_that_is_certain(web, monkeypatch, ad
         web.wait.clear()
     assert why_not(webhook(address or web.address)) == (why, is_certain)
     assert web.bodies == []
-
-
-def test_a_file_that_holds_no_address_is_named(tmp_path):
-    file = tmp_path / "webhook"
-    assert why_not(webhook(None, str(file))) == (f"{file} cannot be read: No such file or directory", True)
-    file.write_text("file:///etc/hunter2\n")
-    assert why_not(webhook(None, str(file)))[0] == f"{file} holds no address that begins with https:// or http://"
-
-
-def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_a_refresh_up(monkeypatch):
-    never = Event()
-    monkeypatch.setattr(posting, "MAX_SECONDS", 0.2)
-    monkeypatch.setattr(posting, "_post", lambda *_: never.wait(PATIENCE_SECONDS))
-    assert why_not(lambda _: post("http://alerts.example.org/hunter2", b"", {})) == (
-        "alerts.example.org: no end after 0.2 s", False,
-    )  # fmt: skip
-    never.set()
 
 
 def test_a_command_gets_json_and_two_variables_and_runs_without_a_shell(tmp_path):
