@@ -92,14 +92,6 @@ def test_measured_and_projected_mttf_stand_apart(demo, frames):
     assert row[4].startswith(short(projected["mttf_hours"]))
 
 
-def test_progress_of_few_runs_is_not_told(frames):
-    few = Frames(frames | {"ettr": [row | {"has_enough_data": False} for row in frames["ettr"]]})
-    for read, said in ((frames, "99.0%"), (few, "too little to tell")):
-        [found_part] = [each for each in build(read, MADE_AT).chapters if each.cluster_id == "demo"]
-        first = next(leaf.first for leaf in found_part.leaves if leaf.first)
-        assert next(tile.value for tile in first.tiles if "Progress" in tile.label) == said
-
-
 def test_missing_evidence_names_consequence_and_command(hall, demo):
     rows = {row[0]: row for row in table(section(hall, "gaps"), "Gaps").rows()}
     for kind in ("Health checks", "slurmctld.log", "Inventory", "Repair tickets", "Excluded nodes"):

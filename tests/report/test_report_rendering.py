@@ -29,8 +29,6 @@ from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse
 from tests.warehouses import filled, insert_known
 
-HERE = Path(__file__).parent
-PROJECT = HERE.parents[1]
 MODULES = [module.name for module in pkgutil.walk_packages(assets.report.__path__, "assets.report.")]
 
 
