@@ -20,9 +20,6 @@ from tests.benchmarks.page import page
 from tests.benchmarks.workloads import WORKLOADS, Workload
 from tests.docs.writers.pages import page_options
 
-CHECK_LINES = 10_000_000
-"""Of the raw check logs at scale 1."""
-
 
 def workloads(text: str) -> list[Workload]:
     """Read `daily,growing`."""
@@ -49,7 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     found = suite.run_fixed(work, say)
-    found.checks = suite.run_checks(work, int(CHECK_LINES * options.scale), say)
     for workload in options.workloads:
         say(f"{workload.name}: logs")
         sources = workload.sources_of(options.scale, logs)

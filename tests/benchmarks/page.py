@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
-from tests.benchmarks.cost import cost_part
 from tests.benchmarks.suite import ESTIMATE, FLOOR, FULL, LIMITED, MODEL, NIGHTLY, NO_OP, STARTS, Results, Scale
 from tests.benchmarks.workloads import DAILY, WORKLOADS
 from tests.docs.writers import pages
@@ -33,8 +32,8 @@ This page is made by
 make bench
 ```
 
-at scale {scale}, and each number was measured once. What it costs elsewhere is worked out from these numbers at the
-end.
+at scale {scale}, and each number was measured once. [scale.md](scale.md) has what it
+costs elsewhere.
 
 | workload | logs |
 | --- | --- |
@@ -64,9 +63,6 @@ NOTES = """## How to read it
   once; the peak that the kernel kept of the largest process is its lower limit.
 * **Refresh of the capture** is that of four minutes of a real cluster, read in full: the price of starting Dagster, dbt
   and Great Expectations, which every refresh pays.
-* **Raw check logs** are made for this table: 1,000 nodes, ten checks each every five minutes, one hour in 2,000 of a
-  check on a node critical. *Scan* is DuckDB's `read_json` with a filter for results that are not OK; *reader* is what a
-  refresh does with `health/`, the account of every line included. Both rates include the start of Python.
 * Targets in seconds and gigabytes are those of scale 1: at a smaller scale they can be missed, but not met. Seconds are
   judged only where the machine had no other work. Shares of CPU time are judged at scale 1 alone, because at a smaller
   one the fixed cost is much of them.
@@ -114,22 +110,9 @@ def page(found: Results) -> str:
             ),
             "## Interactive\n\nWall seconds; the ten questions are in `tests/benchmarks/queries.py`.\n",
             _table(
-                ("workload", "`query 'select 1'`", "`status`", "`tables`", "ten questions, median", "slowest",
-                 "by DuckDB alone, median", "slowest"),
+                ("workload", "`query 'select 1'`", "`status`", "`tables`", "ten questions, median", "slowest"),
                 (_interactive(scale) for scale in scales if scale.asked_seconds),
             ),
-            "## Raw check logs\n",
-            _table(
-                ("form", "lines", "MB", "who", "wall s", "CPU s", "lines per CPU s", "rate / scan", "peak memory GB"),
-                (
-                    (logs.form, f"{logs.lines:,}", _megabytes(logs.logs_mb), who, _seconds(cost.wall_seconds),
-                     _seconds(cost.cpu_seconds), f"{logs.lines / cost.cpu_seconds:,.0f}",
-                     f"{logs.scan.cpu_seconds / cost.cpu_seconds:.2f}", f"{cost.peak_mb / 1000:.2f}")
-                    for logs in found.checks
-                    for who, cost in (("scan", logs.scan), ("reader", logs.read))
-                ),
-            ),
-            *cost_part(found),
             NOTES,
         )
     )  # fmt: skip
@@ -188,7 +171,7 @@ def _verdicts_of(at: Scale) -> Iterator[Verdict]:
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Write a table; columns of words are on the left."""
-    return pages.table(header, rows, {header[0], "", "what", "who", "measured", "met"})
+    return pages.table(header, rows, {header[0], "", "what", "measured", "met"})
 
 
 def _seconds(value: float) -> str:
@@ -248,10 +231,6 @@ def _size(scale: Scale) -> tuple[str, ...]:
 
 
 def _interactive(scale: Scale) -> tuple[str, ...]:
-    asked, direct = scale.asked_seconds.values(), scale.direct_seconds.values()
-    return (
-        scale.workload,
-        *(f"{scale.costs[name].wall_seconds:.2f}" for name in STARTS),
-        *(f"{seconds:.2f}" for seconds in (median(asked), max(asked))),
-        *(f"{seconds:.3f}" for seconds in (median(direct), max(direct))),
-    )
+    asked = scale.asked_seconds.values()
+    seconds = (*(scale.costs[name].wall_seconds for name in STARTS), median(asked), max(asked))
+    return (scale.workload, *(f"{value:.2f}" for value in seconds))

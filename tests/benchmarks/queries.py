@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import duckdb
@@ -47,14 +46,3 @@ def questions(path: Path) -> dict[str, str]:
     with duckdb.connect(str(path), read_only=True) as con:
         ((cluster,),) = con.execute("select min(cluster_id) from marts.dim_clusters").fetchall()
     return {name: sql.format(cluster=cluster) for name, sql in QUERIES.items()}
-
-
-def seconds_of(path: Path, asked: dict[str, str]) -> dict[str, float]:
-    """Give the seconds of each query on an open connection to the published file."""
-    seconds = {}
-    with duckdb.connect(str(path), read_only=True) as con:
-        for name, sql in asked.items():
-            started = time.perf_counter()
-            con.execute(sql).fetchall()
-            seconds[name] = time.perf_counter() - started
-    return seconds

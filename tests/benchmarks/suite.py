@@ -18,9 +18,8 @@ import duckdb
 
 from orchestration.runs.instance import open_storage
 from orchestration.settings.home import PROJECT, Home
-from tests.benchmarks import checks
 from tests.benchmarks.measuring import Cost, describe_machine, faultline, measure, megabytes
-from tests.benchmarks.queries import questions, seconds_of
+from tests.benchmarks.queries import questions
 from tests.benchmarks.workloads import Workload
 
 Say = Callable[[str], None]
@@ -41,8 +40,8 @@ class Scale:
 
     Attributes
     ----------
-    attempts, lines, node_days, logs_mb
-        What was read, the last day included: attempts, lines of all logs, nodes times days, and the size of all logs.
+    attempts, lines, logs_mb
+        What was read, the last day included: attempts, lines of all logs, and the size of all logs.
     costs
         Of each stage the quickest run, by its name.
     steps
@@ -51,15 +50,14 @@ class Scale:
         What each stage left on the disk besides the logs, by its name.
     published_mb, working_mb
         Size of the two DuckDB files after the night.
-    asked_seconds, direct_seconds
-        Wall seconds of each analyst's question through `faultline query`, and on an open DuckDB connection.
+    asked_seconds
+        Wall seconds of each analyst's question through `faultline query`.
     """
 
     workload: str
     scale: Fraction
     attempts: int = 0
     lines: int = 0
-    node_days: int = 0
     logs_mb: float = 0
     costs: dict[str, Cost] = field(default_factory=dict)
     steps: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -67,7 +65,6 @@ class Scale:
     published_mb: float = 0
     working_mb: float = 0
     asked_seconds: dict[str, float] = field(default_factory=dict)
-    direct_seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def is_measured_alone(self) -> bool:
@@ -76,28 +73,12 @@ class Scale:
 
 
 @dataclass
-class CheckLogs:
-    """Raw check logs of one form, read by DuckDB alone and by the product."""
-
-    form: str
-    lines: int
-    logs_mb: float
-    scan: Cost
-    read: Cost
-
-
-@dataclass
 class Results:
-    """All of one benchmark: the machine, the refresh of the committed capture, the workloads, raw check logs.
-
-    `fixed` is the cost of that refresh, with the seconds of its steps and the size of its home.
-    """
+    """All of one benchmark: the machine, the refresh of the committed capture with its steps, and the workloads."""
 
     machine: dict[str, str]
     fixed: Cost
     fixed_steps: dict[str, float]
-    fixed_mb: float
-    checks: list[CheckLogs] = field(default_factory=list)
     scales: list[Scale] = field(default_factory=list)
 
 
@@ -111,7 +92,7 @@ def run_fixed(work: Path, say: Say) -> Results:
     refresh = faultline("refresh", "--full", "--home", home.root)
     say("fixed cost: refresh of the committed capture, once to warm up and once measured")
     measure(refresh, work / "warm-up.log")
-    return Results(describe_machine(), measure(refresh, work / "fixed.log"), steps_of(home), megabytes(home.root))
+    return Results(describe_machine(), measure(refresh, work / "fixed.log"), steps_of(home))
 
 
 def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, say: Say) -> Scale:
@@ -139,23 +120,6 @@ def run_scale(workload: Workload, scale: Fraction, logs: Path, work: Path, say: 
         _run_questions(found, home, work)
     shutil.rmtree(home.root)
     shutil.rmtree(sources)
-    return found
-
-
-def run_checks(work: Path, lines: int, say: Say) -> list[CheckLogs]:
-    """Read raw check logs, plain and compressed, by DuckDB's own scan and by the product's reader."""
-    found = []
-    for form, is_compressed in (("jsonl", False), ("jsonl.gz", True)):
-        say(f"raw check logs: {lines:,} lines of {form}")
-        sources = checks.write(_emptied(work / "checks"), lines, is_compressed)
-        costs = {}
-        for how in ("scan", "read"):
-            target = work / "faultline.duckdb"
-            command = [sys.executable, "-m", "tests.benchmarks.checks", how, sources, target]
-            costs[how] = measure(command, work / f"checks-{how}.log")
-            target.unlink()
-        found.append(CheckLogs(form, lines, megabytes(sources / checks.CLUSTER / "health"), **costs))
-        shutil.rmtree(sources)
     return found
 
 
@@ -208,9 +172,8 @@ def _emptied(folder: Path) -> Path:
 
 def _measure_tables(found: Scale, home: Home) -> None:
     with duckdb.connect(str(home.published_file), read_only=True) as con:
-        ((found.attempts, found.node_days, lines),) = con.execute(
-            "select (select count(*) from marts.fct_attempts), (select count(*) from marts.fct_node_days), "
-            "(select sum(lines_in) from ops.files)"
+        ((found.attempts, lines),) = con.execute(
+            "select (select count(*) from marts.fct_attempts), (select sum(lines_in) from ops.files)"
         ).fetchall()
     found.lines = int(lines)
     found.published_mb, found.working_mb = (
@@ -222,7 +185,5 @@ def _run_questions(found: Scale, home: Home, work: Path) -> None:
     at_home = ("--home", home.root)
     for name, words in STARTS.items():
         found.costs[name] = _quickest(faultline(*words, *at_home), work)
-    asked = questions(home.published_file)
-    for name, sql in asked.items():
+    for name, sql in questions(home.published_file).items():
         found.asked_seconds[name] = measure(faultline("query", sql, *at_home), work / "question.log").wall_seconds
-    found.direct_seconds = seconds_of(home.published_file, asked)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 import sys
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from assets.simulation import simulate
-from orchestration.settings.home import DBT_PROJECT, Home
-from tests.benchmarks import checks, floor, made
-from tests.benchmarks.cost import fit
+from orchestration.settings.home import Home
+from tests.benchmarks import floor, made
 from tests.benchmarks.measuring import CommandFailed, Cost, faultline, measure
 from tests.benchmarks.page import MAX_PEAK_GB, page, verdicts
-from tests.benchmarks.suite import FLOOR, FULL, LIMITED, NIGHTLY, STARTS, CheckLogs, Results, Scale
-from tests.benchmarks.workloads import hold_back_files
+from tests.benchmarks.suite import FLOOR, FULL, LIMITED, NIGHTLY, STARTS, Results, Scale
 from tests.homes import ask
 
 SCALES = {"growing": Fraction(1, 100), "varied": Fraction(1, 50)}
@@ -65,60 +60,6 @@ def test_logs_are_as_the_habits_say(cluster, query):
     assert least <= one(con, query)[0] <= most
 
 
-@pytest.mark.parametrize("cluster", ["varied"], indirect=True)
-def test_every_check_and_every_rule_of_the_seeds_has_a_wording(cluster):
-    _, _, con = cluster
-    seeds = DBT_PROJECT / "seeds"
-    missing = "select check_key from read_csv(?) where check_key not in (select check_name from checks)"
-    assert con.execute(missing, [str(seeds / "health_checks.csv")]).fetchall() == []
-    filled = """
-        select c.check_name, c.origin, if(kind = '2', 'CRITICAL: ', 'WARN: ') || replace(replace(m.message,
-            '{k}/{k}/0', '3/4/0'), '{c}', c.check_name) as text
-        from read_csv(?, delim = ';', quote = '', all_varchar = true) m
-        join (select check_key as check_name, origin from read_csv(?)) c on m.check_name in ('*', c.check_name)
-        where cluster = 'foundry' and kind <> 'cause'
-    """
-    unmatched = con.execute(
-        f"select r.check_key, r.rule_order from read_csv(?) r where not exists (from ({filled}) t"
-        " where if(r.check_key = 'nhc', t.origin = 'nhc', t.check_name = r.check_key)"
-        " and regexp_matches(t.text, r.pattern))",
-        [str(seeds / "health_check_rules.csv"), str(made.MESSAGES), str(seeds / "health_checks.csv")],
-    ).fetchall()
-    assert unmatched == []
-    lists = con.execute("select node_list, nodes from node_lists where len(nodes) > 2 limit 200").fetchall()
-    assert any(re.search(r"\[[\d,]+-", text) for text, _ in lists)
-    assert all(len(set(nodes)) == len(nodes) for _, nodes in lists)
-
-
-@pytest.mark.parametrize("kind", ["sacct", "health", "slurmctld"])
-def test_the_stated_share_of_lines_is_damaged(cluster, kind):
-    name, logs, _ = cluster
-    file = logs / made.BEFORE / made.HABITS[name].cluster / kind / made.FILES[kind][0]
-    lines = file.read_bytes().splitlines()
-    repeated = sum(line == other for line, other in pairwise(lines))
-    assert repeated / len(lines) == pytest.approx(0.001, rel=0.5)
-    assert 0 < lines.count(b"") < repeated
-    assert 0 < sum(b"\xe9" in line for line in lines) < repeated
-
-
-def test_the_last_day_is_appended_to_the_same_files(cluster, tmp_path):
-    name, logs, _ = cluster
-    append = made.hold_back(logs, tmp_path)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    append()
-    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert set(before) == set(after)
-    assert all(after[path].startswith(content) for path, content in before.items())
-    assert {path.parent.name for path in before if after[path] != before[path]} >= {
-        "sacct", "health", "kernel", "slurmctld",
-    }  # fmt: skip
-    # The inventory is not newer than the other logs.
-    habits = made.HABITS[name]
-    written = (logs / made.BEFORE / habits.cluster / "inventory" / "scontrol_node.txt").stat().st_mtime
-    last_day = habits.began_at + dt.timedelta(habits.days - 1)
-    assert dt.datetime.fromtimestamp(written, dt.UTC).replace(tzinfo=None) == last_day
-
-
 def test_the_floor_finds_what_was_planted(tmp_path):
     simulate("rsc1", tmp_path, days=10, scale=0.02, seed=3)
     floor.run(tmp_path / "sources", tmp_path / "floor.duckdb")
@@ -156,27 +97,6 @@ def test_the_floor_finds_what_was_planted(tmp_path):
         tables = [name for (name,) in con.execute("select table_name from duckdb_tables()").fetchall()]
         empty = {name for name in tables if not one(con, f"select count(*) from {name}")[0]}
     assert empty <= {"crash_loops", "cooccurrence", "chance", "lost_goodput"}
-    add = hold_back_files(tmp_path / "sources", tmp_path / "held")
-    every, before = ({path for path in (tmp_path / of).rglob("*.*")} for of in ("sources", "held"))
-    held = {path.relative_to(tmp_path / "sources") for path in every} - {
-        path.relative_to(tmp_path / "held") for path in before
-    }
-    assert {path.parts[1] for path in held} == {"health", "kernel", "sacct"}
-    assert all("2023-10-1" in path.name for path in held)
-    add()
-    assert len(list((tmp_path / "held").rglob("*.*"))) == len(every)
-
-
-def test_both_readers_of_raw_check_logs_see_the_same_bad_results(tmp_path):
-    sources = checks.write(tmp_path / "sources", 40_000, compressed=True)
-    checks.scan(sources, tmp_path / "scan.duckdb")
-    checks.read(sources, tmp_path / "faultline.duckdb")
-    ((bad,),) = ask(tmp_path / "scan.duckdb", "select count(*) from bad")
-    assert ask(tmp_path / "faultline.duckdb", "select lines_in, quarantined from ops.files where kind = 'health'") == [
-        (40_000, 0)
-    ]
-    begun = "select count(distinct (node_id, check_name)) from raw.health_checks where result = 'CRITICAL'"
-    assert 0 < ask(tmp_path / "faultline.duckdb", begun)[0][0] <= bad < 400
 
 
 def test_time_and_memory_are_those_of_the_whole_tree(tmp_path):
@@ -192,25 +112,9 @@ def test_time_and_memory_are_those_of_the_whole_tree(tmp_path):
     assert measure(failing, tmp_path / "log", may_fail=True).exit_code == 3
 
 
-@pytest.mark.parametrize(
-    ("rows", "fixed", "rates"),
-    [
-        ([("a", 4, 1), ("b", 4, 0.18), ("c", 4, 0.4), ("d", 1, 1)], 10, {"attempts": 20, "node_days": 5}),
-        ([("a", 1, 3), ("b", 2, 6), ("c", 5, 15)], 10, {"attempts": 35}),  # two terms that vary together
-        ([("a", 4, 1)], 15, {}),  # no term without a row that checks it
-    ],
-)
-def test_the_parts_of_a_cost_are_found_again(rows, fixed, rates):
-    measured = [(name, {"attempts": n, "node_days": days}, 10 + 20 * n + 5 * days) for name, n, days in rows]
-    found = fit([("capture", {}, 10), *measured])
-    assert found.rates == pytest.approx(rates)
-    if rates:
-        assert found.fixed == pytest.approx(fixed)
-
-
 def workload(name: str, attempts: int, cpu: float, size: str = "1") -> Scale:
     """Give a workload as it may be measured."""
-    found = Scale(name, Fraction(size), attempts, 10 * attempts, attempts // 4, 50, published_mb=100, working_mb=200)
+    found = Scale(name, Fraction(size), attempts, 10 * attempts, 50, published_mb=100, working_mb=200)
     found.costs = {
         FLOOR: Cost(10, 20, 1000),
         FULL: Cost(40, cpu, 3000),
@@ -220,14 +124,13 @@ def workload(name: str, attempts: int, cpu: float, size: str = "1") -> Scale:
     }
     found.disk_mb = {FLOOR: 70, FULL: 300, NIGHTLY: 400}
     found.steps = {FULL: {"dbt": 30, "model int_large": 9, "model fct_small": 2, "estimate est_long": 12}}
-    found.asked_seconds, found.direct_seconds = {"a": 0.5, "b": 0.3}, {"a": 0.01, "b": 0.03}
+    found.asked_seconds = {"a": 0.5, "b": 0.3}
     return found
 
 
 def test_the_page_shows_ratios_and_judges_targets_only_where_they_can_be():
     workloads = [workload("daily", 1_600_000, 60), workload("growing", 250_000, 45, size="1/16")]
-    logs = CheckLogs("jsonl", 1_000_000, 300, Cost(2, 4, 200), Cost(9, 16, 600))
-    found = Results({"processor": "two cores"}, Cost(9, 8, 400), {"dbt": 4}, 20, [logs], workloads)
+    found = Results({"processor": "two cores"}, Cost(9, 8, 400), {"dbt": 4}, workloads)
 
     def judged(part: str) -> list[tuple[str, bool | None]]:
         return [(measured, is_met) for target, measured, is_met in verdicts(found) if part in target]

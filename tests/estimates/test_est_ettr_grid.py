@@ -15,10 +15,3 @@ def test_the_line_lies_between_what_reaches_the_target_and_what_misses_it(rows):
     reached = {row["checkpoint_minutes"]: row["ettr_expected_exact"] >= row["ettr_target"] for row in found}
     assert reached[5.0] and reached[7.0]
     assert not any(is_reached for minutes, is_reached in reached.items() if minutes > line)
-
-
-def test_nothing_is_claimed_to_be_measured(rows):
-    for row in rows("est_ettr_grid"):
-        assert (row["method"], row["event_count"], row["exposure"], row["confidence_level"]) == (
-            "assumed", None, None, None,
-        )  # fmt: skip

@@ -65,14 +65,6 @@ def test_every_column_comes_from_columns_that_are_there(warehouse):
             assert origin[0] in reads or table.table == "est_lemon_effects"
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
-def test_every_estimate_of_clusters_waits_for_whether_enough_was_seen(table):
-    assert "has_enough_data" in table.column_names
-    waits_for = {".".join(key.path) for key in table.upstream_keys}
-    is_judged = "cluster_id" in table.column_names and not table.judges_itself
-    assert (f"inputs.{ENOUGH_DATA}" in waits_for) == (is_judged or ENOUGH_DATA in table.inputs)
-
-
 def test_what_is_needed_reads_nothing_that_may_be_missing():
     assert {*NEEDED} < {table.table for table in TABLES}
     read = {key.path[1] for table in TABLES if table.table in NEEDED for key in table.upstream_keys}

@@ -16,8 +16,6 @@ from assets.report.actions import Action, actions_of, drain_command
 from assets.report.advice import RECENT_DAYS, advise
 from assets.report.queries import Own, read_frames
 from assets.warehouse import Warehouse
-from orchestration.read_commands.lemon_list import list_lemons, with_hidden
-from orchestration.read_commands.saying import lines_of
 from tests.homes import change as rewrite
 from tests.recovery.month import CLUSTERS
 from tests.report.clusters import HOSTILE
@@ -250,18 +248,6 @@ def test_no_node_of_any_simulated_cluster_is_advised_in_one_place_and_ok_in_anot
     assert {cluster["cluster_id"] for cluster in simulated} == set(CLUSTERS)
     assert any(row["verdict"] == "lemon" for row in frames["nodes"])
     assert [found for cluster in frames["clusters"] if (found := contradictions(Own(frames, cluster)))] == []
-
-
-def test_the_report_and_the_command_lemons_use_the_same_words(planted):
-    answer = next(answer for answer in list_lemons(Path(planted.path)) if answer["cluster_id"] == "demo")
-    lemons = [action for action in advised(planted, "demo") if action.kind == "lemon"]
-    assert [action.node_names for action in lemons] == [("sim007",), ("sim021",)]
-    assert answer["exclude"] == "--exclude=sim[007,021]"
-    for action in lemons:
-        said = next(
-            line for line in lines_of("lemons", clusters=[with_hidden(answer)]) if f" {action.node_names[0]}: " in line
-        )
-        assert action.reason.startswith(said.split(": ", 1)[1])
 
 
 def test_hostile_names_stay_text(planted):

@@ -58,12 +58,6 @@ def test_a_failure_stands_with_its_evidence_its_lines_and_its_probability():
     assert said["Accounting"] == "c/sacct/a.psv, line 5"
 
 
-def test_what_slurm_names_is_certain():
-    why = explained(FAILURE | {"attribution_rule": "evidence_on_named_node", "is_culprit_named": True})["Why"]
-    assert "certain" in why
-    assert "coincidence" not in why
-
-
 @pytest.mark.parametrize(
     ("around", "said"),
     [
@@ -89,11 +83,3 @@ def test_nothing_is_concluded_from_what_is_not_known(around):
     assert (NOT_SEEN in why) == (not around)
     assert not any(said in why for said in ("So the node", "speaks for"))
     assert why.endswith("Health checks could tell more (docs/logs.md).")
-
-
-@pytest.mark.parametrize("verdict", ["lemon", "ok"])
-def test_a_job_keeps_off_a_lemon_and_not_off_a_good_node(verdict):
-    said = explained(node={"node_name": "n1", "verdict": verdict, "open_since": None, "fault_outage_count": 0})[
-        "What to do"
-    ]
-    assert ("--exclude=n1" in said) == (verdict == "lemon")

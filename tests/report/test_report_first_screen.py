@@ -118,14 +118,3 @@ def test_old_data_is_called_old_before_the_first_sentence_and_on_the_index(frame
     assert banner < sentence
     assert ('data-hours="36" hidden' in first[banner:sentence]) != is_old
     assert ("old: 37.0 h" in html[: html.index('id="page-demo"')]) == is_old
-
-
-def test_the_index_has_the_question_of_the_day_and_everything_to_do(page):
-    clusters, actions = page.index.sections[0].parts
-    screens = [first for _, first in screens_of(page)]
-    for cells, first in zip(clusters.rows, screens, strict=True):
-        said = [cell.text for cell in cells]
-        assert said[1:5] == [first.change.ratio, first.tiles[0].value, first.tiles[1].value, first.tiles[3].value]
-        assert said[5:7] == [str(len(first.actions)), first.age.until]
-    assert [row[1].text for row in actions.rows] == [action.title for first in screens for action in first.actions]
-    assert all(action.as_of for first in screens for action in first.actions)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assets.report.blocks import Chapter, Leaf, Page
-from assets.report.page import build, figures_in, render
-from assets.report.queries import read_frames
+from assets.report.blocks import Leaf
+from assets.report.page import figures_in
 from tests.report.browser import Tab, browser
-from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT, KINDS, hostile_cluster
+from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
 from tests.report.looking import CUT, LOST, OVERLAPS, SORTED, SWAPPED
-from tests.report.planting import MADE_AT, insert
-from tests.warehouses import filled
 
 DETAIL = "document.querySelector('article:not([hidden]) .detail')"
-CREDIT = "document.querySelector('article:not([hidden]) [data-table-of^=\"Credit\"]')"
 ROWS = "Array.from(document.querySelectorAll('article:not([hidden]) {}')).map((node) => node.innerText.trim())"
 
 
@@ -90,21 +84,6 @@ def test_the_evidence_of_a_failure_and_the_history_of_a_node_stand_with_their_li
     assert opened.run(f"{DETAIL}.hidden")
 
 
-@pytest.mark.parametrize(("count", "width"), [(6, 1440), (40, 1440), (1, 390), (40, 390)])
-def test_the_bar_cuts_no_mark_however_many_clusters_there_are(tab, page, bundle, tmp_path, count, width):
-    more = (Chapter(f"simulated-in-hall-{number}", f"hall-{number}", is_simulated=True) for number in range(count))
-    file = tmp_path / "index.html"
-    file.write_text(render(replace(page, chapters=(*page.chapters, *more)), bundle), encoding="utf-8")
-    tab.show(width)
-    tab.open(file.as_uri())
-    tab.go("demo")
-    links = "Array.from(document.querySelectorAll('.mainbar [data-covers]'))"
-    ends = [end for end in tab.run(f"{links}.map((link) => link.getBoundingClientRect().right)") if end]
-    frame = tab.run("document.querySelector('.mainbar nav').getBoundingClientRect().right")
-    assert max(ends) <= frame <= width
-    assert tab.run(CUT) == []
-
-
 def test_a_table_is_sorted_searched_and_led_to_by_its_cause(opened):
     last = "[data-section=failures] tbody tr td:last-child"
     opened.go("demo-failures")
@@ -165,42 +144,6 @@ def test_a_file_for_a_spreadsheet_holds_no_formula(opened, text, written):
     assert opened.run(f"window.faultline.quoted({json.dumps(text)})") == written
 
 
-def test_a_table_becomes_a_file_with_plain_numbers(opened):
-    opened.go("demo/losses")
-    opened.run("document.querySelectorAll('article:not([hidden]) details').forEach((fold) => { fold.open = true; })")
-    opened.wait(f"{CREDIT} !== null")
-    lines = opened.run(f"{CREDIT}.csv()").split("\r\n")
-    assert len(lines[1].split(",")) == len(lines[0].split(","))
-    assert float(lines[-2].split(",")[-1]) > 1000
-
-
-def test_a_figure_becomes_a_file_with_one_click(opened):
-    opened.go("demo/jobs")
-    opened.run(
-        "window.saved = {}; URL.createObjectURL = (blob) => { blob.text().then((text) => { saved.text = text; }); "
-        "return '#'; }; HTMLAnchorElement.prototype.click = function () { saved.name = this.download; }"
-    )
-    figure = "document.querySelector('article:not([hidden]) figure:has(.chart[data-chart=drawn])')"
-    chart = f"{figure}.querySelector('.chart').dataset"
-    opened.run(f"{figure}.querySelector('[aria-label^=\"CSV: \"]').click()")
-    opened.wait("saved.text !== undefined")
-    saved = opened.run("saved")
-    assert saved["name"].endswith(".csv")
-    heads, *lines = csv.reader(saved["text"].splitlines())
-    assert heads == list(json.loads(opened.run(f"{chart}.columns")).values())
-    drawn = json.loads(opened.run(f"document.getElementById({chart}.spec).textContent"))["datasets"]["main"]
-    assert len(lines) == len(drawn) > 1
-
-
-def test_printing_opens_what_is_collapsed(opened):
-    opened.go("demo/failures")
-    opened.run("window.dispatchEvent(new Event('beforeprint'))")
-    assert opened.run("document.querySelectorAll('article:not([hidden]) details:not([open])').length") == 0
-    assert len(rows(opened, "[data-section=failures] tbody tr")) > 25
-    opened.run("window.dispatchEvent(new Event('afterprint'))")
-    assert len(rows(opened, "[data-section=failures] tbody tr")) == 25
-
-
 def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, tmp_path):
     """The guard itself is tried: markup and a foreign address put into the page by hand."""
     broken = tmp_path / "broken.html"
@@ -211,31 +154,3 @@ def test_the_policy_would_stop_and_report_what_slipped_through(tab, html_file, t
     problems = tab.run("document.documentElement.dataset.problems")
     assert "img-src" in problems
     assert "script-src" in problems
-
-
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory, bundle: str) -> tuple[Page, str]:
-    """A report of a cluster of which only accounting is known, and of one of which nothing is."""
-    with filled(tmp_path_factory.mktemp("bare")).writing() as con:
-        tables = hostile_cluster()
-        for table in ("marts.dim_nodes", "marts.fct_attempts"):
-            insert(con, table, tables[table])
-        missing = dict.fromkeys(KINDS, False)
-        insert(con, "marts.dim_clusters", [row | missing for row in tables["marts.dim_clusters"]])
-        con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('nothing', true)")
-        con.execute((Path(__file__).parent / "aggregates.sql").read_text(encoding="utf-8"))
-        page = build(read_frames(con), MADE_AT)
-    path = tmp_path_factory.mktemp("html") / "index.html"
-    path.write_text(render(page, bundle), encoding="utf-8")
-    return page, path.as_uri()
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "dark")])
-def test_clusters_of_which_little_is_known_are_whole_too(tab, bare, width, scheme):
-    page, address = bare
-    tab.problems.clear()
-    tab.show(width, scheme=scheme)
-    tab.open(address)
-    whole(tab, page.leaves)
-    assert tab.problems == []
-    assert not tab.run("document.documentElement.dataset.pwned || document.documentElement.dataset.problems")

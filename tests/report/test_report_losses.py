@@ -6,7 +6,7 @@ import pytest
 
 from assets.report.numbers import share, short, whole
 from assets.report.queries import read_frames
-from tests.report.planting import own_of, page_of, screen_of, section_of
+from tests.report.planting import own_of, page_of, screen_of
 from tests.report.reading import section, table
 
 
@@ -58,12 +58,3 @@ def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
     assert tile(dict.fromkeys(nothing, 0.0)).value == "none seen"
     unseen = tile(nothing | {"note": "no log could have shown a failure"})
     assert (unseen.value, unseen.details) == ("unknown", ("no log could have shown a failure",))
-
-
-def test_a_name_for_the_shell_stays_out_of_the_exclude_line(frames, demo):
-    assert [element.text for element in section(demo, "lemons").all("code")] == ["--exclude=sim[007,021]"]
-    (lemon, *_) = own_of(frames).rows("nodes", verdict="lemon")
-    named = [lemon | {"node_name": name} for name in ("sim007", "$(reboot)", "-x", "a b")]
-    made = section_of(own_of(frames, nodes=named), "nodes", "lemons")
-    assert [element.text for element in made.all("code")] == ["--exclude=sim007"]
-    assert not section_of(own_of(frames, nodes=named[1:]), "nodes", "lemons").all("code")

@@ -107,18 +107,6 @@ def test_every_page_is_whole(tab, report, width, scheme):
     assert tab.run("document.documentElement.dataset.problems || ''") == ""
 
 
-def test_every_page_is_whole_on_paper(tab, report):
-    wrong = {}
-    for page in opened(tab, report, 718):
-        tab.go(page)
-        tab.run("window.dispatchEvent(new Event('beforeprint'))")
-        tab.show(718, media="print")
-        wrong |= {page: said} if (said := tab.run(OVERLAPS) + tab.run(CUT)) else {}
-        tab.show(718)
-        tab.run("window.dispatchEvent(new Event('afterprint'))")
-    assert wrong == {}
-
-
 def test_every_column_sorts_and_every_link_leads_somewhere(tab, report):
     assert told(tab, opened(tab, report), {"not sorted": SORTED}) == {}
     assert tab.run(LOST) == []

@@ -64,12 +64,6 @@ def sections_of(page):
     ]
 
 
-def test_clusters_of_little_exposure_come_last_and_are_never_added_to_others(root):
-    rows = table(root.all("section", id="comparison")[0], "All clusters").rows()
-    assert [row[0] for row in rows] == ["demo simulated", "hall-b"]
-    assert [cell.split()[0] for cell in rows[1][1:4]] == ["too"] * 3
-
-
 def test_simulated_is_said_once_on_each_page(root):
     pages = root.all("article")
     assert len(pages) > 10
@@ -90,32 +84,12 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     assert rests_on.startswith(f"{rate['failure_count']:.0f} failed attempts in ")
 
 
-def test_a_size_without_failures_gives_a_bound(demo, frames):
-    sizes = [row for row in frames["mttf_by_size"] if row["cluster_id"] == "demo" and row["is_measured"]]
-    quiet = [row["gpu_count"] for row in sizes if not row["failure_count"]]
-    shown = [table(section(demo, "mttf"), caption).rows() for caption in ("MTTF by job size", "MTTF of other sizes")]
-    rows = {row[0]: row for of_table in shown for row in of_table}
-    assert quiet
-    for size in quiet:
-        row = rows["1 GPU" if size == 1 else f"{size} GPUs"]
-        assert row[1] == "0"
-        assert re.match(r"above [\d.,]+ none failed", row[3])
-
-
 def test_measured_and_projected_mttf_stand_apart(demo, frames):
     (row,) = [row for row in table(section(demo, "mttf"), "MTTF by job size").rows() if row[0] == "256 GPUs"]
     (measured,) = [row for row in frames.of_cluster("mttf_by_size")["demo"] if row["gpu_count"] == 256]
     (projected,) = [row for row in frames.of_cluster("projections")["demo"] if row["gpu_count"] == 256]
     assert row[3].startswith(short(measured["measured_hours"]))
     assert row[4].startswith(short(projected["mttf_hours"]))
-
-
-def test_progress_of_few_runs_is_not_told(frames):
-    few = Frames(frames | {"ettr": [row | {"has_enough_data": False} for row in frames["ettr"]]})
-    for read, said in ((frames, "99.0%"), (few, "too little to tell")):
-        [found_part] = [each for each in build(read, MADE_AT).chapters if each.cluster_id == "demo"]
-        first = next(leaf.first for leaf in found_part.leaves if leaf.first)
-        assert next(tile.value for tile in first.tiles if "Progress" in tile.label) == said
 
 
 def test_missing_evidence_names_consequence_and_command(hall, demo):
@@ -135,17 +109,6 @@ def test_provenance_accounts_for_every_line(root):
     lines = [int(text.replace(",", "")) for text in total[3:]]
     assert lines[0] == sum(lines[1:])
     assert len(table(provenance, "Input files").rows()) == 26
-
-
-def test_each_figure_of_the_paper_is_where_methods_says(root, demo, planted):
-    rows = table(root.all("section", id="figures")[0], "Where each figure").rows()
-    assert [row[0] for row in rows] == [f"Figure {number}" for number in range(3, 12)]
-    leaves = {leaf.all("h1")[0].all("small")[0].text: leaf for leaf in demo.children if leaf.all("h1")[0].all("small")}
-    for _, _, page, name, query in rows:
-        names = [part.text for tag in ("figcaption", "caption") for part in leaves[page].all(tag)]
-        assert any(each.startswith(name) for each in names), name
-        with planted.reading() as con:
-            con.execute(query.removeprefix("faultline query ").strip("'"))
 
 
 def test_the_papers_counting_stands_once_beside_ours(root, frames, planted):

@@ -10,13 +10,11 @@ from datetime import datetime
 from pathlib import Path
 
 import dagster as dg
-import duckdb
 import pytest
 
 import assets.report
 from assets.log_kinds import LOG_KINDS
-from assets.report import palette
-from assets.report.advice import NEXT_STEP, advise
+from assets.report.advice import advise
 from assets.report.filling import plain_environment
 from assets.report.folder import ReportFolder
 from assets.report.index import index
@@ -31,8 +29,6 @@ from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse
 from tests.warehouses import filled, insert_known
 
-HERE = Path(__file__).parent
-PROJECT = HERE.parents[1]
 MODULES = [module.name for module in pkgutil.walk_packages(assets.report.__path__, "assets.report.")]
 
 
@@ -143,16 +139,6 @@ def test_a_page_that_cannot_be_written_leaves_the_last_one(tmp_path, monkeypatch
         folder.replace_page("never")
     assert [path.name for path in folder.page.parent.iterdir()] == ["index.html"]
     assert folder.page.read_text() == "good"
-
-
-def test_every_category_has_a_colour_and_every_infrastructure_cause_an_advice():
-    seed = PROJECT / "dbt_project" / "seeds" / "failure_categories.csv"
-    categories = duckdb.sql(f"select failure_category, is_infrastructure, is_cause from '{seed}'").fetchall()
-    assert {name for name, _, _ in categories} == set(palette.CAUSES)
-    shades = [palette.colour_of(name) for name in palette.CAUSES]
-    assert len({*shades, palette.OTHER, palette.ATTEMPTS}) == len(shades) + 2
-    causes = {name for name, is_infrastructure, is_cause in categories if is_infrastructure and is_cause}
-    assert causes - {"unattributed"} <= set(NEXT_STEP)
 
 
 PCIE = {"category": "pcie", "label": "PCIe error"}

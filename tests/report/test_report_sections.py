@@ -6,12 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from assets.model.scale_verdicts import VERDICT_IN_WORDS
-from assets.report.figures.nodes import delivered
 from assets.report.page import figures_of
 from assets.report.queries import known_of, read_frames
 from tests.report.planting import own_of, section_of
-from tests.report.reading import section, table
+from tests.report.reading import table
 from tests.warehouses import filled
 
 
@@ -36,17 +34,6 @@ def test_the_layers_of_a_day_add_up_to_its_rate_and_unknown_days_have_none(page,
     assert len({row["label"] for row in rows} - {"Other causes"}) == 7
 
 
-@pytest.mark.parametrize(
-    ("effect", "said"), [(6.25, "6.25 times the odds elsewhere"), (None, "no excess, however large,")]
-)
-def test_where_little_would_have_been_found_no_node_is_cleared(frames, effect, said):
-    found = {"cluster_id": "demo", "is_suspect": False, "median_effect": effect, "found_share": 0.1}
-    rows = [row | found | {"compared_count": 60} for row in frames["hidden_failures"] if row["cluster_id"] == "hall-b"]
-    text = section_of(own_of(frames, hidden_failures=rows), "nodes", "hidden").text
-    assert "of 60 nodes is unknown" in text
-    assert f"{said} would have been found on the median node, and 4.00 times on 10.0% of the nodes" in text
-
-
 def test_of_a_study_that_is_too_short_no_node_is_called_suspect_but_idle_hours_are_measured(frames):
     few = {"has_enough_data": False, "note": "too little to tell: 3 minutes"}
     rows = [known_of(row | few) for row in frames["hidden_failures"]]
@@ -54,14 +41,6 @@ def test_of_a_study_that_is_too_short_no_node_is_called_suspect_but_idle_hours_a
     assert "cannot be told: too little to tell: 3 minutes." in said
     assert "On none of" not in said and "far more often" not in said
     assert "250 GPU-hours were held without use" in said
-
-
-def test_the_verdict_on_size_has_limits(demo, hall, frames):
-    (test,) = own_of(frames).rows("scale_tests")
-    text = section(demo, "constant").text
-    assert VERDICT_IN_WORDS[test["verdict"]] in text
-    assert f"to the power {test['beta']:.3f} ({test['beta_low']:.3f} to {test['beta_high']:.3f}, 90%)" in text
-    assert VERDICT_IN_WORDS["cannot tell"] in section(hall, "constant").text
 
 
 def test_a_place_that_has_all_failures_fails_at_least_so_many_times_as_often(frames):
@@ -86,28 +65,6 @@ def test_places_with_the_same_nodes_are_one_finding(tmp_path):
     assert rows == [
         ("r1", True, True), ("s1", True, False), ("r2", True, True), ("r3", False, False), (None, False, False),
     ]  # fmt: skip
-
-
-ALL_PLANNED = dict.fromkeys(
-    name + end for name in ("availability", "error_budget_left") for end in ("", "_low", "_high")
-)
-
-
-@pytest.mark.parametrize(
-    ("month", "said", "unsaid"),
-    [
-        ({"burn_days": 1, "burn_rate": 2.0}, "Over the last day the budget burned 2.00 times as fast", "7 days"),
-        ({"burn_days": None, "burn_rate": None}, "is overspent by 500.00%.", "burned"),
-        (ALL_PLANNED, "In 2026-09 all node-hours were planned work.", "in service for"),
-    ],
-)
-def test_no_window_and_no_month_is_told_of_which_nothing_is_known(frames, month, said, unsaid):
-    months = [row | month for row in own_of(frames).rows("availability") if row["month_date"].month == 9]
-    own = own_of(frames, availability=months)
-    text = section_of(own, "nodes", "delivered").all("p")[0].text
-    assert said in text
-    assert unsaid not in text
-    assert ("Worst month" in delivered(own).description) is (month is not ALL_PLANNED)
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,6 @@ def test_hostile_names_stay_text(page, name):
     assert draw_summary(odd, MADE_AT).startswith(PNG)
 
 
-def test_the_picture_is_always_the_same(page):
-    first, again = (draw_summary(page, MADE_AT) for _ in range(2))
-    assert first == again
-    assert first.startswith(PNG)
-
-
 @pytest.fixture(scope="module")
 def numbers(planted):
     """The numbers of the planted warehouse that are followed."""

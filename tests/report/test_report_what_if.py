@@ -14,22 +14,20 @@ import pytest
 from scipy import special
 from typer.testing import CliRunner
 
-from assets.model.ettr import MINUTES_PER_DAY, expected_ettr_exact
+from assets.model.ettr import expected_ettr_exact
 from assets.model.incident_counts import weighted_interval
 from assets.model.month_variation import month_variation
 from assets.model.mttf import nodes_of
-from assets.model.run_outlook import run_outlook
-from assets.model.run_plan import assumed_rate, rates_to_come
+from assets.model.run_plan import assumed_rate
 from assets.model.spares import probability_without_spare
 from assets.report.addresses import anchor_of
 from assets.report.filling import environment
 from assets.report.numbers import chance, duration, short
 from assets.report.queries import Own
-from assets.report.what_if import sizes_of, start_of, what_if, what_if_data, what_if_script, what_if_styles
+from assets.report.what_if import start_of, what_if, what_if_data, what_if_script, what_if_styles
 from orchestration.cli import app
 from orchestration.read_commands.plan import answer_at
 from orchestration.read_commands.run_to_plan import RunToPlan
-from tests.proof.lived_runs import ettr_of_a_run
 from tests.report.browser import browser, opened
 from tests.report.clusters import HOSTILE
 from tests.report.reading import Element
@@ -189,26 +187,6 @@ def test_quantiles_of_rates_and_chances_of_spares_are_those_of_scipy(answers):
     assert answers["spares"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_the_fixed_draws_agree_with_runs_that_are_drawn():
-    rate, nodes = weighted_interval(34.0, 34.0, 1886.8), 64
-    shape, mean = rates_to_come(rate, 0.18)
-    source = np.random.default_rng(5)
-    for checkpoint, target in ((30.0, 0.94), (60.0, 0.95), (120.0, 0.9)):
-        costs = {"restart_minutes": 5.0, "write_minutes": 1.0}
-        asked = {**costs, "scheduled_days": 30.0, "target": target}
-        durations = np.array([checkpoint, *costs.values()]) / MINUTES_PER_DAY
-        drawn = [
-            ettr_of_a_run(per_day, 30.0, *durations, source)
-            for per_day in source.gamma(shape, mean / shape, 4_000) * nodes
-        ]
-        fixed = run_outlook(rate, nodes, checkpoint, **asked, relative_variance=0.18)
-        assert fixed.probability == pytest.approx(np.mean(np.array(drawn) >= target), abs=0.03)
-        assert (fixed.ettr_low, fixed.ettr_high) == pytest.approx(np.quantile(drawn, [0.05, 0.95]), abs=0.004)
-        exact = run_outlook(assumed_rate(float(rate.value)), nodes, checkpoint, **asked)
-        expected = expected_ettr_exact(nodes * rate.value, checkpoint, **costs)
-        assert exact.ettr_mean == pytest.approx(float(expected), abs=0.004)
-
-
 def test_spares_are_counted_as_a_simulation_counts_them():
     generator = np.random.default_rng(3)
     failures = np.cumsum(generator.exponential(1 / 2.0, 40_000))
@@ -216,12 +194,6 @@ def test_spares_are_counted_as_a_simulation_counts_them():
     out = np.arange(failures.size) - np.searchsorted(back, failures)
     for spares in (1, 2, 3):
         assert np.mean(out >= spares) == pytest.approx(float(probability_without_spare(2.0, 0.5, spares)), abs=0.01)
-
-
-def test_the_sizes_are_those_of_the_cluster(starts):
-    assert sizes_of(ROW | {"gpu_count": 500})[-2:] == [256, 500]
-    own = {cluster_id: what_if_data(row)["grid_gpus"][-1] for cluster_id, row in starts.items()}
-    assert own == {"demo": 512, "hall-b": 32}
 
 
 def test_without_nodes_or_a_measured_rate_the_block_says_so():

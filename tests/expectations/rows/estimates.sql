@@ -54,13 +54,6 @@ select
     'high' as qos, columns('cluster_id|gpu_size_bin|run_count|ettr_(measured|bound)|progress_ratio|_hours$')
 from estimates.est_ettr_by_size;
 
-insert into estimates.est_attribution_chance by name
-select
-    'alpha' as cluster_id, 'gpu_unavailable' as failure_category, 0.25::double as attributed_ratio,
-    0.01::double as attributed_ratio_low, 0.75::double as attributed_ratio_high, 0.05::double as chance_ratio,
-    0.0::double as chance_ratio_low, 0.5::double as chance_ratio_high, 0.21::double as corrected_ratio,
-    0.0::double as corrected_ratio_low, 0.7::double as corrected_ratio_high;
-
 insert into estimates.est_ettr_grid by name
 select
     'free_writes' as scenario, 1024 as gpu_count, r as failures_per_1000_node_days, m as checkpoint_minutes,

@@ -40,14 +40,3 @@ select
     0.2::double as large_job_failure_ratio_without_lemons_high, 0.9::double as confidence_level,
     'forward' as method, '2' as method_version,
     4 as event_count, 25.0::double as exposure;
-
-insert into estimates.est_lemon_effects by name
-select
-    'alpha' as cluster_id, population, failures / attempts as failure_ratio, 0.0::double as failure_ratio_low,
-    1.0::double as failure_ratio_high, attempts as attempt_count, failures as failure_count, 512 as large_gpu_count,
-    0.9::double as confidence_level, 'clopper_pearson' as method, '2' as method_version, failures as event_count,
-    attempts::double as exposure
-from (
-    values ('all', 8, 40), ('all_without_lemon_failures', 4, 40), ('with_lemon_node', 6, 20),
-        ('without_lemon_node', 2, 20)
-) t (population, failures, attempts);
