@@ -78,6 +78,15 @@ def test_a_driver_that_halves_one_cause_helped_it_and_left_the_other(changes):
     assert 0.5 <= rows["pcie"]["smallest_ratio"] < 0.8
 
 
+def test_few_incidents_cannot_tell(changes):
+    rows = changes(
+        "insert into planted select 20 * d, d, 'pcie' from range(10) days(d)",
+        DRIVERS.format(nodes=40, changed=40, day="100"),
+    )
+    assert (rows["pcie"]["verdict"], rows["pcie"]["event_count"]) == ("cannot tell", 8)
+    assert rows["pcie"]["smallest_ratio"] is None or rows["pcie"]["smallest_ratio"] < 0.5
+
+
 def test_a_staged_roll_out_is_held_against_the_nodes_that_did_not_change(changes):
     """The season doubles the rate of all nodes on day 100; half of them change on that day, and stay as they were."""
     season = """
@@ -104,6 +113,16 @@ def test_nodes_whose_version_before_is_unknown_are_left_out_unless_the_fleet_tel
 
 def test_a_version_on_fewer_than_a_tenth_of_the_nodes_is_no_change(changes):
     assert not changes(HALVED, DRIVERS.format(nodes=40, changed=3, day="100"))
+
+
+def test_a_controller_changes_for_all_nodes(changes):
+    row = changes(
+        HALVED,
+        "insert into marts.dim_node_versions select 'large', null, 'slurmctld', v, t, t from (values "
+        "('23.11.7', timestamp '2026-01-01 08:00'), ('24.05.1', timestamp '2026-04-11 08:00')) versions(v, t)",
+    )["ib_link"]
+    assert (row["change"], row["changed_at"], row["changed_node_count"]) == ("slurmctld 24.05.1", AT, None)
+    assert row["verdict"] == "helped"
 
 
 RISES = HALVED.replace("d < 100, 4, 2", "d < 100, 2, 4")
@@ -173,6 +192,17 @@ def test_changes_between_which_fewer_than_three_incidents_are_expected_have_one_
         assert driver["verdict"] == "helped"
 
 
+def test_changes_of_different_nodes_are_told_apart(anew):
+    """A driver on half of the nodes, and a kernel on the other half: each has changed alone for all days after."""
+    both = (
+        DRIVERS.format(nodes=40, changed=20, day="100")
+        + ";"
+        + DRIVERS.format(nodes="40", changed="20, 40", day="100").replace("driver", "kernel")
+    )
+    rows = anew(est_changes, PLANTED, HALVED, both)("est_changes", cluster_id="large", failure_category="ib_link")
+    assert [(row["change_kind"], row["inseparable_from"]) for row in rows] == [("driver", None), ("kernel", None)]
+
+
 def test_months_that_differ_by_themselves_widen_the_limits(changes):
     """As many incidents before and after, once every day alike and once in months of many and few."""
     waves = HALVED.replace(
@@ -202,3 +232,25 @@ def test_days_without_the_usual_logs_do_not_count(changes):
     row = changes(HALVED, NOTE, "delete from ops.sight where day_date > '2026-04-11'")["all"]
     assert (row["method"], row["ratio"], row["verdict"]) == ("no_exposure", None, "cannot tell")
     assert row["note"] == "no day of one side counts"
+
+
+def test_days_outside_the_study_period_do_not_count(changes):
+    """Nodes were in use 20 days before the study period, and 20 days after it."""
+    outside = """
+    insert into marts.fct_node_days by name
+    select
+        'large' as cluster_id, 'n' || n as node_id, date '2026-01-01' + d::integer as day_date, 24 as in_use_hours,
+        0 as study_hours
+    from range(40) nodes(n), range(-20, 220) days(d) where d not between 0 and 199;
+    insert into ops.sight select cluster_id, node_id, 'kernel', day_date from marts.fct_node_days
+    where study_hours = 0
+    """
+    failed = "insert into planted select d, 0, 'pcie' from (values (-5), (205)) days(d)"
+    assert changes(HALVED, NOTE, outside, failed) == changes(HALVED, NOTE)
+
+
+def test_changes_of_one_kind_end_each_other_s_days(changes):
+    later = NOTE.replace("2026-04-11", "2026-05-01").replace("'new'", "'newer'")
+    rows = changes(HALVED, NOTE, later)
+    assert rows["all"]["change"] == "newer"
+    assert rows["all"]["node_days_before"] == 40 * 19

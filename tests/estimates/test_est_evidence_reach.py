@@ -127,6 +127,11 @@ def test_the_reach_is_as_worked_out_by_hand(reaches, cluster, expected):
         assert row[name] == (pytest.approx(value) if isinstance(value, float) else value), name
 
 
+def test_months_are_judged_by_themselves(reaches):
+    assert {month for cluster, month in reaches if cluster == "late"} == {"None", "2026-01"}
+    assert reaches["both", "2026-02"]["reach"] == reaches["both", "None"]["reach"]
+
+
 def test_ends_without_evidence_that_grow_with_nodes_are_said_and_lower_the_limit(tmp_path):
     """Beside 34 failures that two sources saw, of each of five users 8 of 10 ends on 16 nodes, and none on one."""
     grown = """

@@ -121,6 +121,18 @@ def test_a_failure_of_unknown_node_days_does_not_raise_the_rate(anew):
     assert row["note"] == "failures left out, node-days unknown: 1"
 
 
+def test_a_failure_before_the_first_second_counts_and_adds_no_exposure(warehouse):
+    with warehouse.writing() as con:
+        con.execute("delete from marts.fct_attempts where cluster_id = 'small'")
+        attempt = {"cluster_id": "small", "attempt_id": "a9", "run_id": "r9", "gpu_count": 8, "gpu_size_bin": 8}
+        attempt |= {"is_terminal": True, "is_infrastructure_failure": True, "node_count": 2, "runtime_seconds": 0}
+        insert(con, "marts.fct_attempts", [attempt | {"node_days": 0.0}])
+    est_failure_rates(warehouse=warehouse)
+    row = rate_of(partial(read, warehouse), "small", "all")
+    assert (row["failure_count"], row["node_days"], row[RATE]) == (1, 0.0, None)
+    assert row["note"] == "the attempts add up to no node-days"
+
+
 @pytest.mark.parametrize(("low", "is_lower_bound"), [(0.95, False), (0.6, True), (None, True)])
 def test_without_evidence_the_rate_is_a_lower_bound_unless_it_reaches_nearly_all(warehouse, low, is_lower_bound):
     change(warehouse, "update marts.dim_clusters set has_health_checks = false where cluster_id = 'large'")

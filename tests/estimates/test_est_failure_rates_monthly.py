@@ -79,3 +79,12 @@ def test_the_months_make_up_the_study_period(months):
     for row in whole:
         found = sums[row["cluster_id"], row["population"], row["counted_as"]]
         assert found == pytest.approx([row[n] or 0 for n in ("failure_count", "node_days", "unexplained_count")])
+
+
+def test_every_month_has_the_populations_of_the_study_period_and_its_reference(months):
+    reference = {
+        (r["cluster_id"], r["population"], r["counted_as"]) for r in months("est_failure_rates") if r["is_reference"]
+    }
+    monthly = months("est_failure_rates_monthly", is_reference=True)
+    assert {(r["cluster_id"], r["population"], r["counted_as"]) for r in monthly} == reference
+    assert len(monthly) == 3 * len(reference)

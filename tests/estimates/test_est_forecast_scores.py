@@ -159,3 +159,12 @@ def test_nothing_that_came_later_changes_a_forecast(months, tmp_path):
     now = months["steady", "2026-02"]
     for name in ("rate_expected", "rate_expected_low", "rate_expected_high", "log_score", "month_cv"):
         assert row[name] == now[name]
+
+
+def test_the_months_of_nodes_add_up_to_the_rate_that_is_quoted(rows):
+    quoted = rows("est_failure_rates", is_reference=True, population="nodes")
+    assert {row["cluster_id"] for row in quoted} == {"small", "quiet", "untracked"}
+    for rate in quoted:
+        found = rows("est_forecast_scores", cluster_id=rate["cluster_id"])
+        assert sum(row["month_failure_count"] for row in found) == rate["failure_count"]
+        assert sum(row["month_node_days"] for row in found) == rate["node_days"]

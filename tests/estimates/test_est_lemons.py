@@ -108,6 +108,21 @@ def test_a_burst_of_long_ago_is_no_lemon_and_doubtful_incidents_are_none(planted
     assert doubtful["event_count"] < 2
 
 
+def test_failures_of_nodes_that_were_never_in_use_stop_nothing(planted, tmp_path):
+    """n050 is known to have failed, n100 is one of several suspects; neither ran anything."""
+    house = changed(
+        planted,
+        tmp_path,
+        "update marts.fct_incident_suspects set is_known = true where node_id = 'n050'",
+        "update marts.fct_node_days set study_hours = 0 where node_id in ('n050', 'n100')",
+    )
+    for name in ("n050", "n100"):
+        unused = node(partial(read, house), name)
+        assert (unused["event_count"], unused["inferred_failure_count"], unused["exposure"]) == (0, 0, 0)
+        assert unused["verdict"] != "lemon"
+    assert ask(house, "select count(*) from ops.cluster_failures where cluster_id = 'planted'") == [(0,)]
+
+
 def test_use_and_failures_outside_the_study_count_for_nothing(planted, tmp_path):
     """The study ends on 30 March at noon: 61 of 84 days, 5 of the last 28, and 80 of 120 large jobs."""
     house = changed(

@@ -104,6 +104,34 @@ def test_nodes_of_one_job_are_where_the_scheduler_put_them(tmp_path):
     assert switch["verdict"] != "fails together"
 
 
+def test_unlikely_failures_join_no_bursts(tmp_path, places):
+    # All the time, every nine minutes, one of two nodes may have failed.
+    doubtful = """
+    insert into marts.fct_attempt_exposures by name
+    select * exclude (i) replace (
+        'doubtful' || i as attempt_id, 'n' || (30 + i % 2) as culprit_node_id,
+        timestamp '2026-01-01' + to_minutes(9 * i::integer) as failed_at, 0.001 as failure_probability
+    )
+    from (from marts.fct_attempt_exposures where cluster_id = 'hall' order by attempt_id limit 1)
+    cross join range(15000) as numbers (i)
+    """
+    for key, row in estimated(tmp_path, doubtful).items():
+        more = 15 if row["place"] in {None, "r3", "s7"} else 0
+        assert row["event_count"] == pytest.approx(places[key]["event_count"] + more, abs=0.1)
+        assert row["burst_count"] == places[key]["burst_count"]
+
+
+def test_a_cluster_that_is_blind_on_the_days_of_its_failures_is_seen_on_others(tmp_path):
+    # Logs of all nodes, but on no day on which one failed.
+    sight = """
+    insert into ops.sight (cluster_id, node_id, kind, day_date)
+    select cluster_id, node_id, 'kernel', day_date from marts.fct_node_days
+    where cluster_id = 'hall' and day_date not in (select failed_at::date from marts.fct_attempt_exposures);
+    """
+    rows = estimated(tmp_path, sight).values()
+    assert rows and {row["event_count"] for row in rows} == {0}
+
+
 def test_days_without_an_understood_log_do_not_count(tmp_path):
     # Only the nodes of r1 send logs, on the first fifty days.
     sight = """

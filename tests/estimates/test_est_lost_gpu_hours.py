@@ -66,6 +66,25 @@ def test_each_loss_counts_as_far_as_it_is_likely(losses):
     assert (row["currency"], row["note"]) == ("EUR", "losses left out, GPUs unknown: 1")
 
 
+def test_a_loss_is_at_least_what_the_logs_show_where_their_reach_is_in_doubt(tmp_path):
+    house = filled(
+        tmp_path,
+        LOSSES,
+        "insert into estimates.est_evidence_reach (cluster_id, statement, is_doubtful) "
+        "values ('c', 'checks saw at most half', true), ('quiet', 'nearly all', false), ('blind', 'x', true)",
+    )
+    for asset in (est_failure_rates, est_lost_gpu_hours):
+        asset(warehouse=house)
+    notes = {
+        name: [row["note"] for row in read(house, "est_lost_gpu_hours", cluster_id=name, loss="all")]
+        for name in ("c", "quiet", "blind")
+    }
+    caveat = "at least, of what the logs show, and the leading cause may be another: checks saw at most half"
+    assert [note.rpartition("unknown: 1; ")[2] for note in notes["c"]] == [caveat] * 3
+    assert notes["quiet"] == [None] * 3
+    assert not any("at least" in note for note in notes["blind"])
+
+
 def test_the_limits_know_incidents_and_doubt(losses):
     """w m^2 (2 - w): 40^2 of a sure one, 0.5 x 20^2 x 1.5, 0.25 x 80^2 x 1.75, and 0.5 x 8^2 x 1.5 of the restart."""
     (row,) = losses(cluster_id="c", period="study", loss="all")

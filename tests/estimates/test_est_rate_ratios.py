@@ -84,6 +84,25 @@ def test_the_limits_of_periods_know_incidents_and_doubt(periods):
         assert (row["method"], row["note"]) == ("conditional_beta", None)
 
 
+def test_both_halves_are_what_the_failure_rate_rests_on(periods):
+    for cluster_id in ("busy", "quiet", "timeless"):
+        for row in periods("halves", cluster_id):
+            (rate,) = periods(None, cluster_id, "est_failure_rates", population="all", counted_as=row["counted_as"])
+            assert (row["event_count"], row["exposure"]) == pytest.approx((rate["failure_count"], rate["node_days"]))
+
+
+def test_the_last_30_days_over_the_30_before(periods):
+    """Of 60 days these are the two halves, in incidents. Of ten days, all are the last."""
+    (month,), (_, half) = periods("months", "busy", population="all"), periods("halves", "busy")
+    assert month["boundary_date"] == half["boundary_date"]
+    assert sides(month) == sides(half)
+    assert (month["population"], month["counted_as"], month["is_reference"]) == ("all", "incidents", True)
+    (quiet,) = periods("months", "quiet", population="all")
+    assert sides(quiet) == pytest.approx([0, 12, 0, 0])
+    assert quiet["verdict"] == "cannot tell"
+    assert month["verdict"] == "cannot tell"
+
+
 MONTHS = """
 insert into marts.dim_clusters (cluster_id, is_simulated, has_health_checks, study_from_at, study_to_at)
 values ('c', false, true, '2026-01-01', '2026-03-02 08:00');

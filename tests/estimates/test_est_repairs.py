@@ -193,3 +193,33 @@ def test_the_quickest_action_that_holds_longer_is_to_be_tried_first(tmp_path):
     assert found["reboot"]["relapse_7d_ratio"] == pytest.approx(1.0)
     assert found["reseat"]["relapse_7d_ratio"] == 0
     assert found["reboot"]["days_to_relapse"] == pytest.approx(3 - 1 / 24)
+
+
+def test_sick_nodes_that_get_the_cheap_action_first_make_no_verdict(tmp_path):
+    """Five sick nodes are reset twice and then get a part, five good ones a part; each is back as fast as before."""
+    done = """
+    create temp table done as
+    select 'c' as cluster_id, concat('sick', i) as node_id, 3 * k as day, if(k < 2, 'reset', 'exchange') as action
+    from range(5) as nodes (i), range(4) as repairs (k)
+    union all
+    select 'c', concat('good', i), 20 * k, 'exchange' from range(5) as nodes (i), range(2) as repairs (k);
+    insert into marts.fct_node_outages by name
+    select
+        cluster_id, node_id, concat(node_id, day) as outage_id, timestamp '2026-01-02' + to_days(day) as started_at,
+        started_at + interval 1 hour as ended_at, false as is_planned, 'pcie' as failure_category
+    from done;
+    insert into marts.dim_nodes by name
+    select distinct cluster_id, node_id, timestamp '2026-03-01' as last_seen_at from done;
+    insert into marts.fct_tickets by name
+    select
+        cluster_id, concat(node_id, day) as ticket_id, node_id, timestamp '2026-01-02' + to_days(day) as opened_at,
+        action
+    from done;
+    insert into intermediate.int_repair_actions by name
+    select 'c' as cluster_id, unnest(['reset', 'exchange']) as text_key, text_key as repair_action
+    """
+    warehouse = estimated(tmp_path, SETTING, done)
+    for action in ("reset", "exchange"):
+        found = row(warehouse, "pcie", action)
+        assert (found["verdict"], found["p_value"] is None or found["p_value"] > 0.05) == ("cannot tell", True)
+        assert "of one node" in found["note"]

@@ -69,3 +69,20 @@ def test_failures_that_share_incidents_or_are_uncertain_widen_the_limits(anew, w
     assert (alone["incident_dispersion"], row["incident_dispersion"]) == pytest.approx((1.0, 6.0))
     assert (row["event_count"], row["method"], row["verdict"]) == (800, "quasi_poisson", "cannot tell")
     assert row["beta_high"] == pytest.approx(alone["beta_high"] * 12**0.5, rel=0.05)
+
+
+def test_unknown_gpus_per_node_leave_every_size_unknown(anew):
+    rows = anew(est_scale_tests, "update marts.dim_clusters set gpus_per_node = null where cluster_id = 'large'")
+    (row,) = rows("est_scale_tests", cluster_id="large")
+    assert (row["verdict"], row["size_count"]) == ("cannot tell", 0)
+    assert row["note"].startswith("GPUs per node unknown")
+    assert (row["event_count"], row["exposure"]) == (None, None)
+
+
+def test_an_attempt_of_unknown_nodes_is_left_out_and_told_of(anew):
+    rows = anew(
+        est_scale_tests, "update marts.fct_attempts set node_count = null, node_days = null where cluster_id = 'quiet'"
+    )
+    (row,) = rows("est_scale_tests", cluster_id="quiet")
+    assert (row["event_count"], row["exposure"], row["size_count"]) == (None, None, 0)
+    assert row["note"].startswith("no attempt tells both its GPUs and its nodes")

@@ -109,6 +109,28 @@ def test_failures_count_by_their_probability_and_incident(anew, warehouse):
     assert exact.variance_ratio == pytest.approx(4.5, rel=1e-6), "three at a time, and 2 - p for the doubt"
 
 
+def test_a_likelihood_without_maximum_bounds_the_shape_and_nothing_else(warehouse):
+    """The six fail in incidents of their own, all in the last second that any attempt ran."""
+    seconds, fails, begins = np.full(480, 69_120), np.arange(480) < 6, np.zeros(480, dtype=int)
+    row = fit_of(warehouse, seconds, fails, begins)
+    assert (row["verdict"], row["method"], row["event_count"]) == ("rises", "weibull_profile", 6)
+    assert row["weibull_shape_low"] > 1
+    unknown = ("weibull_shape", "weibull_shape_high", "scale_hours", "scale_hours_low", "scale_hours_high", "p_value",
+               "kolmogorov_distance", "goodness_of_fit_p_value")  # fmt: skip
+    assert [row[name] for name in unknown] == [None] * 8
+    assert row["note"] == "the likelihood has no maximum: the shape has a bound only"
+
+
+def test_a_limit_of_the_scale_that_takes_an_unlikely_shape_is_unknown(warehouse):
+    """Six of 56 attempts fail in the last tenth of their 20 hours: a shape close to the largest one searched."""
+    seconds = np.append(np.linspace(64_800, 72_000, 6).astype(int), np.full(50, 72_000))
+    row = fit_of(warehouse, seconds, np.arange(56) < 6, np.zeros(56, dtype=int))
+    assert row["weibull_shape_high"] is None and row["scale_hours_low"] is None
+    assert row["weibull_shape_low"] < row["weibull_shape"] < 20
+    assert row["scale_hours"] < row["scale_hours_high"]
+    assert row["note"] == "a limit of the scale is unknown: it takes a shape that no machine has"
+
+
 def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(anew):
     rows = anew(
         est_time_to_failure,
@@ -119,3 +141,13 @@ def test_a_failure_in_the_first_second_counts_and_an_unknown_runtime_is_told(ane
     failed, unknown = rows("est_time_to_failure", cluster_id="small")
     assert (failed["event_count"], failed["exposure"]) == (1, pytest.approx(1 / 3600))
     assert unknown["note"].endswith("attempts left out, runtime unknown: 1")
+
+
+def test_nodes_of_unlike_rates_are_told_from_ageing(warehouse):
+    """Half of the jobs meet what fails a hundred times as often: no Weibull distribution has this shape."""
+    seconds, fails, begins = lifetimes(1.0)
+    early, failed, _ = lifetimes(1.0, scale_hours=3.0)
+    seconds[::2], fails[::2] = early[::2], failed[::2]
+    row = fit_of(warehouse, seconds, fails, begins)
+    assert row["verdict"] == "falls"
+    assert "not Weibull distributed" in row["note"]
