@@ -95,15 +95,17 @@ TRUTHS = {
         "attempt_count, late_entry_count, exposure from estimates.est_time_to_failure where gpu_size_bin = 64",
         [(1, 1, approx(94))],
     ),
-    "missing days have no rate": (
+    "missing days are no days of daily rates": (
         "sixteen-days-missing",
-        "date_diff('day', date '2024-05-01', day_date) from marts.agg_failure_rates_daily order by day_date",
-        [(day,) for day in DAYS],
+        "count(*) from marts.agg_failure_rates_daily where day_date between date '2024-05-06' and date '2024-05-20'",
+        [(0,)],
     ),
+    # n1 alone, and then the 8 nodes too.
     "the others have what ran": (
         "sixteen-days-missing",
-        "sum(node_days) from marts.agg_failure_rates_daily",
-        [(approx(942 / 24),)],
+        "round(node_days, 6) from marts.agg_failure_rates_daily "
+        "where day_date in (date '2024-05-02', date '2024-05-03', date '2024-05-22') order by day_date",
+        [(1,), (9,), (9,)],
     ),
     "use of nodes on missing days is unknown": (
         "sixteen-days-missing",

@@ -19,15 +19,14 @@ from assets.report.page import build, render
 from assets.report.queries import Frames, read_frames
 from assets.report.summary import write_summary
 from orchestration.metrics.collecting import exposition
-from orchestration.read_commands.published import published
+from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
+from orchestration.read_commands.published import ReadingError, published
 from orchestration.refresh.outcome import read_outcome
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 from tests.report.planting import MADE_AT
 from tests.report.reading import pages, parse, table
 
-CLUSTERS: dict[str, object] = {}
-"""None of its own: it reads those of others."""
 CAPTURE_AND_MINIMAL = {"testbed", "secrets", "time-limits", "checkpoints-every-ten-minutes"}
 NUMBER = r"([\d,]*\.?\d+)"
 LIMITS = r"(?: \[[^]]+\])?"
@@ -114,3 +113,8 @@ def test_each_number_is_told_in_several_places(sayings):
 def test_no_source_tells_a_rate_of_a_cluster_of_minutes(sayings):
     assert not sayings["testbed"]["rate that is quoted, per 1,000 node-days"]
     assert not sayings["testbed"]["MTTF of the whole cluster"]
+
+
+def test_without_accounting_a_plan_asks_for_a_rate(minimal_home):
+    with pytest.raises(ReadingError, match=r"no accounting.*give --rate"):
+        plan_on_cluster(minimal_home.published_file, "failures-alone", RunToPlan(8, 1.0, 0.9))

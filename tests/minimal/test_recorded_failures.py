@@ -8,9 +8,6 @@ from assets.report.names import hide_names
 from assets.report.page import chapter
 from assets.report.queries import Frames, Own, read_frames
 from assets.report.what_if import start_of
-from orchestration.read_commands.lemon_list import list_lemons
-from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
-from orchestration.read_commands.published import ReadingError
 from tests.logs import Cluster, at
 from tests.minimal.reading import ask
 
@@ -188,7 +185,7 @@ TRUTHS = {
         [("all", None), (None, None)],
     ),
     "few repairs are too little to tell": (
-        "failures-with-repairs",
+        "failures-alone",
         "has_enough_data from estimates.est_repairs where failure_category = 'pcie'",
         [(False,)],
     ),
@@ -314,7 +311,7 @@ def test_where_names_are_hidden_causes_are_numbers(frames):
     assert found == {"not recorded", "cause 1", "cause 2", "cause 3", "cause 4"}
 
 
-def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(frames, minimal_home):
+def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(frames):
     rates = {
         row["cluster_id"]: start_of(Own(frames, row))["recorded_rate"]
         for row in frames["clusters"]
@@ -322,7 +319,3 @@ def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(fram
     }
     assert rates["failures-alone"] is None
     assert rates["failures-with-repairs"] == pytest.approx(1000 * 3 / 122)
-    with pytest.raises(ReadingError, match=r"no accounting.*give --rate"):
-        plan_on_cluster(minimal_home.published_file, "failures-alone", RunToPlan(8, 1.0, 0.9))
-    with pytest.raises(ReadingError, match="no accounting"):
-        list_lemons(minimal_home.published_file, "failures-alone")
