@@ -17,6 +17,4 @@ def test_nights_with_kills_publish_what_a_calm_home_does_whatever_threads_and_me
         soak.night(is_last=night == 3)
     tables, different = soak.end()
     assert different == []
-    empty = {name for name, rows in tables.items() if not rows}
-    assert len(tables) > 45
-    assert len(empty) <= 9, empty
+    assert sum(1 for rows in tables.values() if rows) > 55, "tables that hold nothing compare nothing"
