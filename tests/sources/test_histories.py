@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -351,6 +352,20 @@ def test_accounting_or_a_cluster_that_is_gone_leaves_its_rows_and_the_folder_is_
     assert facts(con) == before
     ((cluster, (reason,)),) = failing_by_sources(con, survey(folder, ONLY_SACCT)).items()
     assert (cluster, "`faultline refresh --forget c1`" in reason) == ("c1", True)
+
+
+def test_a_touched_file_is_read_again_only_where_its_date_is_the_time_of_its_rows(tmp_path: Path) -> None:
+    line = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.\n"
+    logs = dict.fromkeys(("c1/kernel/kern.log", "c2/kernel/kern.log-20261121"), line)
+    folder = make(tmp_path, {**logs, **{f"c{n}/sacct/a.txt": export([{}]) for n in (1, 2)}})
+    con = load(folder, readers=READERS)
+    for file in folder.glob("*/*/*"):
+        os.utime(file, (datetime(2029, 11, 25).timestamp(),) * 2)
+    results = load_results(folder, con, READERS)
+    assert (results["kernel"].files_read, results["sacct"].files_read) == (1, 0)
+    years = "select year(occurred_at) from raw.kernel_messages order by cluster_id"
+    for found in (con, load(folder, readers=READERS)):
+        assert found.execute(years).fetchall() == [(2029,), (2026,)]
 
 
 def test_a_crash_in_the_middle_of_a_batch_leaves_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
