@@ -20,7 +20,6 @@ from tests.sources.folders import load_results
 
 MEMORY_MB, SPARE_MB = 500, 1024
 """What DuckDB may take, and what the process may take beyond it."""
-LISTS, TICKETS, TICKET_CHARACTERS = 150, 1_000_000, 1_000
 GOOD = export([{}])
 
 
@@ -30,11 +29,6 @@ def _packed(line: bytes, count: int, end: bytes = b"") -> bytes:
     last = export([{"JobID": "52"}]).splitlines()[1].encode()
     parts = [packer.compress(GOOD.encode()), *(packer.compress(line) for _ in range(count))]
     return b"".join([*parts, packer.compress(end + last + b"\n"), packer.flush()])
-
-
-def _jobs(count: int, **fields: str) -> str:
-    records = [{name: text.format(n=n) for name, text in fields.items()} for n in range(count)]
-    return export([{"JobID": str(n), **record} for n, record in enumerate(records)])
 
 
 def long_line() -> dict[str, str | bytes]:
@@ -55,39 +49,8 @@ def plain_lines() -> dict[str, str | bytes]:
     }
 
 
-def tickets() -> dict[str, str | bytes]:
-    """Tickets of a gigabyte, which do not fit into memory as lists of texts; two quotes that are never closed."""
-    packer = zstandard.ZstdCompressor().compressobj()
-    ticket = f"{{n}},node001,2024-05-01 09:00,2024-05-02 10:00,GPU {{node}},{'x' * TICKET_CHARACTERS}\n"
-    parts = [packer.compress(b"ticket_id,node,opened,closed,component,summary\n")]
-    parts += [packer.compress(ticket.format(n=n, node=n % 1000).encode()) for n in range(TICKETS)]
-    parts += [packer.compress(b'7,node001,2024-05-01,,GPU,"never closed\n' * 2), packer.flush()]
-    return {"c1/sacct/a.txt": GOOD, "c1/tickets/a.csv.zst": b"".join(parts)}
-
-
-def lists() -> dict[str, str | bytes]:
-    """Node lists of a hundred thousand nodes, of long names, in every kind that has lists."""
-    large = "n{n}x[00000-99999]"
-    text = {n: large.format(n=n) for n in range(LISTS)}
-    return {
-        "c1/sacct/many.txt": _jobs(LISTS, NodeList=large, NNodes="100000"),
-        "c2/sacct/long.txt": export([{"NodeList": f"{'a' * 100_000}[0-99999]", "NNodes": "100000"}, {"JobIDRaw": "2"}]),
-        "c3/sacct/padded.txt": _jobs(LISTS, NodeList=f"n{{n}}[{'0' * 4000}1-{'0' * 4000}9]"),
-        "c4/sacct/excluded.txt": _jobs(LISTS, SubmitLine=f"sbatch --exclude={large} x"),
-        "c5/sacct/small.txt": _jobs(LISTS, NodeList="n{n}x[0001-2000]", NNodes="2000"),
-        "c5/slurmctld/a.log": "".join(
-            f"[2024-05-01T10:00:00.123] error: Nodes {node_list} not responding, setting DOWN\n"
-            for node_list in text.values()
-        ),
-        "c5/squeue/a.txt": "JOBID|EXC_NODES|STATE\n"
-        + "".join(f"{n}|{node_list}|RUNNING\n" for n, node_list in text.items()),
-        "c5/tickets/a.csv": "ticket_id,node,opened\n"
-        + "".join(f"{n},{node_list},2024-05-01\n" for n, node_list in text.items()),
-    }
-
-
 BOMBS: dict[str, Callable[[], dict[str, str | bytes]]] = {
-    bomb.__name__: bomb for bomb in (long_line, delimiters, plain_lines, tickets, lists)
+    bomb.__name__: bomb for bomb in (long_line, delimiters, plain_lines)
 }
 
 

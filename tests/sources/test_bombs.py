@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.sources.bombs import BOMBS, LISTS, MEMORY_MB, SPARE_MB, TICKETS
+from tests.sources.bombs import BOMBS, MEMORY_MB, SPARE_MB
 from tests.sources.folders import PROJECT, make
-
-SLOW = {"lists", "tickets"}
 
 
 def outcome(name: str, folder: Path) -> dict[str, Any]:
@@ -27,11 +25,11 @@ def outcome(name: str, folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What became of each bomb that goes off quickly."""
-    return {name: outcome(name, tmp_path_factory.mktemp(name)) for name in BOMBS if name not in SLOW}
+    """What became of each bomb."""
+    return {name: outcome(name, tmp_path_factory.mktemp(name)) for name in BOMBS}
 
 
-@pytest.mark.parametrize("name", [name for name in BOMBS if name not in SLOW])
+@pytest.mark.parametrize("name", BOMBS)
 def test_memory_is_bounded(name: str, outcomes: dict[str, dict[str, Any]]) -> None:
     assert outcomes[name]["peak"] < MEMORY_MB + SPARE_MB
 
@@ -49,23 +47,3 @@ def test_many_long_lines_are_read_up_to_a_bound(outcomes: dict[str, dict[str, An
     assert found.keys() == {"line_too_long", "field_count"}
     assert sum(found.values()) == 300
     assert found["line_too_long"] > 250
-
-
-@pytest.mark.slow
-def test_lists_name_no_more_nodes_than_a_cluster_has(tmp_path: Path) -> None:
-    found = outcome("lists", tmp_path)
-    loaded = dict(found["loaded"])
-    assert found["peak"] < MEMORY_MB + SPARE_MB
-    assert loaded["c1/sacct/many.txt"] == 1
-    assert loaded["c2/sacct/long.txt"] == 1
-    assert loaded["c3/sacct/padded.txt"] == 0
-    assert loaded["c4/sacct/excluded.txt"] == LISTS
-    assert 60 <= loaded["c5/sacct/small.txt"] <= 70
-
-
-@pytest.mark.slow
-def test_a_gigabyte_of_tickets_is_read_a_part_at_a_time(tmp_path: Path) -> None:
-    found = outcome("tickets", tmp_path)
-    assert found["peak"] < MEMORY_MB + SPARE_MB
-    assert dict(found["loaded"])["c1/tickets/a.csv.zst"] == TICKETS
-    assert found["quarantined"] == [["c1/tickets/a.csv.zst", "bad_csv", 2]]

@@ -9,9 +9,8 @@ import pytest
 
 from assets.sources.errors import SourceError
 from assets.sources.formats import READERS
-from assets.sources.other_forms import translation_of, translations_of
+from assets.sources.other_forms import translations_of
 from assets.sources.reader import SAMPLE_CHARACTERS, SourceFile
-from assets.sources.text.text_lines import lines_of, rows_of
 from tests.sources.batches import cluster_of
 
 UNITS = 4_000
@@ -76,25 +75,3 @@ def test_the_work_of_a_translation_grows_with_its_text(form, unit):
     begin, own, end = WORST[form.name]
     again = own if unit == "its own" else unit
     assert ratio_of(lambda count: translate(form, f"{form.example}{begin}{again * count}{end}")) < MAX_RATIO
-
-
-@pytest.mark.parametrize(
-    "text", ["PartitionName=p{number} Nodes=g[1-{count}]\n", "PartitionName=p{number} Nodes=ALL\n"]
-)
-def test_partitions_times_nodes_are_bounded(text):
-    form = translation_of("inventory", "slurm_conf")
-
-    def work(count):
-        partitions = "".join(text.format(number=number, count=count) for number in range(count))
-        translate(form, f"NodeName=g[1-{count}] CPUs=1\n{partitions}")
-
-    assert ratio_of(work, 500) < MAX_RATIO
-
-
-@pytest.mark.parametrize("unit", [QUOTES, '"\n', 'a,"b\n'])
-def test_the_work_of_rows_with_quotes_grows_with_their_text(unit):
-    def work(count):
-        for _ in rows_of(enumerate(lines_of(iter([unit * count]))), ","):
-            pass
-
-    assert ratio_of(work) < MAX_RATIO

@@ -21,7 +21,6 @@ from tests.sources.folders import load, make, rows
 READERS = {"sacct": sacct, "kernel": kernel, "slurmctld": slurmctld, "events": events}
 GOOD = export(numbered(range(1, 9)))
 WITH_NODES = export([{"NodeList": "gpu[000-039],n[0-39]", "NNodes": "80"}])
-MIDDLE = "\n4|4|train"
 XID = (
     "2024-05-01T10:00:{:02d}+00:00 gpu{:03d} kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."
 )
@@ -141,37 +140,3 @@ def test_nuls_of_a_power_loss_lose_no_xid(content, quarantined, suffix, tmp_path
         [("not_text",)] * quarantined,
         [("truncated_record",)],
     )
-
-
-@pytest.mark.parametrize("odd", ["\ufeff", "\x1b[0m", "\x1b", "\x1b[1;32m\ufeff"])
-def test_what_nobody_sees_before_a_field_changes_nothing(odd, tmp_path):
-    columns = ["Cluster", *(name for name in GOOD.splitlines()[0].split("|") if name != "Cluster")]
-    records = numbered(range(1, 9))
-    good = export([*records[:7], {**records[7], "Cluster": "other"}], columns=columns)
-    within = good.replace("\nc1|3|3", f"\n{odd}c1|3|3").replace("|4|4|train", f"|{odd}4|{odd}4|{odd}train")
-    files = {
-        "c1/sacct/a.txt": within,
-        "c1/sacct/b.txt": odd + good,
-        "c1/sacct/c.txt": good + odd + good,
-        "c1/events/events.txt": "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
-        f"{odd}c1|node001|2024-05-01T01:00:00|2024-05-01T02:00:00|DOWN|x|root(0)\n"
-        "other|node001|2024-05-01T03:00:00|2024-05-01T04:00:00|DOWN|x|root(0)\n",
-    }
-    con = load(make(tmp_path, files), readers=READERS)
-    found = con.execute("select count(distinct job_id_raw), min(job_name), max(job_name) from raw.sacct").fetchall()
-    assert found == [(7, "train", "train")]
-    counts = con.execute("select loaded, skipped, quarantined from ops.files where path = 'c1/sacct/a.txt'").fetchall()
-    assert counts == [(7, 2, 0)]
-    assert con.execute("select * from ops.quarantine").fetchall() == []
-    assert con.execute("select count(*) from raw.node_events").fetchall() == [(1,)]
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [("\0" * 3_000_000, "not_text"), ("日" * 3_000_000, "line_too_long"), ("x日" * 2_500_000, "line_too_long")],
-    ids=["NULs", "three bytes each", "at an odd place"],
-)
-def test_a_line_of_megabytes_costs_only_itself(line, reason, tmp_path):
-    con = load(make(tmp_path, {"c1/sacct/a.txt": GOOD.replace(MIDDLE, f"\n{line}{MIDDLE}")}))
-    assert con.execute("select loaded, quarantined from ops.files").fetchall() == [(8, 1)]
-    assert con.execute("select reason, line_number from ops.quarantine").fetchall() == [(reason, 5)]

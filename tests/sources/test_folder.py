@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-from pathlib import Path
 
 import pytest
 import zstandard
@@ -13,7 +12,6 @@ from assets.sources.formats import READERS
 from assets.sources.intake.account.doubtful_files import mark_doubtful_files
 from assets.sources.intake.cluster_failures import failing_by_sources
 from assets.sources.intake.find.folder import survey
-from assets.sources.intake.read import lines
 from tests.logs import export, numbered
 from tests.sources.folders import ONLY_SACCT, connect, facts, load, load_results, make, rows
 
@@ -66,14 +64,6 @@ def test_a_folder_of_which_nothing_can_be_built_is_refused(files, place, message
     assert message in errors_of(make(tmp_path, files) / place)
 
 
-def test_an_unreadable_file_is_refused(tmp_path, monkeypatch):
-    def refuse(_path: Path):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(lines, "_scan", refuse)
-    assert errors_of(make(tmp_path, {A: GOOD})).startswith(f"{A}: unreadable (Permission denied). Make it readable")
-
-
 def test_all_errors_are_named_at_once_where_no_cluster_is_left(tmp_path):
     settings = 'timezone = "Mars/Olympus"\nunheard_of = 1\n'
     files = {A: "", "c1/sacct/b.txt": GOOD, "c1/cluster.toml": settings, "c2/sacct/a.txt": "51|51\n"}
@@ -93,26 +83,6 @@ def test_what_is_not_read_is_named_and_files_in_folders_below_are_read(tmp_path)
         "c1/kern.log: not read: it lies beside the folders of logs",
         "c1/kernal: not read: its name is no kind of log",
     ]
-
-
-def test_links_to_nowhere_and_clusters_without_accounting_stop_no_other_cluster(tmp_path):
-    folder = make(tmp_path, {A: GOOD, "c2/sacct/a.txt": GOOD, "c2/kernel": "a file", "c3/kernel/a.log": "x"})
-    for link, target in {"c1/kernel": "/nonexistent", "c4/sacct": "/nonexistent", "c5": "/none", "c6": "c6"}.items():
-        (folder / link).parent.mkdir(exist_ok=True)
-        (folder / link).symlink_to(target)
-    (folder / os.fsdecode(b"caf\xe9") / "sacct").mkdir(parents=True)
-    found = survey(folder, READERS)
-    assert sorted(found.clusters.keys() - found.failing.keys()) == ["c1", "c2"]
-    assert [str(refused.error).split(". ")[0] for refused in found.refused] == [
-        "c1/kernel: unreadable (No such file or directory)",
-        "c2/kernel: not a folder but a file",
-        "c4/sacct: unreadable (No such file or directory)",
-    ]
-    assert {name: str(errors[0]).split(". ")[0] for name, errors in found.failing.items() if name in ("c5", "c6")} == {
-        "c5": "c5: unreadable (No such file or directory)",
-        "c6": "c6: unreadable (Too many levels of symbolic links)",
-    }
-    assert found.failing.keys() == {"c3", "c4", "c5", "c6", "caf\\udce9"}
 
 
 JOURNAL = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.\n"
@@ -243,23 +213,6 @@ def test_a_file_that_is_being_written_and_one_broken_record_stop_nothing(cluster
     suffix, _, status = WELL[cluster]
     assert (files[f"{cluster}/sacct/a.{suffix}"]["status"], cluster in failing) == (status, False)
     assert "c1" not in failing
-
-
-def test_an_empty_folder_in_place_of_accounting_is_refused_and_what_was_read_stays(tmp_path):
-    """A cluster of which nothing was read before is left out for it; the other one is built of what is kept."""
-    folder = make(tmp_path, {A: GOOD, "c2/sacct/a.txt": GOOD})
-    (folder / "c3/sacct/a.txt").mkdir(parents=True)
-    why = "c{}/sacct/a.txt: not a regular file but an empty folder. Put the file in its place."
-    con = load(folder)
-    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {"c3": [why.format(3)]}
-    before = facts(con)
-    (folder / "c2/sacct/a.txt").unlink()
-    (folder / "c2/sacct/a.txt").mkdir()
-    load(folder, con)
-    assert failing_by_sources(con, survey(folder, ONLY_SACCT)) == {"c3": [why.format(3)]}
-    assert facts(con) == before
-    refused = "select concat(path, ': ', reason, '. ', next_step) from ops.files where cluster_id = 'c2'"
-    assert (why.format(2),) in con.execute(f"{refused} and status = 'refused'").fetchall()
 
 
 def test_rows_of_a_cluster_that_is_left_out_stay_until_it_is_mended(tmp_path):

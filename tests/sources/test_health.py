@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from assets.sources.health import reader as health
-from assets.sources.text.check_subjects import SUBJECTS
 from assets.sources.translations.result_lines import utc_of, xids_in
 from tests.logs import result_line
 from tests.sources.batches import read
-from tests.sources.folders import PROJECT, load, make, rows
+from tests.sources.folders import load, make, rows
 
 
 def test_an_unchanged_stretch_keeps_its_ends_and_what_it_spans() -> None:
@@ -50,12 +49,6 @@ def test_good_results_that_name_what_they_looked_at_are_not_taken_for_one_anothe
         result_line("n1", 1795219200.0 + 5 * number, "service status", 0, said[number % 2]) for number in range(120)
     ]
     assert len(read(health, "\n".join(lines) + "\n").loaded) == len(lines)
-
-
-def test_the_reader_and_dbt_know_the_same_checks_whose_results_name_a_subject() -> None:
-    macro = (PROJECT / "dbt_project" / "macros" / "health_check_subject.sql").read_text(encoding="utf-8")
-    named = macro.partition("{% macro checks_with_subjects() -%}")[2].partition("{%- endmacro %}")[0]
-    assert tuple(name.strip(" '\n") for name in named.split(",")) == SUBJECTS
 
 
 def test_an_odd_line_costs_only_itself_however_the_file_is_read(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from assets.sources.intake.find.known_files import forget_files, known_files, wi
 from assets.sources.intake.loading import load_kinds
 from assets.sources.intake.read import batch_lines
 from assets.sources.sacct import reader as sacct
-from tests.logs import export, kernel_line, numbered, slurmctld_line
+from tests.logs import export, numbered, slurmctld_line
 from tests.sources.folders import ONLY_SACCT, connect, everything, facts, load, load_results, make, violations
 
 DAY = datetime(2026, 3, 1)
@@ -82,7 +82,6 @@ BASE = {"sacct/base.txt": export(jobs(range(1), NodeList="node[000-023]"))}
 BAD = "ssh: connect to host slurm port 22: Connection refused\n"
 LOG, EXPORT = "slurmctld/log", "sacct/sacct.txt"
 FOUR_DAYS = export(jobs(range(1, 5)))
-SLICES = "select disposition, elapsed_seconds // 3600 from raw.sacct where job_id_raw = {} order by started_at"
 TICKETS = "ticket_id,node,opened,closed\n"
 OPEN_TICKETS = "select ticket_id, closed_at is null from raw.tickets where disposition = 'loaded' order by 1"
 STATES = "select job_id_raw, state from raw.sacct where disposition = 'loaded' and job_id_raw > 100 order by 1"
@@ -105,23 +104,6 @@ def count(kind: str, number: int) -> dict[str, Sequence[tuple[Any, ...]]]:
 def spoilt_and_back(name: str, good: str | bytes, bad: str | bytes, **then: Any) -> list[Night]:
     """Put a file into place, spoil it, and mend it: what counts is always the same."""
     return [Night({name: good}), Night({name: bad}, facts_of=0, **then), Night({name: good}, facts_of=0, versions=[])]
-
-
-def windows_of_a_night() -> list[Night]:
-    """Show a job of ten hours from 20:00 and one that goes on, as `sacct -T` does: both start again at 0:00."""
-    nights, edges = [], [DAY + timedelta(hours=20), *(DAY + timedelta(days=n) for n in (1, 2, 3))]
-    for night, (start, end) in enumerate(itertools.pairwise(edges)):
-        known = {"Submit": f"{edges[0]:%FT%T}", "Start": f"{start:%FT%T}"}
-        running = {"End": f"{end:%FT%T}", "State": "RUNNING", "ElapsedRaw": str(int((end - start).total_seconds()))}
-        ended = {"End": f"{start + timedelta(hours=6):%FT%T}", "ElapsedRaw": "21600"}
-        seen = [(201, ended if night == 1 else running)] if night < 2 else []
-        sliced = [job(number, start, **known, **fields) for number, fields in [*seen, (202, running)]]
-        nights.append(Night({EXPORT: export([*sliced, *jobs(range(night + 1, night + 2))])}))
-    nights[-1].rows = {
-        SLICES.format(201): [("coalesced", 4), ("loaded", 6)],
-        SLICES.format(202): [("coalesced", 4), ("coalesced", 24), ("loaded", 24)],
-    }
-    return nights
 
 
 HISTORIES: dict[str, list[Night]] = {
@@ -168,27 +150,6 @@ HISTORIES: dict[str, list[Night]] = {
             statuses={"slurmctld/log-2026-03-01": "read", LOG: "read"}, said=[],
         ),
     ],
-    "version without rows stays while it shows hosts that no other file does": [
-        *(
-            Night({"kernel/log": kernel_line(f"node{n:03d}", DAY + timedelta(days=n), "eth0: up\n")}) for n in range(2)
-        ),
-        Night(
-            {
-                "kernel/log": kernel_line("node002", DAY + timedelta(days=2), "eth0: up\n"),
-                LOG: slurmctld_line(DAY, "sched: Allocate JobId=1\n"),
-            },
-            versions=[("kernel/log", 0, 0)] * 2,
-        ),
-        Night(
-            {
-                "kernel/log": "".join(
-                    kernel_line(f"node{n:03d}", DAY + timedelta(days=n), "eth0: up\n") for n in (2, 1, 0)
-                ),
-                LOG: slurmctld_line(DAY + timedelta(days=1), "sched: Allocate JobId=1\n"),
-            },
-            versions=[],
-        ),
-    ],
     "newer record counts, and an ended one before one that runs": [
         Night(day_with(["FAILED", "COMPLETED", "RUNNING"], 2)),
         Night(
@@ -200,7 +161,6 @@ HISTORIES: dict[str, list[Night]] = {
             rows={STATES: [(101, "COMPLETED"), (102, "COMPLETED"), (103, "COMPLETED")], **count("sacct", 33)},
         ),
     ],
-    "windows that start attempts again at midnight": windows_of_a_night(),
     "newest version of a ticket counts": [
         Night({"tickets/t.csv": f"{TICKETS}1,node001,2026-03-01,2026-03-02\n2,node001,2026-03-01,2026-03-02\n"}),
         Night(
@@ -270,20 +230,6 @@ HISTORIES: dict[str, list[Night]] = {
             {LOG: day(3), EXPORT: export(jobs(range(31, 32)))},
             spans={"slurmctld": [(None, None)], "sacct": [(None, None)] * 2},
         ),
-    ],
-    "accounting that is refused now counts as it was": [
-        Night({"sacct/base.txt": export(jobs(range(2)))}),
-        Night(
-            {"sacct/base.txt": BAD},
-            facts_of=0, spans={"sacct": [(None, DAY + timedelta(days=1, hours=10))]},
-            rows={"select count(*) from raw.sacct where disposition = 'loaded'": [(20,)]},
-        ),
-    ],
-    "the same bytes under two names count once": [
-        Night(
-            {EXPORT: FOUR_DAYS, "sacct/again.txt": FOUR_DAYS},
-            rows={"select loaded, skipped from ops.files where path not like '%base%' order by 1": [(0, 41), (40, 1)]},
-        )
     ],
     "note in a folder of logs": [
         Night(
@@ -408,42 +354,18 @@ def test_accounting_or_a_cluster_that_is_gone_leaves_its_rows_and_the_folder_is_
     assert (cluster, "`faultline refresh --forget c1`" in reason) == ("c1", True)
 
 
-KERNEL_LINE = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.\n"
-UNDATED = {
-    "kernel/kern.log": (KERNEL_LINE, "kernel/kern.log-20261121"),
-    "slurmctld/slurmctld.log": (
-        "[Nov 21 07:34:23.100] error: Nodes node001 not responding, setting DOWN\n",
-        "slurmctld/slurmctld.log-20261121",
-    ),
-    "squeue/squeue.txt": ("JOBID|EXC_NODES|STATE\n1|node001|RUNNING\n", "squeue/squeue.2026-11-21.txt"),
-    "inventory/nodes.txt": ("NodeName=node001 CPUTot=64 Gres=gpu:a100:8 RealMemory=1 State=IDLE\n", None),
-}
-"""Logs whose rows depend on the date of the file: their text, and a name that has a date."""
-TIMES = """
-    select 'kernel', year(occurred_at) from raw.kernel_messages
-    union all select 'slurmctld', year(logged_at) from raw.slurmctld_events
-    union all select 'squeue', year(seen_at) from raw.squeue_exclusions
-    union all select 'inventory', year(captured_at) from raw.nodes
-    order by all
-"""
-
-
 def test_a_touched_file_is_read_again_only_where_its_date_is_the_time_of_its_rows(tmp_path: Path) -> None:
-    dated = {name: text for text, name in UNDATED.values() if name}
-    logs = {f"c1/{name}": text for name, (text, _) in UNDATED.items()} | {f"c2/{name}": dated[name] for name in dated}
-    folder = make(tmp_path, {"c1/sacct/a.txt": export([{}]), "c2/sacct/a.txt": export([{}]), **logs})
+    line = "Nov 21 07:34:23 node001 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus.\n"
+    logs = dict.fromkeys(("c1/kernel/kern.log", "c2/kernel/kern.log-20261121"), line)
+    folder = make(tmp_path, {**logs, **{f"c{n}/sacct/a.txt": export([{}]) for n in (1, 2)}})
     con = load(folder, readers=READERS)
-    assert {year for _, year in con.execute(TIMES).fetchall()} == {2026}
-    for name in ["c1/sacct/a.txt", *logs]:
-        os.utime(folder / name, (datetime(2029, 11, 25).timestamp(),) * 2)
-    read = {kind: result.files_read for kind, result in load_results(folder, con, READERS).items()}
-    assert {kind: number for kind, number in read.items() if number} == dict.fromkeys(
-        ("kernel", "slurmctld", "squeue", "inventory"), 1
-    )
-    assert con.execute(TIMES).fetchall() == load(folder, readers=READERS).execute(TIMES).fetchall() == [
-        ("inventory", 2029), ("kernel", 2026), ("kernel", 2029), ("slurmctld", 2026), ("slurmctld", 2029),
-        ("squeue", 2026), ("squeue", 2029),
-    ]  # fmt: skip
+    for file in folder.glob("*/*/*"):
+        os.utime(file, (datetime(2029, 11, 25).timestamp(),) * 2)
+    results = load_results(folder, con, READERS)
+    assert (results["kernel"].files_read, results["sacct"].files_read) == (1, 0)
+    years = "select year(occurred_at) from raw.kernel_messages order by cluster_id"
+    for found in (con, load(folder, readers=READERS)):
+        assert found.execute(years).fetchall() == [(2029,), (2026,)]
 
 
 def test_a_crash_in_the_middle_of_a_batch_leaves_nothing_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

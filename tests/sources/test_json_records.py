@@ -55,13 +55,6 @@ def test_a_damaged_byte_costs_a_few_records_at_most(form: str) -> None:
         assert len(bad) <= 3, (at, harm)
 
 
-def test_a_file_that_ends_early_gives_what_came_before() -> None:
-    good, bad = read(DOCUMENT[: len(DOCUMENT) // 2])
-    assert [record.value for record in good] == JOBS[: len(good)]
-    assert len(good) > 40
-    assert [item.is_cut for item in bad] == [True]
-
-
 def test_lines_of_other_text_are_told_apart() -> None:
     good, bad = read('CRITICAL - xid errors\n[{"a": 1}]\nOK\n{"a": 2}\n')
     assert [record.value["a"] for record in good] == [1, 2]

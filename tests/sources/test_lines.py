@@ -1,16 +1,13 @@
 """Lines keep their numbers and their text, whatever the bytes."""
 
-import gzip
 import random
 
 import duckdb
 import pytest
 
-from assets.sources.intake.read import batch_lines, lines
+from assets.sources.intake.read import lines
 from assets.sources.intake.read.copies import write_copy
 from assets.sources.intake.read.lines import inspect, read_lines
-from tests.logs import export, numbered
-from tests.sources.folders import load, make
 
 
 def lines_of(paths):
@@ -70,19 +67,3 @@ def test_characters_that_are_cut_by_a_chunk_are_text(content, is_plain, tmp_path
     path = tmp_path / "checks.jsonl"
     path.write_bytes(content)
     assert inspect(path, "checks.jsonl").is_plain is is_plain
-
-
-def test_there_is_one_copy_of_an_archive_at_a_time(tmp_path, monkeypatch):
-    texts = {f"c1/sacct/{n}.txt.gz": gzip.compress(export(numbered([n])).encode()) for n in range(4)}
-    counts, write = [], batch_lines.write_copy
-
-    def counted(path, target):
-        counts.append(len([*target.parent.iterdir()]))
-        return write(path, target)
-
-    monkeypatch.setattr(batch_lines, "write_copy", counted)
-    con = load(make(tmp_path, texts))
-    assert counts == [0] * 4
-    assert con.execute("select path, line_number, job_id_raw from raw.sacct order by 1").fetchall() == [
-        (path, 2, number) for number, path in enumerate(texts)
-    ]

@@ -3,8 +3,6 @@
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from assets.sources.formats import READERS
 from assets.sources.intake.account.node_names import HostNames, NodeNames, basic_name
@@ -13,28 +11,6 @@ from assets.sources.settings import Nodes
 from assets.sources.text.nodelists import MAXIMUM_HOSTS, NodeListError, expand
 from tests.logs import export
 from tests.sources.folders import connect, facts, load, make, rows
-
-NUMBERS = st.lists(st.integers(0, 999), min_size=1, max_size=40, unique=True)
-PREFIXES = st.from_regex(r"[a-z][a-z0-9_\-]{0,8}[a-z]", fullmatch=True)
-
-
-def compress(prefix, numbers, width, suffix):
-    """Write names as Slurm does: runs of numbers as ranges."""
-    runs = []
-    for number in sorted(numbers):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    inside = ",".join(f"{low:0{width}d}" if low == high else f"{low:0{width}d}-{high:0{width}d}" for low, high in runs)
-    return f"{prefix}[{inside}]{suffix}"
-
-
-@settings(max_examples=200, deadline=None)
-@given(prefix=PREFIXES, numbers=NUMBERS, width=st.sampled_from([1, 3, 4]), suffix=st.sampled_from(["", "-ib", ".hpc"]))
-def test_what_is_compressed_expands_again(prefix, numbers, width, suffix):
-    names = [f"{prefix}{number:0{width}d}{suffix}" for number in sorted(numbers)]
-    assert expand(compress(prefix, numbers, width, suffix)) == names
 
 
 @pytest.mark.parametrize(
@@ -180,21 +156,6 @@ def test_logs_may_name_the_host_of_a_node_until_it_gets_another(tmp_path):
     make(tmp_path, {"c1/inventory/nodes.2024-05-04.txt": again})
     load(tmp_path, con, readers=READERS)
     assert [row["node_id"] for row in rows(con, query)] == ["n1", "n1", "n1", None, None, "n2", None]
-
-
-def test_forgotten_snapshots_map_no_host(tmp_path):
-    files = {
-        "c1/sacct/a.txt": export([{"NodeList": "n1"}]),
-        "c1/inventory/nodes.txt": "NodeName=n1 CPUTot=8 NodeAddr=10.0.0.1 NodeHostName=ip-1 State=IDLE\n",
-        "c1/kernel/k.log": "2024-05-01T12:00:00+00:00 ip-1 kernel: NVRM: Xid (PCI:0000:10:1c): 79, pid=1, lost\n",
-    }
-    con = load(make(tmp_path, files), readers=READERS)
-    query = "select node_id, disposition from raw.kernel_messages"
-    assert rows(con, query) == [{"node_id": "n1", "disposition": "loaded"}]
-    (tmp_path / "c1" / "inventory" / "nodes.txt").unlink()
-    forget_files(con, READERS["inventory"], [("c1", "c1/inventory/nodes.txt")])
-    load(tmp_path, con, readers=READERS)
-    assert rows(con, query) == [{"node_id": None, "disposition": "unknown_node"}]
 
 
 EVENTS = (

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from assets.sources import regular
 from assets.sources.errors import SourceErrors
 from assets.sources.formats import READERS
 from assets.sources.intake.find.folder import survey
 from assets.sources.intake.loading import load_kinds
-from assets.sources.regular import NotRegularError, open_regular, pieces, read_small
+from assets.sources.regular import open_regular, pieces, read_small
 from assets.sources.settings import KINDS, read_settings
 from tests.logs import export
-from tests.sources.folders import ONLY_SACCT, connect, make
+from tests.sources.folders import connect, make
 
 GOOD = export([{}])
 KERNEL = "Nov 21 07:34:23 n1 kernel: NVRM: Xid (PCI:0000:07:00): 79, pid=1, GPU has fallen off the bus."
@@ -96,19 +95,6 @@ def test_what_is_no_regular_file_is_refused(odd, name, tmp_path):
     assert problem.startswith(f"c1/{name}: {wrong}")
 
 
-def test_no_folder_is_read_twice_whatever_links_lead_to_it(tmp_path):
-    folder = make(tmp_path, {"c1/sacct/2024/a.txt": GOOD, "c1/sacct/b.txt": GOOD})
-    (folder / "c1/sacct/2024/up").symlink_to("..")
-    (folder / "c1/sacct/again").symlink_to("2024")
-    elsewhere = make(tmp_path.parent / f"{tmp_path.name}-elsewhere", {"c.txt": GOOD})
-    (folder / "c1/sacct/elsewhere").symlink_to(elsewhere)
-    found = survey(folder, ONLY_SACCT)
-    assert [file.path for file in found.files] == [
-        "c1/sacct/2024/a.txt", "c1/sacct/b.txt", "c1/sacct/elsewhere/c.txt",
-    ]  # fmt: skip
-    assert sorted(warning.path.split("/")[-1] for warning in found.warnings) == ["again", "up"]
-
-
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -123,27 +109,6 @@ def test_settings_that_no_parser_reads_are_told(text, wrong, tmp_path):
     (error,) = read_settings(tmp_path, "c1")[1]
     assert str(error).startswith("c1/cluster.toml")
     assert wrong in str(error)
-
-
-def test_a_manifest_has_no_reason_to_be_large(tmp_path):
-    folder = make(tmp_path, {"c1/sacct/a.txt": GOOD, "c1/sacct/a.txt.manifest.json": " " * 1024 * 1024 + "{}"})
-    assert "so no manifest" in errors_of(folder)[0]
-
-
-def test_a_pipe_that_takes_a_files_place_while_it_is_opened_is_not_waited_for(tmp_path, monkeypatch):
-    path, pipe = tmp_path / "a.txt", tmp_path / "pipe"
-    path.write_text("text")
-    os.mkfifo(pipe)
-    real = regular.require_regular
-
-    def look_and_lose(seen: Path):
-        status = real(seen)
-        pipe.replace(path)
-        return status
-
-    monkeypatch.setattr(regular, "require_regular", look_and_lose)
-    with pytest.raises(NotRegularError, match="named pipe"):
-        open_regular(path)
 
 
 @pytest.mark.parametrize("kind", ["sacct", "health", "kernel"])

@@ -14,13 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assets.site_rules import Signal, lines_of
-from assets.sources.health import reader as health
 from assets.sources.intake.find.clusters import cluster_row
 from assets.sources.settings import ClusterSettings, Settings, read_settings
 from orchestration.settings.home import DBT_PROJECT
 from orchestration.terminal.output import visible
-from tests.logs import export, result_line
-from tests.sources.folders import load, make, rows
 
 CHECK = "[[health.checks]]\ncategory = 'ib_link'\n"
 REASON = "[[node_reasons]]\ncategory = 'ib_link'\n"
@@ -96,25 +93,6 @@ def test_only_a_check_that_is_not_sticky_has_the_logs_read_again(tmp_path: Path)
     rules = f"{CHECK}name = 'a'\n{REASON}pattern = 'b'\n[[xids]]\ncode = 190\ncategory = 'oom'\n"
     assert reading_hash(rules) == plain
     assert reading_hash(f"{CHECK}name = 'a'\nsticky = false\n") != plain
-
-
-def test_bad_results_of_a_check_that_is_not_sticky_are_not_folded(tmp_path: Path) -> None:
-    lines = [
-        result_line("n1", 1714521600 + 300 * number, name, code, "m")
-        for name, code in (("probe", 2), ("other", 2), ("fine", 0))
-        for number in range(12)
-    ]
-    text = "[[health.checks]]\nname = 'Probe'\ncategory = 'pcie'\nsticky = false\n"
-    files = {"c1/sacct/a.txt": export([{"NodeList": "n1"}]), "c1/cluster.toml": text}
-    found = []
-    # As a whole file, and by lines: a line of another form sends the file there.
-    for name, content in {"whole": lines, "lines": [*lines, "OK - node is fine"]}.items():
-        folder = make(tmp_path / name, {**files, "c1/health/h.jsonl": "\n".join(content) + "\n"})
-        con = load(folder, readers={"health": health})
-        found.append(rows(con, "select check_name, result, count(*) as kept from raw.health_checks group by all"))
-    for kept in found:
-        counts = {(row["check_name"], row["result"]): row["kept"] for row in kept}
-        assert counts == {("probe", "CRITICAL"): 12, ("other", "CRITICAL"): 2, ("fine", "OK"): 2}
 
 
 def signal(kind: str, text: str, path: str = "c/health/a") -> Signal:

@@ -92,17 +92,6 @@ def test_a_constraint_of_two_features_beside_the_submit_line_that_asked_for_it()
     assert fields["SubmitLine"] == "sbatch -C a100|h100 run.sh"
 
 
-def test_a_name_and_a_comment_of_nothing_but_delimiters():
-    """What a step used is a number: it holds the columns before the comment in their places."""
-    header = "AdminComment|AllocCPUS|AllocNodes|AllocTRES|AssocID|AveCPU|AveCPUFreq|AveDiskRead|AveDiskWrite|AvePages"
-    header += "|AveRSS|AveVMSize|BlockID|Cluster|Comment|Constraints|ConsumedEnergy|ConsumedEnergyRaw|CPUTime|DBIndex"
-    layout = header_layout(f"{header}|JobIDRaw|JobName|NCPUS|State|Submit|Start|End")
-    numbers = "00:00:02|148|86|||||1|COMPLETED|1795736863|1795736864|1795736866"
-    line = f"|1|1|cpu=1,node=1|11|||||||||bx|c18||||||||{numbers}"
-    fields = dict(zip(layout.columns, repair(line, layout), strict=True))
-    assert (fields["Cluster"], fields["JobName"], fields["NCPUS"]) == ("bx", "|||", "1")
-
-
 @settings(max_examples=100, deadline=None)
 @given(parts=st.lists(st.sampled_from([0, 1, 3, 5, 7, 11, 21]), min_size=1, max_size=30))
 def test_every_odd_line_has_one_outcome(parts):

@@ -21,17 +21,16 @@ FORMS = [
     "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%y-%m-%d %H:%M:%S",
     "%a %b %d %H:%M:%S %Y", "%a %d %b %Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%H:%M:%S %d.%m.%Y",
 ]  # fmt: skip
-OWN, DAY_FIRST = "%Y-%m-%dT%H:%M:%S", FORMS[0]
 
 
-def jobs(form: str, first: int = 0) -> str:
+def jobs(form: str) -> str:
     """Write a job of two hours on each of thirty days, with times in a form."""
     records = []
     for number in DAYS:
         start = BEGIN + timedelta(days=number)
         moments = {"Submit": start, "Eligible": start, "Start": start, "End": start + timedelta(hours=2)}
         times = {name: at.strftime(form) for name, at in moments.items()}
-        records.append({"JobID": str(first + number), "Cluster": "", **times})
+        records.append({"JobID": str(number), "Cluster": "", **times})
     return export(records)
 
 
@@ -61,28 +60,6 @@ def test_a_form_is_read_once_it_is_set_and_the_refusal_names_the_setting(tmp_pat
     con = load(make(tmp_path, settings))
     for cluster in texts:
         assert moments(con, cluster) == EXPECTED, cluster
-
-
-def test_files_in_the_form_of_sacct_are_read_whatever_is_set(tmp_path: Path) -> None:
-    settings = f'[accounting]\ntime_format = "{DAY_FIRST}"\n'
-    files = {"c1/sacct/a.txt": jobs(OWN), "c1/sacct/b.txt": jobs("%s", first=100), "c1/cluster.toml": settings}
-    assert moments(load(make(tmp_path, files))) == EXPECTED * 2
-
-
-@pytest.mark.parametrize(
-    ("printed", "reason"), [("9999-12-31T23:59:59", "implausible_time"), ("01/05/2024 10:00:00", "bad_timestamp")]
-)
-def test_a_few_odd_times_are_quarantined_in_one_field_and_in_all(printed: str, reason: str, tmp_path: Path) -> None:
-    good = jobs(OWN)
-    one = good.replace("2024-05-02T11:30:00", printed)
-    files = {"c1/sacct/a.txt": one, "c2/sacct/a.txt": re.sub(r"2024-\d\d-\d\dT09:30:00", printed, good)}
-    con = load(make(tmp_path, files))
-    assert con.execute("select line_number, reason from ops.quarantine where cluster_id = 'c1'").fetchall() == [
-        (2, reason)
-    ]
-    of_all = "select coalesce(split_part(files.reason, ':', 1), quarantine.reason) from ops.files "
-    of_all += "left join ops.quarantine using (cluster_id, path) where cluster_id = 'c2' group by all"
-    assert con.execute(of_all).fetchall() == [(reason,)]
 
 
 RECORD = {

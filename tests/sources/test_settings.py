@@ -11,7 +11,7 @@ import pytest
 from assets.sources.intake.account.spans import write_spans
 from assets.sources.intake.find.clusters import cluster_row
 from assets.sources.intake.find.folder import survey
-from assets.sources.settings import MAX_ERRORS, ClusterSettings, FailureCategory, Settings, read_settings
+from assets.sources.settings import ClusterSettings, FailureCategory, Settings, read_settings
 from tests.logs import export
 from tests.sources.folders import ONLY_SACCT, load, make, rows
 
@@ -108,11 +108,7 @@ COMPONENTS = "[tickets.components]\n"
 REFUSED: list[tuple[str, str, str]] = [
     ("timezon = 'UTC'", "unknown key 'timezon'", "Allowed there: accelerators, accounting, alerts,"),
     ("[attribution]\nbefore = 3", "unknown key 'attribution.before'", "after_seconds, before_seconds, priority"),
-    ("[topology]\nrow = '(a)'", "unknown key 'topology.row'", "nvlink_domain, position, rack, switch"),
-    ("[failures.columns]\nstart = 'x'", "unknown key 'failures.columns.start'", "cause, detail, duration, from"),
-    ("[tickets.columns]\nhost = 'x'", "unknown key 'tickets.columns.host'", "closed, component, node, opened"),
     ("annotations = [{ at = 2026-01-31, text = 'x', txt = 'x' }]", "unknown key 'annotations.0.txt'", "at, text"),
-    ("[report]\nusers = 'hidden'", "unknown key 'report.users'", "Allowed there: names"),
     (f"{SPAN}from = 2024-01-01\nuntil = 2024-02-01", "unknown key 'spans.0.until'", "Allowed there: from, kind, to"),
     ("attribution = 3", "key 'attribution' has the bad value 3", ""),
     ("timezone = UTC", "", "not valid TOML"),
@@ -146,26 +142,18 @@ REFUSED: list[tuple[str, str, str]] = [
     ("gpus_per_node = -1", "key 'gpus_per_node' has the bad value -1", "greater than or equal to 0"),
     ("gpus_per_node = 9223372036854775808", "key 'gpus_per_node'", "less than or equal to 10000"),
     ("[attribution]\nbefore_seconds = 2147483648", "key 'attribution.before_seconds'", "equal to 31622400"),
-    ("[attribution]\nafter_seconds = 2147483647", "key 'attribution.after_seconds'", "equal to 31622400"),
     ("[runs]\nchain_gap_seconds = 2147483648", "key 'runs.chain_gap_seconds'", "less than or equal to 31622400"),
-    ("[runs]\nchain_gap_seconds = -1", "key 'runs.chain_gap_seconds'", "greater than or equal to 0"),
-    ("[lemons]\nwindow_days = 2147483648", "key 'lemons.window_days'", "less than or equal to 36600"),
     ("[lemons]\nrate_days = 0", "key 'lemons.rate_days'", "greater than or equal to 1"),
     ("[lemons.thresholds]\nxid_cnt = inf", "key 'lemons.thresholds.xid_cnt'", "finite"),
-    ("price_per_gpu_hour = -2", "key 'price_per_gpu_hour'", "greater than or equal to 0"),
     ("[ettr]\ncheckpoint_minutes = nan", "key 'ettr.checkpoint_minutes'", "finite"),
-    ("[ettr]\ncheckpoint_minutes = 0", "key 'ettr.checkpoint_minutes'", "greater than 0"),
     ("[ettr]\nrestart_minutes = 1e300", "key 'ettr.restart_minutes'", "less than or equal to 527040"),
-    ("[ettr]\nwrite_minutes = -1", "key 'ettr.write_minutes'", "greater than or equal to 0"),
     ("[quarantine]\nmax_share = 2", "key 'quarantine.max_share'", "less than or equal to 1"),
     ("[availability]\nobjective = 1.0", "key 'availability.objective'", "less than 1"),
     # Texts.
     ("[tickets]\ndelimiter = '\"'", "key 'tickets.delimiter'", "must not be a double quote, a line break"),
     ("[tickets]\ndelimiter = '||'", "key 'tickets.delimiter'", "must be one character"),
     ("[tickets]\ndate_format = '%d%d'", "key 'tickets.date_format'", "must be a format of strptime"),
-    ("[tickets]\ndate_format = '%'", "key 'tickets.date_format'", "must be a format of strptime"),
     ("[sacct]\ndelimiter = ''", "key 'sacct.delimiter'", "at least 1 character"),
-    ('[sacct]\ndelimiter = "\\n"', "key 'sacct.delimiter'", "must not be a double quote, a line break"),
     (f"annotations = [{{ at = 2026-01-31, text = '{'x' * 1001}' }}]", "key 'annotations.0.text'", "at most 1000"),
     (f"gpu_model = '{'x ' * 400_000}'", "key 'gpu_model'", "at most 255"),
     (f"[nodes.aliases]\n'{'x ' * 1000}' = 'n1'", "key 'nodes.aliases.x x", "at most 255"),
@@ -197,11 +185,6 @@ def test_the_patterns_of_tickets_have_bounds(pattern: str, count: int, words: st
     _, (error,) = read(tmp_path, f"[tickets.components]\n{lines}")
     assert words in str(error).lower()
     assert time.process_time() - before < 1
-
-
-def test_of_many_errors_the_first_are_told(tmp_path):
-    _, errors = read(tmp_path, "\n".join(f"key{number} = 1" for number in range(50_000)))
-    assert len(errors) == MAX_ERRORS
 
 
 def test_what_is_allowed_at_most_is_stored_and_summed(tmp_path):

@@ -51,31 +51,8 @@ FORMS = {
 }
 
 
-def accounts(con: Any) -> list[dict[str, Any]]:
-    return rows(con, "select loaded, quarantined, status, reason, next_step, warnings from ops.files order by path")
-
-
 def skips(con: Any) -> dict[str, int]:
     return dict(con.execute("select reason, line_count from ops.skips").fetchall())
-
-
-@pytest.fixture(scope="module")
-def loaded_alone(tmp_path_factory):
-    """The own cluster's rows without those of others, by form."""
-    folder = tmp_path_factory.mktemp("alone")
-    return {form: load(make(folder / form, {"c1/sacct/a": write(OWN)})) for form, write in FORMS.items()}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_only_the_rows_of_the_own_cluster_are_read(form, loaded_alone, tmp_path):
-    alone = loaded_alone[form]
-    con = load(make(tmp_path, {"c1/sacct/a": FORMS[form](mixed(1))}))
-    assert facts(con) == facts(alone)
-    assert skips(con) == skips(alone) | {"other_cluster": len(OTHERS)}
-    assert accounts(con) == accounts(alone)
-    assert rows(con, "select node_id, name_as_seen from raw.node_names order by all") == rows(
-        alone, "select node_id, name_as_seen from raw.node_names order by all"
-    )
 
 
 OTHER_NAMES = {
@@ -117,7 +94,8 @@ def test_where_the_folder_has_another_name_slurms_name_decides(form, name, loade
 def test_a_file_of_one_cluster_is_read_whatever_its_name(settings, tmp_path):
     con = load(make(tmp_path, {"c1/sacct/a": export(OTHERS), "c1/cluster.toml": settings}))
     assert len(facts(con)) == len(OTHERS)
-    assert accounts(con)[0]["warnings"] == ([] if settings else ["other_cluster: rows say 'far', the folder is 'c1'"])
+    (file,) = rows(con, "select warnings from ops.files")
+    assert file["warnings"] == ([] if settings else ["other_cluster: rows say 'far', the folder is 'c1'"])
 
 
 def test_odd_records_and_steps_of_other_clusters(tmp_path):
@@ -136,6 +114,7 @@ def test_odd_records_and_steps_of_other_clusters(tmp_path):
     assert skips(con) == {"continuation": 1, "header": 1, "other_cluster": 3, "step": 1}
     assert rows(con, "select reason from ops.quarantine") == [{"reason": "unknown_state"}]
     assert {row["job_id_raw"] for row in rows(con, "select job_id_raw from raw.sacct")} == {5, 7, 8, *range(9, 21)}
+    assert rows(con, "select node_id from raw.node_names") == [{"node_id": "node001"}]
 
 
 EVENTS = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"

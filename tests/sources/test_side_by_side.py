@@ -79,25 +79,6 @@ def test_an_error_stops_the_other_jobs_and_keeps_what_was_committed(tmp_path):
     con.execute("insert into kept values (3)")
 
 
-def test_an_interruption_of_the_caller_stops_the_jobs():
-    con = warehouse(2)
-    begun = threading.Event()
-
-    def endless(con: duckdb.DuckDBPyConnection) -> None:
-        begun.set()
-        con.execute("select count(*) from range(1_000_000_000_000) as a (i) where hash(i) = 1")
-
-    def ends(con: duckdb.DuckDBPyConnection) -> None:
-        begun.wait(PATIENCE_SECONDS)
-
-    def interrupted(_: None) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_side_by_side(con, [endless, ends], interrupted)
-    assert con.execute("select 1").fetchall() == [(1,)]
-
-
 @pytest.mark.parametrize(
     "threads, memory, expected",
     [(8, "16GiB", 8), (8, "2GB", 2), (8, "1GB", 1), (8, "500MB", 1), (1, "16GiB", 1), (4, "1TiB", 4)],
@@ -105,23 +86,6 @@ def test_an_interruption_of_the_caller_stops_the_jobs():
 def test_there_are_as_many_readers_as_cores_and_memory_allow(threads, memory, expected):
     con = duckdb.connect(config={"threads": threads, "memory_limit": memory})
     assert jobs_at_once(con) == expected
-
-
-def test_a_file_larger_than_a_batch_is_read_alone(tmp_path, monkeypatch):
-    line = "2024-05-01T10:00:00+00:00 node001 kernel: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n"
-    make(tmp_path, {"c1/sacct/a.txt": accounting(range(3)), "c1/sacct/b.txt": accounting(range(5, 9))})
-    folder, read = make(tmp_path, {"c1/kernel/large.log": line * 90}), {}
-    original = file_batches.load_batch
-
-    def noting(given, cluster, reader, files, run_id):
-        original(given, cluster, reader, files, run_id)
-        read[files[0].path] = threading.current_thread() is threading.main_thread()
-
-    monkeypatch.setattr(batch_lines, "MAX_BATCH_FILES", 1)
-    monkeypatch.setattr(file_batches, "load_batch", noting)
-    monkeypatch.setattr(file_batches, "MAX_BATCH_BYTES", 4000)
-    load(folder, warehouse(), READERS)
-    assert read == {"c1/kernel/large.log": True, "c1/sacct/a.txt": False, "c1/sacct/b.txt": False}
 
 
 def test_a_batch_that_lacks_memory_beside_others_is_read_alone(tmp_path, monkeypatch):

@@ -154,13 +154,6 @@ def test_a_log_without_times_and_hosts_is_blind_and_sees_nothing(path, text, sta
     assert bool(days_of(con, "n1", path.split("/")[0])) == (status == "read")
 
 
-def test_a_file_that_is_forgotten_or_corrected_takes_its_sight_along(tmp_path):
-    con = loaded(tmp_path, {"kernel/n1.log": says("n1", 1) + says("n1", 9)})
-    loaded(tmp_path, {"kernel/n1.log": says("n2", 2)}, con)
-    days = con.execute("select node_name, day_date from raw.sightings order by all").fetchall()
-    assert ("n2", date(2024, 5, 2)) in days
-
-
 def test_what_is_sampled_of_a_long_log_is_spread_over_it(tmp_path):
     """No node is missed that has every tenth of 20,000 lines, and none of the sampled lines is loaded."""
     start = datetime(2024, 5, 1)

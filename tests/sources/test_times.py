@@ -63,22 +63,3 @@ def test_a_few_years_need_only_their_changes(zone):
     two_years = "select unnest(range(timestamp '2023-01-01', timestamp '2025-01-01', interval 15 minute)) as t"
     assert con.execute(f"select count(*) from ({two_years}) where {whole} <> {short}").fetchone() == (0,)
     assert len(short) < 600
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2024-11-03T01:15:00", "2024-11-03 01:15:00"),
-        ("2024-11-03T01:15:00-0800", "2024-11-03 09:15:00"),
-        ("2024-11-03T01:15:00-08:00", "2024-11-03 09:15:00"),
-        ("2024-11-03T01:15:00Z", "2024-11-03 01:15:00"),
-        ("25 Apr 09:10", None),
-    ],
-)
-def test_parsed(text, expected):
-    con = duckdb.connect()
-    con.execute("set timezone = 'UTC'")
-    found = con.execute(f"select {times.parsed('t')}, {times.has_offset('t')} from (select ? as t)", [text]).fetchone()
-    assert found is not None
-    assert (None if found[0] is None else str(found[0])) == expected
-    assert found[1] == text.endswith(("0800", "08:00", "Z"))

@@ -13,7 +13,6 @@ import pytest
 from assets.site_rules import pattern_of_line, toml_text
 from assets.sources.formats import READERS
 from assets.sources.intake.account.unknown_lines import MAX_SHAPES
-from assets.sources.intake.find.known_files import forget_files
 from assets.sources.text import unknown_lines
 from assets.sources.text.line_rules import scanning_pattern
 from assets.sources.text.pseudonyms import give_key
@@ -116,19 +115,6 @@ def test_a_list_of_nodes_is_every_node_and_a_host_elsewhere_none(tmp_path: Path)
     ]  # fmt: skip
 
 
-def test_a_rule_of_the_site_makes_an_event_of_them(tmp_path: Path) -> None:
-    rule = "[[kernel.rules]]\npattern = '^fabric: node .* (LOST|GONE)'\ncategory = 'ib_link'\n"
-    text = controller(LOST[0], "fabric: node n2 gone", "a fabric: node n3 lost")
-    con = read(tmp_path, text)
-    assert rows(con, "select line_number from raw.unknown_lines order by 1") == [{"line_number": 1}, {"line_number": 3}]
-    con = read(tmp_path, text, rule, con)
-    events = rows(con, "select node_id, kind, rule_pattern from raw.slurmctld_events order by node_id")
-    assert events == [
-        {"node_id": node, "kind": "site_rule", "rule_pattern": "^fabric: node .* (LOST|GONE)"} for node in ("n1", "n2")
-    ]
-    assert rows(con, "select line_number from raw.unknown_lines") == [{"line_number": 3}]
-
-
 @pytest.mark.parametrize("pattern", [r"^acme .*lost$", r"(^acme|^other) x", r"^[]^]*acme\b", r"\Q^\E"])
 def test_the_scan_finds_every_line_that_a_rule_fits(pattern: str) -> None:
     for message in ("acme x lost", "other x", "^]acme", "^"):
@@ -143,20 +129,6 @@ def test_of_a_file_with_more_shapes_the_commonest_are_kept(tmp_path: Path) -> No
     shapes = ["".join(letters) for letters in islice(product("ghijk", repeat=5), MAX_SHAPES + 1)]
     con = read(tmp_path, controller(*(f"error: {shape}" for shape in [*shapes, *shapes[1:]])))
     assert {row["shape"] for row in rows(con, "select shape from raw.unknown_lines")} == set(shapes[1:])
-
-
-def test_an_older_version_of_a_file_keeps_its_lines_until_it_is_forgotten(tmp_path: Path) -> None:
-    con = read(tmp_path, controller(*LOST))
-    con = read(tmp_path, controller("error: another"), con=con)
-    found = rows(
-        con, "select path, shape, sum(line_count)::int as lines from raw.unknown_lines group by all order by all"
-    )
-    (present, _), (version, shape) = ((row["path"], (row["shape"], row["lines"])) for row in found)
-    assert (present, found[0]["shape"]) == ("c1/slurmctld/slurmctld.log", "another")
-    assert version.startswith(f"{present}@")
-    assert shape == ("fabric: node n# lost packet # of job #", 20)
-    forget_files(con, READERS["slurmctld"], [("c1", version)])
-    assert rows(con, "select shape from raw.unknown_lines") == [{"shape": "another"}]
 
 
 def test_secrets_are_masked_and_long_texts_are_cut(tmp_path: Path) -> None:
@@ -182,12 +154,6 @@ def test_with_pseudonyms_known_words_stay_and_shapes_stay_apart(tmp_path: Path) 
     for row in found:
         assert row["shape"].startswith("x # lost node n# #")
         assert pattern_of_line(row["shape"]) == r"^.*\s+.*\s+lost\s+node\s+n.*$"
-
-
-def test_lines_without_a_year_are_of_the_year_of_accounting(tmp_path: Path) -> None:
-    con = read(tmp_path, "May  1 10:00:00 login slurmctld[7]: error: fabric: node n1 lost\n")
-    (found,) = rows(con, "select first_at, dated_by_file_at from raw.unknown_lines")
-    assert (found["first_at"].year, found["dated_by_file_at"].year) == (2024, 2026)
 
 
 def kernel_log(*lines: str) -> str:
@@ -226,23 +192,6 @@ def test_lines_of_weight_without_a_rule_are_counted_with_the_name_of_a_program(t
         ("n3", "n3", "acmegpu #: fence # signalled", 8),
     ]
     assert rows(con, "select skipped, loaded from ops.files where kind = 'kernel'") == [{"skipped": 7, "loaded": 1}]
-
-
-def test_an_unknown_line_between_those_of_one_fault_parts_it_not(tmp_path: Path) -> None:
-    con = read_kernel(
-        tmp_path,
-        kernel_log(
-            "n1 kernel: NVRM: The NVIDIA GPU 0000:17:00.0",
-            "n1 kernel: acmegpu 0000:18:00.0: fence 8 lost",
-            "n1 kernel: NVRM: (PCI ID: 10de:2330) installed in this system has",
-            "n1 kernel: acmegpu 0000:18:00.0: fence 9 lost",
-            "n1 kernel: NVRM: fallen off the bus and is not responding to commands.",
-        ),
-    )
-    assert rows(con, "select kind, line_number from raw.kernel_messages") == [
-        {"kind": "fell_off_bus", "line_number": 1}
-    ]
-    assert rows(con, "select sum(line_count)::int as lines from raw.unknown_lines") == [{"lines": 2}]
 
 
 RULE = "[[kernel.rules]]\npattern = '^acmegpu .*: engine .* (stuck|idle)$'\ncategory = '{}'\n"

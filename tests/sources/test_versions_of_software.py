@@ -1,4 +1,4 @@
-"""Versions of drivers, firmware, kernels and Slurm: their numbers alone, in clear for pseudonymous clusters too."""
+"""Versions of drivers, firmware, kernels and Slurm: their numbers alone."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 from assets.sources.inventory import reader as inventory
 from assets.sources.kernel import reader as kernel
 from assets.sources.other_forms import translations_of
-from assets.sources.reader import Reader, SourceFile
+from assets.sources.reader import SourceFile
 from assets.sources.slurmctld import reader as slurmctld
-from assets.sources.text.pseudonyms import KEPT
 from tests.sources.batches import cluster_of, read
 
 FILE = SourceFile("c1", "inventory", "c1/inventory/n.json", Path("n.json"), 0, datetime(2026, 3, 3))
@@ -51,11 +50,3 @@ def test_the_inventory_tells_kernel_and_slurm() -> None:
 def test_the_controller_tells_its_version_when_it_starts() -> None:
     (row,) = read(slurmctld, "[2026-03-02T10:00:00.123] slurmctld version 24.05.1 started on cluster c1\n").loaded
     assert (row["kind"], row["version"], row["node_name"]) == ("controller_started", "24.05.1", None)
-
-
-@pytest.mark.parametrize(
-    ("reader", "columns"),
-    [(kernel, {"version"}), (inventory, {"kernel_version", "slurm_version"}), (slurmctld, {"version"})],
-)
-def test_versions_are_kept_in_clear(reader: Reader, columns: set[str]) -> None:
-    assert {reader.PRIVACY[column] for column in columns} == {KEPT}
