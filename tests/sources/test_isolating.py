@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import signal
 import time
 from collections.abc import Callable
@@ -226,3 +227,25 @@ def test_those_at_fault_stay_as_they_were_and_all_is_settled_once_that_works(tmp
     assert whole.execute(dispositions).fetchall() == [("coalesced",), ("loaded",), ("loaded",)]
     assert settled(folder, con) == {}
     assert [rows_of(con, name) for name in "abcd"] == [rows_of(whole, name) for name in "abcd"]
+
+
+@pytest.mark.parametrize(("name", "left"), [("k.log", None), ("k.log.gz", b"cut off\n")])
+def test_a_log_that_is_rotated_away_while_it_is_settled_stops_nothing(name, left, tmp_path):
+    text = log([79] * 5, node="stranger")
+    content = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
+    folder = make(tmp_path, {**clusters(a=[79]), "a/kernel/" + name: content})
+    con = connect()
+    readers: dict[str, Any] = {"sacct": sacct, "kernel": kernel}
+    found = survey(folder, readers)
+    write_clusters(con, found)
+    load_kinds(con, found, readers, "run")
+    path = folder / "a/kernel" / name
+    if left is None:
+        path.unlink()
+    else:
+        path.write_bytes(gzip.compress(left) if name.endswith(".gz") else left)
+    assert settle_good_clusters(con, found, partial(settle, readers=readers)) == {}
+    assert violations(con) == []
+    kept = con.execute("select line_number, raw from ops.quarantine order by 1").fetchall()
+    assert [number for number, _ in kept] == [1, 2, 3, 4, 5]
+    assert {raw for _, raw in kept[1:]} == {""}

@@ -3,6 +3,8 @@
 from datetime import datetime
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assets.sources.formats import READERS
 from assets.sources.intake.account.node_names import HostNames, NodeNames, basic_name
@@ -11,6 +13,28 @@ from assets.sources.settings import Nodes
 from assets.sources.text.nodelists import MAXIMUM_HOSTS, NodeListError, expand
 from tests.logs import export
 from tests.sources.folders import connect, facts, load, make, rows
+
+NUMBERS = st.lists(st.integers(0, 999), min_size=1, max_size=40, unique=True)
+PREFIXES = st.from_regex(r"[a-z][a-z0-9_\-]{0,8}[a-z]", fullmatch=True)
+
+
+def compress(prefix, numbers, width, suffix):
+    """Write names as Slurm does: runs of numbers as ranges."""
+    runs = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    inside = ",".join(f"{low:0{width}d}" if low == high else f"{low:0{width}d}-{high:0{width}d}" for low, high in runs)
+    return f"{prefix}[{inside}]{suffix}"
+
+
+@settings(max_examples=200, deadline=None)
+@given(prefix=PREFIXES, numbers=NUMBERS, width=st.sampled_from([1, 3, 4]), suffix=st.sampled_from(["", "-ib", ".hpc"]))
+def test_what_is_compressed_expands_again(prefix, numbers, width, suffix):
+    names = [f"{prefix}{number:0{width}d}{suffix}" for number in sorted(numbers)]
+    assert expand(compress(prefix, numbers, width, suffix)) == names
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,15 @@ def test_missing_days_of_accounting_are_gaps(files, numbers, expected):
     assert in_hours(found) == expected
 
 
+def test_files_of_successive_days_leave_no_gap_between_them():
+    # of each second day, two records at its beginning
+    files = [
+        CoveredFile(MAY + timedelta(days=day), MAY + timedelta(days=day, minutes=1), 2, MAY + timedelta(days=day))
+        for day in range(0, 8, 2)
+    ]
+    assert len(by_times(files, is_extended=False, job_numbers=lambda from_at, to_at: OF_A_DAY)) == 1
+
+
 def test_windows_up_to_the_last_second_of_a_day_touch():
     days = [
         Interval(MAY + timedelta(days=day), MAY + timedelta(days=day + 1, seconds=-1), "manifest") for day in (0, 1, 3)
@@ -174,6 +183,29 @@ def test_what_files_cover_is_by_the_site_by_manifests_or_by_lines(files, setting
     assert spans(tmp_path, files, settings) == expected
 
 
+def test_a_copy_of_a_log_and_of_half_a_log_cover_what_the_log_does(tmp_path):
+    # records every two hours: with and without copies the span begins two hours before the first and ends two after
+    messages = ("NVRM: Xid (PCI:0000:c7:00): 79, pid=1, GPU has fallen off the bus.", "eth0: link is quiet")
+    lines = [
+        f"{MAY + timedelta(hours=hour):%FT%TZ} node001 kernel: {messages[hour % 4 == 2]}\n" for hour in range(0, 48, 2)
+    ]
+    events = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+    events += "".join(
+        f"c1|node001|{MAY + timedelta(days=day):%FT%T}|{MAY + timedelta(days=day, hours=1):%FT%T}|DOWN|fan|root(0)\n"
+        for day in (2, 6, 10)
+    )
+    once = spans(tmp_path / "once", {"kernel/a.log": "".join(lines), "events/a.psv": events})
+    assert once[-1] == ("kernel", datetime(2024, 4, 30, 22), datetime(2024, 5, 3), "log")
+    twice = {
+        "kernel/a.log": "".join(lines),
+        "kernel/copy.log": "".join(lines),
+        "kernel/half.log": "".join(lines[:12]),
+        "events/a.psv": events,
+        "events/copy.psv": events,
+    }
+    assert spans(tmp_path / "twice", twice) == once
+
+
 def test_one_job_in_two_files_is_not_two_that_began_together(tmp_path):
     # BASE runs from 10:00 to 11:00; what ran before it is not known, so that accounting begins with its end
     folder = make(tmp_path, {"c1/sacct/a.psv": export([{}]), "c1/sacct/copy.psv": export([{}])})
@@ -213,6 +245,21 @@ def test_a_missing_day_is_told_by_more_unused_job_numbers_than_usual(tmp_path, j
     found = con.execute("select from_at, to_at from ops.spans order by all").fetchall()
     between = [(before[1], after[0]) for before, after in pairwise(found)]
     assert [((from_at - MAY).days + 1, (to_at - MAY).days) for from_at, to_at in between] == gaps
+
+
+def test_numbers_of_array_tasks_are_given_out_when_they_start(tmp_path):
+    # an array submitted on the first day, of which seven tasks start a day
+    folder = make(tmp_path, daily_exports(lambda day: range(100 + 7 * day, 107 + 7 * day), missing=(6,)))
+    for path in folder.rglob("*.psv"):
+        lines = path.read_text().splitlines()
+        names = lines[0].split("|")
+        tasks = [dict(zip(names, line.split("|"), strict=True)) for line in lines[1:]]
+        for task in tasks:
+            task |= {"JobID": f"100_{task['JobIDRaw']}", "Submit": f"{MAY:%FT%T}"}
+        path.write_text(export(tasks))
+    con = load(folder)
+    write_spans(con, survey(folder, {"sacct": sacct}))
+    assert con.execute("select count(*) from ops.spans").fetchall() == [(2,)]
 
 
 NO_MANIFESTS = {
