@@ -179,10 +179,6 @@ def xid_burst(seen: Observed, codes: set[int] | None = None) -> Estimate:
     return burst(seen, np.array([bool(found & codes if codes else found) for found in shown], np.bool_))
 
 
-def ib_burst(seen: Observed) -> Estimate:
-    return burst(seen, showing(seen, "ib_link"))
-
-
 def of_few_nodes(seen: Observed) -> Estimate:
     """Return the share of the InfiniBand faults of their strongest 30 days that is on the worst nodes."""
     days, nodes = incident_days(seen, showing(seen, "ib_link"))

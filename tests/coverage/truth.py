@@ -20,7 +20,6 @@ from tests.coverage.logs import is_exported
 
 BEFORE_SECONDS = 600
 AFTER_SECONDS = 300
-LAST_DAYS = 7
 
 
 @dataclass(frozen=True)
