@@ -24,9 +24,13 @@ ROOMS = {
     "attribution": (
         9,
         ("assets/model/attribution*.py", "dbt_project/models/intermediate/failures/*.sql"),
-        ("assets/model", "tests/model", "tests/dbt", "tests/estimates"),
+        ("tests/dbt/test_unit_tests.py", "assets/model", "tests/model", "tests/dbt", "tests/estimates"),
     ),
-    "reading": (9, ("assets/sources/**/*.py", "assets/sources/**/*.sql"), ("tests/sources",)),
+    "reading": (
+        9,
+        ("assets/sources/**/*.py", "assets/sources/**/*.sql"),
+        ("tests/sources/test_file_cases.py", "tests/sources"),
+    ),
 }
 """For each room the number of mutants, the code and its tests."""
 
@@ -83,8 +87,9 @@ def killer(mutant: Mutant) -> str | None:
     """Return the test that fails on a mutant, or None where all pass."""
     text = mutant.path.read_text(encoding="utf-8")
     mutant.path.write_text(text[: mutant.start] + mutant.new + text[mutant.start + len(mutant.old) :], encoding="utf-8")
+    nearest = [str(path) for path in ROOT.glob(f"tests/*/test_{mutant.path.stem}.py")]
     try:
-        for tests in (ROOMS[mutant.room][2], ("tests/minimal",)):
+        for tests in ((*nearest, *ROOMS[mutant.room][2]), ("tests/minimal",)):
             command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", *tests]
             run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
             if run.returncode:

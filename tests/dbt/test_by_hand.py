@@ -31,14 +31,20 @@ def dbt(checkout, *arguments):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("selected", [("--select", "+dim_nodes"), pytest.param((), marks=pytest.mark.slow)])
-def test_it_builds_tests_and_describes_the_marts_that_readers_see(checkout, testbed_home, selected):
-    # Only tests all of whose tables are selected.
-    cautiously = ("--indirect-selection", "cautious")
-    for command in (("build", *cautiously), ("test", *cautiously), ("docs", "generate")):
-        done = dbt(checkout, *command, *selected)
+@pytest.mark.parametrize(
+    ("commands", "selected"),
+    [
+        (["build"], ("--select", "+dim_nodes")),
+        pytest.param(["build", "test", "docs generate"], (), marks=pytest.mark.slow),
+    ],
+)
+def test_it_builds_tests_and_describes_the_marts_that_readers_see(checkout, testbed_home, commands, selected):
+    for command in commands:
+        # Only tests all of whose tables are selected.
+        cautiously = () if command == "docs generate" else ("--indirect-selection", "cautious")
+        done = dbt(checkout, *command.split(), *cautiously, *selected)
         assert done.returncode == 0, done.stdout
-    assert (checkout / "dbt_project" / "target" / "catalog.json").exists()
+        assert command != "docs generate" or (checkout / "dbt_project" / "target" / "catalog.json").exists()
     with duckdb.connect(str(checkout / "data" / "work" / "dev.duckdb"), read_only=True) as con:
         con.execute(f"attach '{testbed_home.published_file}' as published (read_only)")
         built = (

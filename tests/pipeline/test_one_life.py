@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import time
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import dagster as dg
@@ -142,31 +143,40 @@ NIGHTS = {
 
 
 @pytest.fixture(scope="module")
-def nights(make_home, web):
-    """By whoever starts it: the home, what is left of the night, and whether it succeeded."""
-    found = {}
-    for name, by in NIGHTS.items():
+def night(make_home, web):
+    """Give the home, what is left of the night, and whether it succeeded, by whoever starts it."""
+
+    @cache
+    def night(name):
         home = make_home(name)
         before = len(web.texts)
-        is_success = by(home)
-        found[name] = (home, left(home, web.texts[before:]), is_success)
-    return found
+        is_success = NIGHTS[name](home)
+        return home, left(home, web.texts[before:]), is_success
+
+    return night
 
 
-def test_whoever_starts_it_the_same_is_left(nights):
-    expected = nights["command"][1]
-    assert expected["run"] == ("succeeded", None, False)
-    assert expected["seen"] == 2 and expected["is_the_run"] and expected["is_pruned"]
-    assert len(expected["alerts"]) == 1 and "Mars/Olympus" in expected["alerts"][0]
-    for name, (_, found, is_success) in nights.items():
-        assert is_success, name
-        for what in expected:
-            assert found[what] == expected[what], (name, what)
+def test_a_night_leaves_tables_a_publication_an_alert_and_no_old_run(night):
+    _, found, is_success = night("command")
+    assert is_success and found["run"] == ("succeeded", None, False)
+    assert found["seen"] == 2 and found["is_the_run"] and found["is_pruned"]
+    assert len(found["alerts"]) == 1 and "Mars/Olympus" in found["alerts"][0]
+
+
+@pytest.mark.parametrize(
+    "name", ["schedule", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sensor", "button"))]
+)
+def test_whoever_starts_it_the_same_is_left(night, name):
+    expected = night("command")[1]
+    _, found, is_success = night(name)
+    assert is_success
+    for what in expected:
+        assert found[what] == expected[what], what
 
 
 @pytest.mark.parametrize("by", ["schedule", "sensor"])
-def test_where_nothing_is_new_a_run_that_nobody_asked_for_is_a_success_that_says_so(nights, by):
-    home = nights["command"][0]
+def test_where_nothing_is_new_a_run_that_nobody_asked_for_is_a_success_that_says_so(night, by):
+    home = night("command")[0]
     before = runs(home), home.published_file.resolve()
     is_success, said = tick(home, by)
     assert is_success
