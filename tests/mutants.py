@@ -2,8 +2,7 @@
 
     python -m tests.mutants [--only 7,12]
 
-The seed is kept, so that two suites can be compared by what they kill. It changes files of this tree and puts them
-back; nothing else may work in it meanwhile.
+The seed is kept, to compare suites. It changes files of the tree and puts them back: run nothing else there meanwhile.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ def visible_categories(ledger: Ledger) -> NDArray[Any]:
 
 
 def is_named(categories: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which categories are not None."""
+    """Return which categories are not None."""
     return np.array([category is not None for category in categories], np.bool_)
 
 
 def has_evidence(ledger: Ledger, only_false: bool = False) -> NDArray[np.bool_]:
-    """Tell which attempts have evidence in their window: any, or only false alarms and findings of low severity."""
+    """Return which attempts have evidence in their window: any, or only false alarms and findings of low severity."""
     is_chosen = np.isin(ledger.faults["mechanism"], (ALARM, DRAIN)) | (not only_false)
     keys = _onsets(ledger, np.flatnonzero(is_chosen))
     attempts, held = ledger.attempts, ledger.nodes

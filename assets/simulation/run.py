@@ -122,7 +122,7 @@ def simulate(
     _refuse_bad_numbers(days, scale, seed, dirt)
     name = profile.cluster_id if isinstance(profile, Profile) else profile
     clusters = (profile,) if isinstance(profile, Profile) else read_profile(profile)
-    started, tell = time.monotonic(), progress or (lambda share: None)
+    started, report = time.monotonic(), progress or (lambda share: None)
     clusters = tuple(cluster.resized(days, scale) for cluster in clusters)
     first_days = [cluster.first_day if until is None else _first_day(cluster, until) for cluster in clusters]
     logs, truths = sources_dir or out / "sources", truth_dir or out / "truth"
@@ -132,7 +132,7 @@ def simulate(
     for cluster, first_day in zip(clusters, first_days, strict=True):
 
         def show_share(share: float, before: int = len(made)) -> None:
-            tell((before + share) / len(clusters))
+            report((before + share) / len(clusters))
 
         folders = logs / cluster.cluster_id, truths / cluster.cluster_id
         made.append(_simulate_one(cluster, first_day, folders, seed, dirt, show_share))
@@ -167,11 +167,11 @@ def _simulate_one(  # noqa: PLR0917
     folders: tuple[Path, Path],
     seed: int,
     dirt: float,
-    tell: Callable[[float], None],
+    report: Callable[[float], None],
 ) -> SimulatedCluster:
     started, (sources, truth) = time.monotonic(), folders
     rng = np.random.default_rng([seed, *profile.cluster_id.encode()])
-    ledger = simulate_cluster(profile, rng, lambda share: tell(share * SIMULATED_SHARE))
+    ledger = simulate_cluster(profile, rng, lambda share: report(share * SIMULATED_SHARE))
     record = Record(replace(profile, first_day=first_day), ledger, seed)
     # The unfinished folder stands beside the truth, because a refresh at the same time would read it beside the logs.
     unfinished = truth.with_name(f".{truth.name}.unfinished")
@@ -181,7 +181,7 @@ def _simulate_one(  # noqa: PLR0917
     write_truth(record, answers)
     for number, (kind, write) in enumerate(WRITERS.items(), start=1):
         write(record, logs / kind)
-        tell(SIMULATED_SHARE + (1 - SIMULATED_SHARE) * number / len(WRITERS))
+        report(SIMULATED_SHARE + (1 - SIMULATED_SHARE) * number / len(WRITERS))
     write_settings(record, logs)
     spoiled_line_count = spoil(record, logs, dirt, answers) if dirt else 0
     for made, place in ((answers, truth), (logs, sources)):

@@ -397,7 +397,7 @@ FIGURES = (
 
 
 def part_of(seen: Observed) -> Part:
-    """Tell whether the simulated cluster has all nodes and all days of the paper's."""
+    """Return whether the simulated cluster has all nodes and all days of the paper's."""
     return Part(seen.profile.node_count >= NODES[seen.profile.cluster_id], seen.profile.days >= DAYS)
 
 

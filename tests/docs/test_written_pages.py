@@ -50,7 +50,7 @@ def test_the_examples_of_settings_are_read_and_set_every_key():
 
 
 def test_every_key_of_the_models_is_on_the_page():
-    """Told by the schema, which pydantic makes of the same models by another way."""
+    """The expected values come from the schema, which pydantic makes of the same models by another way."""
 
     def paths(schema, prefix, definitions):
         for name, below in schema.get("properties", {}).items():

@@ -39,7 +39,7 @@ def node(rows, node_id, cluster_id="planted"):
 
 
 def changed(planted, tmp_path, *statements, values=None):
-    """Change a copy of the planted cluster and estimate anew; give the copy."""
+    """Change a copy of the planted cluster and estimate again; return the copy."""
     house = Warehouse(path=shutil.copy(planted.path, tmp_path))
     change(house, *statements, values=values)
     for asset in ASSETS:

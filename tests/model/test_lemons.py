@@ -169,6 +169,8 @@ def test_a_node_without_exposure_is_as_any_other():
     nodes = judge_nodes([Draw(FLEET, np.array([0.0]))], [0.0])
     assert nodes.posterior_probability == pytest.approx([FLEET.lemon_ratio])
     assert nodes.value == pytest.approx([0.98 * NORMAL.rate + 0.02 * LEMON.rate])
+    with pytest.raises(ValueError, match="confidence level"):
+        judge_nodes([Draw(FLEET, np.array([0.0]))], [0.0], confidence_level=0.0)
 
 
 @pytest.mark.parametrize(("count", "time"), [([0, 0], [5, 5]), ([3], [5]), ([3, 1], [0, 0]), ([], [])])

@@ -106,7 +106,7 @@ class Conditions:
             self._introduced[NUMBERS[check]] = day * DAY
 
     def allow(self, nodes: Ints, checks: Ints, times: Ints, needs: Ints) -> Bools:
-        """Tell whether the nodes and their checks, by number, are in the conditions that are needed at these times."""
+        """Return whether nodes and their checks, by number, are in the conditions that are needed at these times."""
         places = nodes * len(NUMBERS) + checks
         allowed: Bools = times >= self._introduced[checks]
         allowed &= (needs < ANSWERS) | ~self.silent.cover(nodes, times)

@@ -43,7 +43,7 @@ def _spoil(line: bytes, kind: str, at: float) -> list[bytes]:
 
 
 def _can_have_pipe(line: bytes) -> bool:
-    """Tell whether a job's name can get a pipe. The name of a step comes from Slurm."""
+    """Return whether a job's name can get a pipe. The name of a step comes from Slurm."""
     fields = line.split(b"|")
     return b"." not in fields[0] and len(fields[NAME_PLACE]) > 1
 
