@@ -106,9 +106,9 @@ def test_the_search_finds_a_word_in_a_browser_that_opened_the_folder(site, tmp_p
     with browser(tmp_path / "profile") as tab:
         tab.send("Network.enable")
         tab.send("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
-        tab.send("Page.navigate", url=(site / "decisions" / "dbt.html").as_uri())
+        tab.send("Page.navigate", url=(site / "decisions" / "tests.html").as_uri())
         tab.wait("document.readyState === 'complete' && !!document.querySelector('.md-search__input')")
-        assert re.fullmatch(r"Decisions: dbt.* - Faultline \d+\.\d+\.\d+\S*", tab.run("document.title"))
+        assert re.fullmatch(r"Decisions: tests - Faultline \d+\.\d+\.\d+\S*", tab.run("document.title"))
         tab.run("document.querySelector('[data-md-toggle=search]').click()")
         tab.run("field = document.querySelector('.md-search__input'); field.value = 'fct_preemptions'; 0")
         tab.run("field.dispatchEvent(new Event('keyup'))")

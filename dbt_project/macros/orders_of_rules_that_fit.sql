@@ -1,7 +1,7 @@
 {#-
     Which rules of a check fit a text: their orders, as a list with NULL for those that do not; NULL for a check without
     rules. The patterns are constants, because DuckDB compiles a pattern that comes out of a column for each row
-    (docs/decisions/dbt.md).
+    (docs/decisions.md).
 -#}
 {% macro orders_of_rules_that_fit(check_key, text) -%}
     case

@@ -16,10 +16,10 @@ def test_every_path_that_a_page_names_is_there():
 
 
 def test_every_page_of_decisions_is_in_its_index_and_is_short():
-    index = (PAGES / "decisions.md").read_text(encoding="utf-8")
-    pages = [*(PAGES / "decisions").glob("*.md")]
-    assert set(re.findall(r"\(decisions/(\w+)\.md\)", index)) == {page.stem for page in pages}
-    for page in pages:
+    index, pages = PAGES / "decisions.md", [*(PAGES / "decisions").glob("*.md")]
+    linked = re.findall(r"\(decisions/(\w+)\.md\)", index.read_text(encoding="utf-8"))
+    assert set(linked) == {page.stem for page in pages}
+    for page in (index, *pages):
         for entry in re.split(r"\n(?=\* |\n)", page.read_text(encoding="utf-8")):
             assert not entry.startswith("* ") or entry.count("\n") < 6, f"{page.name}: {entry[:60]}"
 

@@ -76,7 +76,7 @@ are on the page of [tables](tables.md#estimates).
 MARTS = """## What is counted first
 
 Estimates rest on what the logs say of single attempts, runs and nodes. `tests/recovery` holds it against planted truth
-([recovery.md](recovery.md)), and [decisions](decisions/attribution.md) say why it is counted like this.
+([recovery.md](recovery.md)), and [decisions](decisions.md#attribution) say why it is counted like this.
 """
 FORMULAS = """## The formulas
 
