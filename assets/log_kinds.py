@@ -109,7 +109,7 @@ _SACCT = f"`{EPOCH_TIMES} {in_shell(SACCT)} -S START -o ALL > FOLDER/sacct.$(dat
 LOG_KINDS = {
     "sacct": LogKind(
         "Accounting",
-        "`sacct -P`: any columns, order and delimiter; other forms: docs/forms.md",
+        "`sacct -P`: any columns, order and delimiter; other forms: docs/logs.md",
         _SACCT,
         "Nothing can be said of a cluster without accounting, but for the failures that failures/ records.",
         "error",
@@ -185,7 +185,7 @@ LOG_KINDS = {
     ),
     "health": LogKind(
         "Health checks",
-        "records of GCM's `health_checks`, any of its sinks; nhc.log; other forms: docs/forms.md",
+        "records of GCM's `health_checks`, any of its sinks; nhc.log; other forms: docs/logs.md",
         "on every node: `health_checks CHECK ... --sink=file --sink-opts file_path=FOLDER/$(hostname -s).jsonl`, "
         "or copy its nhc.log",
         "A FAILED job can be told from a user's mistake only by kernel messages; of NODE_FAIL the cause often stays "
@@ -195,7 +195,7 @@ LOG_KINDS = {
     ),
     "kernel": LogKind(
         "Kernel messages",
-        "syslog, kern.log, `journalctl -k`, dmesg: Xid, links, ECC, mounts; other forms: docs/forms.md",
+        "syslog, kern.log, `journalctl -k`, dmesg: Xid, links, ECC, mounts; other forms: docs/logs.md",
         "on every node: `journalctl -k -o json --since=START > FOLDER/$(hostname -s).$(date +%F).jsonl`",
         "No Xid, no memory, PCIe or link error is seen: GPU faults show only if a health check caught them. Lost with "
         "it: distinct Xids per node.",
@@ -232,7 +232,7 @@ LOG_KINDS = {
     ),
     "inventory": LogKind(
         "Inventory",
-        "`scontrol show node`; other forms: docs/forms.md",
+        "`scontrol show node`; other forms: docs/logs.md",
         f"`{EPOCH_TIMES} {in_shell(NODES)} > FOLDER/nodes.$(date +%F).txt`",
         "Nodes that never ran a job are not seen, GPU counts rest on the configured GPUs per node, and names in other "
         "logs cannot be checked against the list of nodes.",

@@ -17,7 +17,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 DBT_PROJECT = PROJECT / "dbt_project"
 _IS_CHECKOUT = (PROJECT / "pyproject.toml").exists()
 PAGES = PROJECT / "docs" if _IS_CHECKOUT else Path(sysconfig.get_path("data"), "share", "doc", "faultline")
-"""The folder of the pages that messages name, such as docs/forms.md."""
+"""The folder of the pages that messages name, such as docs/logs.md."""
 _CODE = ("assets", "orchestration", "dbt_project")
 _CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".md", ".html", ".css", ".js", ".j2"}
 

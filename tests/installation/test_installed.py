@@ -66,7 +66,7 @@ def test_a_refresh_publishes_and_a_second_one_finds_nothing_new(installed):
 
 def test_the_pages_are_there(installed):
     pages = Path("".join(installed.run("--help").stdout.partition("Documentation:")[2].split()))
-    assert (pages / "forms.md").read_text(encoding="utf-8").startswith("# Other forms of logs")
+    assert (pages / "logs.md").read_text(encoding="utf-8").startswith("# Logs: ")
     assert (pages / "deploy" / "faultline-ui.service").exists()
 
 

@@ -28,7 +28,7 @@ def test_an_example_is_recognised_by_its_form_alone(form: Translation) -> None:
 def test_every_form_is_listed_on_its_page() -> None:
     listed = {
         (section.partition("/")[0], name)
-        for section in (PROJECT / "docs" / "forms.md").read_text("utf-8").split("\n## ")[1:]
+        for section in (PROJECT / "docs" / "logs.md").read_text("utf-8").split("\n## ")[1:]
         for name in re.findall(r"^\| `(\w+)` \|", section, re.M)
     }
     assert listed == {(form.kind, form.name) for form in DECLARED}
