@@ -1,7 +1,7 @@
-"""Seven questions to a home of Faultline, as a marimo notebook: docs/notebook.md says how to open it.
+"""Seven questions to a home of Faultline, as a marimo notebook: docs/questions.md says how to open it.
 
-Each answer is one SELECT over published tables. NULL is shown as unknown, never as zero, and so are numbers of which
-Faultline says that there is too little data for them.
+Each answer is one SELECT over published tables. It shows NULL, and numbers for which Faultline reports too little data,
+as unknown and never as zero.
 """
 
 import marimo
@@ -20,7 +20,7 @@ with app.setup:
     VERDICTS = alt.Scale(domain=["lemon", "watch", "ok"], range=[ORANGE, "#E69F00", BLUE])
 
     def in_utc(times):
-        """Say of times what they are, or the browser would take them for its own zone's."""
+        """Mark times as UTC, or the browser would take them for its own zone's."""
         return times.astype("datetime64[us]").dt.tz_localize("UTC")
 
     def answer(question, frame, chart, note=""):

@@ -20,7 +20,7 @@ SUCCESSORS = {
     "import-marts": "python -m orchestration.spark import-marts",
 }
 REPLACED_BY = {
-    "serve": "any DuckDB client and the notebook open the published file; docs/tools.md",
+    "serve": "any DuckDB client and the notebook open the published file; docs/questions.md",
     "docs": "the pages are files; the last line of `faultline --help` names their folder",
     "units": "the units of systemd are files in docs/deploy/; docs/operations.md says how to install them",
     "metrics": "`faultline refresh` and `rollback` write the file that FAULTLINE_METRICS_FILE names, by default"
