@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from orchestration.settings.home import PAGES, PROJECT
+from tests.docs.writers.written import BUILT, write_pages
 from tests.report.browser import browser
 
 LOADING = {("img", "src"), ("script", "src"), ("source", "src"), ("iframe", "src"), ("link", "href"), ("use", "href")}
@@ -51,6 +52,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
+    write_pages(BUILT, PAGES)
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}

@@ -18,8 +18,11 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from orchestration.settings.home import PROJECT
+from tests.docs.writers.written import BUILT
 
-PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "data").glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
+FOUND = [*PROJECT.glob("*.md"), *(PROJECT / "data").glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
+PAGES = sorted(page for page in FOUND if page.name not in BUILT)
+"""The pages that git keeps."""
 MARK = re.compile(r"<!-- (needs|output|run by)(?:: (.+?))? -->")
 
 

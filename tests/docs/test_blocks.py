@@ -23,6 +23,7 @@ from orchestration.settings.home import PROJECT
 from tests.docs.blocks import PAGES, blocks_of
 from tests.docs.shell import RUN, Sandbox, check_command
 from tests.docs.writers.configuration_page import variables
+from tests.docs.writers.written import BUILT
 from tests.installation.wheel import tracked_files
 
 COMMAND = re.compile(r"^\s*\$? ?(?:\S*/)?(?:curl|docker|faultline|make|pip|python3?|sudo) +[a-z-]", re.MULTILINE)
@@ -124,6 +125,15 @@ def pages_with(*languages):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_of_a_page_is_run(page, tmp_path):
     judge(page, tmp_path)
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_a_built_page_has_only_blocks_that_need_no_home_and_commands_that_exist(name, tmp_path):
+    page = tmp_path / name
+    page.write_text(BUILT[name]())
+    judge(page, tmp_path)
+    assert not {block.language for block in blocks_of(page)} & {*OF_A_HOME}
+    test_every_command_named_in_a_sentence_is_one(page)
 
 
 @pytest.mark.parametrize("page", pages_with(*RUN), ids=lambda page: page.stem)

@@ -1,4 +1,4 @@
-"""The wheel carries every file that the product reads, at the path that it has in a checkout, and nothing else."""
+"""The wheel holds every file that the product reads, at its path in a checkout, and the pages, but nothing else."""
 
 import configparser
 import os
@@ -14,12 +14,13 @@ import pytest
 
 from orchestration.settings import home
 from orchestration.settings.home import PROJECT, code_version
+from tests.docs.writers.written import BUILT
 from tests.installation.wheel import ROOMS, build_wheel, tracked_files
 
 
 @pytest.fixture(scope="module")
 def wheel_file(tmp_path_factory):
-    """The wheel; no other is built with each push."""
+    """The only wheel that the tests of a push build."""
     return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
@@ -33,7 +34,7 @@ def wheel(wheel_file):
 def test_it_holds_the_rooms_and_the_pages_and_nothing_else(wheel):
     tracked = {file for file in tracked_files(*ROOMS) if not PurePosixPath(file).name.startswith(".")}
     docs = {PurePosixPath(file).relative_to("docs") for file in tracked_files("docs")}
-    pages = {f"share/doc/faultline/{file}" for file in docs if file.parts[0] != "theme"}
+    pages = {f"share/doc/faultline/{file}" for file in [*docs, *BUILT] if str(file).partition("/")[0] != "theme"}
     held = {re.sub(r"^faultline-[^/]*\.data/data/", "", file) for file in wheel.namelist() if ".dist-info/" not in file}
     assert sorted((tracked | pages) - held) == []
     assert sorted(held - tracked - pages) == []
@@ -59,7 +60,7 @@ def test_it_has_the_command_and_the_version_of_the_checkout(wheel, tmp_path, mon
 
 
 def test_it_is_installed_by_pip_and_knows_its_version(wheel_file, tmp_path):
-    """With the packages of this environment; `make installed` does it with those of the lock, for each Python."""
+    """Use the packages of this environment; `make installed` uses those of the lock with each Python."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile"]
     subprocess.run([*pip, "--target", tmp_path / "packages", wheel_file], check=True)
     command = [sys.executable, "-P", "-c", "from orchestration.cli import main; main()", "--version"]
@@ -69,6 +70,6 @@ def test_it_is_installed_by_pip_and_knows_its_version(wheel_file, tmp_path):
 
 
 def test_no_package_of_the_lock_installs_anything_under_the_names_of_the_rooms():
-    """The names are general; `uv tool` and `pipx` install into an environment where nothing else can have them."""
+    """The names are general, but `uv tool` and `pipx` install each program into an environment of its own."""
     owners = packages_distributions()
     assert {room: owners.get(room, ["faultline"]) for room in ROOMS} == {room: ["faultline"] for room in ROOMS}

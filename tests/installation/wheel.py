@@ -1,4 +1,4 @@
-"""The wheel, built of the files that git tracks, as from a fresh clone: `python -m tests.installation.wheel FOLDER`."""
+"""Build the wheel of the files that git tracks and the built pages: `python -m tests.installation.wheel FOLDER`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestration.settings.home import PROJECT
+from tests.docs.writers.written import BUILT, write_pages
 
 ROOMS = ("assets", "orchestration", "dbt_project")
 NEEDED = ("pyproject.toml", "README.md", "LICENSE", "docs", *ROOMS)
@@ -16,17 +17,18 @@ BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(
 
 
 def tracked_files(*paths: str) -> set[str]:
-    """Give what git tracks below the paths, as far as it is there."""
+    """Return the existing files below the paths that git tracks."""
     listed = subprocess.run(["git", "ls-files", "-z", *paths], cwd=PROJECT, capture_output=True, text=True, check=True)
     return {name for name in listed.stdout.split("\0") if name and (PROJECT / name).is_file()}
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the wheel into a folder by the build backend that pip and uv would call."""
+    """Build the wheel in a folder with the build backend that pip and uv call; return its path."""
     clone = folder / "clone"
     for name in tracked_files(*NEEDED):
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / name, clone / name)
+    write_pages(BUILT, clone / "docs")
     built = folder / "dist"
     built.mkdir()
     subprocess.run([sys.executable, "-c", BUILD, built], cwd=clone, check=True, capture_output=True, text=True)
@@ -35,7 +37,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Build the wheel and put it into a folder, in place of wheels of other versions."""
+    """Build the wheel into a folder, and delete wheels of other versions there."""
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     for other in target.glob("faultline-*.whl"):

@@ -1,7 +1,6 @@
-"""The page docs/commands.md: every command of `faultline` with what it takes, defaults and examples.
+"""The page docs/commands.md: every command of `faultline` with its arguments, options, defaults and examples.
 
-What it says is what `--help` says: it comes from the commands themselves. `python -m tests.docs.writers.commands_page`
-prints the page, and `--write FILE` writes it.
+The text comes from the commands, as that of `--help` does.
 """
 
 from __future__ import annotations
@@ -14,23 +13,23 @@ from typer.core import TyperCommand
 
 from orchestration.cli import app
 from orchestration.terminal.interruption import INTERRUPTED
-from tests.docs.writers.pages import run_page_command, table
+from tests.docs.writers.pages import table
 
 INTRODUCTION = f"""# Commands
 
-This page is written by `make commands` from the commands themselves; `faultline COMMAND --help` prints the same of one.
+`make docs` writes this page from the commands. `faultline COMMAND --help` prints the same for one command.
 `faultline --version` prints the version and a hash of the code, and `faultline --install-completion` lets Tab complete
 commands, options, clusters, tables and profiles.
 
-The exit status is 0 for done and 2 for wrong usage. It is 1 for failed: stderr says what, why and what to do next. It
-is {INTERRUPTED} after Ctrl-C. [Configuration](configuration.md#variables-of-the-environment) explains the variables
-that stand after `env`, and [troubleshooting](troubleshooting.md) the messages.
+The exit status is 0 for success, 1 for failure, 2 for wrong usage and {INTERRUPTED} after Ctrl-C. After a failure,
+stderr says what failed, why, and what to do next. [Configuration](configuration.md#variables-of-the-environment)
+explains the variables after `env`, and [troubleshooting](troubleshooting.md) explains the messages.
 """
 TAKEN = ("argument or option", "takes", "meaning")
 
 
 def commands() -> dict[str, TyperCommand]:
-    """Give the commands by name, in the order of `faultline --help`."""
+    """Return the commands by name, in the order of `faultline --help`."""
     found = typer.main.get_group(app).commands
     return {
         name: command for name, command in found.items() if isinstance(command, TyperCommand) and not command.hidden
@@ -54,7 +53,3 @@ def _taken(command: TyperCommand, context: typer.Context) -> Iterator[tuple[str,
         if record := parameter.get_help_record(context):
             name, _, takes = record[0].partition(" ")
             yield f"`{name}`", takes.strip("<>"), re.sub(r"\s+", " ", record[1])
-
-
-if __name__ == "__main__":
-    run_page_command("tests.docs.writers.commands_page", __doc__, page)

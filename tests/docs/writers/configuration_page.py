@@ -1,8 +1,7 @@
 """The page docs/configuration.md: every key of `cluster.toml` and every variable of the environment.
 
-The keys come from the models that read the file, the variables from the table below. `python -m
-tests.docs.writers.configuration_page` prints the page, and `--write FILE` writes it. A test holds page, models and code
-together.
+The keys come from the models that read the file, and the variables from the table below. A test compares the page with
+the models and the code.
 """
 
 from __future__ import annotations
@@ -15,29 +14,29 @@ from orchestration.settings import environment
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home
 from orchestration.upkeep.permissions import PUBLISH_GROUP
-from tests.docs.writers.pages import run_page_command, table
+from tests.docs.writers.pages import table
 
 INTRODUCTION = """# Configuration
 
 <!-- run by: tests/docs/test_written_pages.py -->
 
-This page is written by `make configuration` from the code that reads the settings. There are two kinds of them:
+`make docs` writes this page from the code that reads the settings. There are two kinds of settings:
 
-* `cluster.toml` in a cluster's folder says how that cluster's logs are read and judged. It may be missing: every key
-  that is not required has a default. `faultline init CLUSTER` writes a file with the keys that a site decides, and asks
-  Slurm what it can.
-* Variables of the environment say where the home is and what a refresh may use.
+* `cluster.toml` in a cluster's folder says how Faultline reads and judges that cluster's logs. It may be missing: every
+  key that is not required has a default. `faultline init CLUSTER` writes a file with the keys that a site decides, and
+  fills in what Slurm reports.
+* Environment variables say where the home is and what a refresh may use.
 
-A mistake in a `cluster.toml` is told at once by `faultline refresh` and `faultline doctor`, with file, key and what is
-allowed. The cluster keeps its last good numbers until it is corrected, and the other clusters are built. A change takes
-effect with the next refresh. Logs are read again only where a change concerns their reading: `timezone`,
-`slurm_cluster`, `[nodes]`, `[sacct]`, `[tickets]`, `[failures]`, `privacy`, a health check with `sticky = false`, and
-the patterns under `[[kernel.rules]]`, which have the logs of `kernel/` and `slurmctld/` read again.
+`faultline refresh` and `faultline doctor` report a mistake in a `cluster.toml` at once, with the file, the key and the
+allowed values. The cluster keeps its last good numbers until you correct the file; other clusters are built. A change
+takes effect with the next refresh. A refresh reads logs again only after a change of a setting that concerns reading:
+`timezone`, `slurm_cluster`, `[nodes]`, `[sacct]`, `[tickets]`, `[failures]`, `privacy`, a health check with
+`sticky = false`, and the patterns under `[[kernel.rules]]` (logs of `kernel/` and `slurmctld/` only).
 """
 RULES = """The rules in `[[health.checks]]`, `[[kernel.rules]]`, `[[node_reasons]]`, `[[repair_actions]]` and
 `[[xids]]` come before the built-in ones; for the controller's log, those of `[[kernel.rules]]` come after them.
-`faultline status` counts the signals that no rule knows; `faultline doctor --rules` and the page on data quality
-print the lines to paste. The categories are those of `marts.dim_failure_categories`."""
+`faultline status` counts the signals without a rule; `faultline doctor --rules` and the report's page on data quality
+print the lines to paste. `marts.dim_failure_categories` lists the categories."""
 
 KEY = ("key", "takes", "default", "unit", "meaning")
 VARIABLE = ("variable", "default", "meaning")
@@ -53,21 +52,21 @@ class Variable:
 
 
 def variables() -> list[Variable]:
-    """List the variables that Faultline reads; those of Spark stand on their own page."""
+    """List the variables that Faultline reads; docs/spark.md lists those of Spark."""
     defaults = HomeSettings(Home.at(Path("data")))
     return [
         Variable(environment.HOME, "`data`", "The folder that holds everything."),
         Variable(environment.SOURCES, "`HOME/sources`", "The folder that holds the logs; not used with `--home`."),
         Variable(environment.SCHEDULE, f"`{defaults.schedule}`", "Cron line of the nightly refresh."),
         Variable(environment.TIMEZONE, f"`{defaults.schedule_timezone}`", "IANA time zone of that line."),
-        Variable(environment.MEMORY, f"`{defaults.memory_limit}`", "DuckDB's memory; what needs more goes to disk."),
+        Variable(environment.MEMORY, f"`{defaults.memory_limit}`", "DuckDB's memory limit; larger steps use the disk."),
         Variable(environment.THREADS, "one per core", "DuckDB's threads."),
         Variable(
             environment.KEEP_PUBLICATIONS,
             f"`{defaults.keep_publications}`",
             "How many publications are kept, for `faultline rollback`.",
         ),
-        Variable(PUBLISH_GROUP, "none", "A group that may read publications; all else is for this user alone."),
+        Variable(PUBLISH_GROUP, "none", "A group that may read publications; only this user can read the rest."),
         Variable(
             environment.PRIVACY_KEY_FILE,
             "`~/.config/faultline/privacy.key`",
@@ -82,11 +81,11 @@ def variables() -> list[Variable]:
         Variable(
             environment.LINEAGE,
             "none",
-            "A file, or an address, that gets each refresh as OpenLineage events ([operations.md](operations.md)).",
+            "A file or an address to which each refresh writes OpenLineage events ([operations.md](operations.md)).",
         ),
-        Variable(environment.LINEAGE_KEY_FILE, "none", "A file with the key that the address asks for."),
+        Variable(environment.LINEAGE_KEY_FILE, "none", "A file with the key for that address."),
         Variable(environment.UI_TOKEN, "made at each start", "The token of the web UI ([ui.md](ui.md))."),
-        Variable(environment.CACHE, "`~/.cache`", "Folder of the user's caches; Faultline's are in `faultline/`."),
+        Variable(environment.CACHE, "`~/.cache`", "The user's caches; Faultline's are in `faultline/`."),
         Variable(
             environment.ALERT_WEBHOOK,
             "none",
@@ -104,11 +103,11 @@ def page() -> str:
     for section in sections():
         parts += _section(section)
     parts += ["## Variables of the environment\n"]
-    parts += ["Each command reads them once, when it starts. Options such as `--home` come before them."]
-    parts += ["Another variable that begins with `FAULTLINE_` brings a warning.\n"]
+    parts += ["Each command reads them once, when it starts. Options such as `--home` take precedence."]
+    parts += ["Any other variable that begins with `FAULTLINE_` causes a warning.\n"]
     rows = ((f"`{variable.name}`", variable.default, variable.meaning) for variable in variables())
     parts += [table(VARIABLE, rows, VARIABLE)]
-    parts += ["Those of a build on Spark: [spark.md](spark.md).", "", "## Completion in the shell", ""]
+    parts += ["[Spark](spark.md) lists those of a build on Spark.", "", "## Completion in the shell", ""]
     parts += ["`faultline --install-completion` lets Tab complete commands, options, clusters, tables and profiles."]
     return "\n".join(parts) + "\n"
 
@@ -132,7 +131,3 @@ def _section(section: Described) -> list[str]:
 def _row(key: Key) -> tuple[str, ...]:
     default = key.default_text if key.default_text in ("none", "required") else f"`{key.default_text}`"
     return f"`{key.name}`", key.takes, default, key.unit or "–", key.meaning
-
-
-if __name__ == "__main__":
-    run_page_command("tests.docs.writers.configuration_page", __doc__, page)

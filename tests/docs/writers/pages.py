@@ -1,4 +1,4 @@
-"""Pages of the docs that a command writes: `--write FILE` keeps the page, without it the page is printed."""
+"""Commands that print a page of the docs, or write it to a file with `--write FILE`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchestration.terminal.output import write
 
 
 def page_options(module: str, description: str | None) -> argparse.ArgumentParser:
-    """Describe the command `python -m MODULE`, to which a page may add options of its own."""
+    """Return the parser of `python -m MODULE`; a page may add options."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {module}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -19,7 +19,7 @@ def page_options(module: str, description: str | None) -> argparse.ArgumentParse
 
 
 def put_page(text: str, file: Path | None) -> None:
-    """Write a page to its file, or print it."""
+    """Write a page to a file, or print it."""
     if file is None:
         write(text)
     else:
@@ -33,7 +33,7 @@ def run_page_command(module: str, description: str | None, page: Callable[[], st
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[str] | None = None) -> str:
-    """Write a table in Markdown; columns of words are on the left: those that are named, or the first one."""
+    """Return a Markdown table; the columns in `words` (default: the first one) are left-aligned."""
     left = header[:1] if words is None else words
     lines = [
         header,

@@ -1,7 +1,6 @@
 """The page docs/statistics.md: each estimate with its question, limits, thresholds and proofs, and the formulas.
 
-What it says stands in the specs of estimates and in the docstrings of assets/model. Proofs are the pages that measure.
-`python -m tests.docs.writers.statistics_page` prints the page, and `--write FILE` writes it.
+The text comes from the specs of estimates and the docstrings of assets/model; proofs link to the pages that measure.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from orchestration.read_commands.formulas import (
     thresholds_of,
 )
 from orchestration.settings.home import PROJECT
-from tests.docs.writers.pages import run_page_command, table
+from tests.docs.writers.pages import table
 from tests.docs.writers.tables_page import marts
 
-OVERVIEW = ("estimate", "what it tells")
+OVERVIEW = ("estimate", "what it says")
 MEASURES = ("column", "how it is measured")
 MEASURED = "estimators"
 COVERAGE = ("Coverage and error", "Lists of lemons")
-"""The parts of docs/estimators.md that show how often limits and lists hold the truth."""
+"""The sections of docs/estimators.md that measure how often limits and lists contain the true value."""
 PLANTED = {
     "From easy to hard": ("est_failure_rates", "est_rate_changes"),
     "Did the change help?": ("est_changes",),
@@ -41,9 +40,9 @@ PLANTED = {
     "Where in the machine": ("est_location_rates",),
     "Did the repair work": ("est_repairs",),
 }
-"""The parts of docs/recovery.md that hold a table against what was planted in the logs."""
+"""The sections of docs/recovery.md that compare a table with the faults planted in the logs."""
 PUBLISHED = {"InfiniteHBD: 584 faults of 400 servers": ("est_unit_failure_rates",)}
-"""The parts of docs/studies.md that ask a table; others name the function."""
+"""The sections of docs/studies.md that query a table; the others name the function."""
 COUNTED = {
     "fct_failures": ("posterior_probability", "lost_gpu_hours"),
     "fct_incidents": ("incident_probability",),
@@ -51,42 +50,44 @@ COUNTED = {
     "fct_preemptions": ("instigator_rule", "second_order_probability", "lost_gpu_hours"),
     "agg_availability_monthly": ("availability", "error_budget_left", "burn_pace"),
 }
-"""The columns of marts that say how something is measured, by their tables."""
+"""The columns of marts that measure something, by table."""
 INTRODUCTION = f"""# The statistics
 
-This page is written by `make statistics` from the descriptions of the tables and the docstrings of the functions that
-fill them. `faultline explain TABLE.COLUMN` tells the same of one column, with the files behind its numbers. The columns
-are on the page of [tables](tables.md#estimates).
+`make docs` writes this page from the descriptions of the tables and the docstrings of the functions that fill them.
+`faultline explain TABLE.COLUMN` prints the same for one column, with the files behind its numbers. The page of
+[tables](tables.md#estimates) lists the columns.
 
 ## What holds for all estimates
 
-* Limits are two-sided at {CONFIDENCE_LEVEL:.0%} unless something else is said. Each row has its `confidence_level`, and
-  `method` says what kind of limits it has. NULL is unknown, never zero, and `note` says why a value is missing.
+* Limits are two-sided at {CONFIDENCE_LEVEL:.0%} unless stated otherwise. Each row has its `confidence_level`, and
+  `method` names the kind of limits. NULL is unknown, never zero, and `note` says why a value is missing.
 {textwrap.fill(f"* `has_enough_data`: {HAS_ENOUGH_DATA.description}", 120, subsequent_indent="  ")}
-* A threshold is a name in the code, given here with its value. Where it is not reached, the answer is that it cannot be
-  told.
-* Counts of failures are sums of probabilities: [attribution](#attribution) says how likely infrastructure ended an
-  attempt. Failures of one incident are no independent events: [incident_counts](#incident_counts) widens the limits.
-* Proofs are of four kinds. *Coverage*: how often limits hold a simulated truth ([estimators.md](estimators.md)).
-  *Planted*: what comes back of faults that were planted in simulated logs ([recovery.md](recovery.md)). *Published*:
-  figures of others, worked out again ([studies.md](studies.md), [estimators.md](estimators.md#published-figures)).
-  *Tests* against worked examples and other programs. The simulated clusters are held against the paper of Kokolis et
-  al. in [calibration.md](calibration.md). An estimate of which no coverage was measured says so.
+* A threshold is a named constant in the code, listed here with its value. If a table does not reach it, the answer
+  is "cannot tell".
+* Counts of failures are sums of probabilities: [attribution](#attribution) estimates the probability that
+  infrastructure ended an attempt. Failures of one incident are not independent:
+  [incident_counts](#incident_counts) widens the limits.
+* There are four kinds of proof. *Coverage*: how often limits contain a simulated true value
+  ([estimators.md](estimators.md)). *Planted*: how much of the faults planted in simulated logs is found
+  ([recovery.md](recovery.md)). *Published*: published figures, recomputed
+  ([studies.md](studies.md), [estimators.md](estimators.md#published-figures)). *Tests* compare with hand-computed
+  examples and other programs. [calibration.md](calibration.md) compares the simulated clusters with the paper of
+  Kokolis et al. An estimate without measured coverage says so.
 """
 MARTS = """## What is counted first
 
-Estimates rest on what the logs say of single attempts, runs and nodes. `tests/recovery` holds it against planted truth
+Estimates use what the logs say about single attempts, runs and nodes. `tests/recovery` compares it with planted faults
 ([recovery.md](recovery.md)), and [decisions](decisions.md#attribution) say why it is counted like this.
 """
 FORMULAS = """## The formulas
 
-They are functions of numbers, by module of `assets/model`: rates are failures per node-day, and a table multiplies by
-1,000. Names in capitals are thresholds.
+The formulas are pure functions of numbers, by module of `assets/model`. Rates are failures per node-day; tables
+multiply them by 1,000. Names in capitals are thresholds.
 """
 
 
 def page() -> str:
-    """Write the page."""
+    """Return the page."""
     names = sorted(path.stem for path in (PROJECT / "assets" / "estimates").glob("est_*.py"))
     specs: list[TableSpec] = [import_module(f"{ESTIMATES}{name}").TABLE for name in names]
     rows = ((f"[{spec.table}](#{spec.table})", _answer(spec.table)) for spec in specs)
@@ -98,7 +99,7 @@ def page() -> str:
 
 
 def _measures() -> Iterator[tuple[str, str]]:
-    """List what marts measure, in the words of their columns."""
+    """Yield the measures in marts, each with the description of its column."""
     for found in marts():
         for column in found.columns:
             if column.name in COUNTED.get(found.name, ()):
@@ -106,7 +107,7 @@ def _measures() -> Iterator[tuple[str, str]]:
 
 
 def _answer(name: str) -> str:
-    """Say what a table tells: the first line of its module."""
+    """Return what a table says: the first line of its module's docstring."""
     line = docstring(f"{ESTIMATES}{name}").partition("\n")[0].partition(": ")[2]
     return line[0].upper() + line[1:]
 
@@ -138,7 +139,7 @@ def _formulas(name: str, *, deep: bool = False) -> list[Formula]:
 
 
 def _proofs(name: str, formulas: list[Formula]) -> str:
-    """Link what shows that a table's numbers are right; say so where no coverage is measured."""
+    """Return links to the proofs of a table's numbers, or that no coverage is measured."""
     behind = [f"`{found.name}`" for found in _formulas(name, deep=True)]
     sections = _sections(MEASURED)
     own = [heading for heading, text in sections.items() if f"`{name}`" in text]
@@ -162,7 +163,7 @@ def _proofs(name: str, formulas: list[Formula]) -> str:
 
 @lru_cache
 def _sections(name: str) -> dict[str, str]:
-    """Read a page of the docs by its headings of second order."""
+    """Return the sections of a page by their second-level headings."""
     _, *parts = re.split(r"^## ", (PROJECT / "docs" / f"{name}.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {part.partition("\n")[0]: part for part in parts}
 
@@ -173,7 +174,7 @@ def _link(name: str, heading: str) -> str:
 
 @lru_cache
 def _tests(module: str, function: str) -> list[str]:
-    """List the test files of the model that import a function; the one with the name of its module comes alone."""
+    """List the tests of the model that import a function: only the file named after its module, if there is one."""
     folder = PROJECT / "tests" / "model"
     own = folder / f"test_{module}.py"
     line = re.compile(rf"^from {re.escape(MODEL + module)} import (\([^)]*|.*)\b{function}\b", re.MULTILINE)
@@ -196,7 +197,7 @@ def _covers(test: str) -> bool:
 
 
 def _module(module: str, names: Iterable[str]) -> Iterator[str]:
-    """Write the formulas of a module, if it has any."""
+    """Yield the text on the formulas of a module, if it has any."""
     formulas = [found for found in formulas_of_module(f"{MODEL}{module}") if found.summary]
     if not any(found.notes or found.source for found in formulas):
         return
@@ -228,7 +229,7 @@ def _listed(items: Mapping[str, str]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Turn a docstring into Markdown: code, blocks of code, and the words that begin assumptions in bold."""
+    """Turn a docstring into Markdown: code, code blocks, and the first word of assumptions in bold."""
     text = re.sub(r"\b(Assumptions?|Limitations):", r"**\1:**", text.replace("``", "`"))
     text = re.sub(r" ?::\n\n((?:    .+\n?)+)", lambda block: f":\n\n```text\n{textwrap.dedent(block[1])}```\n", text)
     return re.sub(r"^([-+*]) ", r"\\\1 ", text, flags=re.MULTILINE)
@@ -240,7 +241,3 @@ def _filled(text: str) -> str:
 
 def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-if __name__ == "__main__":
-    run_page_command("tests.docs.writers.statistics_page", __doc__, page)

@@ -1,7 +1,6 @@
-"""The page docs/tables.md: every table that readers get, its columns, and how tables join.
+"""The page docs/tables.md: every published table, its columns, and how tables join.
 
-What it says stands in the yml files of marts, in the specs of estimates and in the SQL of schema ops. `python -m
-tests.docs.writers.tables_page` prints the page, and `--write FILE` writes it.
+The text comes from the yml files of marts, the specs of estimates and the SQL of schema ops.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from orchestration.read_commands.catalogue import ColumnListing, definitions, models_of_marts
 from orchestration.read_commands.descriptions import describe
-from tests.docs.writers.pages import run_page_command, table
+from tests.docs.writers.pages import table
 
 OWNERS = {
     "cluster_id": "dim_clusters",
@@ -25,27 +24,27 @@ OWNERS = {
     "event_id": "fct_health_events",
     "failure_category": "dim_failure_categories",
 }
-"""The tables of marts that columns are the key of: a column of the same name elsewhere means a row there."""
+"""The table of marts for each key column: a column of the same name elsewhere refers to a row of that table."""
 OWNING = ("column", "a row of")
 COLUMNS = ("column", "type", "unit", "description")
 INTRODUCTION = """# Tables
 
-This page is written by `make tables` from the descriptions that the database has, too. `faultline tables` lists what is
-published, and `faultline tables TABLE` prints the columns of one table. There are three schemas: **marts** (`dim_` and
-`fct_` hold what there is and what happened, `agg_` sums of it), **estimates** (numbers with limits and methods) and
-**ops** (files, runs, checks). In `faultline query` a table needs no schema before its name.
-[Questions](questions.md) has examples. Times are of UTC, without a zone. NULL is unknown, never zero.
+`make docs` writes this page from the descriptions in the database. `faultline tables` lists the published tables, and
+`faultline tables TABLE` prints the columns of one table. There are three schemas: **marts** (`dim_` and `fct_` hold
+entities and events, `agg_` sums), **estimates** (numbers with limits and methods) and **ops** (files, runs, checks). In
+`faultline query` a table needs no schema before its name. [Questions](questions.md) has examples. Times are in UTC,
+without a zone. NULL is unknown, never zero.
 
 ## How tables join
 
-Columns of one name mean the same everywhere, and these are keys:
+A column name has the same meaning in every table. These columns are keys:
 
 """
 JOINING = """
-`node_id` is unique inside a cluster only: join `using (cluster_id, node_id)`. The other keys are unique by themselves,
-but for `cluster_id` beside them DuckDB reads less. Columns of other names that hold a key stand under `Joins` of their
-table. Every table but `dim_failure_categories` has `cluster_id`; the picture leaves it out, and sums and estimates too.
-In `ops`, `run_id` is a refresh, a row of `ops.runs`, and not a run of jobs.
+`node_id` is unique only within a cluster: join `using (cluster_id, node_id)`. The other keys are unique by themselves,
+but DuckDB reads less if you join on `cluster_id`, too. A column of another name that holds a key is listed under
+`Joins` of its table. Every table but `dim_failure_categories` has `cluster_id`. The diagram leaves out `cluster_id`,
+sums and estimates. In `ops`, `run_id` is a refresh (a row of `ops.runs`), not a run of jobs.
 
 <!-- run by: tests/docs/test_written_pages.py -->
 ```mermaid
@@ -55,7 +54,7 @@ flowchart LR
 
 @dataclass(frozen=True)
 class Described:
-    """A table as its source describes it; `references` are pairs of a column and the `table.column` that it holds."""
+    """A table as its source describes it; `references` pairs each column with the `table.column` that it refers to."""
 
     schema: str
     name: str
@@ -66,7 +65,7 @@ class Described:
 
     @property
     def edges(self) -> Iterator[str]:
-        """Draw the tables that this one refers to, with the columns that do."""
+        """Return the diagram's edges to the tables that this one refers to, with the referring columns."""
         columns: dict[str, list[str]] = {}
         for name in [column.name for column in self.columns]:
             if name != "cluster_id" and OWNERS.get(name, self.name) != self.name:
@@ -78,7 +77,7 @@ class Described:
 
 
 def page() -> str:
-    """Write the page."""
+    """Return the page."""
     tables = [*marts(), *_estimates(), *_ops()]
     owners = table(OWNING, ((f"`{column}`", f"`{owner}`") for column, owner in OWNERS.items()), OWNING)
     drawn = [found for found in tables if found.schema == "marts" and not found.name.startswith("agg_")]
@@ -98,7 +97,7 @@ def _section(found: Described) -> str:
 
 
 def marts() -> Iterator[Described]:
-    """Read the tables of marts and their columns."""
+    """Return the tables of marts with their columns."""
     for model, rules in models_of_marts():
         keys = [_joined(key) for rule in rules for key in rule.get("keys", [])]
         references = [found for rule in rules for found in map(_reference, rule.get("references", [])) if found]
@@ -106,7 +105,7 @@ def marts() -> Iterator[Described]:
 
 
 def _reference(declared: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Give a column that refers to one of another name, and `table.column` that it refers to."""
+    """Return a column and the `table.column` of another name that it refers to; None if the names are equal."""
     columns, targets = (
         [given] if isinstance(given, str) else given
         for given in (declared["columns"], declared.get("to_columns", declared["columns"]))
@@ -137,7 +136,3 @@ def _ops() -> Iterator[Described]:
 
 def _names_in(schema: str) -> Iterator[str]:
     return (name for name in definitions() if name.startswith(f"{schema}."))
-
-
-if __name__ == "__main__":
-    run_page_command("tests.docs.writers.tables_page", __doc__, page)
