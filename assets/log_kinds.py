@@ -1,4 +1,4 @@
-"""The kinds of logs: what each holds, the command that exports it, and what nobody can know without it.
+"""The kinds of logs: what each holds, the command that exports it, and what is unknown without it.
 
 The readers' refusals, the doctor, the report and docs/logs.md take their words from here. Times are exported as epoch
 seconds (`SLURM_TIME_FORMAT=%s`) where Slurm honours it: they need no time zone.
@@ -17,7 +17,7 @@ Weight = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Gap:
-    """One kind of evidence that is missing or bad: its name, what is lost, and the step that mends it."""
+    """One kind of evidence that is missing or bad: its name, what is lost, and the step that fixes it."""
 
     name: str
     consequence: str
@@ -26,7 +26,7 @@ class Gap:
 
     @property
     def command(self) -> str:
-        """Give the step as a terminal shows it."""
+        """Return the step as a terminal shows it."""
         return "".join(parts_of(self.step))
 
 
@@ -35,33 +35,33 @@ class LogKind:
     """One kind of logs: a folder below the cluster's."""
 
     name: str
-    """Of the evidence that it gives."""
+    """Name of the evidence that the log gives."""
     contents: str
-    """Programs and files that write it."""
+    """What the folder holds: output of programs, and files."""
     step: str
-    """How it is exported; FOLDER stands for the folder of the kind, START for the first day wanted."""
+    """How to export it; FOLDER stands for the folder of the kind, START for the first day wanted."""
     unknown_without: str
     weight: Weight
-    """How bad it is that there is none."""
+    """How serious it is when the log is missing."""
     flag: str = ""
-    """Column of `dim_clusters` that tells whether there is such evidence."""
+    """Column of `dim_clusters` that says whether there is such evidence."""
     is_continuous: bool = True
-    """The log goes on all the time, so that what it covers matters; node events come with outages alone."""
+    """Whether the log is written all the time, so that gaps in it matter; node events come with outages only."""
     warnings: dict[str, Gap] = field(default_factory=dict)
     """What readers may find about a whole file (`ops.files.warnings`)."""
 
     @property
     def export(self) -> str:
-        """Give the step as a terminal shows it."""
+        """Return the step as a terminal shows it."""
         return self.export_to()
 
     def export_to(self, folder: object = "FOLDER", start: str = "START") -> str:
-        """Give the step for a folder and a first day."""
+        """Return the step for a folder and a first day."""
         return "".join(parts_of(self.step, folder, start))
 
 
 def parts_of(step: str, folder: object = "FOLDER", start: str = "START") -> tuple[str, ...]:
-    """Part a step into prose and commands by turns, for a folder, whose name is quoted for the shell, and a first day.
+    """Split a step into alternating prose and commands; the name of the folder is quoted for the shell.
 
     >>> parts_of("on every node: `dmesg > FOLDER/log`, or copy it", "/my logs")
     ('on every node: ', "dmesg > '/my logs'/log", ', or copy it')
@@ -71,12 +71,12 @@ def parts_of(step: str, folder: object = "FOLDER", start: str = "START") -> tupl
 
 
 START = "$(date -d '90 days ago' +%F)"
-"""The first day in commands for data of which nothing is known yet, as bash writes it: that of a first pull."""
+"""The first day of a first pull, in bash: for commands that export logs that were never read."""
 SILENT_DAYS = 3.0
-"""A log that goes on all the time and ends so long before the study period does has gone silent."""
+"""A continuous log that ends this many days before the end of the study period counts as silent."""
 EPOCH_TIMES = "SLURM_TIME_FORMAT=%s"
 DELIMITER = "\x1f"
-"""Between the columns of accounting: names, comments and submit lines may hold any printable character."""
+"""Separates the columns of accounting: names, comments and submit lines may hold any printable character."""
 SACCT = ("sacct", "-a", "-D", "-X", "-P", "--noconvert", f"--delimiter={DELIMITER}")
 NODE_EVENTS = ("sacctmgr", "-P", "show", "event")
 EVENT_COLUMNS = ("Cluster", "NodeName", "TimeStart", "TimeEnd", "State", "StateRaw", "Reason", "User", "Event")
@@ -85,7 +85,7 @@ QUEUE = ("squeue", "-a", "-r", "-h", "-o", "%A|%i|%T|%V|%S|%u|%P|%D|%N|%x|%r")
 
 
 def in_shell(words: Sequence[str]) -> str:
-    r"""Write a command as it is typed into bash.
+    r"""Return a command as a user types it into bash.
 
     >>> print(in_shell(("sacct", "--delimiter=\x1f", "-o", "%A|%x")))
     sacct --delimiter=$'\x1f' -o '%A|%x'
@@ -111,21 +111,21 @@ LOG_KINDS = {
         "Accounting",
         "`sacct -P`: any columns, order and delimiter; other forms: docs/logs.md",
         _SACCT,
-        "Nothing can be said of a cluster without accounting, but for the failures that failures/ records.",
+        "Without accounting, nothing is known of a cluster but the failures that failures/ records.",
         "error",
         "has_accounting",
         warnings={
             "exported_without_duplicates": Gap(
                 "Accounting exported without --duplicates",
-                "Jobs were requeued (Restarts, slurmctld.log), and their attempts before are not in the export. Only "
-                "the last record of each job is there: nearly every NODE_FAIL, REQUEUED and PREEMPTED attempt is "
+                "Jobs were requeued (Restarts, slurmctld.log), and their earlier attempts are not in the export. It "
+                "has only the last record of each job: nearly every NODE_FAIL, REQUEUED and PREEMPTED attempt is "
                 "missing, and the failure rate is far too low.",
                 _SACCT,
             ),
             "overlaps_no_accounting": Gap(
                 "A log of a time without accounting",
                 "No job of its time is known, so it explains no failure. Either accounting of that time is missing, or "
-                "the log's lines tell no year and its file has a misleading date.",
+                "the log's lines have no year and its file has a misleading date.",
                 f"{_SACCT}; of lines without a year, copy the log with its time (cp -p, rsync -a)",
             ),
             "truncated_window": Gap(
@@ -188,7 +188,7 @@ LOG_KINDS = {
         "records of GCM's `health_checks`, any of its sinks; nhc.log; other forms: docs/logs.md",
         "on every node: `health_checks CHECK ... --sink=file --sink-opts file_path=FOLDER/$(hostname -s).jsonl`, "
         "or copy its nhc.log",
-        "A FAILED job can be told from a user's mistake only by kernel messages; of NODE_FAIL the cause often stays "
+        "Only kernel messages distinguish a FAILED job from a user's mistake; the cause of NODE_FAIL often stays "
         "unknown. The failure rate is a lower bound.",
         "warning",
         "has_health_checks",
@@ -207,7 +207,7 @@ LOG_KINDS = {
         "`sacctmgr -P show event`",
         f"`{EPOCH_TIMES} {in_shell(NODE_EVENTS)} start=START format={','.join(EVENT_COLUMNS)} "
         "> FOLDER/events.$(date +%F).psv`",
-        "When nodes were out of service, and for how many hours, is unknown, and planned work cannot be told from "
+        "When nodes were out of service, and for how many hours, is unknown, and planned work looks like "
         "faults. Outages stay in the denominator of the allocated GPU time, which looks lower than it was.",
         "warning",
         "has_node_events",
@@ -224,8 +224,8 @@ LOG_KINDS = {
         warnings={
             "ambiguous_dst": Gap(
                 "Times in the hour that comes twice",
-                "When summer time ends, an hour of local time comes twice. The order of the lines does not tell which "
-                "pass these are of, so the first is taken: they may be an hour early.",
+                "When summer time ends, an hour of local time comes twice. The order of the lines does not show which "
+                "pass these belong to. The first is assumed, so they may be an hour early.",
                 "write times with their offset, as slurmctld does with LogTimeFormat=rfc5424_ms in slurm.conf",
             ),
         },
@@ -260,7 +260,7 @@ LOG_KINDS = {
         "Repair tickets",
         "CSV, columns mapped in cluster.toml",
         "export CSV from the ticket system to FOLDER/, columns mapped under [tickets] in cluster.toml",
-        "Whether a node was repaired, and which part was exchanged, is unknown; repeat offenders cannot be told from "
+        "Whether a node was repaired, and which part was exchanged, is unknown; repeat offenders look like "
         "repaired nodes.",
         "note",
         "has_tickets",
@@ -275,26 +275,26 @@ LOG_KINDS = {
         is_continuous=False,
     ),
 }
-"""By the name of the folder."""
+"""Kinds of logs by the name of their folder."""
 
 IN_SERVICE = Gap(
     "Time in service",
-    "How often units fail, and for what share of their time they are down, is unknown: what never failed is in no "
-    "record.",
+    "How often units fail, and for what share of their time they are down, is unknown: no record lists what never "
+    "failed.",
     "put units, from and to under [[failures.in_service]] in cluster.toml",
 )
-"""Of units whose failures are recorded."""
+"""For units whose failures are recorded."""
 
 WARNINGS = {
     warning: Gap(gap.name, gap.consequence, gap.step.replace("FOLDER", f"FOLDER/{folder}"))
     for folder, kind in LOG_KINDS.items()
     for warning, gap in kind.warnings.items()
 }
-"""By the reader's name of it; FOLDER stands for the cluster's folder."""
+"""Warnings by the reader's name for them; FOLDER stands for the cluster's folder."""
 
 
 def export_again(folder: str) -> str:
-    """Give the next step for a file of a kind that cannot be read."""
+    """Return the next step for a file that cannot be read."""
     return f"Export again: {LOG_KINDS[folder].export}"
 
 

@@ -12,9 +12,9 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
 
 
 def fold(names: list[str]) -> str:
-    """Write node names as Slurm does: one bracket per name and number width, runs of numbers with a dash.
+    """Return node names as Slurm writes them: one bracket per prefix and number width, ranges with a dash.
 
-    Not every release of Slurm reads a name that goes on behind its bracket; such names are written out.
+    Names that continue after the number are written out, as not every release of Slurm reads them in brackets.
 
     >>> fold(["gpu009", "gpu010", "gpu003", "login", "gpu011"])
     'gpu[003,009-011],login'
@@ -31,7 +31,7 @@ def fold(names: list[str]) -> str:
 
 
 def safe_names(names: list[str]) -> list[str]:
-    """Leave out the names that a shell or Slurm would read as something else.
+    """Return the names without those that a shell or Slurm would read as something else.
 
     >>> safe_names(["gpu009", "-x", "$(reboot)"])
     ['gpu009']
@@ -40,7 +40,7 @@ def safe_names(names: list[str]) -> list[str]:
 
 
 def exclude_option(names: list[str]) -> str | None:
-    """Write the option that keeps a job off these nodes; None where no name can stand on a command line.
+    """Return the option that keeps a job off these nodes; None if no name is safe on a command line.
 
     >>> exclude_option(["gpu009", "gpu010", "-x"])
     '--exclude=gpu[009-010]'

@@ -19,5 +19,5 @@ NOT_COMPUTED = f"""
 
 
 def failed_in_words(row: Mapping[str, str]) -> str:
-    """Put a row into a sentence."""
+    """Return a row as a sentence."""
     return f"{row['table_name']} could not be computed and is published without rows: {row['reason']}"

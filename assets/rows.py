@@ -8,7 +8,7 @@ import duckdb
 
 
 def rows_of(con: duckdb.DuckDBPyConnection, sql: str, values: Any = None) -> list[dict[str, Any]]:
-    """Run one query, with values for its parameters, and return its rows, each by column name.
+    """Run a query with values for its parameters, and return its rows as dictionaries by column name.
 
     >>> rows_of(duckdb.connect(), "select 1 as a, 'b' as c")
     [{'a': 1, 'c': 'b'}]

@@ -1,16 +1,16 @@
-"""What is said of the days of a period that were seen: enough to compare, all of a month, or fewer."""
+"""Notes on how many days of a period were seen: enough to compare, a whole month, or fewer."""
 
 from __future__ import annotations
 
 MONTH = 30
 MIN_SEEN_DAYS = 7
-"""Two periods compare where so many days of each were seen."""
+"""Two periods are comparable if at least this many days of each were seen."""
 ROUNDING = 0.005
-"""Days that the four digits of a note do not show."""
+"""A difference in days that the four digits of a note do not show."""
 
 
 def part_of_month(days: float) -> str:
-    """Say how many days of a month were seen; empty where all were, or where nothing is known.
+    """Return how many days of a month were seen, as a note; empty if all were, or if it is unknown.
 
     >>> part_of_month(10.0), part_of_month(29.97), part_of_month(0.0), part_of_month(30.0), part_of_month(float("nan"))
     ('10 days seen', '29.97 days seen', '0 days seen', '', '')
@@ -19,7 +19,7 @@ def part_of_month(days: float) -> str:
 
 
 def too_few(*days: float) -> str:
-    """Say that periods do not compare, because too little was seen of one of them; empty where they do.
+    """Return a note that periods are not comparable, as too little of one was seen; empty if they are.
 
     >>> too_few(30.0, 7.0), too_few(30.0, 3.25)
     ('', 'days seen: 30 and 3.25, and 7 are needed')
@@ -29,5 +29,5 @@ def too_few(*days: float) -> str:
 
 
 def days_left_out(count: float) -> str:
-    """Say how many days are left out, because they show no failure of most nodes; empty where there are none."""
+    """Return a note on the days left out because they show no failure of most nodes; empty if there are none."""
     return f"days left out, most nodes had no log that was understood: {count:.0f}" if count > 0 else ""

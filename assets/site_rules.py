@@ -1,6 +1,6 @@
-"""What no rule knows, and the lines of `cluster.toml` that tell it: one place for the doctor, the report and the docs.
+"""Signals that no rule knows, and the lines of `cluster.toml` for them, for the doctor, the report and the docs.
 
-Names and reasons come from logs, so every text is quoted such that it can be nothing but a text.
+Names and reasons come from logs, so every text is quoted: TOML reads it as nothing but a text.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ KINDS = {
 """What `marts.agg_unmapped_signals.kind` means, as a noun."""
 
 MAX_SIGNAL_CHARACTERS = 300
-"""A reason or a line that is as long may have been cut off there."""
+"""A reason or a line of this length may have been cut off."""
 
 ACTION_LINE = 'action = "unknown"  # replace it: reboot, reset, reseat, exchange or none'
 CATEGORY_LINE = 'category = "config"  # replace it: docs/configuration.md lists the categories; "config" causes nothing'
 
 ORDER = "coalesce(ratio_low <= 1, true), kind = 'kernel', event_count desc, kind, signal"
-"""First what clearly stands before failed ends more often than before others. Then error lines come last: most of them
-concern no job."""
+"""Signals that are clearly more frequent before failed ends than before others come first. Error lines come last: most
+of them concern no job."""
 
 LISTED = f"""
     select
@@ -44,7 +44,7 @@ LISTED = f"""
 
 @dataclass(frozen=True)
 class Signal:
-    """What no rule knows, of one cluster."""
+    """A signal of one cluster that no rule knows."""
 
     kind: str
     signal: str
@@ -62,7 +62,7 @@ class Signal:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Signal:
-        """Take a row of `LISTED`."""
+        """Return the signal in a row of `LISTED`."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     @property
@@ -78,7 +78,7 @@ class Signal:
 
     @property
     def before_ends(self) -> str:
-        """How much more often it stands before failed ends than before completed ones; empty where there are none."""
+        """How much more frequent it is before failed ends than before completed ones; empty if there are none."""
         if self.failed_end_ratio is None or self.completed_end_ratio is None:
             return ""
         shares = f"before {_percent(self.failed_end_ratio)} of failed ends and {_percent(self.completed_end_ratio)} of "
@@ -89,13 +89,13 @@ class Signal:
 
 
 def counted(signals: Iterable[Signal]) -> str:
-    """Say how many of each kind there are: `2 health checks, 1 Xid`."""
+    """Return how many signals of each kind there are: `2 health checks, 1 Xid`."""
     counts = Counter(signal.kind for signal in signals)
     return counted_by_kind(counts)
 
 
 def counted_by_kind(counts: Mapping[str, int]) -> str:
-    """Say how many of each kind there are, by the kind's name in the table.
+    """Return counts by the kind's name in the table as text.
 
     >>> counted_by_kind({"xid": 1, "check": 2})
     '2 health checks, 1 Xid'
@@ -105,7 +105,7 @@ def counted_by_kind(counts: Mapping[str, int]) -> str:
 
 
 def _many(noun: str) -> str:
-    """Write the plural of a noun with its complement.
+    """Return the plural of a noun with its complement.
 
     >>> _many("cause of recorded failures"), _many("error line")
     ('causes of recorded failures', 'error lines')
@@ -115,7 +115,7 @@ def _many(noun: str) -> str:
 
 
 def lines_of(signal: Signal) -> list[str]:
-    """Return the lines to paste, valid as they stand: where it was seen, as a comment, and a rule without effect."""
+    """Return lines to paste, which are valid TOML: where it was seen, as a comment, and a rule without effect."""
     noun = {"kernel": "line", "repair_action": "ticket"}.get(signal.kind, "event")
     events = noun if signal.event_count == 1 else f"{noun}s"
     nodes = "node" if signal.node_count == 1 else "nodes"
@@ -134,7 +134,7 @@ def lines_of(signal: Signal) -> list[str]:
 
 
 def pattern_of(reason: str) -> str:
-    r"""Return the pattern that fits all reasons which differ from this one by numbers and blanks alone.
+    r"""Return a pattern that fits all reasons that differ from this one only in numbers and blanks.
 
     >>> pattern_of("job # left node[#] (see wiki)")
     '^job\\s+.*\\s+left\\s+node\\[.*\\]\\s+\\(see\\s+wiki\\)$'
@@ -145,7 +145,7 @@ def pattern_of(reason: str) -> str:
 
 
 def pattern_of_line(shape: str) -> str:
-    r"""Return the pattern that fits all lines of a shape; masked secrets may be anything.
+    r"""Return a pattern that fits all lines of a shape; masked secrets match anything.
 
     In a cluster with pseudonyms a shape ends with a hash, and has an x where a word was cut out.
 
@@ -162,7 +162,7 @@ def pattern_of_line(shape: str) -> str:
 
 
 def toml_text(text: str) -> str:
-    r"""Quote a text for TOML: as it stands where nothing in it is special, else with escapes.
+    r"""Return a text quoted for TOML: as a literal if nothing in it is special, else with escapes.
 
     >>> print(toml_text(r"node\[.*\]"), toml_text("it's\n\"é\""))
     'node\[.*\]' "it's\n\"\u00e9\""
@@ -177,7 +177,7 @@ def _percent(share: float) -> str:
 
 
 def _times(ratio: float) -> str:
-    """Write a ratio with two digits, and with all before the decimal point.
+    """Return a ratio with two significant digits, or with all digits before the decimal point.
 
     >>> _times(0.123), _times(270.4)
     ('0.12', '270')
@@ -195,5 +195,5 @@ def _escaped(character: str) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    """Replace what a comment of TOML must not hold, and what a terminal would act on."""
+    """Replace characters that a comment of TOML must not hold, and those that control a terminal."""
     return "".join(character if character.isprintable() else "?" for character in text)

@@ -1,10 +1,10 @@
 """The one place where a name or a text becomes part of an SQL statement.
 
 Values are bound as parameters wherever DuckDB takes them. Where it takes none (names, COPY, ATTACH, SET, options of
-readers), they pass through here. A test proves that all other parts of every statement come from the code.
+readers), this module quotes them. A test proves that all other parts of every statement come from the code.
 
-A statement of more than a few lines stands in a file beside the module that runs it, as a Jinja template. Each folder
-with templates has a `.sqlfluff` with a sample of what they are filled with: a test parses them with it.
+A statement of more than a few lines is a Jinja template in a file next to the module that runs it. Each folder with
+templates has a `.sqlfluff` with sample values, with which a test parses the templates.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def literal(text: str) -> str:
 
 @cache
 def fill(template: str, **values: Hashable) -> str:
-    """Return the statement that a template makes; each combination of values is rendered once.
+    """Return the statement that a template renders; each combination of values is rendered once.
 
     Parameters
     ----------
     template
         Path below `assets/`, such as `sources/sacct/typed_records.sql`.
     values
-        What the template needs. A name or a text that comes from data passes a filter there: `{{ name | identifier }}`,
-        `{{ text | literal }}`. What a statement can take as a parameter is no value of a template.
+        What the template needs. It filters names and texts that come from data: `{{ name | identifier }}`,
+        `{{ text | literal }}`. What a statement can take as a parameter is not a value of a template.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def fill(template: str, **values: Hashable) -> str:
 def _templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(  # noqa: S701 - what it makes is SQL, whose quotes are the filters
+    environment = Environment(  # noqa: S701 - it renders SQL, and its filters quote
         loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"identifier": identifier, "literal": literal}

@@ -1,7 +1,7 @@
-"""Schema raw, and the accounts of what was read: the sources folder becomes tables in one step.
+"""Schema raw, and the accounts of what was read: one step turns the sources folder into tables.
 
-The tables are made together: accounting and inventory say which nodes there are, a repeated line is found once all
-files are in, and only then is the account of each file final. The folder is looked at once and settled once.
+The tables are made together: accounting and inventory say which nodes exist, repeated lines are found once all files
+are read, and only then is the account of each file final. The folder is surveyed once and settled once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ TABLES: Mapping[str, str] = {
 
     Source: sacct/ of every cluster, one `sacct -P` export or many, overlapping or not. One row per allocation record.
     """,
-    "raw.nodes": """Nodes as `scontrol show node` lists them: the newest snapshot tells GPUs, all tell reasons.
+    "raw.nodes": """Nodes as `scontrol show node` lists them: the newest snapshot gives GPUs, all give reasons.
 
     Source: inventory/ of every cluster. One row per node of a snapshot.
     """,
@@ -81,21 +81,21 @@ TABLES: Mapping[str, str] = {
 
     Source: `*.manifest.json` in the folders of any kind. One row per manifest.
     """,
-    "raw.sightings": """Days of which a log tells of a host, whatever it says.
+    "raw.sightings": """Days on which a log has lines of a host, whatever they say.
 
-    Source: lines of health/ and kernel/ whose time and host were read, all that matter and a sample of the others.
+    Source: lines of health/ and kernel/ with a time and host that were read: all that matter, a sample of the others.
     One row per file, host and day.
     """,
     "raw.node_lists": """Every node list of the accounting records, expanded once.
 
     Source: raw.sacct. One row per cluster and list.
     """,
-    "raw.node_names": """Every spelling of a node that any source uses, and the node it means.
+    "raw.node_names": """Every spelling of a node that a source uses, and the node it means.
 
-    Source: all raw tables; node lists of accounting and the inventory say which nodes there are. One row per cluster
-    and spelling.
+    Source: all raw tables; node lists of accounting and the inventory say which nodes exist. One row per cluster and
+    spelling.
     """,
-    "raw.host_names": """Every spelling of a host that any source uses for a node, and when it means the node.
+    "raw.host_names": """Every spelling of a host that a source uses for a node, and when it means the node.
 
     Source: the hosts and addresses in raw.nodes. One row per cluster, spelling and time.
     """,
@@ -116,7 +116,7 @@ TABLES: Mapping[str, str] = {
     Source: raw.sightings and ops.spans. One row per cluster, node, kind of log and day.
     """,
 }
-"""What each table is."""
+"""Description of each table."""
 
 _KINDS = {f"raw.{reader.TABLE}": kind for kind, reader in READERS.items()}
 _OF_ALL_KINDS = (None, "manifest")
@@ -136,7 +136,7 @@ _SPECS = [
 def raw(
     context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse], sources: SourcesFolder
 ) -> Iterator[dg.MaterializeResult[None]]:
-    """Bring all raw tables up to what the sources folder holds now; without news the whole run is skipped."""
+    """Update all raw tables to the current content of the sources folder; skip the whole run if nothing is new."""
     if not sources.has_news():
         context.log.info("nothing is new since the last publication; what follows is skipped")
         return
@@ -172,7 +172,7 @@ def raw(
 
 
 def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[str, list[str]]:
-    """Settle what concerns all tables, and record and return the clusters that cannot be built, with reasons."""
+    """Settle all tables; record and return the clusters that cannot be built, with reasons."""
 
     def settle_all(con: duckdb.DuckDBPyConnection, clusters: Survey) -> None:
         settle(con, clusters, READERS)
@@ -189,7 +189,7 @@ def finish(con: duckdb.DuckDBPyConnection, found: Survey, run_id: str) -> dict[s
 
 
 def account(con: duckdb.DuckDBPyConnection, table: str, results: Mapping[str, LoadResult]) -> dict[str, Any]:
-    """Count the rows of a table and, of one that files are read into, what became of their lines."""
+    """Return the row count of a table and, if files are read into it, the outcomes of their lines."""
     kind = _KINDS.get(table)
     which = "where disposition = 'loaded'" if kind else ""
     ((rows,),) = con.execute(f"select count(*) from {table} {which}").fetchall()

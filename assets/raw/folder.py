@@ -42,14 +42,14 @@ class SourcesFolder(dg.ConfigurableResource):
     privacy_key: str = ""
 
     def has_news(self) -> bool:
-        """Return whether the folder is to be read: always where somebody asked for it."""
+        """Return whether to read the folder: always if somebody asked for it."""
         return True
 
     def survey(self, con: duckdb.DuckDBPyConnection, log: dg.DagsterLogManager) -> Survey:
-        """Look at every file, or raise `SourceErrors` with all that is wrong where no cluster is left to build.
+        """Look at every file; raise `SourceErrors` with everything that is wrong if no cluster is left to build.
 
-        What was read before is not opened again unless it changed. What was refused before is: another version may
-        read it.
+        A file that was read before is opened again only if it changed. A file that was refused is opened again, as a
+        new version may read it.
         """
         known = known_files(con)
         return survey(
@@ -65,7 +65,7 @@ class SourcesFolder(dg.ConfigurableResource):
 
 @contextmanager
 def quoting_no_log(found: Survey) -> Iterator[None]:
-    """Where a cluster has pseudonyms, take out of an unexpected error what it may quote of a log.
+    """If a cluster has pseudonyms, remove from an unexpected error whatever it may quote of a log.
 
     Dagster keeps an error's text and its causes in its history.
     """
@@ -83,7 +83,7 @@ def quoting_no_log(found: Survey) -> Iterator[None]:
 
 
 def reporter(log: dg.DagsterLogManager) -> Progress:
-    """Pass progress on to Dagster's log, at most once a second."""
+    """Return a callback that writes progress to Dagster's log, at most once a second."""
     last = 0.0
 
     def report(doing: str, done: int, total: int, done_bytes: int, total_bytes: int) -> None:

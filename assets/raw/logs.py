@@ -1,4 +1,4 @@
-"""The folders of logs in front of the raw tables: assets that others write, and what each refresh found in them."""
+"""External assets for the folders of logs that raw tables are read from, and what each refresh found in them."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from assets.sources.intake.find.folder import Survey
 
 
 def log_key(kind: str) -> dg.AssetKey:
-    """Name the asset of the folders of a kind of logs, one in each cluster's folder."""
+    """Return the key of the asset for a kind of logs: its folders in all clusters' folders."""
     return dg.AssetKey(["sources", kind])
 
 
@@ -22,11 +22,11 @@ LOGS = [
     )
     for kind, log in LOG_KINDS.items()
 ]
-"""External assets: Faultline reads them, and other programs write them."""
+"""External assets: other programs write them, and Faultline reads them."""
 
 
 def observed(found: Survey) -> Iterator[dg.AssetObservation]:
-    """Tell how many files and bytes of each kind a refresh found."""
+    """Yield the number of files and bytes of each kind that a refresh found."""
     for kind in LOG_KINDS:
         files = found.of_kind(kind)
         yield dg.AssetObservation(

@@ -1,5 +1,5 @@
 -- Schema ops of the working warehouse: what became of every file and line, and what every refresh did.
--- Every timestamp is UTC without a zone. The comment beside a table or column is its description in the published file;
+-- Every timestamp is UTC without a zone. The comment after a table or column is its description in the published file;
 -- a column without one means what the first column of its name means.
 
 create schema if not exists ops;
@@ -20,21 +20,21 @@ create table if not exists ops.files (        -- one row per file that was read,
     is_partial boolean not null,              -- truncated: read again when it changes
     reader varchar not null,                  -- version of the reader and hash of the settings it read with
     warnings varchar[] not null,              -- what is odd about it and was read all the same
-    first_at timestamp,                       -- the first moment that its lines tell of, else its name. NULL: no time is known
-    last_at timestamp,                        -- the last moment that its lines tell of, else its name; never its modification. NULL: no time is known
-    status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood; cut_off: an archive or a document without its end; blind: a log of which fewer than half of the lines were understood
-    reason varchar,                           -- why it is not just read
+    first_at timestamp,                       -- the first moment in its lines, else in its name. NULL: no time is known
+    last_at timestamp,                        -- the last moment in its lines, else in its name; never its modification. NULL: no time is known
+    status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood; cut_off: an archive or a document without its end; blind: a log with fewer than half of its lines understood
+    reason varchar,                           -- why the status is not `read`
     next_step varchar,                        -- what to do about it
-    is_present boolean default true,          -- false: gone from the sources folder; its rows stay until they are forgotten
-    version_of varchar,                       -- in an older version: the path of the file that has other bytes now
-    text_sha256 varchar,                      -- hash of the text in an archive; NULL: no archive, or translated
-    text_bytes bigint,                        -- size of what an archive holds; NULL: no archive, or translated
-    open_line bigint                          -- the last line, where it has no end: a running program may have been writing it
+    is_present boolean default true,          -- false: missing from the sources folder; its rows stay until they are forgotten
+    version_of varchar,                       -- for an older version: the path of the file that has other bytes now
+    text_sha256 varchar,                      -- hash of the text in an archive; NULL: not an archive, or translated
+    text_bytes bigint,                        -- size of the text in an archive; NULL: not an archive, or translated
+    open_line bigint                          -- the number of the last line if it has no end, as a program may still be writing it
 );
 
 create table if not exists ops.privacy (      -- one row per cluster whose names are stored as pseudonyms
     cluster_id varchar not null,
-    key_id varchar not null                   -- tells keys apart without telling them
+    key_id varchar not null                   -- identifies the key without revealing it
 );
 
 create table if not exists ops.spans (        -- one row per cluster, kind of log and interval that is covered
@@ -42,7 +42,7 @@ create table if not exists ops.spans (        -- one row per cluster, kind of lo
     kind varchar not null,                    -- sacct, health, kernel, events, slurmctld, inventory, squeue, tickets, failures
     from_at timestamp not null,               -- begin of the interval
     to_at timestamp not null,                 -- end of the interval
-    known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines), clock (this machine's, which later records exceed)
+    known_by varchar not null                 -- cluster.toml, manifest (of every file), log (the times of the lines), clock (the interval ends now, as later records are dated after this machine's clock)
 );
 
 create table if not exists ops.sight (        -- one row per cluster, node, kind of log and day on which it could have shown a fault of the node
@@ -52,17 +52,17 @@ create table if not exists ops.sight (        -- one row per cluster, node, kind
     day_date date not null                    -- the UTC day
 );
 
-create table if not exists ops.years (        -- one row per log with lines that tell no year, and what tells it
+create table if not exists ops.years (        -- one row per log with lines without a year, and what settles the year
     cluster_id varchar not null,
     path varchar not null,
-    days map(date, bigint) not null,          -- such lines by day, in the year by the date of the file; of a large file every n-th line
-    is_of_file_date boolean not null,         -- the last of them is of the day of that date, or the day before: the date is theirs
+    days map(date, bigint) not null,          -- number of such lines by day, in the year of the file's date; in a large file every n-th line counts
+    is_of_file_date boolean not null,         -- the last of them is of the day of that date, or of the day before, so the date is theirs
     has_leap_day boolean not null,            -- some are of a 29 February
     first_at timestamp,                       -- the first moment of these lines, by the date of the file
     last_at timestamp,                        -- the last moment of these lines, by the date of the file
-    others_first_at timestamp,                -- the first moment of the lines of the file that tell their year
-    others_last_at timestamp,                 -- the last moment of the lines of the file that tell their year
-    years_back integer not null               -- how many years before the date of the file accounting puts them (settled)
+    others_first_at timestamp,                -- the first moment of the lines of the file that have a year
+    others_last_at timestamp,                 -- the last moment of the lines of the file that have a year
+    years_back integer not null               -- how many years before the date of the file these lines are, by accounting (settled)
 );
 
 drop table if exists ops.resume_points;
@@ -74,7 +74,7 @@ create table if not exists ops.quarantine (   -- one row per line that was not u
     path varchar not null,
     line_number bigint not null,              -- line of the file, counted from 1
     reason varchar not null,                  -- why it was not understood
-    detail varchar,                           -- what was found where it was not understood
+    detail varchar,                           -- the value that was not understood
     raw varchar not null                      -- the part of the line that shows the problem, secrets masked
 );
 
@@ -99,7 +99,7 @@ create table if not exists ops.stages (       -- one row per run and stage: how 
     stage varchar not null,                   -- sources (fetching from Slurm), raw, dbt (all models and their tests), estimates, checks, ops, report; published: in the working file only
     started_at timestamp not null,            -- start of its first step
     ended_at timestamp not null,              -- end of its last step; steps of other stages may lie between
-    seconds double not null,                  -- that its steps took
+    seconds double not null,                  -- time that its steps took
     step_count integer not null               -- how many steps it had
 );
 
@@ -111,9 +111,9 @@ create table if not exists ops.cluster_failures (   -- one row per run, cluster 
     failed_at timestamp not null              -- when it was found
 );
 
-create table if not exists ops.pulls (        -- one row per cluster whose logs are fetched from Slurm, of the last time
+create table if not exists ops.pulls (        -- one row per cluster whose logs are fetched from Slurm: its last fetch
     cluster_id varchar not null,
-    run_id varchar not null,                  -- the run that took note of it
+    run_id varchar not null,                  -- the run that recorded it
     status varchar not null,                  -- pulled; incomplete: some query failed; failed: the newest accounting is missing
     ended_at timestamp not null,              -- when fetching ended
     pulled_to timestamp,                      -- accounting was fetched up to here; NULL: never
@@ -126,14 +126,14 @@ create table if not exists ops.checks (       -- one row per run, check and clus
     table_name varchar not null,              -- schema.table
     check_name varchar not null,              -- name of the check, unique in its table
     passed boolean not null,                  -- whether the check holds
-    is_blocking boolean not null,             -- where it does not hold, nothing of the cluster is published
+    is_blocking boolean not null,             -- if it does not hold, nothing of the cluster is published
     observed varchar,                         -- what was found
     expected varchar,                         -- what should hold
     checked_at timestamp not null,            -- when it was judged
     cluster_id varchar                        -- whose rows it is about; NULL: all clusters
 );
 
-create table if not exists ops.alerts (       -- one row per event and channel: what was sent before this run
+create table if not exists ops.alerts (       -- one row per event and channel: alerts that were sent before this run
     event_key varchar not null,               -- events with one key are one event, which is sent once
     kind varchar not null,                    -- failure, stale, cluster, change_point, lemon, error_budget
     cluster_id varchar,                       -- NULL: the home

@@ -1,7 +1,7 @@
 """Schema raw as Parquet, for engines that read folders: a folder per table, by cluster and date of what happened.
 
-It writes what dbt reads as a source and what its models in Python fitted, and never half a table: each is written
-beside its place and renamed into it. A second export replaces the first.
+It writes what dbt reads as a source and what its models in Python fitted. Each table is written to a temporary folder
+and renamed, so no half table is ever visible. A second export replaces the first.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from assets.sources.formats import ROWS
 from assets.sql import literal
 
 DATED = {f"raw.{table}": rows.time for table, rows in ROWS.items() if rows.time and not rows.are_of_moments}
-"""Tables that grow day by day, and the time that dates a row; each is never NULL."""
+"""Tables that grow day by day, and the column of the time that dates a row, which is never NULL."""
 UNDATED = ("raw.node_names", "raw.node_lists", "raw.nodes", "raw.squeue_exclusions", "ops.files", "ops.spans")
 """Tables partitioned by cluster alone."""
 WHOLE = ("raw.clusters", "ops.pulls")
 """A row per cluster: one file."""
 FITTED = ("intermediate.int_posteriors_fitted",)
-"""What dbt's models in Python made, once they ran: other engines read it as they read the raw tables."""
+"""Tables that dbt's models in Python made, once they ran: other engines read them like the raw tables."""
 FITTED_FOR_ALL = ("intermediate.int_end_ratios_bounded",)
-"""The same, of no single cluster: one file."""
+"""The same, for all clusters together: one file."""
 EXISTS = "select 1 from duckdb_tables() where schema_name || '.' || table_name = ?"
 
 
@@ -47,7 +47,7 @@ def export_tables(con: duckdb.DuckDBPyConnection, folder: Path) -> list[Exported
     con
         A connection that reads the working file.
     folder
-        Made where it is missing; what else lies in it stays.
+        Created if missing; other content of it stays.
     """
     fitted = [table for table in (*FITTED, *FITTED_FOR_ALL) if con.execute(EXISTS, [table]).fetchall()]
     return [_export(con, table, folder / Path(*table.split("."))) for table in (*DATED, *UNDATED, *WHOLE, *fitted)]
@@ -72,7 +72,7 @@ def _export(con: duckdb.DuckDBPyConnection, table: str, place: Path) -> Exported
 def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
     """Write a table in the order of its partitions, so that a partition is one file and not one per thread.
 
-    An empty table has no partition to hold its columns: one file without rows does.
+    An empty table has no partition to hold its columns, so it becomes one file without rows.
     """
     ((row_count,),) = con.execute(f"select count(*) from {table}").fetchall()
     if row_count == 0 or table in (*WHOLE, *FITTED_FOR_ALL):

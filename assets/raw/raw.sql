@@ -1,10 +1,10 @@
 -- Schema raw of the working warehouse: what the source readers write and the dbt staging layer reads.
--- Every timestamp is UTC without a zone. `disposition` says how the row's line is accounted for:
+-- Every timestamp is UTC without a zone. `disposition` says what became of the row's line:
 --   loaded     the row counts
 --   duplicate  another row states the same fact (same file twice, overlapping exports, RUNNING replaced by its end)
 --   coalesced  part of another row: a repeat of the same symptom within seconds, counted in the first row's line_count,
---              or an earlier slice of an attempt that sacct -T cut, added to the last one in staging
---   unknown_node  the host is not a node of this cluster; listed in ops.quarantine, as what follows
+--              or an earlier slice of an attempt that sacct -T cut, which staging adds to the last one
+--   unknown_node  the host is not a node of this cluster; listed in ops.quarantine, as are the next two
 --   began_before_study         a run began years before anything else in accounting ended
 --   more_nodes_than_inventory  a record names far more nodes than the inventory knows
 -- Staging views read rows whose disposition is 'loaded'.
@@ -29,8 +29,8 @@ create table if not exists raw.clusters (
     restart_minutes double not null,
     write_minutes double not null,
     lemon_window_days integer not null,
-    lemon_rate_days integer,                  -- NULL: as many as it takes
-    lemon_thresholds json not null,           -- {"tickets": 3}: limits by signal; the others are the fleet's own
+    lemon_rate_days integer,                  -- NULL: as many as needed
+    lemon_thresholds json not null,           -- {"tickets": 3}: limits by signal; for the others the fleet gives the limit
     quarantine_max_share double not null,
     annotations json not null,                -- [{"at": "2026-01-31", "text": "..."}]
     config_path varchar,                      -- NULL: no cluster.toml, all defaults
@@ -41,7 +41,7 @@ create table if not exists raw.clusters (
     node_reason_rules json,                   -- the same
     xid_rules json,                           -- [{"code": 999, ...}]
     availability_objective double,            -- NULL: none
-    rack_pattern varchar,                     -- its first group is the rack, in the name of a node; NULL: none is configured
+    rack_pattern varchar,                     -- its first group finds the rack in the name of a node; NULL: none is configured
     switch_pattern varchar,
     nvlink_domain_pattern varchar,
     position_pattern varchar,
@@ -70,10 +70,10 @@ create table if not exists raw.host_names (   -- every spelling seen of a host t
     to_at timestamp not null
 );
 
-create table if not exists raw.sightings (    -- one row per file, host and day of which a line of that host was understood
+create table if not exists raw.sightings (    -- one row per file, host and day with a line of that host that was understood
     cluster_id varchar not null,
     path varchar not null,
-    node_name varchar not null,               -- as seen; also hosts that are no nodes
+    node_name varchar not null,               -- as seen; includes hosts that are not nodes
     day_date date not null                    -- UTC
 );
 
@@ -138,7 +138,7 @@ create table if not exists raw.sacct (        -- one row per allocation record o
 );
 alter table raw.sacct add column if not exists gpu_utilisation double;
 
-create table if not exists raw.health_checks (  -- one row per check result; of an unchanged stretch its two ends
+create table if not exists raw.health_checks (  -- one row per check result; for an unchanged stretch its first and last
     cluster_id varchar not null,
     path varchar not null,
     line_number bigint not null,
@@ -154,8 +154,8 @@ create table if not exists raw.health_checks (  -- one row per check result; of 
     job_id_raw bigint,                        -- NULL: outside a job
     xid_codes integer[] not null,             -- XIDs named in the message, critical ones first
     message varchar,
-    unchanged_since timestamp,                -- first of the results that said the same, one in every quarter of an hour at least; those between are skipped
-    dated_by_file_at timestamp                -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
+    unchanged_since timestamp,                -- first of the results that said the same, at least one in every quarter of an hour; those between are skipped
+    dated_by_file_at timestamp                -- for a line without a year: its moment by the date of the file (ops.years); NULL: the line has a year
 );
 
 create table if not exists raw.kernel_messages (  -- one row per kernel line worth reading
@@ -167,7 +167,7 @@ create table if not exists raw.kernel_messages (  -- one row per kernel line wor
     node_id varchar,
     occurred_at timestamp not null,
     time_quality varchar not null,            -- exact, second, year_inferred, local_assumed, dmesg_t, boot_relative, ambiguous_dst
-    kind varchar not null,                    -- of dbt_project/seeds/kernel_rules.csv, as is the rule
+    kind varchar not null,                    -- kind in dbt_project/seeds/kernel_rules.csv, which has the rule too
     rule varchar,                             -- NULL: an earlier version read the line
     code integer,                             -- Xid or SXid
     pci_address varchar,                      -- lower case dddd:bb:dd
@@ -181,8 +181,8 @@ create table if not exists raw.kernel_messages (  -- one row per kernel line wor
     repeat_count integer not null,            -- 'message repeated N times'; 1 otherwise
     line_count integer not null,              -- lines coalesced into this event
     message varchar not null,
-    dated_by_file_at timestamp,               -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
-    version varchar                           -- of what was loaded or booted, its numbers alone, as 5.15.0-112; NULL: the line is about no version
+    dated_by_file_at timestamp,               -- for a line without a year: its moment by the date of the file (ops.years); NULL: the line has a year
+    version varchar                           -- numbers of the version that was loaded or booted, such as 5.15.0-112; NULL: the line is not about a version
 );
 alter table raw.kernel_messages add column if not exists version varchar;
 
@@ -210,7 +210,7 @@ create table if not exists raw.nodes (        -- one row per node of an inventor
     disposition varchar not null,             -- duplicate: an older snapshot of the same node
     node_name varchar not null,
     node_id varchar not null,
-    captured_at timestamp,                    -- latest time that the snapshot or its file's name tells, else its modification
+    captured_at timestamp,                    -- latest time in the snapshot or in its file's name, else its modification
     state varchar,
     gpu_count integer,                        -- NULL: unknown
     gpu_model varchar,
@@ -221,13 +221,13 @@ create table if not exists raw.nodes (        -- one row per node of an inventor
     reason varchar,
     reason_user varchar,
     reason_at timestamp,                      -- request time of an open drain
-    host_names varchar[],                     -- names of the host, and its address, that are not the node's own; NULL: not told
+    host_names varchar[],                     -- names and address of the host that are not the node's own; NULL: unknown
     rack varchar,
-    switch varchar,                           -- that the node is attached to
+    switch varchar,                           -- the switch that the node is attached to
     nvlink_domain varchar,
     position varchar,                         -- in the rack
-    kernel_version varchar,                   -- of Linux, its numbers alone; NULL: not told
-    slurm_version varchar                     -- of slurmd
+    kernel_version varchar,                   -- numbers of the version of Linux; NULL: unknown
+    slurm_version varchar                     -- version of slurmd
 );
 alter table raw.nodes add column if not exists rack varchar;
 alter table raw.nodes add column if not exists switch varchar;
@@ -236,7 +236,7 @@ alter table raw.nodes add column if not exists position varchar;
 alter table raw.nodes add column if not exists kernel_version varchar;
 alter table raw.nodes add column if not exists slurm_version varchar;
 
-create table if not exists raw.slurmctld_events (  -- one row per (line, node) worth reading of slurmctld.log
+create table if not exists raw.slurmctld_events (  -- one row per (line, node) of slurmctld.log that is worth reading
     cluster_id varchar not null,
     path varchar not null,
     line_number bigint not null,
@@ -252,16 +252,16 @@ create table if not exists raw.slurmctld_events (  -- one row per (line, node) w
     state varchar,                            -- state_set: DRAIN, DRAINING, DRAINED (with $ in a reservation for maintenance), DOWN, IDLE, RESUME, ALLOCATED, MIXED
     reason varchar,
     message varchar not null,
-    dated_by_file_at timestamp,               -- of a line without a year: its moment by the date of the file (ops.years); NULL: the line tells its year
-    rule_pattern varchar,                     -- site_rule: of the rule in cluster.toml that fits
-    version varchar                           -- controller_started: of slurmctld, its numbers alone
+    dated_by_file_at timestamp,               -- for a line without a year: its moment by the date of the file (ops.years); NULL: the line has a year
+    rule_pattern varchar,                     -- site_rule: pattern of the rule in cluster.toml that fits
+    version varchar                           -- controller_started: numbers of the version of slurmctld
 );
 alter table raw.slurmctld_events add column if not exists version varchar;
 
 create table if not exists raw.unknown_lines (  -- lines with the weight of an error that no rule knows: one row per file, shape, node and five minutes
     cluster_id varchar not null,
     path varchar not null,
-    line_number bigint not null,              -- of the first of them
+    line_number bigint not null,              -- line of the first of them
     disposition varchar not null,
     kind varchar not null,                    -- the folder: kernel, slurmctld
     node_name varchar,                        -- NULL: the line names none
@@ -270,8 +270,8 @@ create table if not exists raw.unknown_lines (  -- lines with the weight of an e
     duration_seconds double not null,         -- from the first to the last
     shape varchar not null,                   -- the text in lower case, # for numbers, addresses and names
     line_count bigint not null,
-    example varchar,                          -- the first text of the shape in the file; NULL in its other rows
-    dated_by_file_at timestamp                -- of lines without a year: first_at by the date of the file (ops.years); NULL: they tell their year
+    example varchar,                          -- the first text of the shape in the file; NULL in the other rows of the shape
+    dated_by_file_at timestamp                -- for lines without a year: first_at by the date of the file (ops.years); NULL: they have a year
 );
 
 create table if not exists raw.tickets (      -- one row per (ticket, node)
@@ -298,10 +298,10 @@ create table if not exists raw.unit_failures (  -- one row per (record of a fail
     disposition varchar not null,
     node_name varchar,                        -- NULL: the record names none
     node_id varchar,
-    unit_name varchar,                        -- of what failed, where that is no node; NULL: the node, or not told
+    unit_name varchar,                        -- name of what failed, if it is not a node; NULL: the node, or unknown
     started_at timestamp not null,
-    ended_at timestamp,                       -- NULL: still down, or not told
-    down_minutes double,                      -- from started_at to ended_at, which follows from a stated duration
+    ended_at timestamp,                       -- NULL: still down, or unknown
+    down_minutes double,                      -- from started_at to ended_at; a stated duration sets ended_at
     cause varchar,
     cause_detail varchar,
     action varchar,
@@ -319,14 +319,14 @@ create table if not exists raw.squeue_exclusions (  -- one row per (line, exclud
     seen_at timestamp
 );
 
-create table if not exists raw.manifests (    -- one row per manifest: what the file beside it covers
+create table if not exists raw.manifests (    -- one row per manifest: what the file next to it covers
     cluster_id varchar not null,
     path varchar not null,
     line_number bigint not null,
     disposition varchar not null,
     kind varchar not null,                    -- the folder it lies in
-    log_path varchar not null,                -- of the file it belongs to
-    command varchar,                          -- that made the file
+    log_path varchar not null,                -- path of the file it belongs to
+    command varchar,                          -- command that made the file
     from_at timestamp not null,
     to_at timestamp not null
 );
