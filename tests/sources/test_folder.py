@@ -150,7 +150,7 @@ FAILING = {
     "unknown-key": ("cluster.toml", b"unheard_of = 1", "unknown key 'unheard_of'. Allowed there:"),
     "error-message": ("sacct/b.txt", b"sacct: error: no connection\n", "command_error_output: holds sacct's"),
     **{
-        name: (f"sacct/b.{suffix}", content, "cut off: its end is missing, and what it told there is unknown. ")
+        name: (f"sacct/b.{suffix}", content, "cut off: its end is missing, and what it held there is unknown. ")
         for name, suffix, content in [
             ("cut-gz", "txt.gz", half(gzip.compress(many(100)))),
             ("cut-zst", "txt.zst", half(zstandard.ZstdCompressor().compress(many(100)))),

@@ -1,4 +1,4 @@
-"""Clusters that cannot be built, for what shows before anything is built: their folders and their accounting."""
+"""Clusters that cannot be built, as far as their folders and accounting show before anything is built."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from assets.sources.intake.account.line_accounts import LOST_END
 from assets.sources.intake.find.folder import CUT_OFF, REFUSED, KnownFile, Survey, needed_kind
 from assets.sources.intake.find.known_files import Key, is_of_kind, known_files
 
-FOLDER_GONE = "its folder is gone from the sources folder"
+FOLDER_GONE = "its folder is missing from the sources folder"
 SOURCES = "sources"
-"""The stage of failures that show before anything is built."""
+"""The stage of failures that are found before anything is built."""
 
 
 def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str, list[SourceError]]:
-    """Name the clusters that are left out or gone, and those that need a file that is refused or lost its end.
+    """Return the errors of clusters that are left out or missing, or that need a file that is refused or cut off.
 
-    Needed is accounting, and of a cluster without any the records of its failures. A cluster is built all the same
-    where an older version of such a file was read: it ends with that.
+    A cluster needs accounting or, without any, records of its failures. It is still built if an older version of such
+    a file was read: its data ends there.
 
     Parameters
     ----------
     survey
         The folder.
     known
-        What `ops.files` says of its files, and of those that are gone from it.
+        What `ops.files` says of its files, and of those that are missing from it.
     """
     accounted = {cluster_id for cluster_id, path in known if is_of_kind(path, "sacct")}
     bad = {
@@ -47,7 +47,7 @@ def failing_by_files(survey: Survey, known: Mapping[Key, KnownFile]) -> dict[str
 
 
 def gone_step(cluster_id: str) -> str:
-    """Say what to do about a folder that is gone."""
+    """Return what to do about a folder that is missing."""
     command = f"faultline refresh --forget {shlex.quote(cluster_id)}"
     return f"Put it back, or forget it: `{command}` lists what was read of it, and with --yes deletes that."
 
@@ -55,7 +55,7 @@ def gone_step(cluster_id: str) -> str:
 def failing_by_sources(
     con: duckdb.DuckDBPyConnection, survey: Survey, left_out: Mapping[str, SourceError] | None = None
 ) -> dict[str, list[str]]:
-    """Name the clusters that cannot be built, with reasons, after the folder was read.
+    """Return the clusters that cannot be built, with reasons, after the folder was read.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def failing_by_sources(
     survey
         The folder.
     left_out
-        What else is known of clusters: why their rows could not be settled.
+        Clusters whose rows could not be settled, and why.
 
     Raises
     ------
     SourceErrors
-        It is all of them.
+        No cluster can be built.
     """
     errors = failing_by_files(survey, known_files(con))
     for cluster_id, error in (left_out or {}).items():

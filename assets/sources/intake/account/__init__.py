@@ -1,1 +1,1 @@
-"""The account of every line, and what the lines say about time covered, gaps and nodes."""
+"""The account of every line, and the covered times, gaps and nodes that lines show."""

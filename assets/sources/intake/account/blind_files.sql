@@ -1,4 +1,4 @@
-{# Files of a batch of which fewer than half of the lines are understood, with the reason. #}
+{# Files of a batch with fewer than half of their lines understood, with the reason. #}
 with judged as (
     {% if is_sampled %}
     select file_id, sum(weight) as line_count, sum(weight) filter (is_understood) as understood_count
@@ -17,7 +17,7 @@ with judged as (
     )
     group by file_id
     {% else %}
-    -- What a check says in words stands beside the record that says the same. Words alone tell of no node.
+    -- The words of a check stand next to the record that says the same. Words alone name no node.
     select
         file_id, understood_count,
         if(understood_count = 0, lines_in, understood_count + bad_count) as line_count

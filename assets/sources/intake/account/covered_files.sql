@@ -1,7 +1,7 @@
 with starts as (
     select
         cluster_id, path, max(greatest(submitted_at, started_at)) as last_start_at,
-        -- Records stand in the order in which their jobs were submitted.
+        -- Records are in the order in which their jobs were submitted.
         max_by(submitted_at, line_number) filter (line_number is distinct from open_line) as last_whole_at
     from raw.sacct
     inner join ops.files using (cluster_id, path)

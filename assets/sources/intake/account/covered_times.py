@@ -1,16 +1,16 @@
 """Which intervals the files of a log cover by their own times, and which quiet stretches between them are gaps.
 
-Within a file a quiet stretch is no gap: a small cluster may have no event for weeks. Between two files it is one when
-it is longer than a night, than half a usual file, and than what chance makes of records that come as seldom as these:
-then a file is missing. A gap of accounting takes exposure out of every rate, so that it must be proven as well:
+Within a file a quiet stretch is not a gap: a small cluster may have no event for weeks. Between two files it is a gap,
+from a missing file, if it is longer than a night, than half a usual file, and than chance explains with records this
+rare. A gap of accounting removes exposure from every rate, so it also needs proof:
 
-* Files whose names hold successive days leave nothing out between them, whatever their records say.
+* Files named by successive days have no gap between them, whatever their records say.
 * Jobs are missing where Slurm gave out job numbers that no record has. An idle cluster gives out none.
-* A day that no file's name holds, while there are files of the days around it, was not exported if job numbers given
-  out on it have no record, and clearly more of them than on other days. No time is too short for this. An export of
-  one partition leaves numbers out every day.
-* A stretch of more than a week was not exported if no file's name holds one of its days. In a shorter stretch without
-  such numbers an empty export may have been deleted: that is not known.
+* A day that no file is named by, between days with files, was not exported if job numbers given out on it have no
+  record, and clearly more of them than on other days. No time is too short for this. An export of one partition leaves
+  numbers out every day.
+* A stretch of more than a week was not exported if no file is named by one of its days. In a shorter stretch without
+  such numbers an empty export may have been deleted; this is unknown.
 
 References
 ----------
@@ -28,34 +28,34 @@ from itertools import pairwise
 from statistics import median
 
 MIN_GAP = timedelta(hours=20)
-"""Between two files: less may be a night, more is a missing day."""
+"""The shortest gap between two files: less may be a night, more is a missing day."""
 
 TOUCHING = timedelta(minutes=1)
 """Windows that are no further apart touch: many end at 23:59:59."""
 
 MAX_EMPTY = timedelta(days=7)
-"""Where files are named by days, the exports of so long a stretch may all have been empty, and thrown away."""
+"""Where files are named by days, all exports of a stretch up to this long may have been empty and deleted."""
 
 SUCCESSIVE = 1.5
-"""Days in names follow each other when they are no further apart than so many usual steps: months differ in length."""
+"""Days in names are successive if at most this many usual steps lie between them: months differ in length."""
 
 MISSING_SHARE = 0.1
-"""Jobs are missing when the numbers that no record has are so large a share of the jobs usual in so long a time."""
+"""Jobs are missing if the numbers without a record exceed this share of the jobs usual in such a time."""
 
 TIMES_USUAL_SHARE = 3
 MIN_UNUSED_NUMBERS = 5
-"""A day was not exported when more than so many times the usual share of its job numbers has no record, and so many."""
+"""A day was not exported if so many of its job numbers, and so many times the usual share, have no record."""
 
 FALSE_GAPS = 0.05
-"""Chance that records which come at random leave between any two files of a log a stretch that counts as a gap."""
+"""Probability that records at random times leave a stretch between any two files of a log that counts as a gap."""
 
 
 @dataclass(frozen=True)
 class CoveredFile:
-    """The interval that a file covers by its own times, and its number of records that are in no other file.
+    """The interval that a file covers by its own times, and the number of its records that no other file has.
 
-    Accounting has the day in the file's name too, and the latest moment at which one of its jobs was submitted or
-    started: an export of one day has the jobs of that day even if they ended later.
+    For accounting it also has the day in the file's name, and the latest moment at which one of its jobs was submitted
+    or started: an export of one day has the jobs of that day even if they ended later.
     """
 
     first_at: datetime
@@ -66,7 +66,7 @@ class CoveredFile:
 
 
 def as_one(versions: Sequence[CoveredFile]) -> CoveredFile:
-    """Return what the versions of a log cover together, as the log does that they are parts of.
+    """Return what the versions of a log cover together: they are parts of one log.
 
     >>> day = [datetime(2024, 5, number) for number in range(1, 4)]
     >>> whole = as_one([CoveredFile(day[1], day[2], 24), CoveredFile(day[0], day[1], 3)])
@@ -85,22 +85,22 @@ class JobNumbers:
     """The job numbers that Slurm gave out within a stretch, as the records show them."""
 
     unused: int
-    """Numbers between those of records, that no record has."""
+    """Numbers between those of records that no record has."""
     given: int
-    """These and those of records."""
+    """Unused numbers and those of records."""
     usual_share: float
-    """Unused numbers on a usual day outside of the stretch."""
+    """Share of unused numbers on a usual day outside the stretch."""
     usual_jobs: float
-    """How many records are usual in so long a time."""
+    """How many records are usual in a time as long as the stretch."""
 
     @property
     def are_of_missing_jobs(self) -> bool:
-        """Tell of a stretch that is too quiet for chance whether its jobs are missing."""
+        """Whether jobs are missing in a stretch that is too quiet for chance."""
         return self.unused > MISSING_SHARE * self.usual_jobs
 
     @property
     def are_of_a_missing_file(self) -> bool:
-        """Tell whether the file of a day that no name holds is missing.
+        """Whether a file of a day that no file is named by is missing.
 
         >>> JobNumbers(36, 40, usual_share=0, usual_jobs=35).are_of_a_missing_file
         True
@@ -112,7 +112,7 @@ class JobNumbers:
 
 @dataclass(frozen=True, order=True)
 class Interval:
-    """An interval that is covered, and how that is known."""
+    """A covered interval, and how it is known."""
 
     from_at: datetime
     to_at: datetime
@@ -132,13 +132,13 @@ def by_times(
     files
         Files of one kind and cluster, in any order.
     is_extended
-        Whether records lie at random in what is covered: then it begins and ends a usual distance beyond them.
+        Whether records lie at random in the covered interval: then it extends a usual distance beyond them.
     job_numbers
-        Tells of accounting which numbers jobs of a stretch got. Without it a quiet stretch needs no further proof.
+        For accounting: returns the job numbers of a stretch. Without it a quiet stretch needs no further proof.
 
     Examples
     --------
-    Three daily files of four and a missing one:
+    Three of four daily files:
 
     >>> day = [datetime(2024, 5, number) for number in range(1, 6)]
     >>> files = [CoveredFile(day[n], day[n] + timedelta(hours=23), 24) for n in (0, 1, 3)]
@@ -173,14 +173,14 @@ def by_times(
 
 
 def _step(files: list[CoveredFile]) -> timedelta | None:
-    """Return how far apart the days in the names of successive files usually are; None without two such days."""
+    """Return the usual distance between the days in names of successive files; None without two such days."""
     days = sorted({file.named_at for file in files if file.named_at})
     steps = [(later - earlier).total_seconds() for earlier, later in pairwise(days)]
     return timedelta(seconds=median(steps)) if steps else None
 
 
 def _told_until(file: CoveredFile, step: timedelta | None) -> datetime:
-    """Return until when a file has all jobs: to the end of its day, if all its jobs began by then."""
+    """Return until when a file has all jobs: the end of its day if all its jobs began by then."""
     if file.named_at and file.last_start_at and step and file.first_at < file.named_at + step >= file.last_start_at:
         return min(file.last_at, file.named_at + step)
     return file.last_at
@@ -195,7 +195,7 @@ def _is_missing(
     *,
     is_quiet: bool,
 ) -> bool:
-    """Tell whether accounting before a file is missing, and the cluster was not merely idle."""
+    """Return whether accounting before a file is missing, rather than the cluster idle."""
     if named_at is None or file.named_at is None or step is None:
         return is_quiet and job_numbers(told_until, file.first_at).are_of_missing_jobs
     if file.named_at - named_at <= SUCCESSIVE * step or file.first_at <= told_until:
@@ -206,9 +206,9 @@ def _is_missing(
 
 
 def _spacing(files: list[CoveredFile]) -> timedelta:
-    """Return the mean distance of successive records, within files or, where each is of one moment, between them.
+    """Return the mean distance of successive records: within files or, if each file is of one moment, between them.
 
-    Files that overlap count as one: each of their records is in one of them.
+    Overlapping files count as one: each of their records is in one of them.
     """
     runs: list[CoveredFile] = []
     for file in files:
@@ -228,9 +228,9 @@ def _spacing(files: list[CoveredFile]) -> timedelta:
 
 
 def joined(intervals: Iterable[Interval]) -> list[Interval]:
-    """Join intervals that touch or overlap; the result counts as known by the log's own times if any part does.
+    """Join intervals that touch or overlap; the result is known by the log's own times if any part is.
 
-    A night between what a log's own times tell and what comes before or after it is no gap.
+    A night before or after an interval that is known by a log's own times is not a gap.
 
     >>> day = [datetime(2024, 5, number) for number in range(1, 6)]
     >>> both = [Interval(day[0], day[2], "manifest"), Interval(day[1], day[3], "log")]
@@ -251,7 +251,7 @@ def joined(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def without(intervals: Iterable[Interval], missing: Iterable[tuple[datetime, datetime]]) -> list[Interval]:
-    """Cut stretches out of intervals.
+    """Return intervals without the given stretches.
 
     >>> day = [datetime(2024, 5, number) for number in range(1, 6)]
     >>> left = without([Interval(day[0], day[4], "log")], [(day[1], day[2]), (day[3], day[4])])
@@ -270,7 +270,7 @@ def without(intervals: Iterable[Interval], missing: Iterable[tuple[datetime, dat
 
 
 def until(intervals: Iterable[Interval], end: datetime, known_by: str) -> list[Interval]:
-    """End intervals at a moment; the last one that is left has `known_by` if that takes anything away.
+    """Return intervals cut at a moment; if that removes anything, the last one gets `known_by`.
 
     >>> day = [datetime(2024, 5, number) for number in range(1, 6)]
     >>> whole = [Interval(day[0], day[1], "log"), Interval(day[2], day[4], "log")]

@@ -1,5 +1,5 @@
-{# Exports of accounting that end before records that an older version of them holds: an export has all that ended after
-its first record did. -#}
+{# Exports of accounting that end before records of an older version: an export has all jobs that ended after its first
+record. -#}
 update ops.files set status = {{ read | literal }}, reason = null, next_step = null
 where status = {{ cut_off | literal }} and reason = {{ ends_early | literal }};
 

@@ -1,4 +1,4 @@
--- Lines of which no row counts: a line is loaded when any of its rows is.
+-- Lines without a row that counts: a line is loaded if any of its rows is.
 create or replace temp table unloaded_lines as
 select
     cluster_id, path, line_number,
@@ -8,7 +8,7 @@ select
     ) as outcome
 from raw.{{ table }} where disposition <> 'loaded' group by cluster_id, path, line_number;
 
--- The few files with such rows are known now; the rows of the others need not be compared with any line.
+-- The few files with such rows are known now; rows of other files need no comparison with lines.
 delete from unloaded_lines using (
     select cluster_id, path, line_number from raw.{{ table }}
     where disposition = 'loaded' and path in (select path from unloaded_lines)

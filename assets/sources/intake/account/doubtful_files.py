@@ -1,7 +1,7 @@
-"""Mark files of which too many lines were not understood, and exports of accounting that were cut off.
+"""Mark files with too many lines that were not understood, and exports of accounting that were cut off.
 
-Their rows stay loaded. A doubtful accounting file makes the cluster incomplete; another log then covers nothing. An
-export that was cut off covers the time to its last whole line.
+Their rows stay loaded. A doubtful accounting file makes the cluster incomplete; any other doubtful log covers nothing.
+An export that was cut off covers the time up to its last whole line.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from assets.sources.reader import Reader
 from assets.sql import fill
 
 DOUBTFUL = "doubtful"
-"""What `ops.files.status` says of such a file."""
+"""The value of `ops.files.status` for such a file."""
 
 
 def mark_doubtful_files(con: duckdb.DuckDBPyConnection) -> None:
-    """Set in `ops.files` whether each file can be trusted, by the share of its lines that is quarantined.
+    """Set in `ops.files` whether each file can be trusted, by the share of quarantined lines.
 
     The transaction is the caller's.
     """
@@ -43,7 +43,7 @@ def mark_cut_exports(con: duckdb.DuckDBPyConnection, accounting: Reader) -> None
 
 
 def cut_files(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
-    """Say of each file that a run found cut off what to do about it."""
+    """Return a message for each file that a run found cut off, with what to do about it."""
     rows = con.execute(
         "select path, reason, next_step from ops.files where status = ? and run_id = ? and is_present order by path",
         [CUT_OFF, run_id],

@@ -1,4 +1,4 @@
-{# Versions without rows; what they show of hosts on days other files of the kind show too. #}
+{# Versions without rows whose sightings of hosts other files of the kind have too. #}
 select cluster_id, path
 from versions
 anti join raw.{{ table }} using (cluster_id, path)

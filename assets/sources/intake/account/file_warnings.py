@@ -1,12 +1,12 @@
-"""Warnings in `ops.files.warnings` that depend on all files: each is set or removed when what it depends on changes.
+"""Warnings in `ops.files.warnings` that depend on all files, so that any other file may set or remove them.
 
-* Without --duplicates, `sacct` shows only the last attempt of each job. A requeue sets Submit anew. The record of a
+* Without --duplicates, `sacct` shows only the last attempt of each job. A requeue sets Submit again. The record of a
   requeued attempt has a count of restarts, or the controller's log has a line near its Submit. If that is within the
-  export, the attempt before it must be there as well.
+  export, the export must also have the attempt before it.
 * Submit lines may exclude nodes that nothing names as nodes of the cluster. Excluding a drained node is normal, and a
   node that was drained all the time ran no job. The record of such a job counts, so its line is not quarantined.
-* Logs can explain no failure if accounting has no job of their time. Either that accounting is not there, or
-  the log is of another year or cluster than it seems.
+* Logs explain no failure if accounting has no job of their time. Either that accounting is missing, or the log is
+  of another year or cluster than it seems.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import duckdb
 from assets.sql import fill
 
 EXPORTED_WITHOUT_DUPLICATES = "exported_without_duplicates"
-"""Beside the files in which more attempts are missing than shown."""
+"""Warning on files in which more attempts are missing than present."""
 UNKNOWN_EXCLUDED_NODES = "unknown_excluded_nodes"
-"""After a colon how many nodes, and which."""
+"""A colon, the number of nodes and their names follow."""
 OVERLAPS_NO_ACCOUNTING = "overlaps_no_accounting"
-"""After a colon the first and the last day of the log."""
+"""A colon, the first and the last day of the log follow."""
 
 SECONDS_TO_REQUEUE = 120
-"""Between a line of the controller's log and the Submit that it sets."""
+"""Longest time between a line of the controller's log and the Submit that it sets."""
 MAX_NAMES = 5
 """How many names a warning holds: submit lines may exclude thousands of nodes."""
 DAYS_APART = 30
-"""A log beside others that overlap accounting may lie so far from it: accounting of a few days may be late."""
+"""If other logs overlap accounting, a log may lie this many days from it: accounting of a few days may be late."""
 
 
 def warn_of_files(con: duckdb.DuckDBPyConnection) -> None:
-    """Bring the warnings up to date; the transaction is the caller's."""
+    """Update the warnings; the transaction is the caller's."""
     con.execute(
         fill(
             "sources/intake/account/missing_attempts.sql",

@@ -1,7 +1,7 @@
 """Account for every line in ops: it is loaded, skipped with a reason, or quarantined with a reason.
 
-A batch is accounted for when it is read. When the tables are settled the account is corrected: only a whole table says
-which lines repeat others, and which hosts are nodes.
+A batch is accounted for when it is read. The account is corrected when the tables are settled: only a whole table
+shows which lines repeat others, and which hosts are nodes.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from assets.sql import fill, literal
 
 MAX_DETAIL = 300
 RULED_OUT = "'unknown_node', 'began_before_study', 'more_nodes_than_inventory'"
-"""Dispositions of rows that are quarantined when all files are read: only together they tell what cannot be."""
-LOST_END = "cut off: its end is missing, and what it told there is unknown"
-OPEN_END = "cut off: its last line has no end, and what it tells after it is unknown"
-ENDS_EARLY = "cut off: it ends before records that it held, and what it tells after its last line is unknown"
+"""Dispositions of rows that are quarantined once all files are read: only together do they show what is impossible."""
+LOST_END = "cut off: its end is missing, and what it held there is unknown"
+OPEN_END = "cut off: its last line has no end, and what followed it is unknown"
+ENDS_EARLY = "cut off: it ends before records that it held, and what followed its last line is unknown"
 AFTER_LOST_END = "Copy or export it again. If its end is lost for good, take the file out: what was read of it stays."
 
 
 def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Fail unless every line is in raw or in exactly one of the reader's other two tables.
+    """Raise an error unless every line is in raw or in exactly one of the reader's other two tables.
 
-    Equal counts and equal sums of 64-bit hashes mean the same lines, each once; only when they differ are lines
-    compared one by one.
+    Equal counts and equal sums of 64-bit hashes mean the same lines, each once. Lines are compared one by one only if
+    these differ.
     """
     con.execute(fill("sources/intake/account/line_outcomes.sql"))
     fingerprint = "select count(*), sum(hash(file_id, line_number)::hugeint)"
@@ -57,7 +57,7 @@ def prove_every_line_accounted_for(con: duckdb.DuckDBPyConnection, reader: Reade
 
 
 def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: ClusterSettings, run_id: str) -> None:
-    """Write into ops what a reader left beside the rows, and the account of each file."""
+    """Write into ops the account of each file, and what a reader left in addition to the rows."""
     con.execute(fill("sources/intake/account/batch_account.sql"))
     if con.execute("from all_quarantined limit 1").fetchall():
         detail, text = masked(f"left(found.detail, {MAX_DETAIL})"), excerpt("lines.line", "found.detail")
@@ -94,7 +94,7 @@ def account_for_batch(con: duckdb.DuckDBPyConnection, reader: Reader, cluster: C
 
 
 def account_for_dispositions(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
-    """Correct the account of a kind's files by the dispositions of their rows."""
+    """Correct the accounts of a kind's files by the dispositions of their rows."""
     about = {"table": reader.TABLE, "kind": reader.KIND}
     con.execute(fill("sources/intake/account/dispositions.sql", **about, ruled_out=RULED_OUT))
     _quarantine_ruled_out(con, reader, survey)
@@ -102,9 +102,9 @@ def account_for_dispositions(con: duckdb.DuckDBPyConnection, reader: Reader, sur
 
 
 def _quarantine_ruled_out(con: duckdb.DuckDBPyConnection, reader: Reader, survey: Survey) -> None:
-    """Quarantine the lines that all logs rule out; their text is read from the files again, as rows do not hold it.
+    """Quarantine the lines that all logs together rule out; read their text from the files again, as rows lack it.
 
-    The text of a file that is gone is lost, also if log rotation takes it or cuts it off while the refresh runs.
+    The text of a missing file is lost, even if log rotation removes or truncates the file during the refresh.
     """
     wanted = set(con.execute("select distinct cluster_id, path from new_places").fetchall())
     if not wanted:
@@ -137,9 +137,9 @@ def _quarantine_ruled_out(con: duckdb.DuckDBPyConnection, reader: Reader, survey
 
 
 def _quarantine_found_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: bool) -> None:
-    """Quarantine those of `newly_ruled_out` that are in `lines`."""
+    """Quarantine the lines of `newly_ruled_out` that are in `lines`."""
     raw = excerpt("lines.line", "'=' || split_part(found.detail, ',', 1)")
-    # The texts are on the side of the join that is not held in memory, which may be a gigabyte of them.
+    # The texts, up to a gigabyte, are on the side of the join that is not held in memory.
     with joins_as_written(con):
         con.execute(
             f"""
@@ -155,7 +155,7 @@ def _quarantine_found_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: 
 
 
 def unknown_names(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """List the host names that are no nodes of their cluster."""
+    """Return the clusters and host names that are not nodes of their cluster."""
     return con.execute(
         "select distinct cluster_id, detail from ops.quarantine where reason = 'unknown_node' order by all"
     ).fetchall()

@@ -1,5 +1,5 @@
--- Rows are never fewer than lines. Where the account is complete with them, each line gave one row; only in the other
--- files are lines told apart, which takes ten times as long.
+-- Rows are never fewer than lines. If the account is complete with rows, each line gave one row. Only for the other
+-- files are distinct lines counted, which takes ten times as long.
 create or replace temp table line_counts as
 select
     files.cluster_id, files.path, files.lines_in,

@@ -1,4 +1,4 @@
-{# Replace the warnings of a name in `ops.files` by those in `new_warnings`, which has cluster_id, path and warning. #}
+{# Replace the warnings of a name in `ops.files` with those in `new_warnings` (cluster_id, path, warning). #}
 {% macro replace_warnings(name) %}
 update ops.files set warnings = replaced.warnings
 from (
@@ -14,9 +14,9 @@ where replaced.cluster_id = files.cluster_id and replaced.path = files.path
     and replaced.warnings <> list_sort(files.warnings)
 {% endmacro %}
 
-{# Files of which too many lines are quarantined, with the reason. A node that is not in the inventory, a line that a
-   running writer cut off, a time before the clock was set or after it, and bytes that are no text are no signs of another
-   format. #}
+{# Files with too many quarantined lines, with the reason. These do not show another format: a node that is not in the
+   inventory, a line that a running writer cut off, a time before the clock was set or after it, and bytes that are not
+   text. #}
 {% macro doubtful_files() %}
 with bad as (
     select
@@ -53,7 +53,7 @@ from counted
 where bad_count > greatest(1, max_share * data_count)
 {% endmacro %}
 
-{# Whether a row is not of a last line without an end: such a line goes with its version, and so it states nothing. #}
+{# Whether a row is not from a last line without an end: its version drops such a line, so it states nothing. #}
 {% macro is_whole() %}
 (cluster_id, path, line_number)
     not in (select (cluster_id, path, open_line) from ops.files where open_line is not null)

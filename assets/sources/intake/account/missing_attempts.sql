@@ -1,8 +1,8 @@
 {% import "sources/intake/account/macros.sql" as m %}
--- Whatever an export shows had not ended when its window began, so the first end in a file lies within its window.
+-- No record of an export ended before its window began, so the first end in a file lies within the window.
 create or replace temp table new_warnings as
 with records as (
-    -- The versions of a file together are what its exports showed.
+    -- The exports of a file showed all its versions together.
     select
         sacct.cluster_id, coalesce(files.version_of, sacct.path) as path,
         job_id_raw, submitted_at, ended_at, restart_count

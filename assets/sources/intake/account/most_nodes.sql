@@ -1,5 +1,5 @@
--- The nodes that inventory and lists of ordinary length name, and how many a list can name at most where an inventory is
--- there. An inventory may leave out some, such as nodes without GPUs: these stand in many lists.
+-- The nodes that inventory and lists of ordinary length name, and how many a list can name at most if there is an
+-- inventory. It may leave out some nodes, such as those without GPUs: many lists name these.
 create or replace temp table declared_names as
 select distinct cluster_id, unnest(node_names) as node_name from raw.node_lists where len(node_names) <= {{ large }}
 union

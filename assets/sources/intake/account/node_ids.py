@@ -1,4 +1,4 @@
-"""Set node_id in every raw table, when accounting and inventory say which nodes there are."""
+"""Set node_id in every raw table, once accounting and inventory say which nodes exist."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def resolve_nodes(con: duckdb.DuckDBPyConnection, survey: Survey, tables: Mappin
         if cluster_id in nodes and (node_id := nodes[cluster_id].resolve(name)) is not None
     ]
     NAMES.fill(con, resolved)
-    # A cluster that is left out keeps its names: what its settings say of them is not known just now.
+    # A cluster that is left out keeps its names, as its settings for names are unknown now.
     con.execute(
         "create or replace temp table surveyed as select unnest($names::varchar[]) as cluster_id", {"names": [*rules]}
     )
-    # A name that is none of a node's own may be that of its host.
+    # A name that is not a node's own may be the name of its host.
     unresolved = names - {(cluster_id, name) for cluster_id, name, _ in resolved}
     hosts = _hosts_of_clusters(con, nodes) if unresolved else {}
     spells = [
@@ -115,7 +115,7 @@ def _hosts_of_clusters(con: duckdb.DuckDBPyConnection, names: Mapping[str, NodeN
 
 
 def _filled(con: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> list[str]:
-    """Return the tables that hold any rows; most sites keep only some kinds of logs."""
+    """Return the tables that have rows; most sites keep only some kinds of logs."""
     columns = ", ".join(f"exists (from raw.{table})" for table in tables)
     ((*are_filled,),) = con.execute(f"select {columns}").fetchall()
     return [table for table, is_filled in zip(tables, are_filled, strict=True) if is_filled]
@@ -125,7 +125,7 @@ def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str, time: str) -> None
     """Set node_id, and move rows into and out of `unknown_node`."""
     if table != "nodes":
         con.execute(fill("sources/intake/account/node_ids.sql", table=table, time=time, by_hosts=True))
-    # Names are few: whether any row has to change is seen sooner than by looking for rows to change.
+    # There are few names: checking them for a change is faster than looking for rows to change.
     con.execute(fill("sources/intake/account/names_to_set.sql", table=table))
     if con.execute("from names_to_set limit 1").fetchall():
         con.execute(fill("sources/intake/account/node_ids.sql", table=table, by_hosts=False))

@@ -1,4 +1,4 @@
-{# Set node_id, and move rows into and out of `unknown_node`: by names, or by hosts, which mean a node for a time. #}
+{# Set node_id, and move rows into and out of `unknown_node`: by names, or by hosts, which mean a node for some time. #}
 update raw.{{ table }} set
     node_id = meant.node_id,
     disposition = case
@@ -26,7 +26,7 @@ where meant.row_number = {{ table }}.rowid
 from (select distinct * from names_to_set) as meant
 where meant.cluster_id = {{ table }}.cluster_id and meant.node_name = {{ table }}.node_name
     {% if table == "nodes" %}
-    -- Inventory's nodes are known by definition.
+    -- Nodes of the inventory are known by definition.
     and meant.node_id is not null
     {% endif %}
 {% endif %}

@@ -1,5 +1,5 @@
 {# Set the final ids in the node lists and in the records that print them; only names with a domain ever change. #}
--- Lists are put together again only where a name in them changed: all of them at once need memory without bound.
+-- Rebuild only lists with a changed name: rebuilding all of them at once needs unbounded memory.
 create or replace temp table changed_node_lists as
 with renamed as (
     select distinct members.cluster_id, members.node_list

@@ -1,9 +1,9 @@
-"""Which node of the cluster a name in a log means: its own in another spelling, or that of its host, and when.
+"""Which node of the cluster a name in a log means: the node's own name in any spelling, or its host's, and when.
 
-Names differ by case, domain, interface suffix (`-ib0`) and alias. A name that cannot be resolved is not guessed.
+Names differ by case, domain, interface suffix (`-ib0`) and alias. A name that cannot be resolved stays unresolved.
 
-Only the inventory states the hosts and addresses of nodes. A node of a cloud gets a new host each time it starts. A
-snapshot of a node therefore holds from its moment until a later one says otherwise; the first also holds before.
+Only the inventory states the hosts and addresses of nodes. In a cloud a node gets a new host each time it starts. So a
+snapshot of a node is valid from its moment until a later one differs; the first is also valid before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EVER, NEVER = datetime.min, datetime.max
 
 
 def basic_name(name: str, rules: Nodes) -> str:
-    """Lower the case, apply the aliases, strip the configured suffixes; the domain of a name without alias stays."""
+    """Return a name in lower case, with aliases applied and suffixes stripped; without an alias the domain stays."""
     aliases = {spelled.lower(): meant.lower() for spelled, meant in rules.aliases.items()}
     name = _meant_name(name.strip().lower(), aliases)
     host, dot, domain = name.partition(".")
@@ -39,13 +39,13 @@ def _meant_name(name: str, aliases: Mapping[str, str]) -> str:
 
 
 class NodeNames:
-    """The nodes of a cluster, found by any spelling of their names.
+    """The nodes of a cluster by any spelling of their names.
 
     Parameters
     ----------
     declared
-        Names the cluster itself uses: node lists of accounting and inventory. When there are none nothing can be
-        judged unknown, and every name means itself.
+        Names that the cluster itself uses: node lists of accounting, and inventory. Without any, no name is unknown,
+        and every name means itself.
     rules
         Aliases and suffixes of `cluster.toml`.
     """
@@ -65,9 +65,9 @@ class NodeNames:
         return host if host in known else name
 
     def resolve(self, name: str) -> str | None:
-        """Return the node a spelling means, or None when it is no node of this cluster.
+        """Return the node that a spelling means; None if it is not a node of this cluster.
 
-        A name without a domain also finds the only node of that host name, for clusters whose node names have one.
+        In clusters whose node names have a domain, a name without one means the only node with that host name.
         """
         basic = basic_name(name, self._rules)
         if not self.node_ids or basic in self.node_ids:
@@ -88,7 +88,7 @@ class Spell:
 
 
 def is_address(name: str) -> bool:
-    """Tell whether a name is an IP address.
+    """Return whether a name is an IP address.
 
     >>> is_address("10.0.0.155"), is_address("ip-10-0-0-155"), is_address("fe80::1")
     (True, False, True)
@@ -108,7 +108,7 @@ def _is_of_every_host(name: str) -> bool:
 
 
 def _forms(name: str) -> list[str]:
-    """Return a name and, unless it is an address, the same without its domain."""
+    """Return a name and, unless it is an address, the name without its domain."""
     return [name] if is_address(name) or "." not in name else [name, name.partition(".")[0]]
 
 
@@ -118,7 +118,7 @@ class HostNames:
     Parameters
     ----------
     snapshots
-        Node, moment and names of its host, in the order of the moments.
+        Node, moment and names of its host, ordered by moment.
     """
 
     def __init__(self, snapshots: Iterable[tuple[str, datetime, Sequence[str]]]) -> None:
@@ -143,9 +143,9 @@ class HostNames:
 
 
 def _without_conflicts(stated: Sequence[Spell], before: Sequence[Spell]) -> list[Spell]:
-    """Leave out the intervals in which a name would mean two nodes.
+    """Return the intervals without those in which a name would mean two nodes.
 
-    A snapshot outranks what is inferred of the time before it. The nearer of two inferences counts.
+    A snapshot outranks inferences about the time before another one; the nearer of two inferences counts.
     """
     turns = sorted({moment for spell in (*stated, *before) for moment in (spell.from_at, spell.to_at)})
     found: list[Spell] = []

@@ -1,6 +1,6 @@
 {% import "sources/intake/account/macros.sql" as m %}
-{# Records of versions that the file states now, and those without an end where another version states it. None that
-   has an end goes for one that has none. #}
+{# Records of versions that the file also states now, and records without an end that another version states with one. A
+   record with an end is never replaced by one without. #}
 insert into superseded_rows
 with files_with_versions as (
     select distinct cluster_id, version_of as base_path from versions

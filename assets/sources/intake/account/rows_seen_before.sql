@@ -1,4 +1,4 @@
-{# Rows of versions of snapshots of the queue that another one saw before. #}
+{# Rows in versions of queue snapshots that an earlier snapshot has too. #}
 insert into superseded_rows
 select distinct later.rowid
 from raw.squeue_exclusions as later

@@ -1,4 +1,4 @@
--- The golden ratio of 2^32 spreads line numbers evenly, and unlike a fixed step it does not fall in with a pattern of
+-- Multiplying by the golden ratio of 2^32 spreads line numbers evenly and, unlike a fixed step, follows no pattern of
 -- the lines.
 select file_id, line_number, line, if(spread * weight < 4294967296, weight, 0) as weight
 from (

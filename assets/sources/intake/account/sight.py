@@ -1,8 +1,8 @@
-"""Days on which the logs could have shown a fault, by node and kind of log; and logs that are blind.
+"""Days on which the logs could have shown a fault, by node and kind of log, and blind logs.
 
-A line is understood when its time and host were read, whether or not it matters. Nothing else is looked at in most
-lines of a log, so a sample stands for them. A log is blind where fewer than half of its lines are understood: it covers
-nothing, and no node is seen in it.
+A line is understood if its time and host were read, whether or not it matters. Most lines of a log are not read
+further, so a sample represents them. A log is blind if fewer than half of its lines are understood: it covers nothing,
+and shows no node.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from assets.sources.reader import Reader
 from assets.sql import fill
 
 BLIND = "blind"
-"""What `ops.files.status` says of such a log."""
+"""The value of `ops.files.status` for such a log."""
 
 CHANCE = 0.05
-"""A node is silent for so long by chance no more often than this; then its log is missing."""
+"""If a node would be this silent by chance with at most this probability, its log is missing."""
 
 
 def sample_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Fill `sampled_lines`: the first 64 lines of a file, of the others fewer the further down they stand."""
+    """Fill `sampled_lines`: the first 64 lines of a file, and fewer of the others the further down they are."""
     if not reader.ROWS.are_sampled:
         SAMPLED_LINES.create(con)
         return
@@ -33,7 +33,7 @@ def sample_lines(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 
 
 def note_sightings(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Record in `raw.sightings` which hosts a file shows on which days."""
+    """Record in `raw.sightings` the hosts that a file shows, by day."""
     if not reader.ROWS.come_from_nodes:
         return
     con.execute(
@@ -60,7 +60,7 @@ def mark_blind_files(con: duckdb.DuckDBPyConnection, reader: Reader, blind: Sequ
 
 
 def blind_files(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tuple[int, str]]:
-    """Return the files of a batch that are blind, with the reasons."""
+    """Return the blind files of a batch, with the reasons."""
     rows = reader.ROWS
     if not (rows.are_sampled or rows.come_from_nodes):
         return []
@@ -71,12 +71,12 @@ def blind_files(con: duckdb.DuckDBPyConnection, reader: Reader) -> list[tuple[in
 
 
 def write_sight(con: duckdb.DuckDBPyConnection) -> int:
-    """Replace `ops.sight`: the days on which the loaded files could have shown a fault. Return its number of rows.
+    """Replace `ops.sight`, the days on which the loaded files could have shown a fault; return its number of rows.
 
     A node is seen from its first to its last line in a file. A gap between two files, or between a file and the end of
-    what its kind covers, counts as seen if its kind covers the gap and a node this talkative would be silent for so
-    long in more than `CHANCE` of all cases. A log of nothing but symptoms is a selection from the logs of all nodes.
-    The controller's log and node events tell of all nodes. The transaction is the caller's.
+    what its kind covers, counts as seen if its kind covers the gap and a node that logs this often would be silent for
+    that long in more than `CHANCE` of all cases. A log of symptoms alone is a selection from the logs of all nodes.
+    The controller's log and node events show all nodes. The transaction is the caller's.
     """
     con.execute("delete from ops.sight")
     statement = fill("sources/intake/account/sight.sql", chance=CHANCE, read=READ, cut_off=CUT_OFF)

@@ -1,5 +1,5 @@
-{# The n days on which a node spoke are the share p of those outside a silence of g days. By chance such a node has
-   one so long with a probability of at most n (1 - p)^g. #}
+{# Outside a silence of g days, a node logged on n days, a share p. By chance such a node is silent for that long with a
+   probability of at most n (1 - p)^g. #}
 {% macro is_chance() %}
 (
     silent_days <= 0
@@ -143,7 +143,7 @@ node_days as (
 )
 select cluster_id, node_id, kind, day_date from node_days semi join covered_days using (cluster_id, kind, day_date)
 union all
--- What a file tells of is seen, also where another file of its kind is missing.
+-- What a file shows is seen, even if another file of its kind is missing.
 select cluster_id, node_id, kind, day_date
 from (from node_days anti join covered_days using (cluster_id, kind, day_date)) as others
 semi join stated

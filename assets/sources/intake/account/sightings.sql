@@ -1,6 +1,6 @@
 insert into raw.sightings by name
 from (
-    -- A check that could not run has seen nothing.
+    -- A check that could not run saw nothing.
     select batch_files.cluster_id, batch_files.path, node_name, {{ time }}::date as day_date
     from raw.{{ table }} as kept
     inner join batch_files on batch_files.path = kept.path and batch_files.cluster_id = kept.cluster_id

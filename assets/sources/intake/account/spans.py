@@ -1,9 +1,9 @@
-"""The times that the logs of a cluster cover, by kind: as a site says, as manifests say, as the logs' own times tell.
+"""The times that the logs of a cluster cover, by kind: from settings, from manifests, from the logs' own times.
 
-In this order: `[[spans]]` of cluster.toml is all there is to know of the kinds it names; a manifest says what its file
-covers; the first and last times of any other file do (`covered_times.py`). A file's modification says nothing. The time
-that a refused or doubtful file would cover, as its manifest, its lines or its name tell, is taken out: unknown must not
-turn into zero. Where records are dated after now, the machine's clock is wrong or they are: what is covered ends now.
+In this order: `[[spans]]` of cluster.toml decides alone for the kinds it names; a manifest says what its file covers;
+any other file covers the time from its first to its last time (`covered_times.py`). A file's modification says nothing.
+The time that a refused or doubtful file would cover by its manifest, lines or name is removed: unknown must not become
+zero. If records are dated after now, either they or the machine's clock are wrong, so coverage ends now.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from assets.sources.text import undated
 from assets.sql import fill
 
 EVERY_LINE_COUNTS = frozenset({"health", "kernel", "slurmctld"})
-"""Kinds of which skipped lines have times too. The others have a record of everything that happened."""
+"""Kinds whose skipped lines have times too. The others have a record of everything that happened."""
 
 UNEXTENDED = frozenset({"sacct"})
-"""Accounting is known from the earliest end to the latest record and no further."""
+"""Kinds known only between their records: accounting, from the earliest end to the latest record."""
 
 MAX_AHEAD = timedelta(days=1)
-"""So far may the clock of another machine be ahead, or its time zone be wrong."""
+"""How far ahead the clock of another machine may be, also by a wrong time zone."""
 CLOCK = "clock"
-"""How the end of an interval is known that this machine's clock cuts off."""
+"""The `known_by` of an interval that this machine's clock cuts off."""
 
 TOGETHER = timedelta(minutes=1)
-"""Jobs that begin within it began together."""
+"""Jobs that begin within this time began together."""
 
 MAX_JOB_NUMBER = 2**26 - 1
-"""Slurm gives out no higher one within a cluster: those beyond were made for parts of jobs, or name another cluster."""
+"""The highest number that Slurm gives within a cluster: higher ones are of parts of jobs, or of another cluster."""
 
 
 def declared(settings: Settings, newest_at: datetime | None) -> dict[str, list[Interval]]:
-    """Return the intervals that cluster.toml states, by kind.
+    """Return the intervals stated in cluster.toml, by kind.
 
     Parameters
     ----------
     settings
-        The cluster's.
+        Settings of the cluster.
     newest_at
-        The end of an interval without one: the newest record of accounting.
+        The end of an interval that states none: the newest record of accounting.
     """
     found: dict[str, list[Interval]] = defaultdict(list)
     for span in settings.spans:
@@ -68,7 +68,7 @@ def declared(settings: Settings, newest_at: datetime | None) -> dict[str, list[I
 
 
 def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
-    """Replace `ops.spans` by what the loaded files cover, and return its number of rows.
+    """Replace `ops.spans` with what the loaded files cover, and return its number of rows.
 
     The transaction is the caller's.
     """
@@ -99,7 +99,7 @@ def write_spans(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
 
 
 def _clusters_ahead(con: duckdb.DuckDBPyConnection) -> tuple[datetime, set[str]]:
-    """Read this machine's clock, and the clusters with records that it says are of the future."""
+    """Return this machine's time, and the clusters with records after it."""
     rows = con.execute(
         "select timezone('UTC', now()), list(distinct cluster_id)"
         " from ops.files where last_at > timezone('UTC', now()) + $ahead",
@@ -119,11 +119,11 @@ def _covered(
 
 
 def _numbering(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Callable[[datetime, datetime], JobNumbers]:
-    """Return a function that counts the job numbers that a cluster gave out within an interval.
+    """Return a function that counts the job numbers given out in an interval of a cluster.
 
-    Slurm numbers jobs in the order in which they are submitted, and a task of an array when it starts. Numbers that no
-    record has, between two records that have theirs from before the end of the stretch and from after its beginning,
-    were given out in it.
+    Slurm numbers jobs in the order of submission, and a task of an array when it starts. So numbers without a record
+    were given out in a stretch if they lie between those of a record from before its end and one from after its
+    beginning.
     """
 
     @cache
@@ -140,10 +140,10 @@ def _numbering(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Callable[[dat
 
 
 def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interval: Interval) -> Interval:
-    """Extend accounting back to the start of its first jobs, if no job can have ended before them.
+    """Return accounting extended back to the start of its first jobs, if no job can have ended before it.
 
-    What a window cuts out of a running cluster had begun at all sorts of times. Where all the jobs that ran at the
-    earliest end, two or more, had begun together, nothing ran before them.
+    In a window of a running cluster, the jobs at its beginning had started at various times. If the jobs that ran at
+    the earliest end, two or more, all started together, nothing ran before them.
     """
     count, first, last = con.execute(
         """
@@ -160,12 +160,12 @@ def _from_the_beginning(con: duckdb.DuckDBPyConnection, cluster_id: str, interva
 def _files(
     con: duckdb.DuckDBPyConnection, zones: Mapping[str, str]
 ) -> dict[str, dict[str, list[tuple[str, CoveredFile]]]]:
-    """Return the files with known times and their paths, by cluster and kind.
+    """Return the files with known times, and their paths, by cluster and kind.
 
     The versions of a log are parts of one file; each version of an export covers its own span.
 
-    A line without interest is not compared with those of other files: as large a share of them is taken to be new as
-    of the lines that are. The day in a name is one of the cluster's time zone.
+    Irrelevant lines are not compared with those of other files: the share of new lines among them is assumed to be
+    that among the relevant ones. The day in a name is in the cluster's time zone.
     """
     found: dict[str, dict[str, list[tuple[str, CoveredFile]]]] = defaultdict(lambda: defaultdict(list))
     named_moment = undated.named_moment("coalesce(version_of, files.path)")
@@ -189,10 +189,10 @@ def _files(
 
 
 def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[datetime, datetime]]]]:
-    """Return the intervals of refused and doubtful files, by cluster and kind, as far as they are known.
+    """Return the known intervals of refused and doubtful files, by cluster and kind.
 
-    The times that older versions of the files state are covered. If the end of a file is not known and no other file
-    goes on, nothing is covered after its beginning.
+    The times of older versions of the files are covered. If the end of a file is unknown and no other file follows,
+    nothing after its beginning is covered.
     """
     found: dict[str, dict[str, list[tuple[datetime, datetime]]]] = defaultdict(lambda: defaultdict(list))
     statement = fill(
@@ -206,9 +206,9 @@ def _refused(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, list[tuple[d
 
 
 def _manifests(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, dict[str, Interval]]]:
-    """Return what manifests say of files that were read, by cluster, kind, and path of the file.
+    """Return the intervals that manifests state for files that were read, by cluster, kind and path of the file.
 
-    A file of a quiet day has no record and so no time of its own; its window is covered all the same.
+    A file of a quiet day has no record, so no time of its own; its window is still covered.
     """
     found: dict[str, dict[str, dict[str, Interval]]] = defaultdict(lambda: defaultdict(dict))
     rows = con.execute(

@@ -8,7 +8,7 @@ from (
     select distinct cluster_id, unnest(excluded_node_ids || [failed_node_id]) as node_name
     from raw.sacct where failed_node_id is not null or len(excluded_node_ids) > 0
     union all
-    -- Where nothing says which nodes there are, the hosts of lines that say nothing of a node are none.
+    -- If nothing says which nodes exist, leave out hosts that only irrelevant lines name.
     select cluster_id, node_name from raw.sightings
     where cluster_id in (select cluster_id from raw.node_lists union select cluster_id from raw.nodes)
 )

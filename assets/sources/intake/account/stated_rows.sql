@@ -1,5 +1,5 @@
 {% import "sources/intake/account/macros.sql" as m %}
-{# Rows of versions that another file states, as often at least; of two versions the latter by name. #}
+{# Rows of versions that another file states at least as often; of two versions, the later one by name. #}
 create or replace temp table rows_of_versions as
 select rowid as row_key, cluster_id, path, line_number, {{ time }} as stated_at, {{ content }} as content
 from raw.{{ table }}

@@ -1,8 +1,8 @@
-"""Remove what need not be kept of the older versions of files, once all files are read.
+"""Remove redundant rows of older versions of files, once all files are read.
 
-A row of a version that another file states in all columns but its place is deleted, and its line is skipped as
-`superseded`. Of the records of the same thing in the versions of one file the newest counts, unless it is open and an
-older one has ended. A version without rows is forgotten.
+A row of a version is deleted, and its line skipped as `superseded`, if another file has a row that is equal in all
+columns but its place. If the versions of a file have several records of the same thing, the newest counts, unless it is
+open and an older one has ended. A version without rows is forgotten.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from assets.sources.reader import Reader
 from assets.sql import fill, identifier
 
 OF_PLACE = {"cluster_id", "path", "line_number", "disposition", "node_id", "line_count", "dated_by_file_at"}
-"""Columns that say where a row stands, by which date it was read, or what is worked out anew from all rows."""
+"""Columns that say where a row is from or by which date it was read, and columns that are recomputed from all rows."""
 
 
 def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Remove from the older versions of a kind's files what need not be kept."""
+    """Remove redundant rows from the older versions of a kind's files."""
     if reader.ROWS.time is None:
         return
     con.execute(
@@ -54,8 +54,8 @@ def supersede(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
     ).fetchall()
     forget_files(con, reader, empty)
     if reader.TABLE == "nodes":
-        # A snapshot is later than the older versions of its file: its file's time is its moment, if no node tells one.
-        # The times of nodes may go back: the reason of one that came back is gone, and so is its time.
+        # A snapshot is later than older versions of its file. Without a time of a node, its moment is its file's time.
+        # The times of nodes may go back: when a node comes back, its reason is removed, and the time of it.
         con.execute(fill("sources/intake/account/nodes_after_versions.sql"))
 
 
@@ -68,7 +68,7 @@ def _find_stated_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 
 
 def _delete_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
-    """Delete the superseded rows, and skip the lines of which none is left."""
+    """Delete the superseded rows, and skip the lines without any row left."""
     con.execute(
         f"""
         create or replace temp table superseded_lines as
@@ -80,7 +80,7 @@ def _delete_rows(con: duckdb.DuckDBPyConnection, reader: Reader) -> None:
 
 
 def shortened_files(con: duckdb.DuckDBPyConnection, run_id: str) -> list[str]:
-    """Say of each file that a run found shorter within its own time how many lines of before are kept."""
+    """Return a message for each file that became shorter within the same time: how many earlier lines are kept."""
     rows = con.execute(
         """
         select older.path, newer.path, older.loaded, older.lines_in, newer.lines_in

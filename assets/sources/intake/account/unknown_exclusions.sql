@@ -1,5 +1,5 @@
 {% import "sources/intake/account/macros.sql" as m %}
--- Lists repeat: they are looked at once, and only those with an unknown name are looked for in files.
+-- Lists repeat: check each once, and look in files only for those with an unknown name.
 create or replace temp table new_warnings as
 with lists as (
     select distinct cluster_id, path, excluded_node_ids

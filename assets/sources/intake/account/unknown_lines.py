@@ -1,4 +1,4 @@
-"""Count by shape, node and five minutes the lines of a batch that no rule knows, and keep the commonest shapes."""
+"""Count the lines of a batch that no rule knows by shape, node and five minutes; keep the commonest shapes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PRIVACY = {"kind": KEPT, "shape": TEXT, "example": TEXT}
 ROWS = Rows(time="first_at", free_texts=(), may_lack_years=True)
 """The lines are masked before they are counted."""
 MAX_SHAPES = 1000
-"""How many shapes of a file are kept, the commonest first."""
+"""The most shapes of a file that are kept, the commonest first."""
 BIN_MINUTES = 5
-"""Attribution looks ten minutes back: within fewer minutes it does not matter when a line was printed."""
+"""Attribution looks ten minutes back, so the exact time within fewer minutes does not matter."""
 
 
 def keep_unknown_lines(con: duckdb.DuckDBPyConnection, *, is_pseudonymous: bool) -> None:

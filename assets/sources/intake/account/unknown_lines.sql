@@ -1,7 +1,7 @@
--- Every distinct text gets its shape, and what is shown of it.
+-- Give every distinct text its shape, and its shown form.
 create or replace temp table unknown_shapes as
 with texts as (
-    -- What the limit cuts in two may be half a secret, which no rule knows.
+    -- Drop a word that the limit cuts: it may be half a secret, which no masking rule matches.
     select
         message,
         case

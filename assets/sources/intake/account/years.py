@@ -1,11 +1,11 @@
-"""Find the years of lines without a year, once accounting is there.
+"""Find the years of lines without a year, once accounting is read.
 
-A line like `Jun  3 09:58:01` was read with the year of its file's date (`text.undated`). A file that was
-copied later has a later date. So the lines of a file move back by as many whole years as put most of them within a
-month of accounting. The date of the file decides between years that do so equally well, and it alone decides where the
-file ends at it: such a file was not copied later. No line was written after the date of its file.
+A line like `Jun  3 09:58:01` was read with the year of its file's date (`text.undated`). A file that was copied later
+has a later date. So the lines of a file move back by the number of whole years that puts most of them within a month of
+accounting. If several numbers fit equally well, the date of the file decides. It also decides if the file ends at that
+date, as such a file was not copied later. No line was written after the date of its file.
 
-Years are found from the whole tables, `ops.years` and `dated_by_file_at`, so that the order of files does not matter.
+Years are computed from the whole tables, `ops.years` and `dated_by_file_at`, so the order of files does not matter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assets.sources.text import times
 from assets.sql import fill, literal
 
 MONTH = timedelta(days=30)
-"""A log may begin or end so long before or after accounting."""
+"""How long before or after accounting a log may begin or end."""
 
 Days = tuple[date, date]
 
@@ -34,16 +34,16 @@ SETTLED = TempTable(
 
 
 def years_back(days: Mapping[date, int], accounting: Sequence[Days], *, has_leap_day: bool = False) -> int:
-    """Return how many years before the date of their file most lines lie within accounting.
+    """Return how many years to move lines back from the date of their file so that most lie within accounting.
 
     Parameters
     ----------
     days
-        Numbers of lines by day, in the year that the date of the file tells.
+        Numbers of lines by day, in the year of the file's date.
     accounting
-        First and last days of what accounting there is.
+        First and last days of the stretches that accounting covers.
     has_leap_day
-        Only every fourth year has one.
+        Whether lines are of a 29 February, which only every fourth year has.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def settle_years(con: duckdb.DuckDBPyConnection, survey: Survey, tables: Mapping
 
 
 def _accounting(con: duckdb.DuckDBPyConnection) -> dict[str, list[Days]]:
-    """Return the days of accounting by cluster; files that touch or overlap are one stretch."""
+    """Return the stretches of days with accounting by cluster; files that touch or overlap are one stretch."""
     found: dict[str, list[Days]] = defaultdict(list)
     rows = con.execute(
         f"""

@@ -1,4 +1,4 @@
-{# The first and the last moments of files, of which some lines may have told their year. #}
+{# The first and the last moments of files; some of their lines may have a year. #}
 update ops.files set first_at = settled.first_at, last_at = settled.last_at
 from (
     select

@@ -1,4 +1,4 @@
-{# Times of rows by the date of their file, in the year that `years_back` tells. #}
+{# Times of rows by the date of their file, moved back by `years_back`. #}
 update raw.{{ table }} set {{ time }} = settled.settled_at
 from (
     select *, case when years_back = 0 then dated_by_file_at else {{ utc }} end as settled_at
