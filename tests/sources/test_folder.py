@@ -80,7 +80,7 @@ def test_what_is_not_read_is_named_and_files_in_folders_below_are_read(tmp_path)
     )
     assert [file.path for file in found.files] == ["c1/sacct/2024/a [1].txt"]
     assert [str(warning).split(". ")[0] for warning in found.warnings] == [
-        "c1/kern.log: not read: it lies beside the folders of logs",
+        "c1/kern.log: not read: it lies next to the folders of logs",
         "c1/kernal: not read: its name is no kind of log",
     ]
 

@@ -191,7 +191,7 @@ HISTORIES: dict[str, list[Night]] = {
         Night({LOG: day(1)}),
         Night(
             {"cluster.toml": 'timezone = "Asia/Tokyo"\n'},
-            said=["1 older version or file that is gone was read with other settings"],
+            said=["1 older version or missing file was read with other settings"],
             rows={
                 "select version_of is null, count(*), min(logged_at) from raw.slurmctld_events"
                 " join ops.files using (path) group by 1 order by 1": [

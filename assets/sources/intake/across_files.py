@@ -1,7 +1,7 @@
-"""Update what depends on all files: years of lines without one, nodes of names, repeated lines, counts.
+"""Update what depends on all files: years of lines without one, node ids, repeated lines, counts.
 
-Everything here is recomputed from the whole tables, so it does not matter when or in which order files arrived.
-Afterwards the counts of `ops.files` are final; the suite of `ops.files` judges them.
+Everything here is recomputed from the whole tables, so the time and order in which files arrived do not matter.
+Afterwards the counts of `ops.files` are final; the suite of `ops.files` checks them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from assets.sources.reader import Reader
 
 
 def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str, Reader]) -> None:
-    """Bring node ids, dispositions and counts up to date.
+    """Update node ids, dispositions and counts.
 
-    Run when all kinds are loaded. The transaction is the caller's: `excluded_clusters.settle_good_clusters` opens one.
+    Call it when all kinds are loaded. The transaction is the caller's: `excluded_clusters.settle_good_clusters`.
     """
     by_table = {reader.TABLE: reader for reader in readers.values()}
     tables = {**{table: reader.ROWS for table, reader in by_table.items()}, unknown_lines.TABLE: unknown_lines.ROWS}
@@ -45,7 +45,7 @@ def settle(con: duckdb.DuckDBPyConnection, survey: Survey, readers: Mapping[str,
 
 
 def _keep_each_node_list_once(con: duckdb.DuckDBPyConnection) -> None:
-    """Delete repeated node lists, which batches may add side by side."""
+    """Delete repeated node lists, which parallel batches may add."""
     con.execute(
         """
         delete from raw.node_lists

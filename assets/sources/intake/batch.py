@@ -1,4 +1,4 @@
-"""Load one batch of files: read the lines, carry out the reader's plan, and prove that every line is accounted for."""
+"""Load one batch of files: read the lines, run the reader's plan, and prove that every line is accounted for."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def load_batch(
     con
         A writing connection, in a transaction.
     cluster
-        The cluster whose files they are.
+        The cluster of the files.
     reader
         The format's module.
     files
         The batch.
     run_id
-        Kept with every file.
+        Stored with every file.
 
     Raises
     ------
     SourceErrors
-        A file that can only be refused once it is being read.
+        A file is refused for what shows only when it is read.
     AssertionError
         The reader lost or doubled a line.
     """
@@ -91,7 +91,7 @@ def load_batch(
 
 
 def _require_regular_files(files: Sequence[SourceFile]) -> None:
-    """Check the files again before DuckDB opens them by path, as they may have been replaced since the survey."""
+    """Check the files again before DuckDB opens their paths, as they may have been replaced since the survey."""
     wrong = []
     for file in files:
         try:
@@ -109,7 +109,7 @@ select file_id, count(*) as lines_in, max(line_number) as last_line from lines g
 def carry_out(
     con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan, *, is_pseudonymous: bool = False
 ) -> None:
-    """Move the rows of a plan into raw, and fill `loaded_lines`, `quarantined_lines` and `skipped_lines`."""
+    """Move the rows of a plan into raw; fill `loaded_lines`, `quarantined_lines` and `skipped_lines`."""
     for table in EMPTY_AT_FIRST:
         table.create(con)
     run_steps(con, plan.prepare)
@@ -121,20 +121,20 @@ def carry_out(
 
 def _keep_rows(con: duckdb.DuckDBPyConnection, reader: Reader, plan: ReadingPlan, *, is_pseudonymous: bool) -> None:
     """Move the loaded rows into raw, with secrets masked, and fill `loaded_lines`."""
-    # Inventory defines the nodes: its rows have an id from the start, and settling makes it final.
+    # The inventory defines the nodes: its rows have an id from the start, which settling makes final.
     provisional = ", lower(loaded_rows.node_name) as node_id" if reader.TABLE == "nodes" else ""
     texts: Sequence[str] = reader.ROWS.free_texts
     if texts:
         columns = con.execute(f"select column_name from (describe {plan.loaded})").fetchall()
         texts = [name for name in texts if (name,) in columns]
     replaced = ", ".join(f"{masked(name)} as {name}" for name in texts)
-    # The mask stands before the join: DuckDB compiles an expression above a join once more for each join.
+    # Mask before the join: DuckDB compiles an expression above joins once more per join.
     rows = f"(select * replace ({replaced}) from ({plan.loaded}))" if texts else f"({plan.loaded})"
     if is_pseudonymous:
         columns = con.execute(f"select column_name from (describe {rows})").fetchall()
         hashed = replaced_columns(reader.PRIVACY, [name for (name,) in columns])
         rows = f"(select * replace ({hashed}) from {rows})" if hashed else rows
-    # The order of rows means nothing in raw, and keeping it doubles the work of the widest insert (measured).
+    # The order of rows in raw has no meaning, and keeping it doubles the work of the widest insert (measured).
     con.execute("set session preserve_insertion_order = false")
     con.execute(
         f"""

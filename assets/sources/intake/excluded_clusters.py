@@ -1,6 +1,6 @@
-"""Run a step over the raw tables cluster by cluster, if it fails on the rows of all.
+"""Run a step over the raw tables cluster by cluster if it fails on all rows together.
 
-A cluster on whose rows it fails alone stays as it was.
+A cluster stays as it was if the step fails on its rows alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assets.sql import identifier
 from assets.warehouse import create_raw_and_ops, transaction
 
 RawStep = Callable[[duckdb.DuckDBPyConnection, Survey], object]
-"""Works on the raw tables of a connection, for the clusters that it is given, inside a transaction of the caller."""
+"""Updates the raw tables of a connection for the given clusters, inside the caller's transaction."""
 
 _TABLES = """
     select schema_name, table_name from duckdb_columns()
@@ -27,9 +27,9 @@ _TABLES = """
 
 
 def settle_good_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: RawStep) -> dict[str, SourceError]:
-    """Run a step for all clusters whose rows do not make it fail; return the errors of the others.
+    """Run a step for all clusters whose rows do not make it fail; return the errors of the other clusters.
 
-    The step's own error is raised if it fails on the rows of no cluster alone, or if no cluster would be left.
+    The step's own error is raised if the step does not fail on any cluster alone, or if no cluster would be left.
     """
     logs = {str(file.absolute) for file in survey.files}
 
@@ -59,10 +59,10 @@ def settle_good_clusters(con: duckdb.DuckDBPyConnection, survey: Survey, step: R
 
 @contextmanager
 def _rows_of(con: duckdb.DuckDBPyConnection, cluster_id: str) -> Iterator[None]:
-    """Let the raw tables hold the rows of one cluster alone, within the caller's transaction.
+    """Reduce the raw tables to the rows of one cluster inside, within the caller's transaction.
 
-    The step reads and writes tables whole. Those with the rows of all clusters bear another name meanwhile, which
-    copies nothing.
+    The step reads and writes whole tables. Meanwhile the tables with the rows of all clusters have another name, so
+    nothing is copied.
     """
     tables = con.execute(_TABLES).fetchall()
     for schema, name in tables:

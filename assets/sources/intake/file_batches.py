@@ -1,4 +1,4 @@
-"""Read a batch of files: side by side with others, or without the files that are at fault."""
+"""Read a batch of files in parallel with others, and without the files that make it fail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outcome:
     batch: FileBatch
     refused: list[RefusedFile] = field(default_factory=list)
     must_be_read_alone: bool = False
-    """Nothing of it was read beside others, as it takes too much memory for that."""
+    """Nothing was read in parallel with other batches, as that needs too much memory."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ class FileBatch:
     files: Sequence[SourceFile]
     run_id: str
     replaced: Mapping[Key, Sequence[Key]]
-    """By each file, the keys in `ops.files` of what it takes the place of."""
+    """The keys in `ops.files` that each file replaces, by file."""
 
     @property
     def is_read_alone(self) -> bool:
-        """Tell whether no other batch may be read at the same time.
+        """Whether no other batch may be read at the same time.
 
-        A file larger than a batch takes more memory than one reader may have. Pseudonyms are made by a function in
-        Python, which is that of all connections and lets no other run.
+        A file larger than a batch takes more memory than one reader may use. A function in Python makes pseudonyms:
+        all connections share it, and it blocks the others.
         """
         return self.cluster.is_pseudonymous or sum(map(estimated_text_bytes, self.files)) > MAX_BATCH_BYTES
 
     def read_beside_others(self, con: duckdb.DuckDBPyConnection) -> Outcome:
-        """Read the batch, unless it needs the memory of the others: then it is read alone later."""
+        """Read the batch unless it needs the memory of the others; then it is read alone later."""
         try:
             self._load(con, self.files)
         except duckdb.OutOfMemoryException:
@@ -63,7 +63,7 @@ class FileBatch:
         return Outcome(self)
 
     def read(self, con: duckdb.DuckDBPyConnection) -> Outcome:
-        """Read the batch; where that fails, leave out the files that are at fault."""
+        """Read the batch; if that fails, leave out the files that cause it."""
         return Outcome(self, load_good_files(partial(self._load, con), self.files))
 
     def _load(self, con: duckdb.DuckDBPyConnection, files: Sequence[SourceFile]) -> None:

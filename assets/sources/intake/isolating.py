@@ -1,7 +1,7 @@
 """Load a batch without the files that cannot be read.
 
-Nothing here runs until something has failed. Then the batch is halved until the failing file is alone, and that file
-is refused with the error's first line. No row of a file is trusted if its reader failed, lost or doubled a line.
+This runs only after a failure. The batch is halved until the failing file is alone, and that file is refused with the
+error's first line. No row of a file is trusted if its reader failed, lost or doubled a line.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from assets.sources.regular import unreadable
 
 
 def load_good_files(load: Callable[[Sequence[SourceFile]], None], files: Sequence[SourceFile]) -> list[RefusedFile]:
-    """Load the files of a batch that do not stop it, and return the others with what stopped them.
+    """Load the files of a batch that can be read, and return the others with their errors.
 
     Parameters
     ----------
     load
-        Loads some of the files in one transaction, or raises what stopped it.
+        Loads some of the files in one transaction, or raises an error.
     files
         The batch.
 
     Raises
     ------
     Exception
-        What has nothing to do with the files.
+        An error that the files did not cause.
     """
     refused: list[RefusedFile] = []
     pending = [list(files)]
@@ -55,7 +55,7 @@ def load_good_files(load: Callable[[Sequence[SourceFile]], None], files: Sequenc
 
 
 def named_files(group: Sequence[SourceFile], error: Exception) -> list[RefusedFile]:
-    """List the files of a group that an error names."""
+    """Return the files of a group that an error names."""
     if isinstance(error, OSError):
         return [
             RefusedFile(file, unreadable(file.path, error)) for file in group if error.filename == str(file.absolute)

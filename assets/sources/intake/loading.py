@@ -1,6 +1,6 @@
 """Load new and changed files into the raw tables. Each batch is one transaction, so a crash leaves only whole batches.
 
-The result depends only on the files that are there, not on when or in which order they came.
+The result depends only on the files, not on when or in which order they arrived.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def load_kinds(
     full: bool = False,
     progress: Progress = no_progress,
 ) -> dict[str, LoadResult]:
-    """Bring the raw tables of some kinds up to date with the folder; `across_files.settle` finishes them.
+    """Update the raw tables of some kinds to the content of the folder; `across_files.settle` finishes them.
 
-    Batches of all kinds and clusters are read side by side, except those that need much memory.
+    Batches of all kinds and clusters are read in parallel, except those that need much memory.
 
     Parameters
     ----------
@@ -79,15 +79,15 @@ def load_kinds(
     readers
         The formats' modules by kind.
     run_id
-        Kept beside every file read.
+        Stored with every file read.
     full
         Read every file again.
     progress
-        Told at first and after every batch.
+        Called at the beginning and after every batch.
 
     Returns
     -------
-    What was read by kind.
+    What was read, by kind.
     """
     loadings = {kind: _Loading(con, survey, reader, run_id, known_files(con, kind)) for kind, reader in readers.items()}
     batches_of_all = [batch for loading in loadings.values() for batch in loading.batches_to_read(full=full)]
@@ -119,7 +119,7 @@ def load_kinds(
 
 @dataclass
 class _Loading:
-    """Files of one kind: which of them are to be read, and what became of them."""
+    """The files of one kind: which are to be read, and what became of them."""
 
     con: duckdb.DuckDBPyConnection
     survey: Survey
@@ -128,19 +128,19 @@ class _Loading:
     known: dict[Key, KnownFile]
     result: LoadResult = field(default_factory=LoadResult)
     before: dict[Key, KnownFile] = field(init=False)
-    """What was known before anything was read."""
+    """Files known before anything was read."""
 
     def __post_init__(self) -> None:
         self.before = dict(self.known)
 
     def batches_to_read(self, *, full: bool) -> list[FileBatch]:
-        """Record the files that are gone, refused or unchanged, and return the batches of the others."""
+        """Record the files that are missing, refused or unchanged, and return the batches of the others."""
         present, refused = self.survey.of_kind(self.reader.KIND), self.survey.refused_of_kind(self.reader.KIND)
         looked_at = {file.key for file in present} | {refused_file.file.key for refused_file in refused}
         for refused_file in refused:
             self.refuse(refused_file)
         pending, found = self._pending(present, full=full), []
-        # The files of a cluster that is left out, or whose folder is gone, may still be there.
+        # The files of a cluster that is left out, or whose folder is missing, may still exist.
         removed = {
             key: file
             for key, file in sorted(self.known.items())
@@ -158,7 +158,7 @@ class _Loading:
         return found
 
     def _forget_copies(self, removed: dict[Key, KnownFile], unchanged: Iterable[Key]) -> None:
-        """Forget removed files that were refused, or that are there under another name; take them out of `removed`."""
+        """Forget removed files that were refused or exist under another name; take them out of `removed`."""
         texts = {(key[0], text_of(key, self.known[key])): key[1] for key in unchanged}
 
         def has_copy(key: Key, file: KnownFile) -> bool:
@@ -175,10 +175,10 @@ class _Loading:
             del removed[key]
 
     def _replaced(self, pending: Sequence[SourceFile], removed: dict[Key, KnownFile]) -> dict[Key, list[Key]]:
-        """Return the keys that each file replaces when it is read, and take those out of `removed`.
+        """Return the keys that each file replaces when it is read, and take these out of `removed`.
 
-        A file replaces its own account, if its bytes are the same or have grown, and removed files and older versions
-        whose text it begins with. Its account becomes an older version if its bytes are others.
+        A file replaces its own account if its bytes are the same or have grown; else the account becomes an older
+        version. It also replaces removed files and older versions if it begins with their text.
         """
         known = {file.key: self.known[file.key] for file in pending if file.key in self.known}
         changed = {
@@ -198,7 +198,7 @@ class _Loading:
                 texts[key[0], text] = key
         begun: dict[Key, list[Key]] = {}
         for file in pending:
-            # A snapshot that another begins with is one of another moment.
+            # A snapshot that another one begins with is of another moment.
             of_same_log = () if self.reader.ROWS.are_of_moments else own[file.key]
             sizes = [text[1] for key in of_same_log if (text := text_of(key, nameless[key]))]
             found = beginnings(file, sizes, with_whole=bool(nameless))
@@ -212,7 +212,7 @@ class _Loading:
         for key, texts_begun_with in begun.items():
             is_own = key in known and (key not in changed or key in grown)
             replaced[key] = [key] if is_own else []
-            # A text with which several files begin is deleted with one of them.
+            # If several files begin with a text, one of them replaces it.
             for other in texts_begun_with:
                 if other in versions:
                     replaced[key].append(versions.pop(other))
@@ -222,7 +222,7 @@ class _Loading:
         return replaced
 
     def _become_versions(self, files: Mapping[Key, KnownFile]) -> dict[Key, Key]:
-        """Turn files into older versions, and return the keys of these by those of the files."""
+        """Turn files into older versions, and return a mapping from file key to version key."""
         if files:
             with transaction(self.con):
                 versions = become_versions(self.con, self.reader, files, self.run_id)
@@ -235,7 +235,7 @@ class _Loading:
             self.known.pop((key[0], str(version.version_of)))
 
     def mark_files_that_did_not_grow(self) -> None:
-        """Mark files as cut off that are of a past day by their names, and still end within a line."""
+        """Mark as cut off the files whose name has a past day and that still end within a line."""
         for file in self.survey.of_kind(self.reader.KIND):
             before = self.before.get(file.key)
             is_same = before is not None and before.has_open_line and before.sha256 == file.sha256
@@ -255,9 +255,9 @@ class _Loading:
                 self.result.warnings.append(f"{file.path}: {OPEN_END}. {AFTER_LOST_END}")
 
     def _keep_vanished(self, removed: Mapping[Key, KnownFile]) -> None:
-        """Keep what was read of files that are gone.
+        """Keep what was read of missing files.
 
-        Logs are rotated and deleted; what they stated stays true.
+        Logs are rotated and deleted, but their statements stay true.
         """
         kept = [key for key, file in removed.items() if file.version_of is None]
         news = [key for key in kept if removed[key].is_present]
@@ -267,7 +267,7 @@ class _Loading:
         self.result.files_vanished = len(kept)
 
     def _warn_of_other_rules(self, pending: Sequence[SourceFile], removed: Mapping[Key, KnownFile]) -> None:
-        """Warn of what cannot be read again, in the refresh that reads present files by other settings or rules."""
+        """Warn of files that cannot be read again, when this refresh reads present files by other settings or rules."""
         keys = {cluster_id: reader_key(self.reader, cluster) for cluster_id, cluster in self.survey.clusters.items()}
         changed = {
             file.cluster_id
@@ -276,7 +276,7 @@ class _Loading:
         }
         kept = (cluster_id in changed and file.reader != keys[cluster_id] for (cluster_id, _), file in removed.items())
         if count := sum(kept):
-            what = "older version or file that is gone was" if count == 1 else "older versions or gone files were"
+            what = "older version or missing file was" if count == 1 else "older versions or missing files were"
             self.result.warnings.append(
                 f"{self.reader.KIND}: {count:,} {what} read with other settings or rules, and stay as they were read"
             )
@@ -302,7 +302,7 @@ class _Loading:
         self.result.files_read += len(outcome.batch.files) - len(outcome.refused)
 
     def refuse(self, refused: RefusedFile) -> None:
-        """Record in `ops.files` that a file is not read; what was read of it before stays, as an older version."""
+        """Record in `ops.files` that a file is refused; what was read of it before stays as an older version."""
         file, error = refused.file, refused.error
         if self.survey.clusters[file.cluster_id].is_pseudonymous:
             error = without_quotes(error)

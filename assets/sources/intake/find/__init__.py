@@ -1,1 +1,1 @@
-"""Which files there are, what is known of them, and which of them are to be read."""
+"""Which files exist, what is known of them, and which are to be read."""

@@ -1,5 +1,5 @@
 {% import "sources/intake/find/macros.sql" as m %}
-{# What was read of `renamed_files` becomes that of older versions, without a last line that had no end. #}
+{# Move what was read of `renamed_files` to older versions, without a last line that had no end. #}
 create or replace temp table open_lines as
 select cluster_id, path, open_line as line_number
 from ops.files semi join renamed_files using (cluster_id, path)

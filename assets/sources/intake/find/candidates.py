@@ -1,6 +1,6 @@
 """The files below a cluster's folder, by kind, and the entries that cannot be read.
 
-It opens no file, and follows no link to a folder that is read already.
+No file is opened, and no link to a folder that is already read is followed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from assets.sources.settings import KINDS, ClusterSettings
 
 IGNORED_SUFFIXES = ("~", ".swp", ".tmp", ".part", ".md")
 NOTES = re.compile(r"(read[-_]?me|licen[cs]e|changelog|changes|notes?|todo|about)(\.(txt|text|rst|html?))?", re.I)
-"""Names of texts that people put beside logs."""
+"""Names of texts that people put next to logs."""
 SUFFIXES_OF_FILES = frozenset({".csv", ".gz", ".json", ".jsonl", ".log", ".out", ".psv", ".tsv", ".txt", ".zst"})
-"""Suffixes of log files. An empty folder with such a name is a mistake: a container's mount may make one."""
+"""Suffixes of log files. An empty folder with such a name is a mistake, for instance of a container's mount."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file or folder that may be read; `error` says why it cannot be where that shows without opening it."""
+    """A file or folder that may be read; `error` says why not, if that shows without opening it."""
 
     cluster: ClusterSettings
     kind: str
@@ -37,7 +37,7 @@ class Candidate:
 
 
 def shown(path: Path, folder: Path) -> str:
-    r"""Return a path below the sources folder as text; bytes that are no UTF-8 are written as `\udc..`.
+    r"""Return a path below the sources folder as text; bytes that are not UTF-8 are written as `\udc..`.
 
     >>> shown(Path("/s/c1/sacct/a.txt"), Path("/s"))
     'c1/sacct/a.txt'
@@ -46,7 +46,7 @@ def shown(path: Path, folder: Path) -> str:
 
 
 def is_utf8(name: str) -> bool:
-    """Tell whether a file's name can be written as text."""
+    """Return whether the name of a file is valid UTF-8."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -55,12 +55,12 @@ def is_utf8(name: str) -> bool:
 
 
 def visible_folders(folder: Path) -> list[Path]:
-    """List the folders in a folder, save hidden ones."""
+    """Return the folders in a folder, except hidden ones."""
     return sorted(entry for entry in folder.iterdir() if _is_folder(entry) and not entry.name.startswith("."))
 
 
 def unreachable_folders(folder: Path) -> Iterator[tuple[Path, OSError]]:
-    """Yield the links in a folder that lead nowhere, such as to a disk that is not mounted."""
+    """Yield the broken links in a folder, such as to a disk that is not mounted."""
     for entry in sorted(folder.iterdir()):
         if entry.is_symlink() and not _is_ignored(entry) and entry.suffix not in SUFFIXES_OF_FILES:
             try:
@@ -72,7 +72,7 @@ def unreachable_folders(folder: Path) -> Iterator[tuple[Path, OSError]]:
 def candidates(
     cluster: ClusterSettings, folder: Path, readers: Mapping[str, Reader], warnings: list[SourceError]
 ) -> Iterator[Candidate]:
-    """Yield what there is to read of a cluster; add a warning for each folder of no kind and each file beside them.
+    """Yield what can be read of a cluster; add a warning for each folder of no kind and each file next to the folders.
 
     Raises
     ------
@@ -104,12 +104,12 @@ def _without_meaning(entry: Path, sources: Path) -> SourceError:
         return SourceError(
             shown(entry, sources), "not read: its name is no kind of log", f"Rename it to one of {kinds}."
         )
-    what = "not read: it lies beside the folders of logs"
+    what = "not read: it lies next to the folders of logs"
     return SourceError(shown(entry, sources), what, f"Move it into the folder of its kind: {kinds}.")
 
 
 def _no_folder(entry: Path, sources: Path) -> tuple[Path, SourceError]:
-    """Refuse what stands where the folder of a kind belongs; a link to a disk that is not mounted leads nowhere."""
+    """Return the refusal of an entry in place of a kind's folder: a file, or a link to a disk that is not mounted."""
     place = shown(entry, sources)
     try:
         entry.stat()
@@ -119,7 +119,7 @@ def _no_folder(entry: Path, sources: Path) -> tuple[Path, SourceError]:
 
 
 def _is_folder(entry: Path) -> bool:
-    """Tell whether a path is a folder; False if that cannot be found out, as opening it then gives the reason."""
+    """Return whether a path is a folder; False if that is unknown, as opening it then gives the reason."""
     try:
         return entry.is_dir()
     except OSError:
@@ -131,9 +131,9 @@ def _is_ignored(entry: Path) -> bool:
 
 
 def _files(top: Path, sources: Path, warnings: list[SourceError]) -> Iterator[tuple[Path, SourceError | None]]:
-    """Yield every file below a kind's folder, save hidden ones, editors' leftovers and notes, in order.
+    """Yield every file below a kind's folder in order, except hidden files, editors' leftovers and notes.
 
-    No folder is entered twice: a link to a folder above would never end.
+    No folder is entered twice, as a link to a folder above would never end.
     """
     found: list[tuple[Path, SourceError | None]] = []
     folders, seen = [top], {_identity(folder) for folder in (top, *top.parents)}
@@ -171,7 +171,7 @@ def _refusal(entry: Path, sources: Path) -> SourceError | None:
 
 
 def _no_log(file: Path, sources: Path) -> SourceError | None:
-    """Say of a file that is no log by its name why it is not read."""
+    """Return why a file is not read whose name is not that of a log; None for a log."""
     if file.name == "cluster.toml":
         what = "not read: it holds settings, and is no log"
         return SourceError(shown(file, sources), what, "Settings lie in the cluster's own folder.")

@@ -56,7 +56,7 @@ def cluster_row(cluster: ClusterSettings) -> dict[str, Any]:
 
 
 def _units_in_service(settings: Settings) -> list[dict[str, Any]]:
-    """Give the stated times; one that ends later than now has no end yet, as nobody knows what fails until then."""
+    """Return the stated times; one that ends after now gets no end, as nobody knows what fails until then."""
     now = datetime.now(UTC).replace(tzinfo=None)
     spans = [
         (span.units, in_utc(span.from_, settings.timezone), in_utc(span.to, settings.timezone))
@@ -115,7 +115,7 @@ def _meaning(rule: Rule, category: str) -> dict[str, Any]:
 
 
 def write_clusters(con: duckdb.DuckDBPyConnection, survey: Survey) -> int:
-    """Replace `raw.clusters` by the settings in the folder, and return the number of clusters."""
+    """Replace `raw.clusters` with the settings in the folder, and return the number of clusters."""
     rows = [cluster_row(cluster) for _, cluster in sorted(survey.clusters.items())]
     columns = [identifier(column) for column in rows[0]]
     with transaction(con):

@@ -33,14 +33,14 @@ from assets.sources.regular import require_regular, unreadable
 from assets.sources.settings import ClusterSettings, read_settings
 
 READ, REFUSED, CUT_OFF = "read", "refused", "cut_off"
-"""What `ops.files.status` says of a file: all of it was read, nothing, or what there is of it without its end."""
+"""Values of `ops.files.status`: all of a file was read, nothing, or all but its missing end."""
 NEVER = datetime(1970, 1, 1)
-"""Stands for the modification of a file that cannot even be looked at."""
+"""Stands for the modification time of a file that cannot be examined."""
 
 
 @dataclass(frozen=True)
 class KnownFile:
-    """What `ops.files` says of a file of an earlier refresh."""
+    """The row of `ops.files` for a file of an earlier refresh."""
 
     size_bytes: int
     modified_at: datetime
@@ -59,13 +59,13 @@ class KnownFile:
 
 
 EMPTIED = ("health", "kernel", "slurmctld")
-"""Kinds of logs that rotation leaves empty: such a file is no error if it had content before."""
+"""Kinds of logs that rotation leaves empty: an empty file is not an error if it had content before."""
 ALONE = ("sacct", "failures")
-"""Kinds of logs of which a cluster needs one: its accounting, or a list of its failures."""
+"""A cluster needs one of these kinds of logs: accounting, or a list of failures."""
 
 
 def needed_kind(*, has_accounting: bool) -> str:
-    """Return the kind without whose files nothing can be said of a cluster."""
+    """Return the kind of logs that a cluster needs."""
     return "sacct" if has_accounting else "failures"
 
 
@@ -85,26 +85,26 @@ class Survey:
     files: list[SourceFile] = field(default_factory=list)
     refused: list[RefusedFile] = field(default_factory=list)
     left_out: dict[str, list[SourceError]] = field(default_factory=dict)
-    """Clusters whose files are not looked at, and why."""
+    """Clusters whose files are not examined, and why."""
     warnings: list[SourceError] = field(default_factory=list)
-    """Entries that are not read and stop nothing."""
+    """Entries that are not read, which stops nothing."""
     with_history: Collection[tuple[str, str]] = ()
-    """Keys of the files of kinds `ALONE` of which something was read before."""
+    """Keys of files of the kinds `ALONE` that were read, at least in part, before."""
     privacy: Privacy | None = None
     """How the names of clusters were read before."""
     changed_privacy: set[str] = field(default_factory=set)
-    """Those of the clusters left out whose names are to be read in another way than before."""
+    """Clusters that are left out because their names are to be stored in another way than before."""
 
     def of_kind(self, kind: str) -> list[SourceFile]:
-        """Return the files of one kind, in the order of their names."""
+        """Return the files of one kind, ordered by name."""
         return [file for file in self.files if file.kind == kind]
 
     def refused_of_kind(self, kind: str) -> list[RefusedFile]:
-        """Return the refused files of one kind, in the order of their names."""
+        """Return the refused files of one kind, ordered by name."""
         return [refused for refused in self.refused if refused.file.kind == kind]
 
     def of_cluster(self, cluster_id: str) -> Survey:
-        """Return what the folder holds of one cluster; of one whose folder is missing that is nothing."""
+        """Return the part of the survey for one cluster; empty if its folder is missing."""
         return Survey(
             clusters={name: cluster for name, cluster in self.clusters.items() if name == cluster_id},
             files=[file for file in self.files if file.cluster_id == cluster_id],
@@ -112,7 +112,7 @@ class Survey:
 
     @property
     def failing(self) -> dict[str, list[SourceError]]:
-        """Clusters that cannot be built, and why, for what the folder shows before any of it is read."""
+        """Clusters that cannot be built, and why, as far as the folder shows before it is read."""
         accounted = {file.cluster_id for file in self.of_kind("sacct")}
         accounted |= {found.file.cluster_id for found in self.refused_of_kind("sacct")}
         refused = {
@@ -125,9 +125,9 @@ class Survey:
     def failing_for(
         self, bad_files: Mapping[tuple[str, str], SourceError], read_before: Collection[tuple[str, str]]
     ) -> dict[str, list[SourceError]]:
-        """Name the clusters that cannot be built, with reasons: those left out, and those that need a bad file.
+        """Return the clusters that cannot be built, with reasons: those left out, and those that need a bad file.
 
-        A bad file of which something was read before stops nothing: that stays.
+        A bad file stops nothing if something of it was read before, which stays.
         """
         found = {cluster_id: list(errors) for cluster_id, errors in self.left_out.items()}
         for key, error in bad_files.items():
@@ -137,7 +137,7 @@ class Survey:
 
 
 def is_unchanged(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
-    """Tell whether reading a file again gives the same rows: the same bytes, and the same time if rows depend on it."""
+    """Return whether a file gives the same rows again: its bytes are the same, and its time if rows depend on it."""
     if file.sha256 != before.sha256:
         return False
     timed = isinstance(reader, TimedReader) and reader.is_timed_by_modification(file.path, file.dialect)
@@ -145,7 +145,7 @@ def is_unchanged(file: SourceFile, before: KnownFile, reader: Reader) -> bool:
 
 
 Progress = Callable[[str, int, int, int, int], None]
-"""Called with what is being done, files done, files in all, bytes done, bytes in all."""
+"""Called with the activity, files done, files in total, bytes done, bytes in total."""
 
 
 def no_progress(_doing: str, _done: int, _total: int, _done_bytes: int, _total_bytes: int) -> None:
@@ -153,7 +153,7 @@ def no_progress(_doing: str, _done: int, _total: int, _done_bytes: int, _total_b
 
 
 def cluster_folders(folder: Path) -> list[Path]:
-    """List the cluster folders; raises `SourceErrors` when the sources folder has none, not even one out of reach."""
+    """Return the cluster folders; raise `SourceErrors` if the sources folder has none, not even an unreachable one."""
     place = str(folder)
     if not folder.exists():
         raise SourceErrors(
@@ -205,23 +205,23 @@ def survey(
     folder
         The sources folder.
     readers
-        Reader by kind; only these kinds are looked at.
+        Reader by kind; only these kinds are examined.
     known
         Files of an earlier refresh: one of the same size and time of change is not opened again, unless `full`.
     full
         Open every file.
     progress
-        Told before every file and at the end.
+        Called before every file and at the end.
     with_history
-        Keys of the accounting files of which something was read before: their clusters are not left out for having no
-        file of it any more, nor for a file that is refused now.
+        Keys of accounting files that were read, at least in part, before: their clusters are not left out if the files
+        are missing or refused now.
     privacy
-        How the names of clusters were read before; None: none was.
+        How the names of clusters were stored before; None: none were.
 
     Raises
     ------
     SourceErrors
-        No cluster is left to build; its text has all that is wrong.
+        No cluster is left to build; its text lists all errors.
     """
     result = Survey(with_history=with_history, privacy=privacy)
     found = _all_candidates(folder, readers, result)
@@ -253,7 +253,7 @@ def are_of_known_sizes(
     with_history: Collection[tuple[str, str]] = (),
     privacy: Privacy | None = None,
 ) -> bool:
-    """Tell whether every file is known and has the size that it had when it was read. No file is opened.
+    """Return whether every file is known and has the size that it had when it was read. No file is opened.
 
     A file of another size has other bytes, so a survey would find something new.
     The parameters, and what is raised, are those of `survey`.
@@ -275,7 +275,7 @@ def _all_candidates(folder: Path, readers: Mapping[str, Reader], survey: Survey)
 
 
 def _cluster_candidates(folder: Path, readers: Mapping[str, Reader], survey: Survey) -> list[Candidate]:
-    """List the files of a cluster, or leave the cluster out."""
+    """Return the files of a cluster, or leave the cluster out."""
     cluster_id = shown(folder, folder.parent)
     if not is_utf8(folder.name):
         survey.left_out[cluster_id] = [SourceError(cluster_id, "its name is not UTF-8", "Rename the folder.")]
@@ -318,9 +318,9 @@ def _no_accounting(cluster_id: str) -> SourceError:
 
 
 def _described(folder: Path, candidate: Candidate) -> SourceFile:
-    """Return a file with its size and time, if the file system gives them."""
+    """Return a file with its size and time, as far as the file system gives them."""
     size, modified_at = 0, NEVER
-    # A file system may give a time that no calendar has.
+    # A file system may give a time that is out of the calendar's range.
     with suppress(OSError, OverflowError, ValueError):
         status = require_regular(candidate.path)
         size = status.st_size

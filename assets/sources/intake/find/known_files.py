@@ -22,12 +22,12 @@ PER_FILE_TABLES = (
     "raw.sightings",
     "raw.unknown_lines",
 )
-"""Tables that tell of single files, beside the raw table of their kind: where a file is forgotten or renamed."""
+"""Tables with rows by file, besides the raw table of the kind: a file is forgotten or renamed in all of them."""
 REMOVED_FILES = TempTable("removed_files", {"cluster_id": "varchar", "path": "varchar"})
 
 
 def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict[tuple[str, str], KnownFile]:
-    """Return what `ops.files` says, by cluster and path."""
+    """Return the rows of `ops.files` by cluster and path."""
     rows = con.execute(
         """
         select
@@ -41,7 +41,7 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
 
 
 def with_history(known: Mapping[Key, KnownFile]) -> set[Key]:
-    """Return the keys of the files of which something was read and that a cluster needs, also of older versions."""
+    """Return the keys of files that a cluster needs and of which something was read, older versions included."""
     return {
         (cluster_id, file.version_of or path)
         for (cluster_id, path), file in known.items()
@@ -50,7 +50,7 @@ def with_history(known: Mapping[Key, KnownFile]) -> set[Key]:
 
 
 def is_of_kind(path: str, kind: str) -> bool:
-    """Tell by a file's path whether it lies in the folder of a kind.
+    """Return whether a file is in the folder of a kind, by its path.
 
     >>> is_of_kind("c1/sacct/2024/may.psv", "sacct")
     True
@@ -79,9 +79,9 @@ def forget_files(con: duckdb.DuckDBPyConnection, reader: Reader, keys: Sequence[
 
 
 def copy_without(con: duckdb.DuckDBPyConnection, file: Path, clusters: Collection[str]) -> None:
-    """Fill an empty warehouse from a file with what was read of all other clusters; tables about runs stay empty.
+    """Fill an empty warehouse from a file, without some clusters; tables about runs stay empty.
 
-    A new file has no freed blocks, in which names would stay.
+    A new file has no freed blocks that still hold names.
     """
     tables = con.execute(
         "select schema_name, table_name from duckdb_tables()"

@@ -1,4 +1,4 @@
-{# Add lines of versions to those that are skipped as superseded: a query of cluster_id, path, line_count. #}
+{# Add lines of versions to the lines skipped as superseded, from a query of cluster_id, path, line_count. #}
 {% macro skip_superseded(counts) %}
 create or replace temp table superseded_counts as
 select cluster_id, path, sum(line_count)::bigint as line_count

@@ -1,8 +1,8 @@
-"""How the names of each cluster were read: as they are, or as pseudonyms with a certain key.
+"""How the names of each cluster are stored: as they are, or as pseudonyms with a certain key.
 
-`privacy.json` in the home says so. It outlives the tables, because publications, reports and logs hold names too; where
-it is lost, the tables say it. A cluster that its settings want to be read in another way is left out until it is
-forgotten: the home would hold plain names of it, or two pseudonyms for one name.
+`privacy.json` in the home records it. It outlives the tables, because publications, reports and logs hold names too; if
+it is lost, the tables say it. A cluster is left out until it is forgotten if its settings want another way: otherwise
+the home would hold plain names of it, or two pseudonyms for one name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assets.sources.text.pseudonyms import give_key
 from assets.warehouse import transaction
 
 PLAIN = "plain"
-"""Stands in `privacy.json` for names as they are. The id of the key stands there for pseudonyms."""
+"""The value in `privacy.json` for names as they are. For pseudonyms it is the id of the key."""
 _OF_TABLES = f"""
     select cluster_id, coalesce(key_id, '{PLAIN}')
     from (select distinct cluster_id from ops.files) left join ops.privacy using (cluster_id)
@@ -33,7 +33,7 @@ _OF_TABLES = f"""
 
 @dataclass(frozen=True)
 class Privacy:
-    """How clusters were read: `PLAIN` or the id of a key by cluster, with `privacy.json` and the file of the key."""
+    """How names were stored: `PLAIN` or the id of a key, by cluster, with `privacy.json` and the file of the key."""
 
     file: Path
     key_file: Path | None
@@ -41,19 +41,19 @@ class Privacy:
 
     @classmethod
     def of(cls, con: duckdb.DuckDBPyConnection, file: Path, key_file: Path | None) -> Privacy:
-        """Read what is known of a home, whose working file or publication is open."""
+        """Return what is known of a home; its working file or publication is open."""
         known = dict(con.execute(_OF_TABLES).fetchall())
-        with suppress(OSError, ValueError, AttributeError):  # The tables say the same of all that they hold.
+        with suppress(OSError, ValueError, AttributeError):  # The tables say the same for all their clusters.
             known |= {str(name): str(how) for name, how in json.loads(file.read_text(encoding="utf-8")).items()}
         return cls(file, key_file, known)
 
     @cached_property
     def key(self) -> str | None:
-        """The key; None where there is none."""
+        """The key; None if there is none."""
         return read_key(self.key_file) if self.key_file else None
 
     def change_of(self, cluster: ClusterSettings) -> SourceError | None:
-        """Say what is to be done where a cluster was read in another way than its settings and the key want."""
+        """Return what to do if a cluster was stored in another way than its settings and the key want."""
         before = self.read_with.get(cluster.cluster_id)
         now = PLAIN if not cluster.is_pseudonymous else key_id(self.key) if self.key else ""
         if before in (None, now):
@@ -65,26 +65,26 @@ class Privacy:
         elif now:
             what, back = f"its pseudonyms were made with another key than {self.key_file}", "Put the former key there"
         else:
-            what, back = f"the privacy key {self.key_file} is gone", "Put it back from its copy"
+            what, back = f"the privacy key {self.key_file} is missing", "Put it back from its copy"
         return SourceError(
             cluster.cluster_id,
             f"{what}; earlier publications, reports and logs of runs hold them until it is forgotten",
             f"{back}, or stop `faultline ui` and run `faultline refresh --forget {shlex.quote(cluster.cluster_id)}"
-            " --yes`: it deletes all of these and reads the cluster's logs again (lines of logs that are gone are lost;"
+            " --yes`: it deletes all of these and reads the cluster's logs again (lines of missing logs are lost;"
             " without --yes it lists them).",
         )
 
     def begin(
         self, con: duckdb.DuckDBPyConnection, clusters: Mapping[str, ClusterSettings], sources: Path
     ) -> str | None:
-        """Record how clusters are read from now on, before a row of them is stored.
+        """Record how clusters are stored from now on, before any of their rows is stored.
 
-        The connection gets the key where one is needed, which is made where there is none. Return a line that says so.
+        The connection gets the key if one is needed. A missing key is made; return a message that says so.
 
         Raises
         ------
         WrongKey
-            It is needed and cannot be used, or lies with the data.
+            The key is needed and cannot be used, or lies with the data.
         """
         hashed = [name for name, cluster in clusters.items() if cluster.is_pseudonymous]
         now, said = dict.fromkeys(clusters.keys() - hashed, PLAIN), None

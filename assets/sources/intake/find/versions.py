@@ -1,8 +1,8 @@
-"""Older versions of a file: rows of bytes that are no longer under their name stay, as a version of it.
+"""Older versions of a file: rows stay, as a version, when the bytes under the file's name change.
 
-A version has the path of the file with `@` and the first digits of its hash behind it, and an account of its own. It is
-superseded where its text is the beginning of another file's of its cluster and kind: as a log grows, and as rotation
-gives the same bytes another name. `superseding` finds the other rows that need not be kept, once all is read.
+The path of a version is that of the file with `@` and the first digits of its hash; it has its own account. It is
+superseded if another file of its cluster and kind begins with its text, as when a log grows or rotation renames it.
+`superseding` finds the other redundant rows, once all files are read.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from assets.sql import fill
 Text = tuple[str, int]
 """The hash and the size of a text."""
 DIGITS = 12
-"""Digits of the hash in the path of a version."""
+"""Number of digits of the hash in the path of a version."""
 RENAMED = TempTable("renamed_files", {"cluster_id": "varchar", "path": "varchar", "version": "varchar"})
 
 
 def is_kept(con: duckdb.DuckDBPyConnection, reader: Reader, key: Key) -> bool:
-    """Tell whether older versions of a file are kept: not if it says how things are, as then the newest alone counts.
+    """Return whether older versions of a file are kept: not if it describes the present, where only the newest counts.
 
-    An inventory without states says how things are, as a configuration does; so does a manifest.
+    An inventory without states, such as a configuration, describes the present; so does a manifest.
     """
     if reader.ROWS.time is None:
         return False
@@ -45,7 +45,7 @@ def is_kept(con: duckdb.DuckDBPyConnection, reader: Reader, key: Key) -> bool:
 
 
 def version_key(key: Key, file: KnownFile) -> Key:
-    """Return the key of a file as an older version."""
+    """Return the key that a file has as an older version."""
     cluster_id, path = key
     return cluster_id, f"{path}@{file.sha256[:DIGITS]}"
 
@@ -53,7 +53,7 @@ def version_key(key: Key, file: KnownFile) -> Key:
 def become_versions(
     con: duckdb.DuckDBPyConnection, reader: Reader, files: Mapping[Key, KnownFile], run_id: str
 ) -> dict[Key, KnownFile]:
-    """Turn what was read of files into older versions of them, without a last line that had no end.
+    """Turn what was read of files into older versions, without a last line that had no end.
 
     The transaction is the caller's.
 
@@ -80,7 +80,7 @@ def become_versions(
 
 
 def text_of(key: Key, file: KnownFile) -> Text | None:
-    """Return the hash and the size of a file's text; None if that of an archive is not known."""
+    """Return the hash and the size of a file's text; None if these are unknown for an archive."""
     if file.text_sha256 is not None and file.text_bytes is not None:
         return file.text_sha256, file.text_bytes
     is_archive = is_compressed(Path(file.version_of or key[1]))
@@ -88,14 +88,14 @@ def text_of(key: Key, file: KnownFile) -> Text | None:
 
 
 def may_be_superseded(key: Key, file: KnownFile, by: str) -> bool:
-    """Tell whether a file of another name may replace one: not if only its name has the day."""
+    """Return whether a file with another name may replace a file: not if only its name has the day."""
     if file.status == REFUSED:
         return False
     return by in {key[1], file.version_of} or file.loaded > 0 or not undated.is_named_by_time(file.version_of or key[1])
 
 
 def beginnings(file: SourceFile, sizes: Iterable[int], *, with_whole: bool) -> set[Text]:
-    """Return the beginnings of a file's text, of the given sizes, and the whole of it if that is wanted."""
+    """Return hash and size of a file's text up to each of the given sizes, and of the whole text if wanted."""
     is_packed = is_compressed(file.absolute)
     found: set[Text] = set() if is_packed or not with_whole else {(file.sha256, file.size_bytes)}
     pending = sorted(size for size in sizes if is_packed or size <= file.size_bytes)
