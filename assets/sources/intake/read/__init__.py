@@ -1,1 +1,1 @@
-"""From the bytes of files to numbered lines of clean text."""
+"""Turn the bytes of files into numbered lines of clean text."""

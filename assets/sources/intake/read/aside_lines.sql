@@ -1,4 +1,4 @@
-{# Lines that are kept from the reader, each for the first reason that holds. #}
+{# Lines that are withheld from the reader, each with the first reason that applies. #}
 {% macro others() %}
 (from lines anti join aside_lines using (file_id, line_number)) as lines
 {% endmacro %}
@@ -16,7 +16,7 @@ inner join file_warnings
     on file_warnings.file_id = lines.file_id and file_warnings.warning = {{ cut_lines | literal }}
 where ends_with(lines.line, {{ mark | literal }});
 
--- What a translation only skipped has no detail.
+-- Lines that a translation skipped have no detail.
 insert into aside_lines
 select lines.*, aside.reason, aside.detail
 from {{ others() }} inner join translated_aside as aside using (file_id, line_number);
@@ -27,7 +27,7 @@ from {{ others() }}
 inner join batch_files on batch_files.file_id = lines.file_id and batch_files.is_cut
 inner join file_lines on file_lines.file_id = lines.file_id and file_lines.last_line = lines.line_number;
 
--- Lines that are no text, of the files with bytes that are none. Between two of them a short line is none either.
+-- Lines that are not text, in files with bytes that are not text. A short line between two of them is not text either.
 insert into aside_lines
 select found.*, 'not_text', 'bytes of something else than text'
 from (

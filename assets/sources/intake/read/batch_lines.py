@@ -1,4 +1,4 @@
-"""Divide files into batches, and fill the tables of lines that a reader is given."""
+"""Divide files into batches, and fill the tables of lines for a reader."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from assets.sources.settings import ClusterSettings
 from assets.sql import fill
 
 MAX_BATCH_BYTES = 256 * 1024 * 1024
-"""An accounting batch takes about four times its bytes of memory, or of temporary files beside the warehouse."""
+"""An accounting batch takes about four times its bytes in memory or in temporary files next to the warehouse."""
 MAX_BATCH_FILES = 2000
 TYPICAL_COMPRESSION = 10
 
 CUT_LINES = "line_too_long"
-"""Beside the files in which a line was cut off, in `ops.files.warnings`, and the reason of such a line."""
+"""Warning in `ops.files.warnings` on files in which a line was cut off, and the reason for such a line."""
 LINE_TOO_LONG = (
     f"longer than {MAX_LINE // 1024**2} MiB, or one too many of lines that are longer than {WINDOW // 1024} KiB"
 )
 
 
 def estimated_text_bytes(file: SourceFile) -> int:
-    """Estimate how many bytes of text a file holds."""
+    """Return an estimate of the bytes of text in a file."""
     return file.size_bytes * (TYPICAL_COMPRESSION if is_compressed(file.absolute) else 1)
 
 
 def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
-    """Divide the files of one cluster into batches, limited in bytes and in number."""
+    """Yield the files of one cluster in batches of limited bytes and number."""
     batch: list[SourceFile] = []
     total = 0
     for file in files:
@@ -53,7 +53,7 @@ def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
 
 
 def scratch_folder(con: duckdb.DuckDBPyConnection) -> tempfile.TemporaryDirectory[str]:
-    """Make a folder for copies beside the warehouse file, where there is room for data."""
+    """Return a new temporary folder for copies, next to the warehouse file, where there is room for data."""
     ((path,),) = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchall()
     target_folder = Path(path).parent if path else None
     return tempfile.TemporaryDirectory(prefix="reading-", dir=target_folder)
@@ -73,13 +73,13 @@ def read_batch_lines(
     con, cluster, reader, files
         The batch.
     scratch
-        Where clean copies of files are made; they are removed again.
+        Folder for clean copies of files, which are removed afterwards.
     """
     made: dict[int, Copy] = {}
     aside: list[tuple[Any, ...]] = []
 
     def copies() -> Iterator[tuple[int, Path]]:
-        """Write the copy of each file that DuckDB cannot read where it is, and remove it when it was read."""
+        """Yield a copy of each file that DuckDB cannot read in place, and remove the copy after it was read."""
         for file_id, file in others.items():
             target = scratch / f"{file_id}.txt"
             if (translation := translation_of(reader.KIND, file.dialect)) is not None:
@@ -132,7 +132,7 @@ def read_batch_lines(
 
 
 def set_lines_aside(con: duckdb.DuckDBPyConnection) -> None:
-    """Keep lines from the reader: cut off, set aside by a translation, last of an archive, or no text."""
+    """Withhold lines from the reader: cut off, set aside by a translation, last of an archive, or not text."""
     con.execute(
         fill(
             "sources/intake/read/aside_lines.sql",

@@ -1,8 +1,8 @@
-"""Turn the bytes of a file into clean text: bytes that are no text are removed or marked, and other lines stay.
+"""Turn the bytes of a file into clean text: bytes that are not text are removed or marked.
 
-A power loss leaves blocks of NULs in a log. Programs write byte order marks and the escape sequences of terminals,
-which nobody sees. All of these are taken out. Bytes that are not UTF-8 become `REPLACEMENT`. A line with too many
-characters that no text has is not text, such as a piece of an archive that was appended to a log.
+A power loss leaves blocks of NULs in a log. Programs write byte order marks and escape sequences of terminals, which
+are invisible. All of these are removed. Bytes that are not UTF-8 become `REPLACEMENT`. A line with too many characters
+that text does not have is not text, such as a piece of an archive that was appended to a log.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ NEVER_IN_LOGS = "\x01\x02\x03\x04"
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 BAD_BYTES = "bad_encoding"
-"""Beside the files that hold bytes that are no UTF-8, or NULs, in `ops.files.warnings`."""
+"""Warning in `ops.files.warnings` on files with bytes that are not UTF-8, or NULs."""
 
 _DELIMITER, _REPLACED = NEVER_IN_LOGS.encode(), REPLACEMENT.encode()
 ODD = r"\x01-\x08\x0e-\x1a\x1c-\x1e\x7f\x{FFFD}"
-"""Characters that a text file hardly holds, as RE2 writes them."""
+"""Characters that are rare in text files, in the syntax of RE2."""
 _ODD_CHARACTERS = re.compile(f"[{ODD.replace('x{FFFD}', 'ufffd')}]")
 MAX_ODD_SHARE = 0.3
 SHORT_LINE = 16
-"""Between two lines that are no text, a line of fewer characters is none either."""
+"""Between two lines that are not text, a line of fewer characters is not text either."""
 
 _MAX_ESCAPE = 256
 _INVISIBLE = re.compile(
@@ -32,19 +32,19 @@ _INVISIBLE = re.compile(
 )
 _NULS = re.compile(r"\0+")
 _NULS_OF_A_LINE = re.compile(r"(?<![^\r\n])\0(?![^\r\n])")
-# The NULs cut off the record that was being written, and behind them the next one begins.
+# NULs cut off the record that was being written, and the next record begins after them.
 _NULS_BEFORE_A_RECORD = re.compile(
     r"(?<=[^\r\n\0])\0(?=(?:<\d{1,3}>)?"
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:|\[ *\d+[.-]\d|\[[A-Z][a-z]{2} |\{\s*\"))"
 )
 _MAX_BEGINNING = 32
-"""How many characters behind a NUL tell whether a record begins there."""
+"""How many characters after a NUL show whether a record begins there."""
 _LITTLE = 4096
-"""Bytes that are cleaned together: patterns over all of a log for the sake of a few lines take long."""
+"""Bytes that are cleaned together: running patterns over a whole log for a few lines takes long."""
 
 
 class Cleanness:
-    """Tells whether the bytes of a file, given in pieces, are clean text.
+    """Checks whether the bytes of a file, given in pieces, are clean text.
 
     A byte order mark at the very beginning is allowed: DuckDB skips it.
     """
@@ -55,11 +55,11 @@ class Cleanness:
         self.is_unclean = False
 
     def add(self, piece: bytes) -> None:
-        """Look at the next bytes."""
+        """Check the next bytes."""
         if self.is_unclean:
             return
         try:
-            # Most logs are ASCII alone, which is found out five times as fast.
+            # Most logs are pure ASCII, which is five times as fast to check.
             is_ascii = piece.isascii() and not self._decoder.getstate()[0]
             text = "" if is_ascii else self._decoder.decode(piece)
         except UnicodeDecodeError:
@@ -75,7 +75,7 @@ class Cleanness:
         self._tail = (self._tail + piece[1 - len(_DELIMITER) :])[1 - len(_DELIMITER) :]
 
     def end(self) -> bool:
-        """Tell whether all of it was clean."""
+        """Return whether all of the text was clean."""
         return not self.is_unclean and not self._decoder.getstate()[0]
 
 
@@ -91,24 +91,24 @@ def _is_clean(text: bytes) -> bool:
 
 
 def _holds(text: bytes, sought: bytes) -> bool:
-    """Look for a rare sequence, first for its first byte, as that takes a tenth of the time."""
+    """Return whether a text holds a rare sequence; looking for its first byte first takes a tenth of the time."""
     return sought[:1] in text and sought in text
 
 
 class Cleaner:
-    """Cleans the text of a file that comes in pieces; most pieces are clean, and are passed on."""
+    """Cleans the text of a file that comes in pieces; clean pieces, which are the most, are passed on."""
 
     def __init__(self) -> None:
         self._held, self._undecided, self._last = b"", "", ""
         self.has_bad_bytes = False
-        """Bytes that are no UTF-8, or NULs, were among them."""
+        """Whether the pieces had bytes that are not UTF-8, or NULs."""
 
     def pieces(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the clean text of a file; if the chunks end with `EOFError`, it is raised after their text."""
+        """Yield the clean text of a file; an `EOFError` at the end of the chunks is raised after their text."""
         try:
             for chunk in chunks:
                 text = self._held + chunk
-                # Text that the next chunk may turn into something else waits.
+                # Text whose meaning depends on the next chunk waits.
                 ready = len(text) - _begun(text)
                 yield b"".join(self._clean(text[:ready]))
                 self._held = text[ready:]
@@ -118,7 +118,7 @@ class Cleaner:
         yield self._clean_end()
 
     def _clean(self, text: bytes) -> Iterator[bytes]:
-        """Yield the clean text; what is not clean is halved at ends of lines, so that only small parts are cleaned."""
+        """Yield the clean text; text that is not clean is halved at line ends, so that only small parts are cleaned."""
         if not self._undecided and _is_clean(text):
             yield self._noted(text)
             return
@@ -140,18 +140,18 @@ class Cleaner:
         text = raw.decode("utf-8", errors="replace")
         seen = _INVISIBLE.sub("", text.replace(NEVER_IN_LOGS, REPLACEMENT))
         self.has_bad_bytes = self.has_bad_bytes or "\0" in seen or REPLACEMENT in seen
-        # However long a run of NULs is, one of them stands for all.
+        # One NUL stands for a run of any length.
         seen = _NULS.sub("\0", self._undecided + seen)
         undecided = -1 if is_last else seen.find("\0", max(0, len(seen) - _MAX_BEGINNING))
         seen, self._undecided = (seen, "") if undecided < 0 else (seen[:undecided], seen[undecided:])
-        # The meaning of a NUL depends on what stands before it: the beginning of a line, or something.
+        # The meaning of a NUL depends on whether it is at the beginning of a line.
         before = "" if self._last in {"", "\n", "\r"} else "."
         marked = _NULS_BEFORE_A_RECORD.sub("\n", _NULS_OF_A_LINE.sub(REPLACEMENT, before + seen))
         return marked.replace("\0", "").removeprefix(before).encode()
 
 
 def _begun(text: bytes) -> int:
-    """Count the bytes at the end of a text that begin a character, a delimiter or an escape sequence."""
+    """Return how many bytes at the end of a text begin a character, a delimiter or an escape sequence."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     decoder.decode(text[-3:])
     waiting = len(decoder.getstate()[0])
@@ -161,7 +161,7 @@ def _begun(text: bytes) -> int:
 
 
 def is_text(line: str) -> bool:
-    r"""Tell whether a line is text, as `aside_lines.sql` does.
+    r"""Return whether a line is text, by the rule of `aside_lines.sql`.
 
     >>> is_text("caf\ufffd|1|COMPLETED"), is_text("\ufffd\x03\x04k\ufffd")
     (True, False)

@@ -1,4 +1,4 @@
-"""Copies of files that DuckDB cannot read where they are: archives unpacked, and text made clean UTF-8."""
+"""Copies of files that DuckDB cannot read in place: unpacked archives, and text cleaned to UTF-8."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from assets.sources.intake.read.lines import MARK, LineLengths, chunks, is_compr
 from assets.sources.reader import Copy
 
 MAX_UNPACKED, MAX_UNPACKED_RATIO = 4 * 1024**3, 500
-"""An archive that holds more than both is read so far, and as one that is cut off: logs are packed to a tenth."""
+"""An archive larger than both is read up to there, as if it were cut off: logs are packed to a tenth."""
 
 
 @dataclass
 class Unpacked:
-    """The hash and the size of what an archive holds."""
+    """The hash and the size of the text in an archive."""
 
     sha256: str = ""
     size_bytes: int = 0
 
     def note(self, text: Iterator[bytes]) -> Iterator[bytes]:
-        """Pass on a text in pieces, and record its hash and size when it ends or is cut off."""
+        """Yield a text in pieces, and record its hash and size when it ends or is cut off."""
         digest, self.size_bytes = hashlib.sha256(), 0
         try:
             for piece in text:
@@ -36,7 +36,7 @@ class Unpacked:
 
 
 class CuttingWriter:
-    """Writes text to a file; of a line that is too long only the beginning, and a mark."""
+    """Writes text to a file; a line that is too long is cut off and marked."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out, self._lengths = out, LineLengths()
@@ -57,21 +57,21 @@ class CuttingWriter:
 
 
 class UnpackedText:
-    """The clean text of a file in pieces, and what was wrong with its bytes."""
+    """The clean text of a file in pieces, and the faults of its bytes."""
 
     def __init__(self, path: Path, text: Iterator[bytes] | None = None) -> None:
         self._size, self._cleaner = path.stat().st_size, Cleaner()
         self._text = chunks(path) if text is None else text
         self.is_cut, self.last = False, b""
-        """The end of the archive is missing; the last byte of the text."""
+        """Whether the end of the archive is missing; the last byte of the text."""
 
     @property
     def has_bad_bytes(self) -> bool:
-        """Whether there were bytes that are no UTF-8, or NULs."""
+        """Whether there were bytes that are not UTF-8, or NULs."""
         return self._cleaner.has_bad_bytes
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the text; of an archive that is cut off or too large, its beginning."""
+        """Yield the text; for an archive that is cut off or too large, its beginning."""
         try:
             for text in self._cleaner.pieces(self._bounded()):
                 self.last = text[-1:] or self.last
@@ -89,7 +89,7 @@ class UnpackedText:
 
 
 def write_copy(path: Path, target: Path) -> Copy:
-    """Write a file's text as UTF-8 that DuckDB can read, without what is no text."""
+    """Write the text of a file as UTF-8 that DuckDB can read."""
     unpacked = Unpacked()
     text = UnpackedText(path, unpacked.note(chunks(path)))
     with target.open("wb") as file:

@@ -1,7 +1,7 @@
-"""Records of JSON out of text that comes in pieces: of documents, of arrays and of lines, however large the file is.
+"""Records of JSON from text in pieces: documents, arrays or lines, in files of any size.
 
-One record is in memory at a time. A record that is damaged costs only itself: reading goes on at the next one that
-begins as the first one did.
+One record is in memory at a time. Only a damaged record is lost: reading continues at the next one that begins like the
+first one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_RECORD = 16 * 1024 * 1024
-"""Characters of a record; a longer one is damaged."""
+"""Most characters of a record; a longer one counts as damaged."""
 _MAX_TOKEN = 10
-"""An error this close to the end of a text may only mean that the text ends within a word, number or escape."""
+"""An error this close to the end may only mean that the text so far ends within a word, number or escape."""
 _OVERLAP = 4096
 _SHOWN = 64 * 1024
 _WITHIN_JSON = frozenset('"}]:')
@@ -26,7 +26,7 @@ _FIRST_KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*"\s*:)')
 _NEXT_LINE = re.compile(r"\n[ \t\r]*(?=[\[{])")
 _BLANK = re.compile(r"\s*")
 _KEPT_BEHIND, _SHARE_KEPT = 2048, 64
-"""Characters that were read and stay in memory, at most this many or a 64th of all: an error counts their lines."""
+"""Characters kept in memory after they were read: at most this many or a 64th of the text."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Record:
 
 @dataclass(frozen=True)
 class Damaged:
-    """Text where a record should be: how it begins, and what is wrong."""
+    """Text in place of a record: its beginning, and what is wrong."""
 
     text: str
     detail: str
     is_cut: bool = False
-    """The file ends within it."""
+    """Whether the file ends within it."""
     has_lost_end: bool = False
-    """It ends a document that has no end: more than the last line of a file that grows by lines is missing."""
+    """Whether it ends a document without an end: more than the last line of a growing file is missing."""
 
 
 class _CutError(Exception):
@@ -59,9 +59,9 @@ class _BadError(Exception):
 def json_records(pieces: Iterator[str], *keys: str) -> Iterator[Record | Damaged]:
     r"""Yield the records of a text of JSON.
 
-    A record is an element of the outermost array; an element of the array under one of the keys of the outermost object
-    if there is one; else the object itself. There may be several of these one after another, and lines of other text
-    between them.
+    A record is an element of the outermost array. In an outermost object it is an element of the array under one of the
+    keys, if there is one, else the object itself. The text may have several of these, with lines of other text between
+    them.
 
     >>> [record.value for record in json_records(iter(['{"meta": {}, "jobs": [{"a": 1}, ', '{"a": 2}]}']), "jobs")]
     [{'a': 1}, {'a': 2}]
@@ -102,7 +102,7 @@ class _Scanner:
                 yield self._damaged(str(error))
 
     def _object(self) -> Iterator[Record | Damaged]:
-        """Read an object at once if it is all there; else a key at a time, as one may hold all the records."""
+        """Read an object at once if the text so far holds all of it; else by key, as one key may hold all records."""
         try:
             value, end = self._decode(self._text, self._at)
         except (ValueError, RecursionError):
@@ -138,7 +138,7 @@ class _Scanner:
             yield Record(document)
 
     def _elements(self) -> Iterator[Record | Damaged]:
-        # Programs that append to a file write a value a line, be it an array; a document is alone or has many lines.
+        # Programs that append to a file write one value per line, even an array; a document is alone or has many lines.
         self._is_within_document = self._is_within_document or not self._has_whole_value
         while (letter := self._next_letter()) not in {"]", None}:
             self._note_beginning()
@@ -157,7 +157,7 @@ class _Scanner:
         self._at += 1
 
     def _next_letter(self) -> str | None:
-        """Go to the next character that is no space and no comma; None at the end of the text."""
+        """Go to the next character that is not a space or comma, and return it; None at the end of the text."""
         has_break = False
         if self._at > max(_KEPT_BEHIND, len(self._text) // _SHARE_KEPT):
             self._drop()
@@ -173,7 +173,7 @@ class _Scanner:
                 return None
 
     def _read(self) -> bool:
-        """Add a piece to the text, and drop what has been read of it."""
+        """Add a piece to the text, and drop what was read."""
         piece = next(self._pieces, None)
         if piece is None:
             return False
@@ -202,18 +202,18 @@ class _Scanner:
             except ValueError:
                 raise _BadError("no JSON: a number of thousands of digits") from None
             else:
-                # A number at the end of what was read so far may go on.
+                # A number at the end of the text so far may continue.
                 if end < len(self._text) or not self._read():
                     self._at = end
                     return value
 
     def _note_beginning(self) -> None:
-        """Remember with which key the first record begins, behind which bracket or comma."""
+        """Remember how the first record begins: its first key, and the bracket or comma before it."""
         if self._beginning is None and (first := _FIRST_KEY.match(self._text, self._at)):
             self._beginning = re.compile(rf"[,\[]\s*(?=\{{\s*{re.escape(first[1])})")
 
     def _damaged(self, detail: str) -> Damaged:
-        """Take what stands before the next record that begins as the first one did."""
+        """Take the text before the next record that begins like the first one."""
         beginning, shown = self._beginning or _NEXT_LINE, ""
         self._at += 1
         begins = self._at - 1
@@ -237,7 +237,7 @@ class _Scanner:
         return Damaged(text, "the file ends within a record", is_cut=True, has_lost_end=self._is_within_document)
 
     def _line(self) -> Damaged:
-        """Take a line that is no JSON."""
+        """Take a line that is not JSON."""
         while (end := self._text.find("\n", self._at)) < 0 and len(self._text) - self._at < MAX_RECORD:
             if not self._read():
                 break

@@ -1,9 +1,9 @@
-"""From files to numbered lines: one pass over a file's bytes tells what it is, then DuckDB reads the lines of a batch.
+"""Turn files into numbered lines: inspect each file's bytes in one pass, then let DuckDB read the lines of a batch.
 
-Compressed files, and files whose bytes DuckDB cannot read as they are, are first written out (`copies`). A line of a
-log has a few hundred characters, and a record of JSON on one line may have millions. A longer line, or more than a few
-long lines in a file, is no log: an archive of a hundred kilobytes can hold a line of gigabytes. Such lines are found,
-and cut off, while a file is read in pieces, so that none is ever whole in memory.
+Compressed files, and files that DuckDB cannot read as they are, are first copied (`copies`). A line of a log has a few
+hundred characters, and a record of JSON on one line may have millions. A file with a longer line, or with more than a
+few long lines, is not a log: an archive of a hundred kilobytes can hold a line of gigabytes. Such lines are found and
+cut off while a file is read in pieces, so none is ever whole in memory.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from assets.sources.temp_tables import TempTable
 
 CHUNK, COMPRESSED_CHUNK, UNPACKED_CHUNK = 1 << 20, 1 << 16, 1 << 18
 ZSTD_PIECE = 1 << 12
-"""Zstandard gives all that a piece holds at once, which may be 32,000 times as much."""
+"""Zstandard unpacks a whole piece at once, to as much as 32,000 times its size."""
 MAX_LINE = 8 * 1024 * 1024
-"""Longer lines are cut off, and quarantined."""
+"""Longer lines are cut off and quarantined."""
 WINDOW = 64 * 1024
-"""A stretch of a file without the end of a line: DuckDB holds 2,048 lines at a time, and copies of them."""
+"""A stretch of this size without a line end is long: DuckDB holds 2,048 lines, and copies of them, at a time."""
 MAX_LONG = 16 * 1024 * 1024
-"""Most bytes of all stretches without the end of a line in one file."""
+"""Most bytes of all long stretches without a line end in one file."""
 MARK = "\x01\x02\x03\x05"
-"""Stands at the end of a line that is cut off."""
+"""Marks the end of a line that is cut off."""
 MAX_BUFFER_BYTES = MAX_LINE + 1024 * 1024
 _BEGINNING = 512
-"""How many characters tell whether a file begins as text."""
+"""How many characters show whether a file begins as text."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """The findings of one streaming pass over a file."""
+    """The results of one pass over a file."""
 
     sha256: str
     sample: str
     is_plain: bool
-    """DuckDB can read the file where it is."""
+    """Whether DuckDB can read the file in place."""
     last_line_open: bool
     size_bytes: int | None = None
-    """How many bytes the hash is of, as a log may grow meanwhile; None for a compressed file."""
+    """How many bytes were hashed, as a log may grow meanwhile; None for a compressed file."""
 
 
 def is_compressed(path: Path) -> bool:
-    """Tell by its name whether a file is compressed."""
+    """Return whether a file is compressed, by its name."""
     return path.suffix in {".gz", ".zst"}
 
 
@@ -69,7 +69,7 @@ def _decompressor(path: Path) -> Any:
 
 
 def _unpack(unpacker: Any, packed: bytes) -> Iterator[bytes]:
-    """Yield what a piece of an archive holds; gzip's a little at a time, which saves a third of the time (measured)."""
+    """Yield the text of a piece of an archive; small parts for gzip, which saves a third of the time (measured)."""
     if isinstance(unpacker, _ZSTD):
         text = unpacker.decompress(packed)
         yield from (text[start : start + UNPACKED_CHUNK] for start in range(0, len(text), UNPACKED_CHUNK))
@@ -81,7 +81,7 @@ def _unpack(unpacker: Any, packed: bytes) -> Iterator[bytes]:
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """Yield a file's uncompressed bytes; an archive that is cut off or damaged gives what it holds, then `EOFError`."""
+    """Yield a file's uncompressed bytes; a damaged or cut-off archive yields what it holds, then raises `EOFError`."""
     with open_regular(path) as stream:
         if not is_compressed(path):
             yield from pieces(stream, CHUNK)
@@ -110,7 +110,7 @@ def _sha256(path: Path) -> str:
 
 
 def _decode_sample(head: bytes, shown: str) -> str:
-    """Return the lines of text at the head of a file, or refuse one that neither begins as text nor is mostly text."""
+    """Return the lines of text at the head of a file; refuse it if it neither begins as text nor is mostly text."""
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise SourceError(shown, "binary file (UTF-16 text)", "Convert it to UTF-8, for instance with iconv.")
     sample = b"".join(Cleaner().pieces([head])).decode()
@@ -121,12 +121,12 @@ def _decode_sample(head: bytes, shown: str) -> str:
 
 
 def inspect(path: Path, shown: str, *, may_be_empty: bool = False) -> Content:
-    """Read a file once: hash, first characters, and whether DuckDB can read it in place.
+    """Read a file once; return its hash, first characters, and whether DuckDB can read it in place.
 
     Raises
     ------
     SourceError
-        The file is unreadable, no text, or empty where it may not be.
+        The file is unreadable, not text, or empty without `may_be_empty`.
     """
     try:
         if is_compressed(path):
@@ -144,18 +144,18 @@ def inspect(path: Path, shown: str, *, may_be_empty: bool = False) -> Content:
 
 
 class LineLengths:
-    """Measures the lines of a file, roughly where they are short."""
+    """Measures the lines of a file; short lines only roughly."""
 
     def __init__(self) -> None:
         self._length, self._long = 0, 0
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the line at hand is too long, or one too many of the long ones."""
+        """Whether the current line is too long, or one too many of the long lines."""
         return self._length > MAX_LINE or (self._long > MAX_LONG and self._length > WINDOW)
 
     def add(self, window: bytes) -> int:
-        """Look at up to `WINDOW` bytes, and return where the line at hand ends: behind them where it goes on."""
+        """Measure up to `WINDOW` bytes; return where the current line ends, which is after them if it continues."""
         begins = max(window.rfind(b"\n"), window.rfind(b"\r")) + 1
         if begins == 0:
             self._length += len(window)
@@ -166,7 +166,7 @@ class LineLengths:
 
 
 def _has_long_line(lengths: LineLengths, chunk: bytes) -> bool:
-    """Tell whether a line that is too long ends in a chunk or goes on behind it."""
+    """Return whether a line that is too long ends in a chunk or continues after it."""
     for window in windows(chunk):
         lengths.add(window)
         if lengths.is_too_long:
@@ -175,7 +175,7 @@ def _has_long_line(lengths: LineLengths, chunk: bytes) -> bool:
 
 
 def windows(chunk: bytes) -> Iterator[bytes]:
-    """Cut a text into windows that end where a character does: a line may be cut off behind any of them."""
+    """Yield a text in windows that end where a character does, as a line may be cut off after any of them."""
     start = 0
     while start < len(chunk):
         end = start + WINDOW
@@ -198,7 +198,7 @@ class _Head:
         self.text = b""
 
     def add(self, chunk: bytes) -> bool:
-        """Take what is still needed of a chunk, and tell whether that is enough."""
+        """Take what is still needed from a chunk, and return whether that is enough."""
         wanted = SAMPLE_CHARACTERS * 4 - len(self.text)
         if wanted > 0:
             self.text += chunk.translate(None, b"\0")[:wanted] if b"\0" in chunk else chunk[:wanted]
@@ -206,7 +206,7 @@ class _Head:
 
 
 def _head_of_compressed(path: Path) -> bytes:
-    """Return the first bytes of an archive, which may be cut off behind them."""
+    """Return the first bytes of an archive, which may be cut off after them."""
     head = _Head()
     try:
         for chunk in chunks(path):
@@ -219,7 +219,7 @@ def _head_of_compressed(path: Path) -> bytes:
 
 
 def _scan(path: Path) -> tuple[bytes, Content]:
-    """Return the first bytes of a file, and what one pass over it found."""
+    """Return the first bytes of a file, and the results of one pass over it."""
     digest, cleanness, lengths = hashlib.sha256(), Cleanness(), LineLengths()
     head, is_plain, last, size = _Head(), not set("*?[]") & set(str(path)), b"", 0
     for chunk in chunks(path):
@@ -253,18 +253,18 @@ NUMBERED_LINES = """
 def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path], copies: Iterable[tuple[int, Path]] = ()) -> None:
     """Read files into the temp view `lines(file_id, line_number, line)`.
 
-    DuckDB keeps the order of a file list and of the lines in it, so a running number minus the number of each file's
-    first line is the line number (checked in tests with files larger than DuckDB's parallel units). It is a view, as
-    writing every line a second time costs more than numbering it wherever it is read.
+    DuckDB keeps the order of a file list and of the lines in each file, so a running number minus that of the file's
+    first line gives the line number (tested with files larger than DuckDB's parallel units). It is a view, as writing
+    every line a second time costs more than numbering it wherever it is read.
 
     Parameters
     ----------
     con
         A connection in a batch.
     files
-        Files that DuckDB reads where they are, by their ids.
+        Files that DuckDB reads in place, by their ids.
     copies
-        Copies of others, each read before the next is asked for.
+        Copies of other files, each read before the next is made.
     """
 
     def scanned(paths: Iterable[Path]) -> dict[str, Any]:
@@ -279,7 +279,7 @@ def read_lines(con: duckdb.DuckDBPyConnection, files: dict[int, Path], copies: I
         con.execute(read, scanned([path]))
         paths.append((file_id, str(path)))
     READ_PATHS.fill(con, paths)
-    # A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join.
+    # A table of its own: DuckDB knows that it is small, and streams the millions of lines on the other side.
     con.execute(
         """
         create or replace temp table read_files as

@@ -1,6 +1,6 @@
-"""Run jobs side by side, each on a connection of its own: one per core, as far as memory goes.
+"""Run jobs in parallel, each on a connection of its own: one per core, as far as memory allows.
 
-Python's threads suffice, as nearly all of the work is DuckDB's, which does not hold Python up.
+Threads suffice, as DuckDB does nearly all of the work and does not hold Python's lock.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from assets.warehouse import second_connection
 
 T = TypeVar("T")
 MEMORY_OF_A_JOB = 900 * 1024**2
-"""Of DuckDB's limit, in bytes. A batch takes about four times its 256 MiB, of which some may go to disk."""
+"""Share of DuckDB's limit, in bytes. A batch takes about four times its 256 MiB, and some of it may go to disk."""
 SECONDS_BETWEEN_STOPS = 0.05
 _UNITS = {"bytes": 0, "KiB": 1, "MiB": 2, "GiB": 3, "TiB": 4, "PiB": 5}
 
 
 def jobs_at_once(con: duckdb.DuckDBPyConnection) -> int:
-    """Return how many jobs the database has threads and memory for."""
+    """Return the number of jobs that the database has threads and memory for."""
     ((threads, limit),) = con.execute("select current_setting('threads'), current_setting('memory_limit')").fetchall()
     size, _, unit = limit.partition(" ")
     return max(1, min(threads, int(float(size) * 1024 ** _UNITS[unit]) // MEMORY_OF_A_JOB))
@@ -35,21 +35,21 @@ def run_side_by_side(
     jobs: Sequence[Callable[[duckdb.DuckDBPyConnection], T]],
     when_done: Callable[[T], object],
 ) -> None:
-    """Run every job, and hand on what it gives, one result at a time and in the caller's thread.
+    """Run every job, and pass each result to `when_done`, one at a time and in the caller's thread.
 
     Parameters
     ----------
     con
         A writing connection, outside a transaction.
     jobs
-        Each is given a connection. A single job gets `con`, and all threads.
+        Each gets a connection. A single job gets `con` and all threads.
     when_done
-        Called as soon as a job has ended. It may use `con`.
+        Called with the result as soon as a job has ended. It may use `con`.
 
     Raises
     ------
     BaseException
-        The first error of a job, or what interrupts the caller. The other jobs are stopped before.
+        The first error of a job, or what interrupted the caller; the other jobs are stopped first.
     """
     count = min(len(jobs), jobs_at_once(con))
     if count < 2:
@@ -81,7 +81,7 @@ def run_side_by_side(
 
 
 def _stop(running: Sequence[Future[T]], connections: Sequence[duckdb.DuckDBPyConnection]) -> None:
-    """End all jobs: each stops at its next statement, and its transaction is undone."""
+    """Stop all jobs: each ends at its next statement, and its transaction is rolled back."""
     for job in running:
         job.cancel()
     while wait(running, SECONDS_BETWEEN_STOPS).not_done:

@@ -1,7 +1,7 @@
-"""Files of other programs' forms, written anew as the lines that a reader reads: one record a line.
+"""Translate files of other programs' forms into the lines that a reader reads, one record per line.
 
-The lines of the account (`lines_in` and line numbers) are those of the new file. Nothing is left out of it: a record
-that has no place among the reader's lines is in it as it was, and is set aside.
+The account (`lines_in` and line numbers) refers to the lines of the new file. Nothing is left out of it: a record that
+cannot become a line of the reader's form stays as it was, and is set aside.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from assets.sources.reader import SourceFile
 from assets.sources.settings import ClusterSettings
 
 _ENDS = frozenset({b"\n", b"}", b"]"})
-"""A document of JSON is whole without a line's end behind it."""
+"""A document of JSON is complete without a line end after it."""
 _LINE_BREAKS = re.compile(r"[\r\n]+")
 
 
 @dataclass(frozen=True)
 class Translated:
-    """The new file, and the lines of it that the reader is not to see: number, reason, detail."""
+    """The new file, and its lines that are withheld from the reader: number, reason, detail."""
 
     copy: Copy
     aside: list[tuple[int, str, str | None]] = field(default_factory=list)
 
 
 def _characters(pieces: Iterator[bytes]) -> Iterator[str]:
-    """Yield clean text as characters: a piece may end within one."""
+    """Yield clean text as characters; a piece of bytes may end within one."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for piece in pieces:
         yield decoder.decode(piece)
 
 
 def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Translation, target: Path) -> Translated:
-    """Write a file anew.
+    """Write a file as the lines of the reader's form.
 
     Raises
     ------
     SourceError
-        It cannot be translated at all.
+        The file cannot be translated at all.
     """
     text, aside, has_lost_end = UnpackedText(file.absolute), [], False
     with target.open("wb") as stream:
@@ -53,7 +53,7 @@ def write_translated(file: SourceFile, cluster: ClusterSettings, translation: Tr
             if isinstance(record, SetAside):
                 aside.append((number, record.reason, record.detail))
                 has_lost_end = has_lost_end or record.has_lost_end
-            # A lone half of a character, which JSON may escape, is none in UTF-8.
+            # JSON may escape a lone half of a character, which UTF-8 cannot encode.
             out.write(_LINE_BREAKS.sub(" ", line).encode("utf-8", errors="replace") + b"\n")
     copy = Copy(
         target,
