@@ -1,6 +1,6 @@
-"""The temp tables that the loading core and a reader share for one batch, with their columns.
+"""The temp tables that the loading core and a reader share for a batch, with their columns.
 
-The core makes them from these declarations. A test checks against them what each reader leaves.
+The core makes them from these declarations. A test checks the tables that each reader leaves against them.
 """
 
 from __future__ import annotations
@@ -34,39 +34,39 @@ newline. `is_cut`: the end of the archive or JSON document is missing. `text_sha
 holds."""
 
 FILE_LINES = TempTable("file_lines", {"file_id": "integer", "lines_in": "bigint", "last_line": "bigint"})
-"""Given: how many lines a file has, and the number of the last."""
+"""Given: how many lines a file has, and the number of the last one."""
 
 LOADED_LINES = TempTable("loaded_lines", _PLACE)
-"""Given once the rows are kept: the lines that raw now holds."""
+"""Given once the rows are in raw: the lines of these rows."""
 
 FILE_WARNINGS = TempTable("file_warnings", {"file_id": "integer", "warning": "varchar"})
-"""For the reader to add to: what is odd about a whole file (`ops.files.warnings`)."""
+"""The reader adds to it: warnings about a whole file (`ops.files.warnings`)."""
 
 SAMPLED_LINES = TempTable("sampled_lines", {**_PLACE, "line": "varchar", "weight": "integer"})
-"""Given to readers that look at few lines: a sample of each file, and its first and last two lines in any
-case. A line stands for `weight` lines; one that is there for its place alone has the weight 0."""
+"""Given to readers that look at few lines: a sample of each file, and always its first and last two lines. A line
+represents `weight` lines; one that was added for its place alone has the weight 0."""
 
 STATED_TIMES = TempTable(
     "stated_times", {**_PLACE, "node_name": "varchar", "stated_at": "timestamp", "has_no_year": "boolean"}
 )
-"""For the reader to add to: the times of lines that it skips, with their hosts as far as they have any. Those of
-`sampled_lines` count as understood. `has_no_year`: the year is that of the file's date."""
+"""The reader adds to it: times of lines that it skips, with their hosts if they have one. Lines of `sampled_lines` in
+it count as understood. `has_no_year`: the year is that of the file's date."""
 
 UNDATED_LOGS = TempTable(
     "undated_logs",
     {"file_id": "integer", "days": "map(date, bigint)", "is_of_file_date": "boolean", "has_leap_day": "boolean"},
 )
-"""For `undated.year_steps` to add to: the files with lines without a year, as `ops.years` has them."""
+"""`undated.year_steps` adds to it: the files with lines without a year, in the form of `ops.years`."""
 
 UNKNOWN_LINES = TempTable(
     "unknown_lines",
     {**_PLACE, "node_name": "varchar", "seen_at": "timestamp", "has_no_year": "boolean", "message": "varchar"},
 )
-"""For the reader to add to: lines that it skips although they have the weight of an error, as no rule knows them. A
-line that names several nodes has a row for each. `has_no_year`: the year is that of the file's date."""
+"""The reader adds to it: lines with the weight of an error that it skips, as no rule knows them. A line that names
+several nodes has a row for each. `has_no_year`: the year is that of the file's date."""
 
 ASIDE_LINES = TempTable("aside_lines", {**_PLACE, "line": "varchar", "reason": "varchar", "detail": "varchar"})
-"""Used by the core only: lines that are kept from the reader, and why they are quarantined."""
+"""Used by the core only: lines that are withheld from the reader, and why they are quarantined."""
 
 TRANSLATED_ASIDE = TempTable("translated_aside", {**_PLACE, "reason": "varchar", "detail": "varchar"})
 """Used by the core only: lines that the translation of a file set aside. Those without a detail are skipped."""
@@ -75,7 +75,7 @@ QUARANTINED_LINES = TempTable("quarantined_lines", {**_PLACE, "reason": "varchar
 """Filled by the core from `ReadingPlan.quarantined`."""
 
 SKIPPED_LINES = TempTable("skipped_lines", {**_PLACE, "reason": "varchar"})
-"""Filled by the core from `ReadingPlan.skipped`, for which `loaded_lines` and `quarantined_lines` are there."""
+"""Filled by the core from `ReadingPlan.skipped`, which may use `loaded_lines` and `quarantined_lines`."""
 
 EMPTY_AT_FIRST = (STATED_TIMES, UNDATED_LOGS, UNKNOWN_LINES)
-"""Made before a reader sees a batch, which may add to them."""
+"""Created before a reader gets a batch; it may add to them."""

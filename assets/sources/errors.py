@@ -1,4 +1,4 @@
-"""Errors in a sources folder: where, what is wrong, and the next step."""
+"""Errors in a sources folder: the place, what is wrong, and the next step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OWN_WORDS = (
     *("unreadable", "empty file", "binary file", "not an archive", "not a regular file"),
     *("larger than", "its name", "no accounting"),
 )
-"""How the reasons begin that quote nothing of a file."""
+"""Beginnings of reasons that quote nothing of a file."""
 
 
 class SourceError(Exception):
@@ -25,7 +25,7 @@ class SourceError(Exception):
 
 
 def without_quotes(error: SourceError) -> SourceError:
-    """Return an error about a file of which nothing may be quoted: its reason alone, and the next step.
+    """Return an error without quotes of the file: only its reason and the next step.
 
     >>> print(without_quotes(SourceError("c1/sacct/a", "command_error_output: bob: no such user", "Export it again.")))
     c1/sacct/a: command_error_output. Export it again.
@@ -36,7 +36,7 @@ def without_quotes(error: SourceError) -> SourceError:
 
 
 class SourceErrors(Exception):
-    """Everything wrong with a sources folder at once; its text is one line per error."""
+    """All errors of a sources folder; its text has one line per error."""
 
     def __init__(self, errors: Sequence[SourceError]) -> None:
         self.errors = tuple(errors)

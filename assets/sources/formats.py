@@ -1,4 +1,4 @@
-"""Which reader reads which folder."""
+"""The readers, by the folder that each reads."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _READERS: tuple[Reader, ...] = (
     sacct, inventory, health, kernel, events, slurmctld, squeue, tickets, failures, manifests,
 )  # fmt: skip
 READERS: Mapping[str, Reader] = {reader.KIND: reader for reader in _READERS}
-"""Reader by kind. Manifests lie beside any file."""
+"""Reader by kind. A manifest may lie next to any file."""
 ROWS: Mapping[str, Rows] = {
     **{reader.TABLE: reader.ROWS for reader in READERS.values()},
     unknown_lines.TABLE: unknown_lines.ROWS,
 }
-"""What the rows of each raw table are like that is read from files."""
+"""Properties of the rows of each raw table that is read from files."""
 PRIVACY: Mapping[str, Mapping[str, str]] = {
     **{reader.TABLE: reader.PRIVACY for reader in READERS.values()},
     unknown_lines.TABLE: unknown_lines.PRIVACY,
 }
-"""What the texts of each raw table hold that is read from files, in the words of `pseudonyms`."""
+"""What the texts of each raw table that is read from files hold, in the terms of `pseudonyms`."""

@@ -1,4 +1,4 @@
-"""Links in the sources folder: by none are files of another user read, or settings of another cluster."""
+"""Links in the sources folder: none may lead to files of another user or to settings of another cluster."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from assets.sources.errors import SourceError
 
 
 def refusal_of_link(path: Path, place: str) -> SourceError | None:
-    """Return why a path is not followed; None for what is no link, leads nowhere, or is a link that may be followed.
+    """Return why a path is not followed; None if it may be, leads nowhere, or is not a link.
 
-    A link may be set by root, by the user who refreshes and by the owner of what it leads to. Each link on the way
-    there counts, because whoever owns one of them chooses the end.
+    Root, the user who refreshes, and the owner of the target may set a link. Every link on the way counts, because the
+    owner of any of them chooses the target.
 
     Parameters
     ----------
     path
-        What may be a link, to a file or a folder.
+        A path that may be a link, to a file or a folder.
     place
         The path as messages show it.
     """
@@ -39,12 +39,12 @@ def refusal_of_link(path: Path, place: str) -> SourceError | None:
 
 
 def leads_into_cluster(folder: Path) -> bool:
-    """Tell whether a cluster's folder is a link to the folder of another cluster, or into it."""
+    """Return whether a cluster's folder is a link to the folder of another cluster, or into it."""
     return folder.is_symlink() and folder.resolve().is_relative_to(folder.parent.resolve())
 
 
 def user_name(user: int) -> str:
-    """Return the name of a user, or the number of one that has none."""
+    """Return the name of a user, or the number if there is no name."""
     try:
         return pwd.getpwuid(user).pw_name
     except KeyError:
@@ -52,7 +52,7 @@ def user_name(user: int) -> str:
 
 
 def _owners_of_links(path: Path) -> list[int]:
-    """Return the owners of the links that are followed from a link on, also of those among the folders of targets."""
+    """Return the owners of all links that are followed from a link on, including links in the paths of targets."""
     owners, waiting, at = [], [path.name], path.parent
     while waiting:
         found = at / waiting.pop()

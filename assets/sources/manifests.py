@@ -1,12 +1,12 @@
-"""Reader of manifests: small JSON files that say what the file beside them covers.
+"""Reader of manifests: small JSON files that say what the file next to them covers.
 
 `sacct/may.psv.manifest.json` belongs to `sacct/may.psv` and holds one object:
 
     {"command": "sacct -a -D ...", "from": "2024-05-01T00:00:00Z", "to": "2024-06-01T00:00:00Z"}
 
-`from` and `to` are the window that was asked for, ISO 8601 or epoch seconds; a time without an offset is of the
-cluster's time zone. Whatever happened in the window is in the file, and what still ran at its end too. Other keys mean
-nothing.
+`from` and `to` are the requested window, in ISO 8601 or epoch seconds; a time without an offset is in the cluster's
+time zone. The file has everything that happened in the window, and everything that still ran at its end. Other keys are
+ignored.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ _QUARANTINED = TempTable("manifests_quarantined", QUARANTINED_LINES.columns)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Take any text; one that is no manifest is quarantined."""
+    """Accept any text; one that is not a manifest is quarantined."""
     return "json"
 
 
 def parse(text: str, zone: str) -> dict[str, Any]:
-    """Return the columns that a manifest states.
+    """Return the columns stated by a manifest.
 
     Raises
     ------
     ValueError
-        It is not an object with a window; the text says what is wrong.
+        The text is not an object with a window; the error says what is wrong.
     """
     stated = json.loads(text)
     if not isinstance(stated, dict):
@@ -75,7 +75,7 @@ def parse(text: str, zone: str) -> dict[str, Any]:
     if moments["to"] <= moments["from"]:
         raise ValueError("'to' must lie after 'from'")
     command = stated.get("command")
-    # JSON may escape halves of characters, which no text of a warehouse holds.
+    # JSON may escape halves of characters, which DuckDB cannot store.
     shown = command and str(command).encode(errors="replace").decode()
     return {"command": shown, "from_at": moments["from"], "to_at": moments["to"]}
 
@@ -90,7 +90,7 @@ def _moment(key: str, value: Any, zone: str) -> datetime:
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the manifests of all files are read."""
+    """Return the plan that reads the manifests of all files."""
 
     def read_manifests(con: duckdb.DuckDBPyConnection) -> None:
         loaded, skipped, quarantined = [], [], []
@@ -125,5 +125,5 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 
 def dispositions() -> Sequence[Step]:
-    """Leave every row as it is: each belongs to another file."""
+    """Return no steps: each row belongs to another file."""
     return []

@@ -1,7 +1,7 @@
-"""Which cluster the rows of a file belong to, where they name one.
+"""Which cluster the rows of a file belong to, if they name one.
 
-One export may hold the rows of several clusters, whose job ids and node names collide. If one of them is the folder's,
-only its rows are read. If none is, it is not known which rows to read. If all rows name one cluster, they are read.
+One export may hold the rows of several clusters with the same job ids and node names. If one of them is the folder's,
+only its rows are read. If none is, the file is refused. If all rows name one cluster, they are read.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _MAX_NAMES = 5
 def files_to_divide(
     con: duckdb.DuckDBPyConnection, cluster: ClusterSettings, named: Iterable[tuple[int, str | None]]
 ) -> list[int]:
-    """Return the files that name the cluster and others; warn of those that name one other.
+    """Return the files that name the cluster and others; warn of files that name one other cluster only.
 
-    The answer depends on each file alone, and not on the order of its rows.
+    The result depends on each file alone, and not on the order of its rows.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def files_to_divide(
     cluster
         The cluster of the folder.
     named
-        Files with the names of clusters in their rows; None for rows that name none.
+        Files, each with a name of a cluster in its rows; None for rows that name none.
 
     Raises
     ------
     SourceError
-        A file names several clusters, and the folder's is none of them.
+        A file names several clusters, and the folder's is not among them.
     """
     names: defaultdict[int, set[str]] = defaultdict(set)
     for file_id, name in named:
@@ -55,7 +55,7 @@ def files_to_divide(
 
 
 def names_another(name: str, cluster: ClusterSettings) -> str:
-    """Return SQL that is true where the name of a cluster, if there is one, is not that of the cluster."""
+    """Return SQL that is true if a row names another cluster."""
     return f"coalesce(lower({name}) <> {literal(cluster.slurm_cluster.lower())}, false)"
 
 

@@ -1,8 +1,8 @@
-"""The agreement between the loading core and the format readers.
+"""The contract between the loading core and the format readers.
 
 A reader is a module with the names of `Reader`. The core opens a transaction, puts the files of one kind and one
-cluster into the tables of `batch_tables`, runs the `ReadingPlan` that the reader gives for them, and moves what it
-leaves into `raw` and `ops`. Other temp tables of a reader are made with `create or replace temp table`.
+cluster into the tables of `batch_tables`, runs the `ReadingPlan` that the reader returns, and moves the results
+into `raw` and `ops`. A reader makes other temp tables with `create or replace temp table`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from assets.sources.settings import ClusterSettings
 
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
-"""One SQL statement, or a function of the connection where Python has to look at distinct values."""
+"""One SQL statement, or a function of the connection if Python has to look at distinct values."""
 
 CORE_VERSION = 5
-"""Raise it when the loading core gives other results for the same file, whatever the reader."""
+"""Increase it when the loading core gives other results for the same file, whatever the reader."""
 
 SAMPLE_CHARACTERS = 65536
 FIRST_CHARACTERS = 8192
-"""Mostly enough to tell a log's form; patterns over the whole samples of thousands of files take long."""
+"""Usually enough to recognise a log's form; patterns over the whole samples of thousands of files take long."""
 
 
 def prevailing(shapes: Mapping[str, str], sample: str) -> str | None:
-    r"""Name the pattern that fits most lines at the beginning of a sample, or most of all lines if none fits there.
+    r"""Return the name of the pattern that fits most lines at the beginning of a sample, else most of all lines.
 
     >>> prevailing({"digits": r"^\d+$", "letters": "^[a-z]+$"}, "12\nab\ncd\n")
     'letters'
@@ -46,7 +46,7 @@ def prevailing(shapes: Mapping[str, str], sample: str) -> str | None:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of the folder, looked at but not yet read."""
+    """One file of the folder, inspected but not yet read."""
 
     cluster_id: str
     kind: str
@@ -58,7 +58,7 @@ class SourceFile:
     sha256: str = ""
     dialect: str = ""
     is_plain: bool = False
-    """DuckDB can read it where it is; otherwise a clean copy is made first."""
+    """Whether DuckDB can read it in place; otherwise a clean copy is made first."""
     last_line_open: bool = False
 
     @property
@@ -69,7 +69,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a reader is told about a batch before it plans its reading."""
+    """Facts about a batch that a reader gets before it plans its reading."""
 
     cluster: ClusterSettings
     dialects: frozenset[str] = field(default_factory=frozenset)
@@ -77,16 +77,16 @@ class Batch:
 
 @dataclass(frozen=True)
 class ReadingPlan:
-    """How the lines of a batch become rows.
+    """Statements that turn the lines of a batch into rows.
 
     Every line must be in exactly one of the three outcomes. A line may give several loaded rows.
     """
 
     prepare: Sequence[Step]
-    """Run first, in their order."""
+    """Run first, in this order."""
     loaded: str
     """Query of the rows: file_id, line_number and columns of the raw table, without cluster_id, path, disposition and
-    node_id, which the core resolves from node_name. A missing column is NULL. It is read once."""
+    node_id, which the core derives from node_name. A missing column is NULL. The query runs once."""
     skipped: str
     """Query of `batch_tables.SKIPPED_LINES`."""
     quarantined: str
@@ -98,47 +98,47 @@ class ReadingPlan:
 
 @dataclass(frozen=True)
 class Export:
-    """How records of exports are compared."""
+    """How to compare records of exports."""
 
     key: tuple[str, ...]
     """Columns that are equal for records of the same thing."""
     is_same: str = "true"
-    """A condition on an `older` and a `newer` one."""
+    """A condition on an `older` and a `newer` record of the same thing."""
     is_open: str = "false"
-    """Whether a record is of something that had not ended."""
+    """A condition for records of something that had not ended."""
     logs: str = "''"
-    """Dialects that are no exports of a span, but logs."""
+    """Dialects that are logs and not exports of a span."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What the core has to know of the rows of a raw table."""
+    """Properties of the rows of a raw table that the core uses."""
 
     time: str | None
-    """Column of the time of what happened; None for rows that tell of no event."""
+    """Column of the time of the event; None for rows that are not about an event."""
     free_texts: tuple[str, ...]
-    """Columns that hold what people and programs wrote freely. The core masks secrets in them before they are stored,
-    so that nothing built of them needs to."""
+    """Columns of free text by people and programs. The core masks secrets in them before they are stored, so that
+    nothing built from them has to."""
     are_of_moments: bool = False
-    """They tell how things were at the moment when the file was written."""
+    """Whether they describe the state at the moment when the file was written."""
     are_sampled: bool = False
-    """The reader looks at few lines of a log: whether a log is understood is judged by `sampled_lines`."""
+    """Whether the reader looks at few lines of a log: then `sampled_lines` show whether the log is understood."""
     come_from_nodes: bool = False
-    """They come from the nodes that they name. A controller also names nodes out of its reach."""
+    """Whether they come from the nodes that they name. A controller also names nodes that it cannot reach."""
     may_lack_years: bool = False
-    """The table has `dated_by_file_at`, from which the time of a row is settled."""
+    """Whether the table has `dated_by_file_at`, from which the time of a row is settled."""
     export: Export | None = None
-    """For files that are exports of a span of time."""
+    """Set if the files are exports of a span of time."""
     doubt: str = "string_agg(distinct node_name, ', ')"
-    """An aggregate that says of the rows of a line why all logs together rule them out."""
+    """An aggregate over the rows of a line that says why all logs together rule them out."""
 
 
 class Reader(Protocol):
-    """What a format module defines; the constants are properties here so that a module may narrow their types."""
+    """The interface of a format module; constants are properties here so that a module may narrow their types."""
 
     @property
     def KIND(self) -> str:
-        """Name of the folder, or `manifest`, as manifests lie beside any file."""
+        """Name of the folder, or `manifest`, as manifests lie next to any file."""
 
     @property
     def TABLE(self) -> str:
@@ -146,72 +146,72 @@ class Reader(Protocol):
 
     @property
     def DIALECTS(self) -> tuple[str, ...]:
-        """All names `detect` may return, beside those of translated forms."""
+        """All names that `detect` may return, except those of translated forms."""
 
     @property
     def VERSION(self) -> int | str:
-        """Raise it when the same bytes give other rows; files read by another version are read again."""
+        """Increase it when the same bytes give other rows; files read by another version are read again."""
 
     @property
     def PRIVACY(self) -> Mapping[str, str]:
-        """What every text of the raw table holds, in the words of `pseudonyms`, beside its `COMMON` columns."""
+        """What every text of the raw table holds, in the terms of `pseudonyms`, except the `COMMON` columns."""
 
     @property
     def ROWS(self) -> Rows:
-        """What the rows of the raw table are like."""
+        """Properties of the rows of the raw table."""
 
     @property
     def COVERS(self) -> tuple[str, str]:
         """SQL aggregates over a file's rows: the first and the last moment that the file covers.
 
-        Never a time that rests on the file's modification. `batch_files` stands beside the rows.
+        Never a time that rests on the file's modification. The columns of `batch_files` are available with the rows.
         """
 
     def detect(self, sample: str, path: str, cluster: ClusterSettings) -> str:
-        """Name the dialect from the first `SAMPLE_CHARACTERS` of a file, or raise `SourceError` to refuse the file.
+        """Return the dialect, from the first `SAMPLE_CHARACTERS` of a file; raise `SourceError` to refuse the file.
 
         The first token of `SourceError.what` is the reason: no_header, command_error_output, fixed_width_output,
         unsupported_schema, then a colon and the explanation.
         """
 
     def plan_reading(self, batch: Batch) -> ReadingPlan:
-        """Say how `lines` become rows, skipped lines and quarantined lines."""
+        """Return the plan that turns `lines` into rows, skipped lines and quarantined lines."""
 
     def dispositions(self) -> Sequence[Step]:
         """Return the steps that recompute `disposition` (and what depends on it) of the whole raw table.
 
-        They run after all files are loaded, with `node_id` final. Rows with disposition `unknown_node` are to be left
-        alone; every other row becomes loaded, duplicate or coalesced by its content, or is ruled out by what all logs
-        tell, never by the order of arrival.
+        They run after all files are loaded, with `node_id` final. They do not touch rows with disposition
+        `unknown_node`. Every other row becomes loaded, duplicate or coalesced by its content, or is ruled out by all
+        logs together, never by the order of arrival.
         Update only rows that change (`where disposition is distinct from ...`).
         """
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A clean copy of a file's text, and what had to be done to it."""
+    """A clean copy of a file's text, and how it differs."""
 
     path: Path
     is_cut: bool
-    """The end of the archive or JSON document is missing, so the last line may be incomplete."""
+    """Whether the end of the archive or JSON document is missing, so that the last line may be incomplete."""
     last_line_open: bool
     has_bad_bytes: bool
-    """Bytes that are not UTF-8 were replaced, or NULs were taken out."""
+    """Whether bytes that are not UTF-8 were replaced, or NULs removed."""
     has_cut_lines: bool
-    """Lines that are too long were cut off, and end with `lines.MARK`."""
+    """Whether lines that are too long were cut off; these end with `lines.MARK`."""
     text_sha256: str | None = None
     text_bytes: int | None = None
-    """Of what an archive holds."""
+    """Size of the text in an archive."""
 
 
 @runtime_checkable
 class TimedReader(Protocol):
-    """A reader whose rows may take their time from the file: such a file is read again when it is touched."""
+    """A reader whose rows may take their time from the file; such a file is read again when its time changes."""
 
     def is_timed_by_modification(self, path: str, dialect: str) -> bool:
-        """Tell whether the time of modification can show in the rows of a file."""
+        """Return whether the rows of a file may depend on its time of modification."""
 
 
 def reader_key(reader: Reader, cluster: ClusterSettings) -> str:
-    """Return a key of the versions and settings that a file is read with; when it changes, the file is read again."""
+    """Return a key of the versions and settings that files are read with; when it changes, they are read again."""
     return f"{CORE_VERSION}.{reader.VERSION}:{cluster.reading_hash_of(reader.KIND)}"

@@ -1,7 +1,7 @@
-"""Only regular files are opened, and no more of them is read than there was when they were opened.
+"""Open only regular files, and read no more of them than there was when they were opened.
 
-A named pipe, a device or a socket would keep a reader waiting for ever, and so would a file that grows as fast as it
-is read. What a path leads to may change at any time, so it is asked of the open file as well.
+A named pipe, a device or a socket would block a reader for ever, and so would a file that grows as fast as it is read.
+What a path leads to may change at any time, so the open file is checked as well.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _KINDS = (
 
 
 class NotRegularError(OSError):
-    """The path leads to something else than a regular file."""
+    """The path does not lead to a regular file."""
 
 
 def require_regular(path: Path) -> os.stat_result:
-    """Return what the system says of a file without opening it.
+    """Return the status of a file without opening it.
 
     Raises
     ------
     NotRegularError
-        It is no regular file.
+        It is not a regular file.
     OSError
-        There is none, or it cannot be reached.
+        It does not exist, or cannot be reached.
     """
     return _require_regular(path.stat(), path)
 
@@ -54,12 +54,12 @@ def open_regular(path: Path) -> BinaryIO:
     Raises
     ------
     NotRegularError
-        It is no regular file, or was replaced by something else just now.
+        It is not a regular file, or was just replaced.
     OSError
         It cannot be opened.
     """
     require_regular(path)
-    # Without waiting: between the look and the opening a named pipe may have taken the file's place.
+    # Do not block: a named pipe may have replaced the file since the check.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _require_regular(os.fstat(descriptor), path)
@@ -70,7 +70,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def pieces(stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield a file's bytes in pieces, up to the length that the file has now."""
+    """Yield a file's bytes in pieces, up to its length at the start."""
     left = os.fstat(stream.fileno()).st_size
     while left > 0 and (piece := stream.read(min(size, left))):
         left -= len(piece)
@@ -78,18 +78,18 @@ def pieces(stream: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def read_small(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a regular file that has no reason to be large.
+    """Return the content of a regular file that should be small.
 
     Raises
     ------
     OSError
-        It cannot be read, is no regular file, or is larger than `max_bytes`.
+        It cannot be read, is not a regular file, or is larger than `max_bytes`.
     """
     return read_small_with_status(path, max_bytes)[0]
 
 
 def read_small_with_status(path: Path, max_bytes: int) -> tuple[bytes, os.stat_result]:
-    """Return the same, and what the system says of the very file that was read."""
+    """Return the content, and the status of the file that was read."""
     with open_regular(path) as stream:
         content, status = stream.read(max_bytes + 1), os.fstat(stream.fileno())
     if len(content) > max_bytes:
@@ -98,7 +98,7 @@ def read_small_with_status(path: Path, max_bytes: int) -> tuple[bytes, os.stat_r
 
 
 def unreadable(shown: str, error: OSError) -> SourceError:
-    """Say of a path, as it is shown to the user, why it cannot be read and what to do."""
+    """Return why a path, as shown to the user, cannot be read, and what to do."""
     if isinstance(error, NotRegularError):
         return SourceError(shown, str(error.strerror), "Only files are read: take it out of the sources folder.")
     next_step = {

@@ -6,9 +6,9 @@ from assets.sources.reader import Step
 
 
 def mark_repeats(table: str, key: str, best: str) -> list[Step]:
-    """Return the steps that mark rows of the same fact as duplicates, all but the best one.
+    """Return the steps that mark all rows of the same fact but the best one as duplicates.
 
-    Rows of unknown nodes are left alone. Only rows whose disposition changes are written.
+    Rows of unknown nodes stay as they are. Only rows whose disposition changes are written.
 
     Parameters
     ----------
@@ -17,9 +17,9 @@ def mark_repeats(table: str, key: str, best: str) -> list[Step]:
     key
         SQL expressions that are equal for rows of the same fact.
     best
-        SQL ordering of such rows, the best one first. It ends with what tells any two rows apart.
+        SQL ordering of such rows, the best one first. It ends with columns that differ between any two rows.
     """
-    # The few repeated keys are found by hash first: ranking millions of rows takes far longer than counting them.
+    # Find the few repeated keys by hash first: ranking millions of rows takes far longer than counting them.
     return [
         f"""
 create or replace temp table {table}_repeats as

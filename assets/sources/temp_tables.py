@@ -1,4 +1,4 @@
-"""Temp tables that are declared by name and columns, and filled with rows of Python."""
+"""Temp tables that are declared by name and columns, and filled with rows from Python."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ class TempTable:
     columns: Mapping[str, str]
 
     def create(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table, empty, in place of one that is there."""
+        """Create the table empty, and replace an existing one."""
         columns = ", ".join(f"{name} {sql_type}" for name, sql_type in self.columns.items())
         con.execute(f"create or replace temp table {self.name} ({columns})")
 
     def create_from(self, con: duckdb.DuckDBPyConnection, query: str) -> None:
-        """Make the table of what a query gives."""
+        """Create the table from the rows of a query."""
         con.execute(f"create or replace temp table {self.name} as select {', '.join(self.columns)} from ({query})")
 
     def insert(self, con: duckdb.DuckDBPyConnection, rows: pa.Table) -> None:
-        """Add rows, which have all the columns.
+        """Add rows that have all the columns.
 
-        They are not registered: DuckDB keeps all that is registered in a transaction in memory until its end.
+        They are not registered: DuckDB keeps what is registered in a transaction in memory until its end.
         """
         con.from_arrow(rows.select(list(self.columns))).insert_into(self.name)
 
     def add(self, con: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rows of Python, by way of Arrow, as `executemany` inserts row by row; a missing value is NULL."""
+        """Add rows from Python through Arrow, as `executemany` inserts row by row; a missing value is NULL."""
         if rows:
-            # Loading Arrow takes longer than a refresh in which nothing is new has for all else.
+            # Importing Arrow takes longer than all else in a refresh without news.
             import pyarrow as pa
 
             values = [pa.array([row.get(name) for row in rows]) for name in self.columns]
             self.insert(con, pa.table(values, names=list(self.columns)))
 
     def fill(self, con: duckdb.DuckDBPyConnection, rows: Sequence[Sequence[Any]]) -> None:
-        """Make the table of rows of Python, whose values are in the order of the columns."""
+        """Create the table from rows of Python with values in the order of the columns."""
         self.create(con)
         self.add(con, [dict(zip(self.columns, row, strict=True)) for row in rows])

@@ -1,6 +1,6 @@
-"""The records of CSV files with mapped columns, by Python's csv module, which knows quotes and breaks inside cells.
+"""Read records of CSV files with mapped columns, by Python's csv module, which knows quotes and breaks inside cells.
 
-Rows go into temp tables a part of a file at a time.
+Rows are written into temp tables one part of a file at a time.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from assets.sources.temp_tables import TempTable
 from assets.sources.text.text_lines import Row, rows_of
 
 LINES_TOGETHER, ROWS_TOGETHER = 2_000, 10_000
-"""How many lines and rows are in Python's memory at a time, where each takes ten times its bytes."""
+"""How many lines and rows are in Python's memory at a time; each takes ten times its bytes there."""
 Cells = Mapping[str, str | None]
-"""The cells of a record by the meaning of their columns, without blanks around them; None where they are blank."""
+"""The cells of a record by the meaning of their columns, stripped; None if blank."""
 _MAX_SHOWN_CHARACTERS = 500
 """Characters of a header that a message shows."""
 
 
 @dataclass(frozen=True)
 class MappedTable:
-    """What the records of a kind are read into, and how."""
+    """How the records of a kind are read, and the tables they are read into."""
 
     kind: str
     columns: Mapping[str, str]
-    """Columns of `read_KIND` with their SQL types, beside `file_id` and `line_number`."""
+    """Columns of `read_KIND` with their SQL types, except `file_id` and `line_number`."""
     dates: tuple[str, ...]
-    """Meanings whose cells hold dates."""
+    """Meanings of columns that hold dates."""
     rows_of: Callable[[Cells, Any, Dates], Sequence[dict[str, Any]]]
-    """The rows of a record, by the map of its cluster; raises `ValueProblem` to set it aside."""
+    """Returns the rows of a record, by the map of its cluster; raises `ValueProblem` to set it aside."""
 
     def map_of(self, cluster: ClusterSettings) -> ColumnMap:
         """Return the map of a cluster."""
@@ -67,7 +67,7 @@ class MappedTable:
 
     @property
     def tables(self) -> tuple[TempTable, TempTable, TempTable]:
-        """The tables of rows, of skipped lines and of quarantined lines."""
+        """Return the tables of rows, of skipped lines and of quarantined lines."""
         return (
             TempTable(f"read_{self.kind}", {"file_id": "integer", "line_number": "bigint", **self.columns}),
             TempTable(f"{self.kind}_skipped", SKIPPED_LINES.columns),
@@ -76,12 +76,12 @@ class MappedTable:
 
 
 def delimiter_of(header: str, column_map: ColumnMap) -> str:
-    """Return the configured delimiter, or the likeliest one of a header line."""
+    """Return the configured delimiter, or the likeliest delimiter of a header line."""
     return column_map.delimiter or max(",;\t|", key=header.count)
 
 
 def column_places(header: list[str], column_map: ColumnMap) -> dict[str, int]:
-    """Return the places of the mapped columns that a header has, by their meaning."""
+    """Return the places of the mapped columns in a header, by their meaning."""
     shown = [name.strip().lower() for name in header]
     names = {meaning: name.lower() for meaning, name in column_map.columns.names.items()}
     return {meaning: shown.index(name) for meaning, name in names.items() if name in shown}
@@ -111,7 +111,7 @@ def read_records(con: duckdb.DuckDBPyConnection, table: MappedTable, cluster: Cl
 
 
 def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator[tuple[int, str | None]]:
-    """Yield numbered lines from one place of `mapped_lines` to another, some at a time."""
+    """Yield the numbered lines of `mapped_lines` between two places; fetch some at a time."""
     for start in range(first, last + 1, LINES_TOGETHER):
         yield from con.execute(
             "select line_number, line from mapped_lines where rowid between ? and ? order by rowid",
@@ -121,7 +121,7 @@ def _lines_of(con: duckdb.DuckDBPyConnection, first: int, last: int) -> Iterator
 
 @dataclass
 class _Outcomes:
-    """Rows on their way into the tables; only those of a part of a file are in memory at a time."""
+    """Rows to write into the tables; only those of a part of a file are in memory at a time."""
 
     con: duckdb.DuckDBPyConnection
     table: MappedTable
@@ -130,12 +130,12 @@ class _Outcomes:
     quarantined: list[dict[str, Any]] = field(default_factory=list)
 
     def begin(self) -> None:
-        """Make the tables."""
+        """Create the tables."""
         for table in self.table.tables:
             table.create(self.con)
 
     def write(self, *, at_least: int = 1) -> None:
-        """Move rows into their tables, where there are so many."""
+        """Move rows into their tables if there are at least this many."""
         for table, rows in zip(self.table.tables, (self.loaded, self.skipped, self.quarantined), strict=True):
             if len(rows) >= at_least:
                 table.add(self.con, rows)
@@ -149,7 +149,7 @@ def _read_file(
     cluster: ClusterSettings,
     latest: datetime,
 ) -> None:
-    """Read a file twice: only the whole file tells whether days or months come first in its dates."""
+    """Read a file twice: only the whole file shows whether days or months come first in its dates."""
     table, column_map = outcomes.table, outcomes.table.map_of(cluster)
     first = next((line for _, line in read_lines() if line is not None), "")
     delimiter = delimiter_of(first, column_map)

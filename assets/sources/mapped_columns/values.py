@@ -1,4 +1,4 @@
-"""What cells of tables mean that people keep: dates as their tools write them, and lists of nodes."""
+"""Values of cells in tables that people keep: dates as their tools write them, and lists of nodes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class ValueProblem(ValueError):
 
 
 def stated(text: str | None) -> str | None:
-    """Return a cell's text, None when it says that nothing is known."""
+    """Return the text of a cell; None if it means unknown."""
     return None if text is None or text.strip().lower() in NOT_STATED else text
 
 
 def is_never(text: str) -> bool:
-    """Tell whether a date stands for one that never comes, as databases write it.
+    """Return whether a date stands for never, as databases write it.
 
     >>> is_never("9999-12-31 23:59:59"), is_never("31.12.9999"), is_never("2024-12-31")
     (True, True, False)
@@ -54,7 +54,7 @@ def is_never(text: str) -> bool:
 
 
 def is_day_first(dates: Iterable[str]) -> bool | None:
-    """Tell from a file's `a/b/yyyy` dates which comes first; None when none of them says."""
+    """Return whether the day comes first in a file's `a/b/yyyy` dates; None if none of them shows it."""
     day_first = month_first = False
     for date in dates:
         match = _SLASHED.fullmatch(date.strip())
@@ -96,7 +96,7 @@ def moment(
     day_first: bool | None = None,
     not_before: datetime | None = None,
 ) -> datetime:
-    """Read a date as naive UTC; of an hour that came twice the second pass, where the first lies before `not_before`.
+    """Return a date as naive UTC; in a doubled hour the second pass, if the first is before `not_before`.
 
     >>> moment("2024-05-03T09:00", "Europe/Berlin")
     datetime.datetime(2024, 5, 3, 7, 0)
@@ -115,7 +115,7 @@ def moment(
 
 
 def node_names(text: str) -> list[str]:
-    """Expand a cell of one node or more, separated by commas, semicolons or blanks, lists in brackets allowed.
+    """Return the nodes of a cell, separated by commas, semicolons or blanks; lists in brackets are allowed.
 
     >>> node_names("gpu001; gpu[003-004] gpu001")
     ['gpu001', 'gpu003', 'gpu004']
@@ -135,16 +135,16 @@ def node_names(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Dates:
-    """How the dates of a file are read."""
+    """The rules for reading the dates of a file."""
 
     zone: str
     date_format: str | None
     day_first: bool | None
     latest: datetime
-    """The last moment that the file can know of."""
+    """The latest possible moment in the file."""
 
     def read(self, text: str, not_before: datetime | None = None, earliest: datetime = times.EARLIEST) -> datetime:
-        """Read a date as naive UTC, and refuse one that cannot be."""
+        """Return a date as naive UTC; refuse an impossible one."""
         found = moment(text, self.zone, self.date_format, self.day_first, not_before)
         if not earliest <= found <= self.latest:
             raise ValueProblem("implausible_time", f"{text} is {found} (UTC)")

@@ -26,7 +26,7 @@ _FIRST_KEY = re.compile(r'\{\s*("(?:[^"\\]|\\.)*"\s*:)')
 _NEXT_LINE = re.compile(r"\n[ \t\r]*(?=[\[{])")
 _BLANK = re.compile(r"\s*")
 _KEPT_BEHIND, _SHARE_KEPT = 2048, 64
-"""Characters kept in memory after they were read: at most this many or a 64th of the text."""
+"""Characters kept in memory after they were read: at most this many, or a 64th of the text if that is more."""
 
 
 @dataclass(frozen=True)
