@@ -1,6 +1,6 @@
 """Reader of `events/`: `sacctmgr show event -P`, the intervals in which nodes were out of service.
 
-Any columns in any order; the reason may hold the delimiter. Fixed-width output is refused: it cuts reasons off.
+Columns may come in any order; the reason may hold the delimiter. Fixed-width output is refused, as it cuts reasons off.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ ROWS = Rows(
     time="started_at", free_texts=("reason",), export=Export(("node_name", "started_at"), is_open="ended_at is null")
 )
 COVERS = ("coalesce(min(ended_at), max(started_at))", "max(greatest(started_at, ended_at))")
-"""An export shows what was open at its start or later. That it shows no earlier interval proves nothing."""
+"""An export shows intervals that were open at its start or later; it proves nothing about earlier ones."""
 
 _COMMAND = export_again("events")
 _STARTS, _ENDS = ("timestart", "start"), ("timeend", "end")
 _START_PLACE = f"coalesce({', '.join(f'list_position(names, {name!r})' for name in _STARTS)})"
 _BEGINS_ROW = rf"coalesce(regexp_matches(parts[{_START_PLACE}], '^\s*(\d{{4}}-\d\d-\d\d.*|\d{{9,11}}\s*)$'), false)"
-"""A row has its start in its first line. Further lines of a reason have none."""
+"""The first line of a row has its start. Further lines of a reason have none."""
 _ENDS_ROW = (
     f"{_START_PLACE} < list_position(names, 'reason') and len(parts) between 2 and len(names) - 1 "
     r"and regexp_matches(parts[-1], '\(\d+\)$|^(?:Node|Cluster|)$')"
 )
-"""The last line of a reason has the columns behind it: who gave it and, by the command of docs/logs.md, the event."""
+"""The last line of a reason has the columns after it: who gave it and, by the command of docs/logs.md, the event."""
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
@@ -64,7 +64,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the rows are read."""
+    """Return the plan that reads the rows."""
     zone = batch.cluster.settings.timezone
     is_header = f"list_has_any(names, {list(_STARTS)}) and list_has_any(names, ['nodename', 'clusternodes', 'cluster'])"
     return ReadingPlan(
@@ -80,7 +80,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 
 def _rows(zone: str) -> str:
-    """Return the statement that types the fields of each row, and says what is wrong with it."""
+    """Return the statement that types the fields of each row, and names its problem."""
     names = {
         "cluster_name": ("cluster",), "node_name": ("nodename",), "start_text": _STARTS, "end_text": _ENDS,
         "state_text": ("state",), "reason": ("reason",), "user_text": ("user",),
@@ -142,7 +142,7 @@ select file_id, line_number, 'other_cluster' as reason from event_rows_of_others
 
 def dispositions() -> Sequence[Step]:
     """Keep one row of an interval that several exports show; the closed one wins over the one seen open."""
-    is_instant = "ended_at is not distinct from started_at"  # beside a longer interval it is another fact
+    is_instant = "ended_at is not distinct from started_at"  # next to a longer interval it is another fact
     return mark_repeats(
         TABLE,
         key=f"cluster_id, event_kind, coalesce(node_id, node_name), started_at, state, {is_instant}",

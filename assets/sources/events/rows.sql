@@ -31,7 +31,7 @@ placed as (
         case when not is_open then {{ last_ended_at }} end as last_ended_at
     from parsed
 ),
--- Of an hour that came twice the end may be the second pass: then the first lies before the start.
+-- In a doubled hour an end before the start is of the second pass.
 timed as (
     select
         *,

@@ -1,6 +1,6 @@
 """Reader of `failures/`: records of failures and repairs as CSV, their columns named in `[failures.columns]`.
 
-A record of a node that is not named is a failure all the same. What the record names, and no more, is stored.
+A record without a node is still a failure. Only what the record names is stored.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ ROWS = Rows(
 COVERS = ("min(started_at)", "max(greatest(started_at, ended_at))")
 
 EARLIEST = datetime(1980, 1, 1)
-"""Records of failures are kept for decades, and older ones than of any other log are worth reading."""
+"""Records of failures are kept for decades, so older ones than in any other log are worth reading."""
 UNITS = {"seconds": 1 / 60, "minutes": 1.0, "hours": 60.0, "days": 1440.0}
-"""Minutes of each unit of durations."""
+"""Minutes in each unit of durations."""
 MAX_DOWN_MINUTES = 1440.0 * 36_600
 
 
@@ -43,7 +43,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the records of all files are read."""
+    """Return the plan that reads the records of all files."""
     return ReadingPlan(
         prepare=[partial(read_records, table=_RECORDS, cluster=batch.cluster)],
         loaded=LOADED,
@@ -62,7 +62,7 @@ select
         ) as integer
     ) as repeat_number
 from read_failures"""
-"""Records of one file are failures of their own, even where they agree in everything: exports repeat each other."""
+"""Records of one file are separate failures, even if all columns are equal; only different exports repeat records."""
 
 
 def dispositions() -> Sequence[Step]:
@@ -104,7 +104,7 @@ def rows_of(cells: Cells, column_map: Failures, dates: Dates) -> list[dict[str, 
 
 
 def _minutes(text: str | None, unit: str | None) -> float | None:
-    """Read a duration; None where none is stated."""
+    """Return a duration in minutes; None if none is stated."""
     shown = stated(text)
     if shown is None or unit is None:
         return None
@@ -118,7 +118,7 @@ def _minutes(text: str | None, unit: str | None) -> float | None:
 
 
 def _cause(cells: Cells) -> tuple[str | None, str | None]:
-    """Return the cause and what is said beside it: of several columns, the names and the cells of the filled ones."""
+    """Return the cause and its detail: if several columns name causes, the names and cells of the filled ones."""
     named = {meaning: cell for meaning, cell in cells.items() if cell and is_named(cell)}
     filled = {meaning: cell for meaning, cell in named.items() if meaning.startswith(CAUSE)}
     if filled:
@@ -127,7 +127,7 @@ def _cause(cells: Cells) -> tuple[str | None, str | None]:
 
 
 def is_named(text: str) -> bool:
-    """Tell whether a cell names a cause: that it is unknown may have been found out.
+    """Return whether a cell names a cause; `Unknown` is one, as it may be a finding.
 
     >>> is_named("Unknown"), is_named("N/A"), is_named(" - ")
     (True, False, False)

@@ -1,5 +1,5 @@
 {% import "sources/health/macros.sql" as health %}
--- Braces outside strings give the depth at the start and end of each line; JSON strings do not span lines.
+-- Braces outside strings give the depth at the start and end of each line, as JSON strings do not span lines.
 create or replace temp table health_document_lines as
 with bare as (
     select
@@ -34,7 +34,7 @@ select
     ) as record
 from depths;
 
--- The line of a record is the one it begins on.
+-- The line of a record is the line where it begins.
 create or replace temp table health_document_records as
 select
     file_id,

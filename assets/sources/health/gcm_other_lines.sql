@@ -5,14 +5,14 @@ from lines {{ health.in_gcm_files }}
 where case when line[1] = '[' then json_valid(line) else false end
 {% endcall %};
 
--- An array of no records has nothing to load.
+-- An empty array has nothing to load.
 insert into health_results by name
 select lines.file_id, lines.line_number, 'no_records' as skip_reason
 from lines {{ health.in_gcm_files }}
 where line[1] = '[' and json_valid(line) and json_array_length(line) = 0;
 
--- The result line of nagios-type checks, GCM's own log and the tails of messages with line breaks. What still looks
--- like a piece of a record is a broken record.
+-- Result lines of nagios-type checks, GCM's own log, and the tails of messages with line breaks. A line that looks like
+-- a piece of a record is a broken record.
 insert into health_results by name
 select
     lines.file_id,

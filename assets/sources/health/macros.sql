@@ -1,4 +1,4 @@
-{# One struct holds the nested and the flat places of each field of GCM's records; the first that is filled counts. #}
+{# One struct holds the nested and the flat places of each field of GCM's records; the first filled place counts. #}
 {% set structure -%}
 {"int": {"result": "VARCHAR", "job_id": "VARCHAR", "time": "VARCHAR"},
 "double": {"start_time": "VARCHAR", "end_time": "VARCHAR", "time": "VARCHAR"},
@@ -7,13 +7,13 @@
 "job_id": "VARCHAR", "start_time": "VARCHAR", "end_time": "VARCHAR", "time": "VARCHAR"}
 {%- endset %}
 
-{# Files whose lines are GCM's records, or were translated into such. #}
+{# Files with lines that are GCM's records, or were translated into them. #}
 {% set are_gcm_lines = "batch_files.dialect not in ('gcm_document', 'nhc')" %}
 {% set in_gcm_files = "inner join batch_files on batch_files.file_id = lines.file_id and " ~ are_gcm_lines %}
 
-{# Type the fields of records, and say what is wrong with them. The caller gives the keys, node, health_check, type,
-code, job_id and message as text, and what `started_at` and `observed_at` are made of.
-Millions of rows are held while unchanged results are found: an enumeration takes one byte, a text sixteen. #}
+{# Type the fields of records, and name their problems. The caller gives the keys, node, health_check, type, code,
+job_id and message as text, and the expressions of `started_at` and `observed_at`.
+Millions of rows are held to find unchanged results: an enumeration takes one byte, a text sixteen. #}
 {% macro typed(keys, started_at, observed_at) -%}
 {% set result_type = "enum('OK', 'WARN', 'CRITICAL', 'UNKNOWN')" -%}
 {% set quality_type = "enum('ran', 'disabled', 'could_not_run')" -%}
@@ -38,10 +38,10 @@ select
 from (
     select
         {{ keys }},
-        -- `trim` looks up what every character is; these two tests take a quarter of its time
+        -- `trim` classifies every character; these two tests take a quarter of its time
         nullif(if(contains(node, ' ') or strlen(node) <> length(node), trim(node), node), '') as node_name,
         nullif(health_check, '') as check_name,
-        -- the common spellings are compared first; lower and upper case are made of the rest only
+        -- common spellings are compared first; only the others are converted to lower or upper case
         case
             when "type" = 'nagios' or lower("type") in ('nagios', 'periodic') then 'periodic'::{{ check_type }}
             when lower("type") in ('prolog', 'epilog', 'app', 'manual', 'event') then lower("type")::{{ check_type }}
@@ -58,7 +58,7 @@ from (
         end as result,
         {{ started_at }} as started_at,
         {{ observed_at }} as observed_at,
-        -- digits are looked for, as a cast reads `25_4` as 254
+        -- require digits, as a cast reads `25_4` as 254
         case
             when job_id <> '0'
                 then nullif(try_cast(nullif(regexp_extract(job_id, '^(\d+)(?:\.0)?$', 1), '') as bigint), 0)
@@ -79,8 +79,8 @@ case
 end
 {%- endmacro %}
 
-{# Put records, which the caller gives as file_id, line_number and r, into `health_results`. A record that stands alone
-has a line of its own. #}
+{# Insert records, which the caller gives as file_id, line_number and r, into `health_results`. A record that stands
+alone has its own line. #}
 {% macro insert_records(stands_alone, start_has_offset, end_has_offset, xid_codes) -%}
 {% set records = caller() -%}
 insert into health_results by name
@@ -117,9 +117,9 @@ from (
 )
 {%- endmacro %}
 
-{# The days on which all results of a check on a node say the same, and one came in every quarter of an hour. Scripts of
-Node Health Check report failures under other names than successes, so theirs are left alone, and so are results that
-tell of moments. `counts_each` is true for a check of which each bad result counts by itself. #}
+{# The days on which all results of a check on a node say the same, with one in every quarter of an hour. Results
+of Node Health Check, which names failures and successes differently, are never folded, nor are results about moments.
+`counts_each` is true for a check if each of its bad results counts. #}
 {% macro unchanged_days(file, subjects, counts_each) -%}
 {% set quarter = "(epoch_us(MOMENT) // 900000000 % 96)" -%}
 {% set one_verdict = "hash(result, result_quality)" -%}
@@ -141,11 +141,11 @@ having count(*) > 2
         )
         or min({{ one_text }}) = max({{ one_text }})
     )
-    -- conditions on an aggregate are tested per group; DuckDB would test one on the key per result
+    -- a condition on an aggregate is tested per group; DuckDB would test one on the key per result
     and any_value(check_type) is distinct from 'event'
     and not starts_with(lower(any_value(check_name)), 'check_')
     and not (any_value(result) <> 'OK' and ({{ counts_each }}))
-    -- of each half of a day, 48 bits say in which quarters of an hour a result came
+    -- 48 bits for each half of a day say in which quarters of an hour there was a result
     and {% for first in (0, 48) -%}
     bit_count(bit_or(
         case

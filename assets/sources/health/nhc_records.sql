@@ -1,6 +1,6 @@
--- NHC logs failures only. A check that it does not name passed or was not run, so no result is made of it.
+-- NHC logs failures only. A check that it does not name either passed or did not run, so it gets no result.
 -- Its own log states a failure three times, and only the call of node-mark-offline has a date: undated lines next to
--- the call of such a helper are of its node and time, and give no result.
+-- the call of such a helper have its node and time, and give no result.
 {% set syslog_stamp = "[A-Z][a-z]{2} [ \\d]\\d \\d\\d:\\d\\d:\\d\\d" %}
 {% set iso_stamp = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d+)?(?:Z|[+-]\\d\\d:?\\d\\d)?" %}
 {% set behind_stamp = "(?P<host>\\S+) nhc(?:\\[\\d+\\])?: (?P<body>.*)$" %}

@@ -1,5 +1,5 @@
 {% import "sources/health/macros.sql" as health %}
--- A clock that is being set may turn start and end round. The result and its end are kept, the duration is lost.
+-- Setting a clock may swap start and end. The result and its end are kept, the duration is lost.
 update health_results set started_at = observed_at
 where started_at > observed_at and started_at <= observed_at + interval {{ noise_seconds }} second;
 
@@ -12,7 +12,7 @@ where batch_files.file_id = health_results.file_id
     and skip_reason is null
     and (started_at > observed_at or {{ end_is_implausible }} or {{ start_is_implausible }});
 
--- A line with several results has one outcome: it is kept whole, or quarantined whole when one result is bad.
+-- A line with several results has one outcome: it is kept whole, or quarantined whole if one result is bad.
 create or replace temp table health_unchanged_days as
 {% call health.unchanged_days("file_id", subjects, counts_each) %}
 health_results where stands_alone and skip_reason is null and problem is null

@@ -1,9 +1,9 @@
-"""Reader of `health/`: GCM's health-check records in every shape its sinks write, and the failures that LBNL NHC logs.
+"""Reader of `health/`: GCM's health-check records, as any of its sinks writes them, and failures that LBNL NHC logs.
 
 `gcm_records.sql` reads a record a line, `gcm_other_lines.sql` arrays and text, `gcm_documents.sql` records over several
-lines, and `nhc_records.sql` the lines of NHC. All fill `health_results`, of which `outcomes.sql` and `loaded.sql` make
-rows. Results of other programs are translated into GCM's records first. Other tools' files are refused with the command
-that makes a readable one.
+lines, and `nhc_records.sql` the lines of NHC. All fill `health_results`, which `outcomes.sql` and `loaded.sql` turn
+into rows. Results of some other programs are translated into GCM's records first. Files of other tools are refused
+with the command that makes a readable file.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _GCM_TEXT = re.compile(
 )
 
 _XID = r"(?i)\bxid(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\[]*(\d{1,3})(?:$|[^\w.]|\.(?:$|\D))"
-"""The number behind "Xid" and behind the bracket with the PCI address, never one inside it, as in reasons of nodes.
+"""The number after "Xid" and after the bracket with the PCI address, never one inside it, as in reasons of nodes.
 
-A time since boot, as in `[ 79.25] NVRM: Xid (...): 48`, is none.
+A time since boot, as in `[ 79.25] NVRM: Xid (...): 48`, is not such a number.
 """
 
 
 def _numbers_once(texts: str) -> str:
-    """Return SQL for the numbers in a list of texts, each once and in their order; 0 is left out."""
+    """Return SQL for the distinct numbers in a list of texts, in order and without 0."""
     first = f"list_filter({texts}, lambda text, place: list_position({texts}, text) = place)"
     return f"list_filter(list_transform({first}, lambda text: try_cast(text as integer)), lambda number: number > 0)"
 
@@ -68,12 +68,12 @@ _CODES = (
     f"regexp_extract_all({_MARKED}, 'XID error: (\\d+)', 1) || regexp_extract_all({_MARKED}, 'non-critical: (\\d+)', 1)"
 )
 XID_CODES = f"case when contains(message, 'XID error: ') then {_numbers_once(_CODES)} else [] end"
-"""The Xids of a message of GCM, critical ones first; 0 says that there is none."""
+"""The Xids of a message of GCM, critical ones first; 0 means none."""
 START, END = times.has_offset("start_time"), times.has_offset("end_time")
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Tell GCM's JSON lines, a GCM document over several lines, NHC logs and the translated ones apart."""
+    """Return the dialect: GCM's JSON lines, a GCM document over several lines, NHC logs, or a translated form."""
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if '"health_check"' in sample:
         return "gcm_document" if _is_spread_over_lines(sample) else "gcm"
@@ -98,14 +98,14 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
-    """Tell whether the years of a log of NHC, or its times, are those of its modification."""
+    """Return whether the years of a log of NHC, or its times, come from its modification."""
     form = translation_of(KIND, dialect)
     states_no_time = dialect == "nhc" or (form is not None and not form.has_times)
     return states_no_time and not undated.is_named_by_time(path)
 
 
 def _is_spread_over_lines(sample: str) -> bool:
-    """Tell whether a record takes several lines, as `jq .` and editors write it, or one array of records does."""
+    """Return whether a record, or an array of records, takes several lines, as `jq .` and editors write it."""
     lines = [line for line in sample.splitlines() if line.strip()]
     start = next((place for place, line in enumerate(lines) if line.startswith(("{", "["))), None)
     if start is None:
@@ -117,7 +117,7 @@ def _is_spread_over_lines(sample: str) -> bool:
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the records of both tools are read."""
+    """Return the plan that reads the records of both tools."""
     steps: list[Step] = [EMPTY_RESULTS]
     if batch.dialects - {"gcm_document", "nhc"}:
         steps += [
@@ -164,7 +164,7 @@ select file_id, line_number, 'unchanged' from health_unchanged"""
 
 
 def _read_other_lines(con: duckdb.DuckDBPyConnection) -> None:
-    """Read the lines that are no object; clean logs have none, and are not looked at again."""
+    """Read the lines that are not objects; clean logs have none, and are not read again."""
     ((missing,),) = con.execute(
         """
         select count(*) - (select count(*) from health_results)
@@ -203,7 +203,7 @@ def _nhc_steps(zone: str) -> list[str]:
 
 
 def dispositions() -> Sequence[Step]:
-    """Mark results that are stated again, by the same file copied or by files that overlap."""
+    """Mark results that a copy of the file or an overlapping file repeats."""
     return mark_repeats(
         TABLE,
         key=(

@@ -1,8 +1,8 @@
-"""Unchanged results of a check on a node within a day: only the first and the last of them are kept.
+"""Unchanged results of a check on a node within a day: only the first and the last are kept.
 
-Sites that keep every result of every check have billions of rows that say nothing new. What they tell is that the
-node was being checked. So the results between the two are dropped only where one came in every quarter of an hour:
-then these two and `unchanged_since` hold all that onsets and coverage need. The macro `unchanged_days` finds them.
+Sites that keep every result of every check have billions of rows that show only that the node was being checked. The
+results between the two are dropped only if there was one in every quarter of an hour: then these two and
+`unchanged_since` hold all that onsets and coverage need. The macro `unchanged_days` finds them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from assets.sql import literal
 
 
 def counts_each(cluster: ClusterSettings) -> str:
-    """Return SQL that is true for the checks of a site of which each bad result counts by itself."""
+    """Return SQL that is true for the checks of a site whose bad results each count."""
     name = "lower(trim(any_value(check_name)))"
     fits = [
         f"{name} = {literal((exact or '').strip().lower())}"

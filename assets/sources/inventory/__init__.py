@@ -1,1 +1,1 @@
-"""Inventories of nodes: as Slurm's commands, its configuration, GCM and tables of a site's own show them."""
+"""Inventories of nodes, from Slurm's commands, its configuration, GCM and a site's own tables."""

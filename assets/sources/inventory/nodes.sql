@@ -1,12 +1,12 @@
-{# More than any machine has: of memory by a factor of a thousand, of GPUs, or slices of them, by a factor of ten. #}
+{# More than any machine has: a thousand times the memory, and ten times the GPUs or slices of GPUs. #}
 {% set max_memory_mib, max_gpus = 2 ** 40, 1024 %}
-{# A fact of a node by its name; NULL where scontrol prints none, or `(null)`. #}
+{# A fact of a node by its name; NULL if scontrol prints nothing or `(null)`. #}
 {% macro fact(key) %}nullif(nullif(regexp_extract(facts, '(?:^| ){{ key }}=(\S*)', 1), ''), '(null)'){% endmacro %}
-{# The numbers of a version, which tell nothing of a site. #}
+{# The numbers of a version, which reveal nothing about a site. #}
 {% macro version(key) %}nullif(regexp_extract(facts, ' {{ key }}(\d+(?:[.-]\d+)+)', 1), ''){% endmacro %}
 {% macro total(counts) %}list_sum(list_transform({{ counts }}, lambda count: try_cast(count as bigint))){% endmacro %}
--- Both forms become one text per node. The reason is free text and stands last but for comments. Who gave it, and when,
--- stands behind its first line.
+-- Both forms become one text per node. The reason is free text and comes last except for comments. Its first line ends
+-- with who gave it and when.
 create or replace temp table inventory_lines as
 select
     file_id,
@@ -91,7 +91,7 @@ parsed_times as (
         {% endfor %}
     from local_times inner join batch_files on batch_files.file_id = local_times.file_id
 ),
--- A clock that nobody had set yet spoils one fact of a node, not the node.
+-- A clock that was not set yet spoils one fact of a node, not the whole node.
 timed as (
     select
         *,
@@ -105,13 +105,13 @@ found as (
         *,
         regexp_extract_all(tres, {{ ("gres/" ~ gres ~ "=(\\d+)") | literal }}, 1) as tres_counts,
         regexp_extract_all(tres, {{ ("gres/" ~ gres ~ ":[^=,]+=(\\d+)") | literal }}, 1) as tres_counts_by_model,
-        -- A comma that ends one item also begins the next: each is there twice.
+        -- A comma that ends one item also begins the next, so each comma is doubled.
         regexp_extract_all(
             replace(gres, ',', ',,'), {{ ("(?:^|,)" ~ gres ~ "(?::[^:,(]+)?:(\\d+)(?:[(,]|$)") | literal }}, 1
         ) as gres_counts,
         regexp_extract_all(gres, {{ ("(?:^|,)" ~ gres ~ ":([^:,(]*[^:,(\\d][^:,(]*):\\d") | literal }}, 1) as gres_models,
         regexp_extract_all(coalesce(tres, ''), {{ ("gres/" ~ gres ~ ":([^=,]+)=") | literal }}, 1) as tres_models,
-        -- Of an accelerator that is no `gpu` the name tells the model, where nothing else does.
+        -- The name of an accelerator other than `gpu` is its model, if nothing else gives one.
         regexp_extract_all(
             concat_ws(',', gres, tres), {{ ("(?:^|,)(?:gres/)?(" ~ gres ~ ")[:=]\\d") | literal }}, 1
         ) as accelerators

@@ -1,8 +1,8 @@
-"""Reader of `inventory/`: `scontrol show node`, in blocks or one node a line: what a node has and who drained it.
+"""Reader of `inventory/`: `scontrol show node`, in blocks or one node per line: what a node has and who drained it.
 
-Other inventories are first translated into such lines. A snapshot shows only its own moment. The newest one says what
-a node has; snapshots with states come before those without, such as configurations. Reasons and boots are read from all
-of them.
+Other inventories are first translated into such lines. A snapshot shows only its own moment. The newest one says what a
+node has; snapshots with states take precedence over those without, such as configurations. Reasons and boots are read
+from all of them.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _TELLS_PLACES_ONLY = (
     "gpu_count is null and cpu_count is null and coalesce(rack, switch, nvlink_domain, position) is not null"
 )
 MAX_PARTITIONS = 64
-"""Partitions of a node that are kept, the first ones."""
+"""Number of partitions of a node that are kept: the first ones."""
 _COMMAND = export_again("inventory")
 _RECORD = re.compile(r"^NodeName=\S+ .*$", re.M)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Name the form: one of scontrol's two, or one that is translated; say of a refused file what it is."""
+    """Return the form: one of scontrol's two, or one that is translated; refuse others, and say what they are."""
     first = next((line.strip() for line in sample.splitlines() if line.strip()), "")
     if re.match(r"(scontrol|slurm_load_\w+|sinfo):? .*error|\w+: error:", first):
         raise SourceError(path, f"command_error_output: {first[:120]}", _COMMAND, line=1)
@@ -67,17 +67,17 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def is_list_of_partitions(sample: str) -> bool:
-    """Tell whether a sample is of `scontrol show partition`."""
+    """Return whether a sample is output of `scontrol show partition`."""
     return " AllocNodes=" in sample and bool(re.search(r"^PartitionName=", sample, re.M)) and "NodeName=" not in sample
 
 
 def is_timed_by_modification(path: str, _dialect: str) -> bool:
-    """Tell whether a snapshot without a time gets that of its file's modification: its name has none either."""
+    """Return whether a snapshot without a time gets that of its file's modification, as its name has no time either."""
     return not undated.is_named_by_time(path)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the snapshots are read."""
+    """Return the plan that reads the snapshots."""
     zone = batch.cluster.settings.timezone
     nodes = fill(
         "sources/inventory/nodes.sql",

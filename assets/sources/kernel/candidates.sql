@@ -2,8 +2,8 @@
     {% if site_pattern %}regexp_matches(line, {{ site_pattern | literal }}){% else %}false{% endif %}
     or (line[1] = '{' and (not json_valid(line) or regexp_matches(line, '"MESSAGE"\s*:\s*\[')))
 {%- endmacro %}
--- A message that journalctl gives as bytes is looked at whatever it says. Lines that have nothing but the weight of an
--- error are asked no rule. Of sampled lines only time and host count.
+-- A message that journalctl gives as bytes is always examined. Lines that only have the weight of an error are matched
+-- with no rule. For sampled lines only time and host matter.
 create or replace temp table kernel_candidates as
 with found as materialized (
     select file_id, line_number, line

@@ -1,8 +1,8 @@
-"""The envelopes of a kernel message: ten ways to write time, host and tag around the same text.
+"""The envelopes of a kernel message: ten ways to write its time, host and tag.
 
 syslog with and without a year, ISO syslog and journalctl's short forms, RFC 5424, journalctl's JSON, `dmesg -T`,
-`dmesg -x --time-format iso`, plain dmesg and /dev/kmsg. Each line shows which one it has; a file may mix them. Before
-any of them pdsh may have printed the host, and grep the name of a file. `envelopes.sql` takes them off.
+`dmesg -x --time-format iso`, plain dmesg and /dev/kmsg. Each line shows its envelope; a file may mix them. pdsh may
+print the host before the envelope, and grep the name of a file. `envelopes.sql` removes all of these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DATED_STAMPS = {
     rf"\d{{4}}/\d\d/\d\d {_CLOCK}": "%Y/%m/%d %H:%M:%S",
     rf"\d{{4}}-\d\d-\d\d {_CLOCK}": "%Y-%m-%d %H:%M:%S",
 }
-"""Times with a year that are not ISO, or have a weekday before or the name of a zone behind them."""
+"""Times with a year that are not ISO, or that have a weekday before or the name of a zone after them."""
 _ZONE_NAME = r"Z|UTC|GMT|[+-]\d\d:?\d\d|[CEMPW]E?[SD]?T|MSK|[JKI]ST|SGT|HKT"
 _LEVEL = (
     r"(?:kern|user|daemon|auth|authpriv|syslog|cron|local\d)"
@@ -37,7 +37,7 @@ _HOST_AND_TAG = (
     rf"(?:(?:[<\[]?{_LEVEL}[>\]]?:? )?kernel: |"
     rf"(?P<host>\S*[^\s:]) (?:[<\[]?{_LEVEL}[>\]]?:? )?(?P<tag>[\w./()@-]+)(?:\[\d+\])?: ?)(?P<body>.*)$"
 )
-# Of an uptime that is negative or odd, nothing is believed but that the message begins behind it.
+# A negative or odd uptime is ignored, but the message begins after it.
 _SECONDS = r"[-+\d.,]*\d[-+\d.,]*"
 SHAPES = {
     "protocol": (
@@ -61,35 +61,35 @@ _FIRST_CHARACTERS = {
     "protocol": _ONE, "dmesg_iso": _DIGIT, "iso": _DIGIT, "month": _CAPITAL, "dated": ("0", "["), "unix": _ONE,
     "ctime": _BRACKET, "plain": _BRACKET, "kmsg": _DIGIT,
 }  # fmt: skip
-"""The lowest first character of the lines of a shape, and the one after the highest. Other lines skip the pattern."""
+"""The lowest first character of lines of a shape, and the one after the highest. Other lines skip the pattern."""
 _BEGINNING = (
     r"(?:<[\w.]+> ?)?(?:1 )?(?:\d{4}[-/ ]|1\d{9}[. ]|\d{1,2} [A-Z][a-z]{2} \d|[A-Z][a-z]{2},? (?:[A-Z][a-z]{2}| ?\d)|"
     r"\[ *[-+]?\d+\.\d+\]|\[[A-Z][a-z]{2} |\d+,\d+,\d+,|[a-z]+ *:[a-z]+ *: |\{ ?\")"
 )
-"""With what a line of any of these envelopes begins."""
+"""Matches the beginning of a line of any of these envelopes."""
 _OUTER = r"(?:({}[A-Za-z0-9][\w.-]*): )?(?:\S*(?:/|log|messages|dmesg)[^\s:]*:(?:\d+:)?)?"
-"""The host that pdsh prints before a line, and the file's name that grep prints."""
+"""Matches the host that pdsh prints before a line, and the file's name that grep prints."""
 PRINTED = rf"^{_OUTER.format('?P<outer>')}(?P<text>{_BEGINNING}.*)$"
-"""A line of which one of the two may stand before the envelope."""
+"""Matches a line that may have one of the two before the envelope."""
 _REPEATED = rf"^message repeated (?P<count>\d+) times: \[ ?(?:\[ *(?P<uptime>{_SECONDS})\] )?(?P<body>.*?)\]?$"
 _UPTIME = rf"^\[ *(?P<uptime>{_SECONDS})\] (?:\[ *[TC]\d+\] )?(?P<body>.*)$"
 _LINE_BREAKS = r"\s*(?:[\r\n]|[#\\]01[25]|\\x0[aAdD])\s*"
-"""Ends of lines inside a message: as they are, as rsyslog escapes them, and as syslog-ng does."""
+"""Matches line ends inside a message: plain, escaped by rsyslog, or escaped by syslog-ng."""
 _CHARACTER_IN_HEX = (
     "[0-7].|(?:c[2-9a-f]|d.)[89ab].|(?:e0[ab].|e[1-9a-cef][89ab].|ed[89].)[89ab].|(?:f0[9ab].|f[123][89ab].|f48.)"
     "(?:[89ab].){2}|.."
 )
-"""A character of UTF-8 as digits of its bytes, or else a byte."""
+"""Matches a character of UTF-8 as digits of its bytes, or else a byte."""
 _FILE_NAMES = "dmesg|kern|kernel|syslog|messages|journal|journalctl|kmsg|xid|xids|all"
-"""Names of logs and folders that are no host's."""
+"""Names of logs and folders that are not hosts."""
 _ENDINGS = rf"{_FILE_NAMES}|gz|zst|log|txt|jsonl?|out|\d{{1,3}}|20\d\d-?\d\d-?\d\d|1\d{{9}}"
 
 
 def unwrapping_steps(zone: str, *, are_printed: bool) -> list[str]:
-    """Return the statements that make `kernel_unwrapped` of `kernel_candidates`.
+    """Return the statements that make `kernel_unwrapped` from `kernel_candidates`.
 
     Its columns: file_id, line_number, is_bad_json, host, tag (NULL: the envelope has none), uptime_seconds, stamp_kind
-    (epoch, iso, month, ctime, uptime; NULL: no envelope that is known), occurred_at, time_quality, repeat_count,
+    (epoch, iso, month, ctime, uptime; NULL: unknown envelope), occurred_at, time_quality, repeat_count,
     message.
 
     Parameters
@@ -97,7 +97,7 @@ def unwrapping_steps(zone: str, *, are_printed: bool) -> list[str]:
     zone
         IANA zone of times without offset.
     are_printed
-        Hosts may stand before the lines, as pdsh prints them.
+        Whether hosts may come before the lines, as pdsh prints them.
     """
     outer = _OUTER.format("?:") if are_printed else ""
     stamps = rf"""
@@ -108,7 +108,7 @@ def unwrapping_steps(zone: str, *, are_printed: bool) -> list[str]:
         "sources/kernel/envelopes.sql",
         printed=PRINTED if are_printed else "",
         priority=PRIORITY.pattern,
-        # DuckDB gives the names to the groups by their order.
+        # DuckDB names the groups by their order.
         shapes=tuple(
             (name, SHAPES[name], tuple(re.findall(r"\?P<(\w+)>", SHAPES[name])), *characters)
             for name, characters in _FIRST_CHARACTERS.items()

@@ -40,7 +40,7 @@ chosen as (
         file_id,
         line_number,
         outer_host,
-        -- dmesg prints no host and no tag: `EDAC MC0: 1 UE ...` begins with none
+        -- dmesg prints no host and no tag, so the beginning of `EDAC MC0: 1 UE ...` is neither
         case
             when coalesce(dmesg_iso.stamp, '') = ''
                 then {{ first("host", ["protocol", "iso", "month", "dated", "unix", "plain"]) }}
@@ -99,11 +99,11 @@ select
     fields is null as is_bad_json,
     fields[1] as host,
     case when fields[3] = 'kernel' then 'kernel' else coalesce(fields[4], fields[3]) end as tag,
-    -- microseconds since 1970; nothing can be added to what is later
+    -- microseconds since 1970; beyond the limit DuckDB cannot add to a time
     case
         when try_cast(fields[2] as bigint) between 0 and 10000000000000000 then make_timestamp(fields[2]::bigint)
     end as occurred_at,
-    -- a message that is no text is given as its bytes; one that begins no character is replaced
+    -- a message that is not text comes as bytes; a byte that begins no character is replaced
     case
         when fields[5][1] = '[' and try_cast(fields[5] as integer[]) is not null
             then try(decode(unhex(list_aggregate(
@@ -182,7 +182,7 @@ messages as (
         *, 'epoch' as stamp_kind, 'exact' as time_quality, null::double as uptime_seconds
     from kernel_journal
 ),
--- a record of several lines comes as one message, with its line breaks as they are or escaped
+-- a record of several lines comes as one message, with plain or escaped line breaks
 on_one_line as (
     select * exclude (body), regexp_replace(body, {{ line_breaks | literal }}, ' ', 'g') as body from messages
 ),
@@ -190,7 +190,7 @@ bracketed as (
     select * exclude (body), regexp_extract(body, {{ uptime | literal }}, ['uptime', 'body']) as bracket, body
     from on_one_line
 ),
--- what is repeated has its own uptime inside the brackets
+-- a repeated message has its own uptime inside the brackets
 unrepeated as (
     select
         * exclude (body),

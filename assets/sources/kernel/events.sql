@@ -1,8 +1,8 @@
--- Lines that several files share are marked, then the lines of one fault are joined into its first.
-{# Lines of one device and code no further apart state one fault: an Xid 13 prints up to 18 within milliseconds. Lines
-   that a rule calls a repetition of others are of their fault so near them, whatever device they name. #}
+-- Mark lines that several files share, then join the lines of one fault into its first line.
+{# Lines of one device and code within this time state one fault: an Xid 13 prints up to 18 within milliseconds. A line
+   that a rule marks as a repetition belongs to a fault within this time, whatever device it names. #}
 {% set seconds_of_one_fault = 5 %}
-{# So near each other, a fault of a device and its repetition are one: a driver that has lost a GPU says so, without a
+{# A fault of a device and its repetition within this time are one: a driver that has lost a GPU says so, without a
    number, whenever a program asks for it. #}
 {% set repeated_seconds = 60 %}
 {% set symptom = "cluster_id, node, kind, code, pci_address" %}
@@ -12,8 +12,8 @@ with occurrences as (
         rowid as row_key,
         *,
         coalesce(node_id, node_name) as node,
-        -- syslog, kern.log and the journal write a line with different precision: lines are compared by the second.
-        -- The n-th like line of one file is the n-th of the other; repeats within a file are not copies.
+        -- Compare lines by the second, as syslog, kern.log and the journal have different precision. The n-th of equal
+        -- lines in one file is the n-th in the other; repeats within a file are not copies.
         row_number() over (
             partition by cluster_id, path, node_name, date_trunc('second', occurred_at), message
             order by line_number
@@ -21,7 +21,7 @@ with occurrences as (
     from raw.kernel_messages
     where disposition <> 'unknown_node'
 ),
--- Of several copies of a line, the one with the best time is kept.
+-- Keep the copy of a line with the best time.
 copies as (
     select
         *,
@@ -60,7 +60,7 @@ events as (
 members as (
     select
         *,
-        -- an event is shown by its first line, or by the first that calls it fatal, or that proves it
+        -- an event shows its first line, or the first line that calls it fatal or proves it
         first_value(row_key) over (
             partition by {{ symptom }}, event
             order by
@@ -94,7 +94,7 @@ repetitions as (
         and faults.occurred_at between firsts.occurred_at - interval {{ repeated_seconds }} second
             and firsts.occurred_at + interval {{ repeated_seconds }} second
         and regexp_full_match(concat_ws(' ', faults.kind, faults.code), repeating_kinds.repeats)
-        -- of its own kind, a line that names no device repeats one that does
+        -- a line without a device repeats a line of its kind with one
         and (faults.kind <> firsts.kind or (firsts.pci_address is null and faults.pci_address is not null))
         and (
             coalesce(faults.pci_address = firsts.pci_address, true)
@@ -105,7 +105,7 @@ repetitions as (
         order by abs(epoch(faults.occurred_at - firsts.occurred_at)), faults.occurred_at, faults.path, faults.line_number
     ) = 1
 ),
--- what repeats a repetition is of the same fault
+-- a repetition of a repetition belongs to the same fault
 joined as (
     select
         members.row_key,

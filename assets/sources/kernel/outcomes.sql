@@ -11,7 +11,7 @@ named as (
     select
         * exclude (program),
         case when is_relevant then case
-            -- a rule of the site holds for the kernel's lines, and for those of a program that it names itself
+            -- a rule of the site applies to the kernel's lines, and to those of a program that it names
             {% for rule, _, pattern, _, _, _, _ in site_rules %}
             when regexp_matches(statement, {{ ("(?i)" ~ pattern) | literal }})
                 and (program = 'kernel' or not regexp_matches(message, {{ ("(?i)" ~ pattern) | literal }})) then {{ rule | literal }}
@@ -23,7 +23,7 @@ named as (
         end end as rule
     from spoken
 )
--- `kind` is a step of its own: in the same select, DuckDB would repeat all patterns of `rule` in each branch.
+-- `kind` is a separate step: in the same select, DuckDB would repeat all patterns of `rule` in each branch.
 select
     * exclude (line),
     case rule
@@ -31,7 +31,7 @@ select
         when {{ rule | literal }} then {{ kind | literal }}
         {% endfor %}
     end as kind,
-    -- a first line that holds its own ending is a whole record
+    -- a first line with its own ending is a whole record
     coalesce(contains(message, 'fallen off the bus and is not'), false) as has_ending,
     starts_with(message, 'NVRM: The NVIDIA GPU') as is_beginning,
     is_beginning and not has_ending as is_first_of_three,
@@ -41,7 +41,7 @@ select
     and (contains(message, 'installed in this system has') or is_last_of_three) as is_tail
 from named;
 
--- "fallen off the bus" may come as three lines; only with the third is the first one a fault.
+-- "fallen off the bus" may come in three lines; the first is a fault only with the third.
 create or replace temp table kernel_incomplete as
 select file_id, line_number
 from (
@@ -57,7 +57,7 @@ from (
     from (
         select
             *,
-            -- journalctl prints the further lines of a message without time and host
+            -- journalctl prints further lines of a message without time and host
             last_value(if(stamp_kind is null and tag is null, null, host) ignore nulls) over (
                 partition by file_id order by line_number
             ) as last_host
@@ -80,7 +80,7 @@ from kernel_named as named
 left join kernel_incomplete as incomplete
     on incomplete.file_id = named.file_id and incomplete.line_number = named.line_number;
 
--- Within one boot every line with both a date and an uptime tells when the uptime began.
+-- Within one boot every line with both a date and an uptime gives the time of the boot.
 create or replace temp table kernel_boots as
 with lines_of_boot as (
     select
@@ -122,7 +122,7 @@ join anchors
 where lines_of_boot.occurred_at is null
 group by lines_of_boot.file_id, lines_of_boot.line_number;
 
--- The grammar of Xid and SXid lines is that of NVIDIA's open kernel modules, with the older form without `PCI:`.
+-- The grammar of Xid and SXid lines is that of NVIDIA's open kernel modules, plus the older form without `PCI:`.
 create or replace temp table kernel_outcomes as
 with parts as (
     select
@@ -146,8 +146,8 @@ symptoms as (
         lower(coalesce(
             nullif(right(xid.domain, 4) || ':' || xid.bus || ':' || xid.device, '::'),
             nullif(right(sxid.domain, 4) || ':' || sxid.bus || ':' || sxid.device, '::'),
-            -- of `AER: ... error received: <device>` the reporter comes first and the culprit last
-            -- a machine check is told in several lines, of which few name a device
+            -- in `AER: ... error received: <device>` the reporter comes first and the culprit last
+            -- a machine check takes several lines, and few of them name a device
             case
                 when kind <> 'mce'
                     then regexp_extract(
@@ -250,9 +250,9 @@ select
         when kind in ('xid', 'sxid') and coalesce(code, 0) = 0
             then 'the code after the device is missing, 0 or too large'
         when occurred_at is null and uptime_seconds is not null
-            then 'seconds since a boot whose time the file does not tell; export with journalctl or dmesg -T'
+            then 'seconds since a boot at a time that the file does not state; export with journalctl or dmesg -T'
         when occurred_at is null and stamp_kind = 'month'
-            then 'no such moment, like 29 February, in the year that the name or modification of the file tells'
+            then 'no such moment, like 29 February, in the year that the name or modification of the file gives'
         when occurred_at is null then 'no time in a form that is known'
         when host is null then 'no host in the line or the name of the file'
         else occurred_at || ' (UTC)'
@@ -265,7 +265,7 @@ select file_id, line_number, host, occurred_at, has_no_year
 from kernel_outcomes inner join batch_files using (file_id)
 where not {{ is_implausible }};
 
--- Lines of other programs are told apart by the name before them.
+-- Lines of other programs differ by the name before them.
 insert into unknown_lines by name
 select
     outcomes.file_id, outcomes.line_number, outcomes.host as node_name, outcomes.occurred_at as seen_at,

@@ -1,7 +1,7 @@
 """Reader of `kernel/`: GPU errors and the other lines of a kernel log that bear on a node's health.
 
-`candidates.sql` picks the lines that are worth a look, `envelopes.sql` takes time, host and program off them,
-`outcomes.sql` says of which kind of fault each is, and `events.sql` joins the lines of one fault.
+`candidates.sql` picks the lines worth examining, `envelopes.sql` splits off time, host and program, `outcomes.sql`
+finds the kind of fault of each, and `events.sql` joins the lines of one fault.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ROWS = Rows(
 COVERS = ("min(occurred_at)", "max(occurred_at)")
 
 _RELATIVE = "dmesg_relative"
-"""What `dmesg -e` prints, and `-H`: no file of it is read."""
+"""Output of `dmesg -e` and `-H`, which is refused."""
 _DIALECT_HEADS = {
     JOURNAL: r"^\{",
     "dmesg_decoded": r"^[a-z]+ *:[a-z]+ *: ",
@@ -62,12 +62,12 @@ _DIALECT_HEADS = {
     "printed": rf"^[/A-Za-z0-9][\w./-]*: ?{envelopes.PRINTED.removeprefix('^')}",
 }
 _MAX_LINES_TRIED = 20
-# A line of text without any envelope is still looked at, so that it is quarantined rather than lost.
+# A line of text without any envelope is still examined, so that it is quarantined rather than lost.
 _BARE = re.compile(r"^(?:\S+ \S+: )?.*(?:NVRM: Xid|SXid \()", re.M)
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Name the envelope of most of the first lines; each line is read by the one that it has."""
+    """Return the envelope of most of the first lines; each line is read by its own envelope."""
     dialect = prevailing(_DIALECT_HEADS, sample)
     if dialect == _RELATIVE:
         what = "unsupported_schema: dmesg -e, whose lines state minutes and the time since the line before"
@@ -88,7 +88,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def _is_journal(sample: str) -> bool:
-    """Tell whether the first record of JSON has journald's fields."""
+    """Return whether the first record of JSON has journald's fields."""
     for line in sample.split("\n")[:_MAX_LINES_TRIED] if begins_json(sample) else []:
         try:
             record = json.loads(line)
@@ -100,13 +100,13 @@ def _is_journal(sample: str) -> bool:
 
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
-    """Tell whether the years of a log are inferred backwards from its modification."""
+    """Return whether the years of a log are inferred backwards from its modification."""
     has_no_year = dialect in ("syslog", "printed") or translation_of(KIND, dialect) is not None
     return has_no_year and not undated.is_named_by_time(path)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the relevant lines are read."""
+    """Return the plan that reads the relevant lines."""
     zone, patterns = batch.cluster.settings.timezone, batch.cluster.settings.kernel.patterns
     candidates = fill(
         "sources/kernel/candidates.sql",

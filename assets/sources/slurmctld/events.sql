@@ -13,7 +13,7 @@ create or replace temp table slurmctld_parsed as
 with matched as (
     select
         *,
-        -- Outside its own lines a pattern would be tried in vain.
+        -- A pattern can only match its own lines.
         {% for kind, words, pattern, parts, state in wordings %}
         case when wording = {{ loop.index0 }} then regexp_extract(message, {{ pattern | literal }}, {{ parts | list }}) end
             as w{{ loop.index0 }}{{ "," if not loop.last }}
@@ -42,7 +42,7 @@ select
     message
 from matched;
 
--- Lines with a rule of the site, or with the weight of an error; a list that cannot be expanded leaves one without node.
+-- Lines with a rule of the site or the weight of an error; a list that cannot be expanded leaves a row without node.
 create or replace temp table slurmctld_others as
 select
     lines.file_id,

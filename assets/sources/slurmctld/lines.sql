@@ -1,5 +1,5 @@
 {% set month_stamp = "coalesce(nullif(bracketed_short.stamp, ''), nullif(syslog.stamp, ''))" %}
--- A table of its own: DuckDB would try the later conditions, each a regular expression or two, on every line.
+-- A separate table: otherwise DuckDB tries the later conditions, which are regular expressions, on every line.
 create or replace temp table slurmctld_candidates as
 with relevant as materialized (
     select file_id, line_number, line
@@ -24,7 +24,7 @@ with shapes as (
         {% endfor %}
     from slurmctld_candidates
 ),
--- An asof join sorts what it joins, so lines that tell their year stay out of it.
+-- An asof join sorts its input, so leave out lines that have a year.
 anchored as (
     select undated.file_id, undated.line_number, years.year_anchor
     from (select file_id, line_number from shapes where {{ month_stamp }} is not null) as undated
@@ -48,7 +48,7 @@ chosen as (
             nullif(syslog_iso.body, '')
         ) as body,
         case
-            -- what a service prints has its own time behind that of the journal
+            -- output of a service has its own time after that of the journal
             when body[1] in ('e', 'f', 'i', 'v', 's', '[')
                 then regexp_replace(body, '^(?:slurmctld: +)?(?:\[[^\]]*\] +)?(?:(?:error|fatal|info|verbose): +)?', '')
             else body
@@ -73,7 +73,7 @@ select
     {{ is_unsettled }} as is_unsettled,
     iso is null as has_no_year,
     message,
-    -- Words are found in a tenth of the time that a pattern needs to fail.
+    -- Finding words takes a tenth of the time of a pattern that fails.
     case when is_relevant then case
         {% for kind, words, pattern, parts, state in wordings %}
         when contains(message, {{ words | literal }}) and regexp_matches(message, {{ pattern | literal }}) then {{ loop.index0 }}

@@ -1,7 +1,7 @@
-"""Reader of `slurmctld/`, for what only the controller knows: who preempted whom, which node failed a job, who drained.
+"""Reader of `slurmctld/`: facts that only the controller knows, such as who preempted whom or which node failed a job.
 
-Lines in any LogTimeFormat with a date, and lines that came through syslog or the journal. Most lines are of no
-interest and counted.
+It reads lines in any LogTimeFormat with a date, and lines that came through syslog or the journal. Most lines are
+irrelevant and only counted.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _MONTH = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
 _SYSLOG_TAG = r"(?P<host>\S+) slurmctld(?:\[\d+\])?: "
 _THREAD = r"(?:[^\[\]]|\[\d+\])*"
-"""What LogTimeFormat=thread_id adds: the process, the name of its thread, such as `worker[3]`, and an address."""
+"""Text that LogTimeFormat=thread_id adds: the process, the name of its thread, such as `worker[3]`, and an address."""
 _STDOUT = "(?:slurmctld: )?"
-"""What stands before a line on standard output."""
+"""Text before a line on standard output."""
 _SHAPES = {
     "bracketed": rf"^{_STDOUT}\[(?P<stamp>{_ISO})[^\]]*\] (?P<body>.*)$",
     "bracketed_short": rf"^{_STDOUT}\[(?P<stamp>{_MONTH})(?:\.(?P<microseconds>\d+))?{_THREAD}\] (?P<body>.*)$",
@@ -51,11 +51,11 @@ _FIRST_CHARACTERS = {
     "syslog": "line[1] <> '['",
     "syslog_iso": "line[1] <> '['",
 }
-"""Conditions on lines of each form: other lines skip its pattern."""
+"""Conditions on lines of each form; other lines skip its pattern."""
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Name the form of the first lines' times; a log without dates is refused."""
+    """Return the form of the times in the first lines; refuse a log without dates."""
     dialect = prevailing(_SHAPES, sample) or recognised(KIND, sample, cluster)
     if dialect:
         return dialect
@@ -68,13 +68,13 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
-    """Tell whether the years of a log are inferred backwards from its modification."""
+    """Return whether the years of a log are inferred backwards from its modification."""
     has_no_year = dialect in ("bracketed_short", "syslog") or translation_of(KIND, dialect) is not None
     return has_no_year and not undated.is_named_by_time(path)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the relevant lines are read."""
+    """Return the plan that reads the relevant lines."""
     zone, patterns = batch.cluster.settings.timezone, batch.cluster.settings.kernel.patterns
     stamps = rf"""
     select file_id, line_number, regexp_extract(line, '^(?:<\d+>|{_STDOUT}\[)?({_MONTH})', 1) as stamp
@@ -108,7 +108,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
         ],
         loaded=fill("sources/slurmctld/loaded.sql"),
         skipped=SKIPPED,
-        # Only a line that was understood to matter can be quarantined.
+        # Only a line that is known to matter can be quarantined.
         quarantined="from slurmctld_problems",
     )
 
@@ -121,7 +121,7 @@ anti join quarantined_lines using (file_id, line_number)"""
 
 
 def dispositions() -> Sequence[Step]:
-    """Mark lines that stand in several files or twice in one: copies, overlapping rotations, the log's syslog twin."""
+    """Mark lines that are in several files or twice in one: copies, overlapping rotations, the log's syslog twin."""
     return mark_repeats(
         TABLE,
         key="cluster_id, logged_at, kind, message, coalesce(node_id, node_name)",

@@ -1,4 +1,4 @@
--- A line that states several jobs is quarantined whole when one of them is bad: a line has one outcome.
+-- A line has one outcome: with several jobs, it is quarantined whole if one of them is bad.
 create or replace temp table squeue_bad_lines as
 select
     squeue_rows.file_id,

@@ -1,4 +1,4 @@
-{# The first of some fields that is there, in the envelope's parts or flat. #}
+{# The first of some fields that is present, in the envelope's parts or flat. #}
 {% macro text(names) -%}
     coalesce({% for name in names %}record ->> '$.normal.{{ name }}', record ->> '$.int.{{ name }}', record ->> '$.{{ name }}'
         {{- ", " if not loop.last }}{% endfor %})
@@ -26,7 +26,7 @@ excluding as (
     select
         *,
         list_filter(
-            -- a condition behind `where` does not keep the cast from values that are no array
+            -- a condition after `where` does not protect the cast from values that are not arrays
             case when json_type(listed) = 'ARRAY' then listed::varchar[] else [listed ->> '$'] end,
             lambda name: lower(name) not in ('', '(null)', 'n/a', 'none')
         ) as excluded
@@ -36,10 +36,10 @@ select
     file_id,
     line_number,
     false as is_cut,
-    -- Digits are looked for, as a cast reads `25_4` as 254. An id of an array's waiting tasks is that of the whole array.
+    -- Require digits, as a cast reads `25_4` as 254. The id of waiting tasks of an array is that of the whole array.
     try_cast(nullif(regexp_extract({{ text(["JOBID_RAW", "JOBID"]) }}, '^ *(\d+)', 1), '') as bigint) as job_id_raw,
     array_to_string(excluded, ',') as node_list,
-    -- seconds since 1970; nothing can be added to what is later
+    -- seconds since 1970; beyond the limit DuckDB cannot add to a time
     case
         when try_cast({{ text(["collection_unixtime"]) }} as bigint) between 0 and 10000000000
             then make_timestamp(({{ text(["collection_unixtime"]) }})::bigint * 1000000)

@@ -1,9 +1,9 @@
-"""Reader of `squeue/`: snapshots that show which nodes a job excludes (`%x`), one of the signs of a bad node.
+"""Reader of `squeue/`: snapshots that show which nodes a job excludes (`%x`), a sign of a bad node.
 
-Lines of jobs that exclude nothing are skipped; so are whole snapshots without that column. Jobs as GCM's
-`slurm_job_monitor` records them are read as well: the file sink's envelope, flat objects, arrays of these on a line.
-There excluded nodes are `EXC_NODES`, a list that is left out when it is empty. Records of nodes, which the same command
-writes, are skipped.
+Lines of jobs that exclude nothing are skipped; so are whole snapshots without that column. Records of jobs by GCM's
+`slurm_job_monitor` are read as well: the file sink's envelope, flat objects, arrays of these on a line. In these the
+excluded nodes are `EXC_NODES`, a list that is absent when empty. Records of nodes, which the same command writes, are
+skipped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COMMAND = (
     f"{export_again('squeue')} (%x works in every version, the long form ExcNodes of -O needs Slurm 24.05 or later)"
 )
 _HEADER = r"^\D*\bJOBID\b\D*$"
-# `squeue -h` of the command above: columns 1, 4 and 10 are the job, its submission and its excluded nodes.
+# In `squeue -h` of the command above, columns 1, 4 and 10 are the job, its submission and its excluded nodes.
 # With SLURM_TIME_FORMAT=%s times are seconds since 1970.
 _UNLABELLED = re.compile(r"^\d+\|[^|]*\|[A-Z_]+\|(?:[^|]*\d\d:\d\d:\d\d[^|]*|\d{9,11})\|(?:[^|]*\|){6}[^|]*$")
 _RECORD_OF_GCM = re.compile(r'"JOBID(?:_RAW)?":|"NODE_NAME":')
@@ -62,12 +62,12 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def is_timed_by_modification(path: str, dialect: str) -> bool:
-    """Tell whether a snapshot gets the time of its file's modification: neither its records nor its name have one."""
+    """Return whether a snapshot gets the time of its file's modification, as its records and name have none."""
     return dialect != "gcm_jobs" and not undated.is_named_by_time(path)
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the exclusions are read."""
+    """Return the plan that reads the exclusions."""
     zone = batch.cluster.settings.timezone
     return ReadingPlan(
         prepare=[

@@ -1,4 +1,4 @@
--- Few jobs exclude nodes; the others need no further look.
+-- Few jobs exclude nodes; the others need no further work.
 create or replace temp table squeue_excluding as
 select
     squeue_fields.file_id,
@@ -11,8 +11,8 @@ join batch_files on batch_files.file_id = squeue_fields.file_id and batch_files.
 where names is not null
     and (fields is null or lower({{ node_list }}) not in ('(null)', 'n/a', 'none'));
 
--- The first column named JOBID that is a number is the job's own id: `%A`, or `%i` of a job that is no array task.
--- Digits are looked for, as a cast reads `25_4` as 254.
+-- The first column named JOBID that is a number is the job's own id: `%A`, or `%i` of a job that is not an array task.
+-- Require digits, as a cast reads `25_4` as 254.
 create or replace temp table squeue_rows as
 with labelled as (
     select

@@ -1,4 +1,4 @@
-"""Which component a ticket means, as SQL: patterns of the site, then the names and patterns known here.
+"""The component that a ticket means, as SQL: patterns of the site, then the names and patterns known here.
 
 The site's patterns are checked when its settings are read (`assets/sources/text/patterns.py`).
 """
@@ -20,18 +20,18 @@ COMPONENTS: tuple[tuple[str, str], ...] = (
     ("CPU", r"\bcpus?\b|processor"),
     ("PCIe", r"\bpci(?:e|-?express)?\b|riser"),
 )
-"""Pattern by component, first match wins; `[tickets.components]` of cluster.toml is asked before."""
+"""Pattern by component, first match wins; `[tickets.components]` of cluster.toml comes first."""
 
 
 def component_of(text: str, configured: Mapping[str, str]) -> str:
-    """Return SQL for the component that a cell means; `other` where no pattern fits, `unknown` of a blank cell.
+    """Return SQL for the component that a cell means; `other` if no pattern fits, `unknown` for a blank cell.
 
     Parameters
     ----------
     text
-        SQL of the cell, without blanks around it, NULL when empty.
+        SQL of the stripped cell, NULL when empty.
     configured
-        Components by the site's patterns, which are tried first, in this order.
+        Components by the site's patterns, which are tried first, in order.
     """
     branches = [
         f"when regexp_matches({text}, {literal(pattern)}, 'i') then {literal(name)}"

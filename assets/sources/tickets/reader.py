@@ -37,8 +37,8 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how the tickets of all files are read and their components named."""
-    # Far fewer texts are distinct than there are tickets.
+    """Return the plan that reads the tickets of all files and names their components."""
+    # There are far fewer distinct texts than tickets.
     components = f"""
 create or replace temp table ticket_components as
 select component_raw, {component_of("component_raw", batch.cluster.settings.tickets.components)} as component
