@@ -1,7 +1,7 @@
-"""The columns of sacct that are read: what each fills in raw.sacct, how, and since which Slurm it exists.
+"""The columns of sacct that are read: the columns of raw.sacct that each fills, how, and its first version of Slurm.
 
-All others are ignored. Versions are those of `src/sacct/sacct.c` in Slurm's releases; a column without one is in every
-version that is read.
+Other columns are ignored. Versions are from `src/sacct/sacct.c` in Slurm's releases; a column without one is in every
+supported version.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from assets.sources.text.pseudonyms import KEPT, STATE, TEXT, UID, USER
 
 PLAIN = {
     "text": "{}",
-    # Slurm prints None where there is nothing.
+    # Slurm prints None for nothing.
     "text_or_none": "nullif({}, 'None')",
     "integer": "try_cast({} as integer)",
     "bigint": "try_cast({} as bigint)",
-    # Printed as a number without a sign. From Slurm 24.11 on the highest bits are the cluster's: the upper half becomes
-    # negative, which keeps numbers apart, and in order where they share these bits.
+    # Printed as an unsigned number. From Slurm 24.11 on the highest bits are the cluster's: the upper half becomes
+    # negative, so numbers stay distinct, and in order if they share these bits.
     "bits": f"coalesce(try_cast({{0}} as bigint), try_cast(try_cast({{0}} as ubigint)::hugeint - {2**64} as bigint))",
 }
-"""Parsers of columns whose first raw column is made of their own text alone: the SQL."""
+"""Parsers, as SQL, of columns whose own text alone gives the first raw column."""
 Parser = Literal[
     "text", "text_or_none", "integer", "bigint", "bits", "moment", "duration", "lookup", "count", "code", "number",
     "beside", "compared",
@@ -29,8 +29,8 @@ Parser = Literal[
 """How a text becomes values: as `PLAIN` says, or by `typed_records.py`.
 
 A `moment` becomes UTC. Each distinct text of a `lookup` is read once in Python. A `count` may be printed as 1.50K. A
-`code` is an exit code with a signal. A `number` is a job's number with its parts. Where a column `beside` another is
-empty, the other stands in for it. A `compared` column is checked and not kept.
+`code` is an exit code with a signal. A `number` is a job's number with its parts. If a column parsed as
+`beside` is empty, another column replaces it. A `compared` column is checked and not kept.
 """
 
 
@@ -42,14 +42,14 @@ class Column:
     """Its name in the header."""
     parser: Parser
     fills: tuple[str, ...]
-    """Columns of raw.sacct that need it, alone or beside others."""
+    """Columns of raw.sacct that need it, alone or with others."""
     since: str = ""
     """First version of Slurm with it."""
     is_required: bool = False
     is_free_text: bool = False
-    """Users may write anything, the delimiter and line breaks included. Secrets in it are masked."""
+    """Whether users may write anything, including the delimiter and line breaks. Secrets in it are masked."""
     holds: str = TEXT
-    """What a plain text says of people, in the words of `pseudonyms`: it decides what pseudonymous clusters keep."""
+    """What a plain text says about people, in the terms of `pseudonyms`; decides what pseudonymous clusters keep."""
 
 
 _JOB = ("job_id", "job_id_raw")
@@ -97,7 +97,7 @@ COLUMNS = (
     Column("FailedNode", "lookup", ("failed_node_id",), since="23.02"),
     Column("DBIndex", "bits", ("db_index",), since="20.02"),
     Column("SLUID", "text", ("sluid",), since="24.11", holds=KEPT),
-    # Kept of it is what jobstats' summary of the job says of its GPUs, and nothing of another comment.
+    # Only the GPU facts of jobstats' summary are kept, and nothing of other comments.
     Column("AdminComment", "lookup", ("gpu_utilisation", "warnings")),
 )
 FIELDS = tuple(column.field for column in COLUMNS)
@@ -109,7 +109,7 @@ _FREE_BUT_NOT_KEPT = (
 FREE_TEXT = frozenset({*_FREE_BUT_NOT_KEPT, *(column.field for column in COLUMNS if column.is_free_text)})
 """Columns in which a delimiter may be part of the value."""
 TEXTS = {field: f"text_{field.lower()}" for field in FIELDS}
-"""The SQL names of what was printed, NULL when empty or not exported."""
+"""The SQL names of the printed texts, NULL when empty or not exported."""
 PRIVACY = {
     **dict.fromkeys(
         (
@@ -128,4 +128,4 @@ PRIVACY = {
 PLAIN_COLUMNS = tuple(
     (PLAIN[column.parser].format(TEXTS[column.field]), column.fills[0]) for column in COLUMNS if column.parser in PLAIN
 )
-"""SQL of the columns of raw.sacct that are made of one printed text alone, and their names."""
+"""SQL and names of the columns of raw.sacct that are made from one printed text."""

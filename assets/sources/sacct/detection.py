@@ -1,4 +1,4 @@
-"""The dialect of an accounting file, or why the file is refused, with the command or the settings that help."""
+"""The dialect of an accounting file, or why it is refused, with the command or settings that help."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _XDMOD = (
     "NNodes NCPUS ReqCPUS ReqMem ReqTRES AllocTRES Timelimit NodeList JobName"
 )
 XDMOD = _XDMOD.split()
-"""The columns with which Open XDMoD has sacct export, without a header and in UTC."""
+"""The columns that Open XDMoD exports with sacct, without a header and in UTC."""
 _XDMOD_RECORD = re.compile(
     r"^\d+[^|]*\|\d+\|[^|]*\|(?:[^|]*\|){7}(?:\d{4}-\d\d-\d\dT[\d:]{8}|Unknown|None)\|(?:[^|]*\|){4}"
     r"\d+:\d+\|[A-Z_]{6,}[^|]*\|\d+\|"
 )
 
 CONTROLLER_JOB = re.compile(r'"job_state"\s*:')
-"""In JSON of jobs as the controller has them, which soon forgets them: they are no accounting."""
+"""Matches JSON of the controller's jobs, which are not accounting: the controller soon forgets them."""
 ERROR = re.compile(r'"errors"\s*:\s*\[\s*\{')
 
 
 def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
-    """Name the dialect of an accounting export, or refuse it.
+    """Return the dialect of an accounting export, or refuse it.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def detect(sample: str, path: str, cluster: ClusterSettings) -> str:
 
 
 def _json_refusal(sample: str, path: str) -> SourceError:
-    """Say what JSON is that holds no accounting."""
+    """Return the refusal of JSON that is not accounting."""
     read_too = "sacct --json, slurmrestd's /slurmdb/.../jobs"
     if CONTROLLER_JOB.search(sample):
         return SourceError(
@@ -96,7 +96,7 @@ def _json_refusal(sample: str, path: str) -> SourceError:
 
 
 def _error_in(sample: str) -> str:
-    """Return what a document of errors says, or its beginning."""
+    """Return the messages of a document of errors, or its beginning."""
     try:
         errors = json.loads(sample)["errors"] if len(sample) < SAMPLE_CHARACTERS else []
         messages = [str(error.get("description") or error.get("error") or error) for error in errors]
@@ -106,7 +106,7 @@ def _error_in(sample: str) -> str:
 
 
 def _naming_columns(lines: list[str], cluster: ClusterSettings) -> str:
-    """Say which lines of `cluster.toml` name the columns of a file without a header, as far as its lines tell."""
+    """Return the lines of `cluster.toml` that would name the columns of a file without a header, if known."""
     shown = f"{cluster.cluster_id}/cluster.toml"
     if lines and sum(_XDMOD_RECORD.match(line) is not None for line in lines) > len(lines) / 2:
         return (

@@ -1,6 +1,6 @@
-"""Distinct values of accounting records: collected in one pass, read once each in Python, joined back in SQL.
+"""Distinct values of accounting records: collected in one pass, each read once in Python, joined back in SQL.
 
-They are far fewer than rows. `sacct_values` holds them: one row of lists.
+They are far fewer than rows. The table `sacct_values` holds them in one row of lists.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from assets.sql import fill, literal
 MOMENTS = ("Submit", "Eligible", "Start", "End")
 
 MAX_EXCLUDED = 5_000_000
-"""Names in the exclusions of a batch; what is excluded beyond them is not known."""
+"""Most names in the exclusions of a batch; further exclusions are unknown."""
 _TEXTS = {
     "states": ("State", "true"),
     "allocated": ("AllocTRES", "true"),
     "requested": ("ReqTRES", "true"),
     "memory": ("ReqMem", "true"),
     "suspended": ("Suspended", "true"),
-    # A plain number makes the duration beside it superfluous.
+    # A plain number makes the duration in the other column superfluous.
     "elapsed": ("Elapsed", f"{TEXTS['ElapsedRaw']} is null"),
     "time_limits": ("Timelimit", f"{TEXTS['TimelimitRaw']} is null"),
     "node_lists": ("NodeList", "true"),
     "failed_nodes": ("FailedNode", "true"),
     "summaries": ("AdminComment", f"starts_with({TEXTS['AdminComment']}, {literal(JOB_SUMMARY)})"),
 }
-"""Lists of distinct texts: of which field, in which records."""
+"""Lists of distinct texts, each with its field and the records that count."""
 STATES = TempTable(
     "sacct_states",
     {
@@ -78,15 +78,15 @@ MEMORY = TempTable("sacct_memory", {"text": "varchar", "mib": "double", "per": "
 EXCLUSIONS = TempTable("sacct_exclusions", {"text": "varchar", "node_ids": "varchar[]"})
 SUMMARIES = TempTable("sacct_summaries", {"text": "varchar", "gpu_utilisation": "double", "is_unreadable": "boolean"})
 LOOKUPS = ("suspended", "elapsed", "time_limits", "memory", "failed_nodes", "exclusions", "summaries")
-"""Lists that are often empty: many exports lack these fields, or leave them empty."""
+"""Lists that are often empty, as many exports lack these fields or leave them empty."""
 EXPANDED = TempTable("expanded_node_lists", {**EXPANSION, "node_ids": "varchar[]"})
 
 
 def collect_values(texts: str) -> str:
-    """Return the query of the one row of lists.
+    """Return the query of the row of lists.
 
-    Beside the lists of texts: exclusions, how local times begin, which is their year and what follows it, and the names
-    of clusters in each file, NULL where a record has none.
+    In addition to the texts it lists exclusions, the beginnings of local times (the year and the next character), and
+    the names of clusters in each file, NULL for a record without one.
 
     Parameters
     ----------
@@ -107,14 +107,14 @@ def collect_values(texts: str) -> str:
 
 _PLAIN_OPTIONS = r"^[\w./-]+( --[a-z-]+=[\w.,:/=%+@-]*)*? (-x|--exclude)"
 _FIRST_EXCLUSION = r"^( (?:-x[= ]?|--exclude[= ])[\w.,\[\]-]+)(?: [!#-&(-\[\]-~]*)*$"
-"""The first exclusion of several words, none of which is quoted."""
+"""Matches the first exclusion among words without quotes."""
 
 
 def exclusion_text() -> str:
-    """Return SQL for what a submit line says about exclusions, NULL when nothing; far fewer are distinct than lines.
+    """Return SQL for the exclusions of a submit line, NULL for none; these have far fewer distinct texts than lines.
 
-    Long options with their value (`--name=value`) in front of the first exclusion cannot change what is excluded, nor
-    can what stands behind the last one.
+    Long options with a value (`--name=value`) before the first exclusion do not change what is excluded, nor does
+    anything after the last exclusion.
     """
     text = TEXTS["SubmitLine"]
     first = f"least(nullif(instr({text}, ' -x'), 0), nullif(instr({text}, ' --exclude'), 0))"
@@ -136,26 +136,26 @@ def _distinct(con: duckdb.DuckDBPyConnection, *names: str) -> list[str]:
 
 
 def beginnings(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return how all local times begin: the five characters of a year and what follows it."""
+    """Return the beginnings of all local times: five characters, the year and the next one."""
     return _distinct(con, *(f"beginnings_{n}" for n in MOMENTS))
 
 
 def years_printed(con: duckdb.DuckDBPyConnection) -> times.Years:
-    """Return the first and last year of all local times, or more: it keeps the SQL of time zones short."""
+    """Return a range of years that includes all local times, which keeps the SQL of time zones short."""
     years = [int(beginning[:4]) for beginning in beginnings(con)]
     years = [year for year in years if times.FIRST_YEAR <= year <= times.LAST_YEAR]
     return (min(years), max(years)) if years else times.EVER
 
 
 def filled_lists(con: duckdb.DuckDBPyConnection) -> Collection[str]:
-    """Return which of the `LOOKUPS` hold anything."""
+    """Return the `LOOKUPS` that are not empty."""
     counts = ", ".join(f"sum(len({name}))" for name in LOOKUPS)
     ((*lengths,),) = con.execute(f"select {counts} from sacct_values").fetchall()
     return {name for name, length in zip(LOOKUPS, lengths, strict=True) if length}
 
 
 def lookup_step(cluster: ClusterSettings) -> Step:
-    """Return the step that makes the lookup tables of `sacct_values`, and keeps new node lists in `raw.node_lists`."""
+    """Return the step that makes the lookup tables from `sacct_values`, and adds new node lists to `raw.node_lists`."""
 
     def look_up(con: duckdb.DuckDBPyConnection) -> None:
         STATES.fill(con, [_state_row(text) for text in _distinct(con, "states")])
@@ -196,9 +196,9 @@ def _tres_row(text: str, accelerators: Collection[str]) -> tuple[Any, ...]:
 
 
 def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
-    """Make `sacct_node_lists`, and keep the new lists in `raw.node_lists`, so that later batches need not expand them.
+    """Make `sacct_node_lists`, and add new lists to `raw.node_lists`, so that later batches need not expand them.
 
-    A batch that is read at the same time may keep the same lists; settling leaves one of each.
+    A batch that is read in parallel may add the same lists; settling keeps one of each.
     """
     con.execute(
         "create or replace temp table sacct_printed_lists as "
@@ -235,14 +235,14 @@ def _expand_node_lists(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings)
 
 
 def _count_prints(con: duckdb.DuckDBPyConnection, large: list[str]) -> dict[str, Printed]:
-    """Count the records that print each of some large lists, with the largest number of nodes that they state."""
+    """Return how many records print each large list, and the largest number of nodes that they state."""
     con.execute("set variable sacct_large_lists = ?", [large])
     rows = con.execute(fill("sources/sacct/prints_of_node_lists.sql")).fetchall()
     return {text: Printed(print_count, stated_count) for text, print_count, stated_count in rows}
 
 
 def _node_ids(lists: pa.ListArray, cluster: ClusterSettings) -> pa.ListArray:
-    """Return the ids of the nodes in lists of names; each name is looked at once, however many lists it is in."""
+    """Return the node ids of lists of names; each distinct name is converted once."""
     names = lists.values.dictionary_encode()
     ids = [basic_name(name, cluster.settings.nodes) for name in names.dictionary.to_pylist()]
     return pa.ListArray.from_arrays(lists.offsets, pa.array(ids, pa.string()).take(names.indices), mask=lists.is_null())
@@ -262,7 +262,7 @@ def _read_exclusions(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -
 
 @lru_cache(maxsize=1024)
 def _excluded_names(node_list: str) -> tuple[str, ...]:
-    """Return the nodes of an exclusion; none of one that names very many, as it says nothing about any of them."""
+    """Return the nodes of an exclusion; none if it names very many, as it then says nothing about any of them."""
     try:
         return tuple(expand(node_list, LARGE))
     except NodeListError:

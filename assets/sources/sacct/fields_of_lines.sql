@@ -1,4 +1,4 @@
-{# The fields of attempts under one header by their places: those on a line of their own, and those in `sacct_repaired`.
+{# The fields of attempts under one header by place: from attempts on a single line, and from `sacct_repaired`.
 -#}
 select file_id, line_number, has_bad_bytes, {{ places }}
 from (

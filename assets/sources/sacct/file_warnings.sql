@@ -10,7 +10,7 @@ per_file as (
         min(started_at) as first_start
     from kept group by file_id
 ),
--- A window hardly begins at another moment than a midnight or a full hour, and few jobs start at exactly such a one.
+-- Windows begin at midnight or at a full hour, and few jobs start at exactly such a moment.
 starts as (
     select
         kept.file_id,

@@ -1,7 +1,7 @@
-"""The header of an accounting export: which columns in which order, which delimiter, and which may be missing.
+"""The header of an accounting export: its columns in order, its delimiter, and the columns that may be missing.
 
-Queries of records give their fields by their place, `c1` and so on, NULL when empty. The SQL here names them by the
-header: one text for each field that is read.
+Queries of records give fields by place, `c1` and so on, NULL when empty. The SQL here names them by the header: one
+text for each field that is read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assets.sources.sacct.columns import FIELDS, REQUIRED, TEXTS
 from assets.sources.settings import ClusterSettings
 
 DELIMITERS = {"|#": "pipe_hash", "|": "pipe", "\x1f": "unit_separator", ";": "semicolon", "\t": "tab", ",": "comma"}
-"""Delimiters tried on a header in this order, and the dialect each makes."""
+"""Delimiters in the order in which they are tried on a header, and their dialects."""
 CONFIGURED = "configured_columns"
 
 MIN_KNOWN_NAMES = 2
@@ -28,23 +28,23 @@ _ERROR = re.compile(r"(sacct|slurm\w*|srun): (error|fatal)|slurm accounting stor
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of a part of a file, in order; the last is empty when lines end with the delimiter (`sacct -p`)."""
+    """Columns of a part of a file, in order; the last is empty if lines end with the delimiter (`sacct -p`)."""
 
     delimiter: str
     columns: tuple[str, ...]
 
     def places(self, field: str) -> list[int]:
-        """Return the 1-based places of a column; exports may print one twice."""
+        """Return the 1-based places of a column; exports may print a column twice."""
         return [place for place, name in enumerate(self.columns, start=1) if name == field]
 
 
 def is_command_error(line: str) -> bool:
-    """Tell whether a line is an error message of sacct."""
+    """Return whether a line is an error message of sacct."""
     return _ERROR.match(line) is not None
 
 
 def header_layout(line: str) -> Layout | None:
-    """Return the layout that a line gives as a header; None if it is no header."""
+    """Return the layout of a header; None if the line is not a header."""
     for delimiter in DELIMITERS:
         names = tuple(line.split(delimiter))
         if len(names) < 2 or not {"JobID", "JobIDRaw"} & set(names) or "State" not in names:
@@ -55,7 +55,7 @@ def header_layout(line: str) -> Layout | None:
 
 
 def spoiled_header(line: str) -> Layout | None:
-    """Read a line as a header with missing or damaged names; None if fewer than half of its fields are known."""
+    """Return the layout of a header with missing or damaged names; None if fewer than half of its fields are known."""
     for delimiter in DELIMITERS:
         names = tuple(line.split(delimiter))
         known = set(names) & set(FIELDS)
@@ -74,7 +74,7 @@ def configured_layout(cluster: ClusterSettings) -> Layout | None:
 
 
 def missing_columns(layout: Layout) -> list[str]:
-    """List the columns without which a layout cannot give attempts."""
+    """Return the columns that attempts need and a layout lacks."""
     missing = [name for name in REQUIRED if name not in layout.columns]
     if not {"JobID", "JobIDRaw"} & set(layout.columns):
         missing.insert(0, "JobIDRaw")
@@ -82,7 +82,7 @@ def missing_columns(layout: Layout) -> list[str]:
 
 
 def require_columns(layout: Layout, path: str) -> None:
-    """Refuse a layout that cannot give attempts, or in which the name of a column cannot be read."""
+    """Refuse a layout that lacks columns of attempts, or in which the name of a column cannot be read."""
     missing = missing_columns(layout)
     spoiled = [name for name in layout.columns if REPLACEMENT in name]
     if not missing and not spoiled:
@@ -93,7 +93,7 @@ def require_columns(layout: Layout, path: str) -> None:
 
 
 def places_of_list(layout: Layout) -> str:
-    """Return SQL for the fields by their places, out of the list `f`."""
+    """Return SQL for the fields by place, from the list `f`."""
     return ", ".join(f"nullif(f[{place}], '') as c{place}" for place in range(1, len(layout.columns) + 1))
 
 
@@ -107,7 +107,7 @@ def field_expression(layout: Layout, name: str) -> str:
 
 
 def conflict_expression(layout: Layout) -> str:
-    """Return SQL that is true when a column printed twice says two things."""
+    """Return SQL that is true if a column that is printed twice has two values."""
     tests = [
         f"coalesce(c{first} <> c{second}, false)"
         for name in FIELDS
@@ -117,7 +117,7 @@ def conflict_expression(layout: Layout) -> str:
 
 
 def outcome_expression(layout: Layout) -> str:
-    """Return SQL that names why a record is left out, a step or a pending placeholder; NULL for an attempt."""
+    """Return SQL for why a record is left out (a step or a pending placeholder); NULL for an attempt."""
     job = field_expression(layout, "JobID") if "JobID" in layout.columns else field_expression(layout, "JobIDRaw")
     return f"""case
         when (contains({job}, '[') or ends_with({job}, '_*')) and {field_expression(layout, "State")} = 'PENDING'
@@ -127,14 +127,14 @@ def outcome_expression(layout: Layout) -> str:
 
 
 def texts_of(layout: Layout, source: str) -> str:
-    """Return a query of the fields by their names: what sacct printed, NULL when empty or not exported.
+    """Return a query of the fields by name: the text that sacct printed, NULL when empty or not exported.
 
     Parameters
     ----------
     layout
         Columns in order.
     source
-        A query giving file_id, line_number, has_bad_bytes and the fields by their places.
+        A query of file_id, line_number, has_bad_bytes and the fields by place.
     """
     taken = ", ".join(f"{field_expression(layout, name)} as {TEXTS[name]}" for name in FIELDS)
     return f"""

@@ -1,4 +1,4 @@
-"""Read accounting exports by lines: find headers, split each line by the header above it, and decide odd lines."""
+"""Read accounting exports by lines: find headers, split each line by the header above it, and repair odd lines."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from assets.sources.temp_tables import TempTable
 from assets.sql import fill, literal
 
 MAX_LAYOUTS = 20
-"""Different headers that are read in one file. Each costs a pass over all lines, and no real export has so many."""
+"""Most different headers in one file. Each costs a pass over all lines, and no real export has so many."""
 LONG, MAX_DELIMITERS = 16 * 1024, 4096
-"""A line that is longer and holds more delimiters is not split: a record has a hundred fields."""
+"""A line that is longer and has more delimiters is not split: a record has a hundred fields."""
 HEADERS = TempTable("sacct_headers", {"file_id": "integer", "line_number": "bigint", "layout_id": "integer"})
 ODD = TempTable(
     "sacct_odd",
@@ -51,9 +51,9 @@ REPAIRED = TempTable(
 def split_step(cluster: ClusterSettings) -> Step:
     """Return the step that makes the view `sacct_texts` of the attempts in `lines`.
 
-    It is a view because splitting a line again costs a tenth of keeping thirty texts of it in a table. Lines that are
-    no attempts are in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders and
-    odd lines. `sacct_odd` has the outcomes of odd lines, and `sacct_repaired` the attempts made of them.
+    It is a view because splitting a line again costs a tenth of storing its thirty texts in a table. Lines that are not
+    attempts are in `sacct_aside(file_id, line_number, reason, layout_id)`: headers, steps, pending placeholders and odd
+    lines. `sacct_odd` has the outcomes of odd lines, and `sacct_repaired` the attempts made from them.
     """
 
     def split(con: duckdb.DuckDBPyConnection) -> None:
@@ -80,8 +80,8 @@ def split_step(cluster: ClusterSettings) -> Step:
 def _find_headers(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> list[Layout]:
     """Fill `sacct_headers(file_id, line_number, layout_id)`; line 0 stands for a layout of settings or translations.
 
-    A header gets no layout if it lacks columns that attempts need, or if the file has too many different headers. The
-    lines under it are quarantined.
+    A header gets no layout if it lacks columns that attempts need, or if the file has too many different headers. Then
+    the lines under it are quarantined.
     """
     candidates = con.execute(
         """
@@ -136,7 +136,7 @@ def _placed_lines(con: duckdb.DuckDBPyConnection) -> str:
 
 
 def _fields(layout: Layout) -> str:
-    """Return SQL for a line's fields; NULL for a long line of many: DuckDB would hold them of 2,048 lines at a time."""
+    """Return SQL for the fields of a line; NULL for a long line with many, as DuckDB holds those of 2,048 lines."""
     delimiter = literal(layout.delimiter)
     return f"""case
         when strlen(line) <= {LONG} or strlen(line) - strlen(replace(line, {delimiter}, '')) <= {MAX_DELIMITERS}
@@ -145,7 +145,7 @@ def _fields(layout: Layout) -> str:
 
 
 def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layout: Layout) -> None:
-    """Set aside the lines under one layout that are no attempts, or whose number of fields is another."""
+    """Set aside the lines under one layout that are not attempts or have another number of fields."""
     con.execute(
         fill(
             "sources/sacct/set_aside.sql",
@@ -160,7 +160,7 @@ def _set_aside(con: duckdb.DuckDBPyConnection, placed: str, layout_id: int, layo
 
 
 def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[Layout]) -> None:
-    """Make the view `sacct_texts` of the attempts on their lines and of those in `sacct_repaired`."""
+    """Make the view `sacct_texts` of the attempts on single lines and in `sacct_repaired`."""
     queries = []
     for layout_id, layout in enumerate(layouts):
         source = fill(
@@ -177,7 +177,7 @@ def _view_texts(con: duckdb.DuckDBPyConnection, placed: str, layouts: Sequence[L
 
 
 def _assemble_odd_lines(con: duckdb.DuckDBPyConnection, layouts: Sequence[Layout]) -> None:
-    """Join and repair the odd lines: attempts go to `sacct_repaired`, the outcomes of other lines to `sacct_odd`."""
+    """Join and repair odd lines: attempts go to `sacct_repaired`, the outcomes of other lines to `sacct_odd`."""
     con.execute(fill("sources/sacct/odd_places.sql"))
     rows = con.execute(
         """

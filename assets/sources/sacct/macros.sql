@@ -1,4 +1,4 @@
-{# A count may be printed as 1.50K (of 1024). What counts less than nothing is NULL. -#}
+{# A count may be printed as 1.50K (of 1024). A negative count is NULL. -#}
 {% macro count_of(text) -%}
 try_cast(coalesce(try_cast({{ text }} as uinteger), case
     when ends_with({{ text }}, 'K')
@@ -8,21 +8,21 @@ try_cast(coalesce(try_cast({{ text }} as uinteger), case
 end) as integer)
 {%- endmacro %}
 
-{# A number of nodes; NULL where no machine has so many. -#}
+{# A number of nodes; NULL if no machine has so many. -#}
 {% macro node_count_of(text, maximum) -%}
 case when {{ count_of(text) }} <= {{ maximum }} then {{ count_of(text) }} end
 {%- endmacro %}
 
 {# The exit code (place 1) or signal (2) of a text like 1:0; nearly all are 0:0. Up to 25.05 sacct prints a code above
-128 as what it is above that, so 143 as 15. That is done to later prints too. -#}
+128 minus 128, so 143 as 15. The same is done to later prints. -#}
 {% macro code_of(text, place) -%}
 {% set number = "try_cast(split_part(" ~ text ~ ", ':', " ~ place ~ ") as integer)" -%}
 case when {{ text }} = '0:0' then 0
     {%- if place == 1 %} when {{ number }} > 128 then {{ number }} - 128{% endif %} else {{ number }} end
 {%- endmacro %}
 
-{# The number of a job: JobIDRaw, else JobID where that is a number. An export without JobIDRaw does not tell the number
-of an array task or of a part of a heterogeneous job. These get one made of their id, beyond any that Slurm gives.
+{# The number of a job: JobIDRaw, else JobID if that is a number. An export without JobIDRaw lacks the number of an
+array task or of a part of a heterogeneous job. These get a number made from their id, beyond any that Slurm gives.
 DuckDB itself reads `70_1` as 701. -#}
 {% macro job_number(raw, shown, largest_id) -%}
 coalesce(
@@ -35,7 +35,7 @@ coalesce(
 )
 {%- endmacro %}
 
-{# What nearly all are is tested first, in a fraction of the time. -#}
+{# The most frequent form is tested first, in a fraction of the time. -#}
 {% macro plain_number(text) -%}
 case
     when try_cast({{ text }} as bigint) >= 0 and try_cast({{ text }} as bigint)::varchar = {{ text }}
@@ -44,7 +44,7 @@ case
 end
 {%- endmacro %}
 
-{# A lookup of distinct values, or a row of NULL where it holds nothing: a join is set up for every batch, however small.
+{# A lookup of distinct values, or a row of NULL if it is empty: setting up a join costs time for every batch.
 -#}
 {% macro join_lookup(is_empty, table, alias, text, nothing) -%}
 {% if is_empty %}cross join (select {{ nothing }}) as {{ alias }}

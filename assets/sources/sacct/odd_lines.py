@@ -1,6 +1,6 @@
 """Repair odd lines of accounting: line breaks in names, delimiters in free text, quoted CSV.
 
-They are few, so Python reads them one by one. A line that can be read in several ways or in none is quarantined.
+They are few, so Python reads them one by one. A line with several readings, or none, is quarantined.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _HOLD_COMMAS = frozenset({"AllocTRES", "ReqTRES", "NodeList", "Flags", "JobID", 
 _LAST_COLUMN_MAY_BREAK = frozenset({"JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "Extra"})
 _MAX_READINGS = 20_000
 _MAX_READINGS_OF_BATCH = 50_000
-"""Bound for all odd lines of a batch. Few lines of an export are odd; if all of them are, none can be repaired."""
+"""Most readings tried for all odd lines of a batch. If all lines of an export are odd, none can be repaired."""
 _MAX_LINES = 200
 _MAX_JOINS = 20
 _MAX_TOKENS = 2_000
@@ -65,14 +65,14 @@ _MAX_JOIN = 256 * 1024
 
 @dataclass(frozen=True)
 class OddLine:
-    """A line whose number of fields is not the header's."""
+    """A line with another number of fields than its header."""
 
     file_id: int
     line_number: int
     line: str | None
     layout_id: int
     follows_record: bool
-    """The line before it is a whole record."""
+    """Whether the line before it is a whole record."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Outcome:
 
 
 def fits(fields: Sequence[str], layout: Layout) -> bool:
-    """Tell whether every field with a known shape has it."""
+    """Return whether every field with a known shape has that shape."""
     return all(
         SHAPES[name].fullmatch(value) is not None and (name not in _TRES_COLUMNS or _names_once(value))
         for name, value in zip(layout.columns, fields, strict=True)
@@ -98,7 +98,7 @@ def fits(fields: Sequence[str], layout: Layout) -> bool:
 
 
 def _names_once(tres: str) -> bool:
-    """Tell whether a TRES text names every resource once; if not, it is two columns that a comma joins."""
+    """Return whether a TRES text names every resource once; if not, it is two columns joined by a comma."""
     names = [item.partition("=")[0] for item in tres.split(",")]
     return len(names) == len(set(names))
 
@@ -113,13 +113,13 @@ def _merge(tokens: Sequence[str], widths: Sequence[int], delimiter: str) -> list
 
 @dataclass
 class Effort:
-    """How many readings of odd lines may still be tried."""
+    """The number of readings of odd lines that may still be tried."""
 
     left: int = _MAX_READINGS_OF_BATCH
 
 
 def repair(line: str, layout: Layout, effort: Effort | None = None) -> list[str] | None:
-    """Split a line with more delimiters than the header, when only one way of splitting fits all other columns."""
+    """Return the fields of a line with surplus delimiters if only one way of splitting fits all other columns."""
     effort = effort or Effort()
     count = len(layout.columns)
     if layout.delimiter == "," and '"' in line:
@@ -153,7 +153,7 @@ def repair(line: str, layout: Layout, effort: Effort | None = None) -> list[str]
 
 
 def _edges_fit(tokens: Sequence[str], layout: Layout, wide: Sequence[int]) -> bool:
-    """Check the columns left of the first and right of the last elastic one, which no reading can move."""
+    """Return whether the columns before the first and after the last elastic column fit, as no reading moves them."""
     right = len(layout.columns) - 1 - wide[-1]
     sides = [*zip(layout.columns[: wide[0]], tokens, strict=False)]
     if right:
@@ -162,7 +162,7 @@ def _edges_fit(tokens: Sequence[str], layout: Layout, wide: Sequence[int]) -> bo
 
 
 def above_header(line: OddLine) -> Outcome:
-    """Decide about a line that stands above the first header of its file, or below one that lacks columns."""
+    """Return the outcome of a line above the first header of its file, or below a header that lacks columns."""
     known = (line.file_id, line.line_number, line.layout_id)
     text = line.line or ""
     if not text.strip():
@@ -172,7 +172,7 @@ def above_header(line: OddLine) -> Outcome:
 
 
 def _runs(lines: Iterable[OddLine]) -> Iterator[list[OddLine]]:
-    """Group neighbouring odd lines of one file and layout; a line with too many fields stands alone."""
+    """Yield groups of neighbouring odd lines of one file and layout; a line with too many fields is alone."""
     run: list[OddLine] = []
     for line in lines:
         last = run[-1] if run else None
@@ -194,7 +194,7 @@ def _all_fit(pairs: Iterable[tuple[str, str]]) -> bool:
 
 
 def _starts_record(line: OddLine, layout: Layout, effort: Effort) -> bool:
-    """Tell whether a line looks like a record of its own, whole or cut off: it is no continuation of another then."""
+    """Return whether a line looks like a record of its own, whole or cut off, and so continues no other."""
     tokens = (line.line or "").split(layout.delimiter)
     whole = [*zip(layout.columns, tokens[:-1], strict=False)]
     left = [*takewhile(lambda pair: pair[0] not in FREE_TEXT, whole)]
@@ -205,7 +205,7 @@ def _starts_record(line: OddLine, layout: Layout, effort: Effort) -> bool:
 
 
 def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) -> tuple[int, list[str]] | None:
-    """Join lines from `start` on until they make a record; give how many were used and the fields."""
+    """Join lines from `start` on until they make a record; return how many were used, and the fields."""
     first = (run[start].line or "").split(layout.delimiter)[:-1]
     if not _all_fit(zip(layout.columns, first, strict=False)):
         return None
@@ -231,9 +231,9 @@ def _join(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) ->
 
 
 def _join_script(run: Sequence[OddLine], start: int, layout: Layout, effort: Effort) -> tuple[int, list[str]] | None:
-    """Join a record whose submit line holds a script with all lines up to the next record.
+    """Join a record that has a script in its submit line with all lines up to the next record.
 
-    Pipes of the script may make up for columns that stand behind it, so the first lines that make a record are not all.
+    Pipes in the script may look like the delimiters of later columns, so the first lines may seem to make a record.
     """
     if "--wrap" not in (run[start].line or ""):
         return None
@@ -251,7 +251,7 @@ def _ends_script(line: OddLine, layout: Layout, effort: Effort) -> bool:
 
 
 def _fields_of(lines: Sequence[OddLine], layout: Layout, effort: Effort) -> list[str] | None:
-    """Split lines that may be one record; None if they are none."""
+    """Return the fields of lines that may be one record; None if they are not."""
     text = "\\n".join(line.line or "" for line in lines)
     if len(text) > _MAX_JOIN:
         return None
@@ -262,10 +262,10 @@ def _fields_of(lines: Sequence[OddLine], layout: Layout, effort: Effort) -> list
 
 
 def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Outcome]:
-    """Decide about every odd line, given in file order with blank lines among them.
+    """Yield the outcome of every odd line, given in file order with blank lines among them.
 
-    A record starts at a line that has too few fields and takes the odd lines after it until the count is right. What is
-    left of its last column stands in the lines behind it.
+    A record starts at a line that has too few fields and takes the odd lines after it until the count is right. The
+    lines after it may hold the rest of its last column.
     """
     effort = Effort()
     for run in _runs(lines):
@@ -299,9 +299,9 @@ def assemble(lines: Iterable[OddLine], layouts: Sequence[Layout]) -> Iterator[Ou
 
 
 def _continues_last_column(text: str, layout: Layout) -> bool:
-    """Tell whether a line behind a whole record can be more of its last column, such as a script given by --wrap.
+    """Return whether a line after a whole record can continue its last column, such as a script given by --wrap.
 
-    It has no delimiter, or a few (a shell's pipes), and does not begin as a record does.
+    It has no or few delimiters (a shell's pipes), and does not begin like a record.
     """
     tokens = text.split(layout.delimiter)
     return _last_column(layout) in _LAST_COLUMN_MAY_BREAK and (
@@ -311,7 +311,7 @@ def _continues_last_column(text: str, layout: Layout) -> bool:
 
 
 def _last_column(layout: Layout) -> str:
-    """Return the name of the last column; a header that ends with its delimiter has one without a name behind it."""
+    """Return the name of the last column; a header that ends with its delimiter has an empty column after it."""
     return layout.columns[-1] or layout.columns[-2]
 
 

@@ -1,4 +1,4 @@
-{# A table of its own: DuckDB knows how small it is, and puts the millions of lines on the other side of the join. -#}
+{# A separate table: DuckDB knows that it is small, and streams the millions of lines on the other side of the join. -#}
 create or replace temp table sacct_odd_places as
 select
     odd.file_id, odd.line_number, odd.layout_id,

@@ -1,7 +1,7 @@
-"""Times of accounting in another form than sacct's own, which `[accounting] time_format` states.
+"""Read times of accounting in the form that `[accounting] time_format` states.
 
-ISO 8601 and seconds since 1970 are sacct's own forms. A file of which no time is in one of them or in the format is
-refused with the line to paste into `cluster.toml`. Batches with times in sacct's own forms alone are left as they are.
+ISO 8601 and seconds since 1970 are sacct's own forms. A file without any time in these or in the stated format is
+refused, with the line to paste into `cluster.toml`. Batches with only sacct's own forms stay as they are.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from assets.sources.settings import ClusterSettings
 from assets.sql import literal
 
 READ_TEXTS = "sacct_read_texts"
-"""The records with their times in sacct's own form, where a file has others."""
+"""View of the records with their times in sacct's own form, if a file has others."""
 _OWN_BEGINNING = re.compile(r"\d{4}-")
 _OWN = r"^(?:\d{4}-\d\d-\d\d|\d{9,11}$)"
 _DATE = r"\d.*\d.*\d.*:|[:\d].*\d{2,4}[^\d:]+\d"
-"""A text may be a time: it has the digits of a date and a time of day."""
+"""Matches texts that may be times: they have the digits of a date and a time of day."""
 _FORM = re.compile(
     r"(?P<clock>\d{1,2}:\d\d(?P<seconds>:\d\d)?)|(?P<half>\b[AaPp]\.?[Mm]\b\.?)|(?P<year>\d{4})|(?P<number>\d{1,2})"
     r"|(?P<month>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*)|(?P<day>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*)"
@@ -30,17 +30,17 @@ _FORM = re.compile(
 
 
 def are_only_own(beginnings: Iterable[str]) -> bool:
-    """Tell from how a batch's longer times begin, by five characters, whether all are of sacct's own forms."""
+    """Return whether all times of a batch are in sacct's own forms, from the first five characters of longer times."""
     return all(_OWN_BEGINNING.fullmatch(beginning) for beginning in beginnings)
 
 
 def read_times(con: duckdb.DuckDBPyConnection, cluster: ClusterSettings) -> None:
-    """Make the view `READ_TEXTS`, in which the times that the cluster's format fits are in sacct's own form.
+    """Make the view `READ_TEXTS`, which converts times in the cluster's format to sacct's own form.
 
     Raises
     ------
     SourceErrors
-        No time of a file is in sacct's own form or in the format.
+        A file has no time in sacct's own form or in the format.
     """
     time_format = cluster.settings.accounting.time_format
     moments = {name: _moment(TEXTS[name], time_format) for name in MOMENTS}
@@ -86,7 +86,7 @@ def _unreadable(cluster: ClusterSettings, path: str, text: str) -> SourceError:
 
 
 def format_of(text: str) -> str:
-    """Return the format of strptime that a time looks like, with the day before the month where both are numbers.
+    """Return the likely strptime format of a time, with the day before the month if both are numbers.
 
     >>> format_of("31/12/2025 10:00:00"), format_of("Wed Dec 31 10:00 2025"), format_of("2025/12/31 01:00:00 PM")
     ('%d/%m/%Y %H:%M:%S', '%a %b %d %H:%M %Y', '%Y/%m/%d %I:%M:%S %p')

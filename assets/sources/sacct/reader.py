@@ -1,8 +1,8 @@
-"""Reader of accounting: `sacct -P` text in any columns, order, delimiter and time form, one row per allocation record.
+"""Reader of accounting: `sacct -P` text with any columns, order, delimiter and time form; a row per allocation record.
 
-Other forms are translated into lines of that text first (`assets.sources.translations`). Fixed-width tables, error
-messages, and exports without a header whose columns are not configured are refused. Steps and pending placeholders are
-counted and skipped. A record that can be read in several ways or in none is quarantined.
+Other forms are first translated into lines of that text (`assets.sources.translations`). Fixed-width tables, error
+messages, and exports with neither a header nor configured columns are refused. Steps and pending placeholders are
+counted and skipped. A record with several readings, or none, is quarantined.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PROBLEMS = TempTable("sacct_problems", QUARANTINED_LINES.columns)
 KIND = "sacct"
 TABLE = "sacct"
 VERSION = f"14.{hashlib.sha256(repr(COLUMNS).encode()).hexdigest()[:8]}"
-"""It changes when the columns change."""
+"""Changes when the columns change."""
 ROWS = Rows(
     time="submitted_at",
     free_texts=(),
@@ -51,7 +51,7 @@ ROWS = Rows(
 )
 """Secrets are masked where records are typed."""
 MAX_YEARS_BEFORE = 5
-"""No run began so long before the first end that accounting shows: few clusters are as old."""
+"""No run began this long before the first end in accounting: few clusters are as old."""
 _RUNNING_UNTIL = (
     "case when ended_at is null and not list_contains(warnings, 'runaway_suspect') "
     "then started_at + to_seconds(coalesce(elapsed_seconds, 0) + coalesce(suspended_seconds, 0)) end"
@@ -60,14 +60,14 @@ COVERS = (
     f"coalesce(min(ended_at), max({_RUNNING_UNTIL}))",
     f"max(greatest(submitted_at, started_at, ended_at, {_RUNNING_UNTIL}))",
 )
-"""An export does not show what ended before its window began, so it covers the time from its earliest end on."""
+"""An export has no jobs that ended before its window began, so it covers the time from its earliest end on."""
 
 _TYPED = "query(getvariable('sacct_typed'))"
-"""The typed records. Their query is kept as text in a variable, because creating a view plans it a second time."""
+"""The typed records. Their query is stored as text in a variable, because creating a view plans it a second time."""
 
 
 def plan_reading(batch: Batch) -> ReadingPlan:
-    """Say how records become typed rows."""
+    """Return the plan that turns records into typed rows."""
     return ReadingPlan(
         prepare=[
             split_step(batch.cluster),
@@ -91,7 +91,7 @@ def plan_reading(batch: Batch) -> ReadingPlan:
 
 
 def _gather_step(cluster: ClusterSettings) -> Step:
-    """Return the step that leaves the cluster's own attempts in `sacct_texts`, and makes `sacct_values`."""
+    """Return the step that keeps only the cluster's own attempts in `sacct_texts`, and makes `sacct_values`."""
 
     def gather(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"create or replace temp table sacct_values as {collect_values('sacct_texts')}")
@@ -132,7 +132,7 @@ def _type_step(cluster: ClusterSettings) -> Step:
 
 
 def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
-    """Remove the records that raw now holds from `sacct_texts`; mostly these are all."""
+    """Remove the records that raw now holds from `sacct_texts`: usually all."""
     con.execute("insert into sacct_aside (file_id, line_number) from loaded_lines")
     con.execute(
         """
@@ -143,7 +143,7 @@ def _remove_kept_texts(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _find_problems(con: duckdb.DuckDBPyConnection) -> None:
-    """Type the remaining records again for their problems; mostly there are none."""
+    """Type the remaining records again to get their problems; usually there are none."""
     PROBLEMS.create(con)
     if con.execute("from sacct_texts limit 1").fetchall():
         con.execute(
@@ -155,15 +155,15 @@ def _find_problems(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def dispositions() -> Sequence[Step]:
-    """Return the steps that rule out what cannot be, and mark all but one of the records of an attempt as duplicates.
+    """Return the steps that rule out impossible records, and mark all but one record of an attempt as duplicates.
 
-    The key is (cluster, JobIDRaw, Submit), and DBIndex where every record of the key has one. Without it, an attempt
-    that was requeued in the second of its submission is one of its own: its successor has the same Submit. This happens
-    where a prolog fails at once. A finished record beats an unfinished one, then the later end, the longer run, the
-    fuller row. Then a requeue beats the record that ended with it, as jobcomp writes both if a prolog fails. The place
-    in the files decides between records that are equal in all this.
+    The key is (cluster, JobIDRaw, Submit), and DBIndex if every record of the key has one. Without DBIndex, an attempt
+    that was requeued in the second of its submission counts separately, as its successor has the same Submit: a prolog
+    may fail at once. A finished record beats an unfinished one, then the later end, the longer run, the fuller row.
+    Then a requeue beats the record that ended with it, as jobcomp writes both if a prolog fails. The place in the files
+    decides between records that are equal in all of this.
 
-    `sacct -T` cuts an attempt into a slice for each window. The last one counts; those that it follows on from are
+    `sacct -T` cuts an attempt into a slice per window. The last slice counts; the slices that lead up to it are
     coalesced, and staging adds their time to it.
     """
     return [

@@ -16,7 +16,7 @@ _LINE = str.maketrans({DELIMITER: " ", "\n": "\\n", "\r": "\\r", "\0": " "})
 
 
 def record_line(texts: Mapping[str, Any], layout: Layout = TRANSLATED) -> str:
-    r"""Write what is known of a record as a line of a layout; what is not known is empty.
+    r"""Return a record as a line of a layout; unknown fields are empty.
 
     >>> record_line({"JobIDRaw": 7, "JobName": "a\nb"}, Layout("|", ("JobIDRaw", "JobName", "State")))
     '7|a\\nb|'

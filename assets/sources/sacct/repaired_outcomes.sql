@@ -1,4 +1,4 @@
-{# Of repaired records, too, some are no attempts. -#}
+{# Some repaired records are not attempts. -#}
 update sacct_aside set reason = outcomes.outcome
 from (
     select file_id, line_number, layout_id, {{ outcome }} as outcome

@@ -43,7 +43,7 @@ from members
 window attempts as (partition by cluster_id, job_id_raw, submitted_at, attempt_of_submission);
 
 -- sacct -T cuts an attempt at both edges of a window: the slice of one window ends where that of the next begins, or a
--- second before, where windows end at 23:59:59. What the last slice follows on from counts with it.
+-- second before if windows end at 23:59:59. The slices before the last one count with it.
 create or replace temp table sacct_slices as
 with recursive cut_records as (
     select * from sacct_repeats where is_cut

@@ -1,4 +1,4 @@
-{# What the records of a cluster together, and its inventory, say cannot be. A job may have begun before accounting
+{# Records that are impossible by all records of a cluster and its inventory. A job may have begun before accounting
 shows any, and an inventory may leave out some nodes, but neither by this much. -#}
 create or replace temp table sacct_ruled_out as
 with studies as (

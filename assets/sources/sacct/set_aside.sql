@@ -1,4 +1,4 @@
-{# Lines under one header that are no attempts, or whose number of fields is another. -#}
+{# Lines under one header that are not attempts or have another number of fields. -#}
 insert into sacct_aside
 with judged as (
     select
@@ -13,7 +13,7 @@ with judged as (
     )
 ),
 
--- A condition on the reason would be moved down to the lines, and split each of them once more per mention.
+-- DuckDB would push a condition on the reason down to the lines, and split each line again per mention.
 reasons as (
     select file_id, line_number, unnest(case when reason is not null then [reason] end) as reason from judged
 )

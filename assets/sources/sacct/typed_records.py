@@ -21,9 +21,9 @@ def type_records(zone: str, years: times.Years, filled: Collection[str], texts: 
     zone
         IANA zone of times without offset.
     years
-        First and last year of the local times, or more.
+        A range of years that includes the local times.
     filled
-        Which lists of `sacct_values` hold anything.
+        The lists of `sacct_values` that are not empty.
     texts
         The records, in the columns of `sacct_texts`.
     """
@@ -48,7 +48,7 @@ def type_records(zone: str, years: times.Years, filled: Collection[str], texts: 
 
 
 def _local_time(name: str, zone: str, years: times.Years) -> tuple[str, str, str, str, str]:
-    """Return SQL of a moment's local time: its name, both passes in UTC, and whether it came twice or never."""
+    """Return SQL for a moment's local time: its name, both passes in UTC, and whether it occurred twice or never."""
     local = f"{name}_local"
     return (
         name,

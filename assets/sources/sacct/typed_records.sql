@@ -1,7 +1,7 @@
 {# The texts of accounting records as typed rows, with the reason to quarantine a bad one.
 
-`alone` has the expressions that take longest to set up, such as patterns. DuckDB sets up what stands behind a join once
-more for each join, as spilled rows come back there: behind all of them it took 80 ms of every batch. -#}
+`alone` has the expressions that take longest to set up, such as patterns. DuckDB sets up expressions after a join once
+more per join, for rows that were spilled: after all joins this took 80 ms of every batch. -#}
 {% import "sources/sacct/macros.sql" as m %}
 with alone as (
     select
@@ -19,7 +19,7 @@ with alone as (
         end as {{ name }}_exact,
         case
             when {{ text }} is null or {{ name }}_local is not null or {{ name }}_exact is not null then null
-            -- A list: DuckDB makes a join of IN with more than four constants, which this statement has too many of.
+            -- A list, as DuckDB turns IN with more than four constants into a join, and this statement has many joins.
             when contains(['', 'Unknown', 'None', 'N/A', '(null)', '0'], {{ text }}) then null
             when regexp_full_match({{ text }}, '\d\d:\d\d(:\d\d)?')
                 or regexp_full_match({{ text }}, '(\d{1,2} )?[A-Z][a-z]+ \d\d:\d\d')
@@ -54,8 +54,8 @@ parsed as (
     {{ m.join_lookup("time_limits" in empty, "sacct_durations", "timelimit", "text_timelimit", "null::bigint as seconds") }}
 ),
 
-{# A doubled Start or End is settled by End - Start = Elapsed + Suspended, where both passes fit by the one that does not
-start before Submit; else by Submit <= Eligible <= Start <= End; else the first pass is meant and the row says so. -#}
+{# A doubled Start or End is settled by End - Start = Elapsed + Suspended; if both passes fit, by the one that does not
+start before Submit; else by Submit <= Eligible <= Start <= End; else the first pass is assumed and the row says so. -#}
 {% if not may_be_doubled -%}
 placed as (
     select
@@ -152,13 +152,13 @@ resolved as (
         judged.*,
         states.state, states.is_open, states.cancelled_by_uid, states.was_cut, states.problem as state_problem,
         submit_utc as submitted_at,
-        -- Older versions of Slurm print the end as the start of a job that was cancelled while it waited.
+        -- Older versions of Slurm print the end as the start if a job was cancelled while it waited.
         case
             when states.state = 'PENDING' then null
             when has_node_column and lists.has_names is not true and start_utc = end_utc then null
             else start_utc
         end as started_at,
-        -- Of a job that goes on, an End is that of the window that was asked for (sacct -T, slurmrestd).
+        -- The End of a running job is that of the requested window (sacct -T, slurmrestd).
         case when states.state in ('PENDING', 'RUNNING', 'SUSPENDED') then null else end_utc end as ended_at,
         lists.node_ids, lists.problem as list_problem, lists.problem_detail as list_detail,
         case when lists.has_names then text_nodelist end as node_list,
@@ -316,11 +316,11 @@ select
         case when has_bad_bytes then 'bad_encoding' end,
         case when has_unreadable_summary then 'unreadable_summary' end,
         case when ended_at is null and not is_open then 'end_missing' end,
-        -- The elapsed time of a running job ends when it was exported, which a copied file no longer tells.
+        -- The elapsed time of a running job ends at its export, a time that a copied file no longer has.
         case when state = 'RUNNING' and coalesce(time_limit_seconds, 31536000) + 86400
             < coalesce(usable_elapsed, date_diff('second', started_at, modified_at))
             then 'runaway_suspect' end,
-        -- Without Suspended a longer wall-clock time may be suspension; a shorter one never is.
+        -- Without Suspended, a longer wall-clock time may be due to suspension; a shorter one never is.
         case when submitted_at <= started_at and
             date_diff('second', started_at, ended_at) - usable_elapsed - coalesce(usable_suspended, 0)
                 not between -1 and case when usable_suspended is null then 1e9 else 1 end

@@ -1,4 +1,4 @@
-"""Values of accounting fields: states, TRES, memory, durations, exclusions. Each takes one text as sacct prints it."""
+"""Read values of accounting fields: states, TRES, memory, durations, exclusions, each from a text that sacct prints."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from statistics import fmean
 
 MAX_SECONDS = 100 * 366 * 86400
-"""Longer than anything runs or was suspended."""
+"""Longer than any run or suspension."""
 LARGEST_ID = 2**60
-"""Beyond any number that Slurm gives a job. A number made of a text lies between this and its double."""
+"""Above any number that Slurm gives a job. A number made from a text lies between this and its double."""
 MAX_COUNT = 10**7
-"""More CPUs or GPUs than any job was given."""
+"""More CPUs or GPUs than any job gets."""
 SECONDS_PER = {"day": 86400, "hour": 3600, "minute": 60}
 _DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?", re.ASCII)
 _MAX_DIGITS = 20
@@ -33,11 +33,11 @@ STATES = (*_OPEN.split(), *_FINAL.split())
 OPEN_STATES = frozenset(_OPEN.split())
 """States of a record that is not finished; every other state is terminal."""
 NO_UID = 4294967294
-"""Slurm's NO_VAL: nobody was recorded."""
+"""Slurm's NO_VAL: no user was recorded."""
 
 
 class ValueProblem(ValueError):
-    """A value that cannot be understood; `reason` is the quarantine's."""
+    """A value that cannot be understood; `reason` is the reason of the quarantine."""
 
     def __init__(self, reason: str, detail: str) -> None:
         self.reason = reason
@@ -54,9 +54,9 @@ class State:
 
 
 def read_duration(text: str) -> int | None:
-    """Read `[D-]HH:MM:SS` or `MM:SS[.mmm]` in whole seconds; INVALID, UNLIMITED and the like give None.
+    """Return `[D-]HH:MM:SS` or `MM:SS[.mmm]` in whole seconds; None for INVALID, UNLIMITED and the like.
 
-    What is longer than anything lasts gives one second more than `MAX_SECONDS`.
+    An impossibly long duration gives `MAX_SECONDS` plus one second.
 
     >>> read_duration("3-01:02:03"), read_duration("00:15.057")
     (262923, 15)
@@ -72,7 +72,7 @@ def read_duration(text: str) -> int | None:
 
 
 def read_state(text: str) -> State:
-    """Read a state, completing what fixed-width printing cut off.
+    """Return a state; a name that fixed-width printing cut off is completed.
 
     >>> read_state("CANCELLED by 1004").cancelled_by_uid
     1004
@@ -94,12 +94,12 @@ def read_state(text: str) -> State:
 
 
 NO_COUNT = frozenset({"none", "n/a", "(null)"})
-"""What stands in the place of a count that nobody knows, in lower case."""
+"""Texts, in lower case, that Slurm prints for an unknown count."""
 
 
 @dataclass(frozen=True)
 class Tres:
-    """What a TRES string says about CPUs and GPUs; None where it says nothing."""
+    """The CPUs and GPUs in a TRES string; None if it does not state them."""
 
     gpu_count: int | None = None
     gpu_count_source: str = "none"
@@ -108,10 +108,10 @@ class Tres:
 
 
 def read_tres(text: str, accelerators: Collection[str] = ("gpu",)) -> Tres:
-    """Read `cpu=8,gres/gpu:a100=4,gres/gpu=4`: the untyped count wins, else the typed ones are summed, never both.
+    """Return the counts in `cpu=8,gres/gpu:a100=4,gres/gpu=4`: the untyped count of GPUs, else the sum of the typed.
 
-    GPUs that are named without a count are unknown, which is something else than none. Of an accelerator that is no
-    `gpu`, its name is the type where it has no other.
+    GPUs without a count are unknown, which differs from none. The type of an accelerator other than `gpu` is its name,
+    unless it has another type.
 
     >>> read_tres("cpu=64,gres/gpu:a100=4,gres/gpu:v100=4,node=2")
     Tres(gpu_count=8, gpu_count_source='tres_typed', gpu_type='mixed', cpu_count=64)
@@ -166,7 +166,7 @@ _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)([nc]?)", re.I)
 _MIB = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3, "E": 1024.0**4}
 _PER_CPU_FLAG = 0x80000000
 MAX_MIB = 2.0**40
-"""More than any job asks for, by a factor of a thousand."""
+"""A thousand times more than any job requests."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Memory:
 
 
 def read_memory(text: str) -> Memory:
-    """Read ReqMem; 0 asks for whole nodes, which is no number.
+    """Return ReqMem; 0 requests whole nodes, so it is not a number.
 
     Slurm up to 20.11 prints a suffix n (per node) or c (per CPU), and once forgot to mask its per-CPU flag.
 
@@ -196,16 +196,16 @@ def read_memory(text: str) -> Memory:
 
 
 JOB_SUMMARY = "JS1:"
-"""How jobstats begins its summary of a job in AdminComment."""
+"""The beginning of jobstats' summary of a job in AdminComment."""
 _NO_SUMMARY = frozenset({"JS1:Short", "JS1:None"})
 _MAX_SUMMARY_BYTES = 2**22
-"""Of a job of 512 nodes it has 150,000."""
+"""The summary of a job of 512 nodes has 150,000."""
 
 
 def read_gpu_utilisation(comment: str) -> float | None:
-    """Read the mean utilisation of a job's GPUs, 0 to 1, from jobstats' summary: base64 of gzip of JSON.
+    """Return the mean utilisation of a job's GPUs, 0 to 1, from jobstats' summary: base64 of gzip of JSON.
 
-    None where the job was too short for one, or had no GPU.
+    None if the job was too short for a value, or had no GPU.
 
     >>> read_gpu_utilisation(
     ...     "JS1:H4sIAAAAAAACA6tWystPSS1WsqpWyjMEkekFpfGlJZk5mVWJJZn5eSAhAyUrAz0DHSWgvIW5nmEtEAAAMyWIVTcAAAA="
@@ -237,7 +237,7 @@ _LETTERS_WITHOUT_VALUE = frozenset("HhIkOQsvVWXluZKE")
 
 
 def _words(command: str) -> list[str]:
-    """Split as a shell does; only a command with quotes needs the shell's own, slow, way."""
+    """Return the words of a command; only a command with quotes needs the shell's slow rules."""
     if not _QUOTES.search(command):
         return command.split()
     try:
