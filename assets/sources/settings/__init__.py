@@ -1,7 +1,7 @@
-"""`cluster.toml`: what a site may set for a cluster, with defaults; anything else is refused with what is allowed.
+"""`cluster.toml`: the settings of a cluster, with defaults; an error on anything else lists what is allowed.
 
 `sections` has a class per table of the file, `cluster` the whole file, `values` the types and bounds of values, and
-`reading` reads a file and explains what is wrong in it. The text below a key says what the key means.
+`reading` reads a file and explains its errors. The text below a key is its documentation.
 """
 
 from assets.sources.settings.cluster import ClusterSettings, Settings

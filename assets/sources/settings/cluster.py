@@ -1,4 +1,4 @@
-"""Everything that a `cluster.toml` may say, and a cluster's settings with where they stand."""
+"""Everything that a `cluster.toml` may say, and the settings of a cluster with their place."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ from assets.sources.text import pseudonyms
 from assets.sources.text.patterns import require_patterns
 
 READ_BY_RULES = ("kernel", "slurmctld")
-"""Kinds of logs of which a site's kernel rules tell the lines worth reading."""
+"""Kinds of logs in which a site's kernel rules decide which lines are worth reading."""
 
 
 class Settings(Section):
     """Everything `cluster.toml` may say."""
 
     timezone: TimeZone = "UTC"
-    """IANA time zone of the times in the logs that tell no offset: the zone of the hosts on which sacct and slurmctld
+    """IANA time zone of the times in the logs that have no offset: the zone of the hosts on which sacct and slurmctld
     ran."""
     slurm_cluster: SlurmCluster | None = None
-    """Slurm's name of the cluster, where it is not that of the folder. Without it `slurm_cluster` under `[pull]` holds,
-    else the folder's name. Of a file with rows of several clusters, those that name this one are read. Case means
-    nothing."""
+    """Slurm's name of the cluster, if it is not that of the folder. Without it `slurm_cluster` under `[pull]` applies,
+    else the folder's name. In a file with rows of several clusters, only those that name this one are read. Case does
+    not matter."""
     simulated: bool = False
-    """Whether the logs are simulated. Every place that shows the cluster then says so."""
+    """Whether the logs are simulated. If so, every place that shows the cluster says it."""
     gpus_per_node: Annotated[int, Field(ge=0, le=10_000)] = 8
-    """GPUs of a node for which neither accounting nor the inventory tells them."""
+    """GPUs of a node if neither accounting nor the inventory states them."""
     gpu_model: Name | None = None
-    """Model of the GPUs of nodes for which neither accounting nor the inventory tells it."""
+    """Model of the GPUs of nodes if neither accounting nor the inventory states it."""
     price_per_gpu_hour: NotNegative | None = None
-    """Price of one GPU for one hour. With it, losses are also told in money."""
+    """Price of one GPU for one hour. With it, losses are also shown in money."""
     currency: Name | None = None
     """Currency of the price, as it is shown."""
     privacy: Literal["plain", "pseudonymous"] = "plain"
@@ -93,7 +93,7 @@ class Settings(Section):
     @field_validator("annotations", mode="before")
     @classmethod
     def _list_of_notes(cls, given: Any) -> Any:
-        """Let notes be written as a table too: `[annotations]` with lines `"2026-01-31" = "driver 550.90"`."""
+        """Accept notes as a table too: `[annotations]` with lines `"2026-01-31" = "driver 550.90"`."""
         if not isinstance(given, dict):
             return given
         return [{"at": date.fromisoformat(day), "text": text} for day, text in given.items()]
@@ -114,12 +114,12 @@ class Settings(Section):
 
     @property
     def patterns_of_texts(self) -> list[str]:
-        """The site's own patterns that are looked for in free text."""
+        """The site's own patterns that are searched in free text."""
         return [*(rule.pattern for rule in self.node_reasons), *(rule.pattern for rule in self.repair_actions)]
 
 
 class ClusterSettings(BaseModel):
-    """A cluster folder with its settings and where they stand."""
+    """A cluster folder with its settings and their place."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -128,9 +128,9 @@ class ClusterSettings(BaseModel):
     config_path: str | None = None
     config_sha256: str | None = None
     untrusted: Untrusted | None = None
-    """Why the file may not run a program, read a file that it names or send anything; None if it may."""
+    """Why the file may not run a program, read a file that it names, or send anything; None if it may."""
     removed_keys: tuple[str, ...] = ()
-    """Keys in the file that are not read any more."""
+    """Keys in the file that are no longer read."""
 
     @property
     def slurm_cluster(self) -> str:
@@ -140,40 +140,40 @@ class ClusterSettings(BaseModel):
 
     @property
     def pull(self) -> Pull | Untrusted | None:
-        """How the cluster is pulled, or why its table `[pull]` is not obeyed; None without this table."""
+        """How to pull the cluster, or why its table `[pull]` is ignored; None without this table."""
         return self.settings.pull and (self.untrusted or self.settings.pull)
 
     @property
     def is_pseudonymous(self) -> bool:
-        """Whether no name of a user, account or job may be stored."""
+        """Whether names of users, accounts and jobs must not be stored."""
         return self.settings.privacy == "pseudonymous"
 
     @property
     def reading_hash(self) -> str:
-        """Hash of the settings that change how files are read; the others take effect without reading again."""
+        """Hash of the settings that change how files are read; other settings take effect without reading again."""
         parts = self.settings.model_dump(mode="json", include={"timezone", "nodes", "sacct", "tickets"})
-        # An unused section adds nothing to the hash, so a section that a new version brings has no log read again.
+        # An unused section adds nothing to the hash, so a section that a new version adds makes no log be read again.
         for name in ("inventory", "accounting", "accelerators", "failures"):
             section = getattr(self.settings, name)
             if section != type(section)():
                 parts[name] = section.model_dump(mode="json", exclude={"in_service"})
         if self.settings.tickets.components:
-            # The first pattern that fits wins, so their order matters too.
+            # The first pattern that fits wins, so the order matters too.
             parts["tickets"]["components"] = [*self.settings.tickets.components.items()]
         if self.slurm_cluster != self.cluster_id:
             parts["slurm_cluster"] = self.slurm_cluster
         if unfolded := self.settings.health.unfolded:
             parts["unfolded"] = unfolded
         if self.is_pseudonymous:
-            # The words of the rules stay in a text that is cut.
+            # Words of the rules stay in a text that is cut to known words.
             parts["privacy"] = [pseudonyms.VERSION, *self.settings.patterns_of_texts]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def reading_hash_of(self, kind: str) -> str:
         """Hash of the settings that change how files of a kind are read.
 
-        What a kernel rule finds is a matter of reading, because the lines that no rule knows are not stored. What it
-        means is not.
+        The pattern of a kernel rule affects reading, because lines that no rule knows are not stored. Its meaning does
+        not.
         """
         patterns = self.settings.kernel.patterns
         if kind not in READ_BY_RULES or not patterns:

@@ -1,7 +1,7 @@
-"""What `cluster.toml` may say, as data: sections and keys with type, default, unit and meaning, out of the models.
+"""The content of `cluster.toml` as data: sections and keys with type, default, unit and meaning, from the models.
 
-The page `docs/configuration.md` and the file that `faultline init` writes are both made of this, so neither can say
-something else than what is read.
+The page `docs/configuration.md` and the file that `faultline init` writes are both generated from it, so they agree
+with what is read.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from assets.sources.settings.reading import section_of
 
 UNITS = ("seconds", "minutes", "hours", "days", "share")
 NO_DEFAULT = object()
-"""Stands for the default of a key that has to be given."""
+"""Stands for the default of a required key."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key: its name, what it takes in words, its default (None: nothing is set), its unit and its meaning."""
+    """One key: its name, its type in words, its default (None: nothing is set), its unit and its meaning."""
 
     name: str
     takes: str
@@ -40,7 +40,7 @@ class Key:
 
     @property
     def default_text(self) -> str:
-        """The default as TOML writes it; `none` where nothing is set, `required` where the key has to be given."""
+        """The default as TOML; `none` if nothing is set, `required` if the key has to be given."""
         if self.default is NO_DEFAULT:
             return "required"
         return "none" if self.default is None else toml_value(self.default)
@@ -55,7 +55,7 @@ class Described:
     path
         Its name, such as `tickets.columns`; empty for the keys above all tables.
     is_list
-        It may stand there several times, each an entry of a list: `[[spans]]`.
+        Whether it may occur several times, each an entry of a list: `[[spans]]`.
     """
 
     path: str
@@ -65,18 +65,18 @@ class Described:
 
     @property
     def header(self) -> str:
-        """The line that begins it; empty for the keys above all tables."""
+        """Its first line; empty for the keys above all tables."""
         return f"[[{self.path}]]" if self.is_list else f"[{self.path}]" if self.path else ""
 
     @property
     def example(self) -> str:
-        """Lines of TOML that set its keys, each of which is valid."""
+        """Valid lines of TOML that set its keys."""
         return examples()[self.path]
 
 
 @cache
 def sections() -> tuple[Described, ...]:
-    """List everything that the file may say, in the order of the models."""
+    """Return all tables of the file, in the order of the models."""
     return tuple(_sections(Settings, "", False))
 
 
@@ -100,9 +100,9 @@ def _sections(model: type[BaseModel], path: str, is_list: bool) -> Iterator[Desc
 
 
 def attribute_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """Return the text below each field of a model and its bases; raises `KeyError` later where a field has none.
+    """Return the text below each field of a model and its bases; a field without one raises `KeyError` later.
 
-    Pydantic would read them at every start, which takes 35 ms of each refresh.
+    Pydantic would read the texts at every start, which takes 35 ms of each refresh.
     """
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
@@ -129,7 +129,7 @@ def _unit(name: str) -> str:
 
 
 def _words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """Say in words what a JSON schema takes."""
+    """Return the type that a JSON schema describes, in words."""
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema:
@@ -157,7 +157,7 @@ def _bounds(schema: dict[str, Any]) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """Write a default or another plain value as TOML.
+    """Return a default or another plain value as TOML.
 
     >>> toml_value(["a", 1.5, True, {}])
     '["a", 1.5, true, {}]'
@@ -181,7 +181,7 @@ def toml_value(value: Any) -> str:
 
 @cache
 def examples() -> dict[str, str]:
-    """Read the example of each section out of `examples.toml`, by its path."""
+    """Return the example of each section in `examples.toml`, by its path."""
     text = (files(__package__) / "examples.toml").read_text(encoding="utf-8")
     found: dict[str, list[str]] = {"": []}
     path = ""

@@ -1,6 +1,6 @@
-"""Whether a `cluster.toml` may run programs and send anything: only if nobody but this user and root may write it.
+"""Whether a `cluster.toml` may run programs and send anything: only if nobody but this user and root can write it.
 
-Settings that only say how logs are read hold whoever wrote them.
+Settings that only affect how logs are read apply whoever wrote them.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 @dataclass(frozen=True)
 class Untrusted:
-    """Why a file or its table `[pull]` is not obeyed, and what to do about it."""
+    """Why a file or its table `[pull]` is ignored, and what to do about it."""
 
     what: str
     next_step: str
 
 
 def distrust(file: Path, status: os.stat_result) -> Untrusted | None:
-    """Tell who else could have written a file; None if nobody could.
+    """Return who else could have written a file; None if nobody could.
 
     Parameters
     ----------
     file
-        Its path; the folder of the path counts, and where a link leads elsewhere the folder there.
+        Its path. The folder of the path counts and, if a link leads elsewhere, the folder there.
     status
-        That of the open file, so that another file put in its place does not count.
+        Status of the open file, so that a file that replaces it does not count.
     """
     folders = dict.fromkeys((file.parent, file.resolve().parent))
     reasons, commands = [], []

@@ -1,4 +1,4 @@
-"""The table `[pull]` of `cluster.toml`: where Slurm is, and how its logs are fetched."""
+"""The table `[pull]` of `cluster.toml`: where Slurm is, and how to fetch its logs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from assets.sources.settings.sections import Section
 from assets.sources.settings.values import Days, Finite, SlurmCluster, Text, in_known_years
 
 PulledKind = Literal["sacct", "events", "inventory", "squeue"]
-"""The kinds of logs that Slurm's commands give."""
+"""The kinds of logs that Slurm's commands print."""
 Destination = Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9_\[][^\s\x00-\x1f]*$")]
-"""A host or user@host as ssh takes it; what begins with a hyphen would be an option."""
+"""A host or user@host for ssh; it must not begin with a hyphen, as options do."""
 Word = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00-\x1f]+$")]
 
 
 def regular_expression(pattern: str) -> str:
-    """Return the pattern; refuse one that is no regular expression of Python."""
+    """Return the pattern; refuse one that is not a regular expression of Python."""
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
@@ -38,20 +38,20 @@ class Pull(Section):
     ssh_options: list[Word] = Field(default_factory=list)
     """Further options of ssh, such as ["-i", "/etc/faultline/key"]. A password is never asked for."""
     prefix: list[Word] = Field(default_factory=list)
-    """Words before each command on that host, such as ["sudo", "-n", "-u", "slurm"]."""
+    """Words to put before each command on that host, such as ["sudo", "-n", "-u", "slurm"]."""
     bin: Word | None = None
-    """Folder of Slurm's commands on that host, where they are not on its PATH."""
+    """Folder of Slurm's commands on that host, if they are not on its PATH."""
     slurm_cluster: SlurmCluster | None = None
-    """Slurm's name of the cluster, where the commands run on a host of another one (-M)."""
+    """Slurm's name of the cluster, if the commands run on a host of another cluster (-M)."""
     kinds: list[PulledKind] = Field(default_factory=lambda: list(get_args(PulledKind)))
     """What is fetched."""
     since: Annotated[date, AfterValidator(in_known_years)] | None = None
-    """The first day to fetch. Days are those of UTC."""
+    """The first day to fetch. Days are in UTC."""
     first_days: Days = 90
-    """How many days before the first pull the first day lies, where `since` is not set."""
+    """How many days before the first pull the first day is, if `since` is not set."""
     look_back_days: Annotated[int, Field(ge=0, le=366)] = 3
-    """How many of the days before today are asked again at each pull, for records that Slurm wrote late."""
+    """How many days before today are queried again at each pull, for records that Slurm wrote late."""
     timeout_seconds: Annotated[Finite, Field(gt=0, le=86_400)] = 600
     """How long one query may take."""
     harmless_errors: list[Annotated[Text, AfterValidator(regular_expression)]] = Field(default_factory=list)
-    """Regular expressions of Python for error lines that the site's commands print although their answer is whole."""
+    """Regular expressions of Python for error lines that the site's commands print although the output is complete."""

@@ -1,4 +1,4 @@
-"""Read a cluster's `cluster.toml`; what is wrong in it is told with its key, its value and what is allowed."""
+"""Read a cluster's `cluster.toml`; each error names the key, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assets.sources.settings.ownership import distrust
 MAX_SETTINGS_BYTES = 1024 * 1024
 
 MAX_ERRORS, MAX_SHOWN, MAX_EXPLANATION = 20, 100, 400
-"""How many errors of a file are told, and how many characters of a wrong key or value and of what is allowed."""
+"""How many errors of a file are reported, and how many characters of a wrong key or value and of what is allowed."""
 
 REMOVED_KEYS = {
     "alerts.email": "Let 'command' run a program that sends mail (docs/alerts.md), and delete the key.",
@@ -33,11 +33,11 @@ REMOVED_KEYS = {
 """Keys that are ignored with a warning for one release, and what replaces them."""
 
 NOT_SHOWN = "webhook"
-"""A key with this in its name has a value that is a secret."""
+"""A key with this in its name has a secret value."""
 
 
 def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[SourceError]]:
-    """Read a cluster's `cluster.toml`; without one, and for a link to another cluster's folder, every default holds.
+    """Read a cluster's `cluster.toml`; without one, and for a link to another cluster's folder, use the defaults.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def read_settings(folder: Path, cluster_id: str) -> tuple[ClusterSettings, list[
 
 
 def warnings_of(cluster: ClusterSettings) -> list[SourceError]:
-    """Return a warning for each key of a cluster's file that is not read any more."""
+    """Return a warning for each key of a cluster's file that is no longer read."""
     return [
         SourceError(f"{cluster.cluster_id}/cluster.toml", f"key '{key}' is not read any more", REMOVED_KEYS[key])
         for key in cluster.removed_keys
@@ -87,7 +87,7 @@ def warnings_of(cluster: ClusterSettings) -> list[SourceError]:
 
 
 def _take_removed(document: dict[str, Any]) -> tuple[str, ...]:
-    """Remove from a file's content the keys that are not read any more, and return their names."""
+    """Remove keys that are no longer read from a file's content, and return their names."""
     found = []
     for key in REMOVED_KEYS:
         table, _, name = key.partition(".")
@@ -99,14 +99,14 @@ def _take_removed(document: dict[str, Any]) -> tuple[str, ...]:
 
 
 def section_of(annotation: Any) -> type[BaseModel] | None:
-    """Return the section that a key's type holds: itself, in a list or where it may be left out."""
+    """Return the section in a key's type: the type itself, or the one in a list or an optional type."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := section_of(part))), None)
 
 
 def allowed_keys(location: tuple[int | str, ...]) -> list[str]:
-    """List the keys that may stand beside the one at `location`."""
+    """Return the keys that are allowed next to the one at `location`."""
     model: type[BaseModel] | None = Settings
     for part in location[:-1]:
         if model is not None and not isinstance(part, int):

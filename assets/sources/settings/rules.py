@@ -1,4 +1,4 @@
-"""What a site's own checks, kernel lines, node reasons and Xids mean: rules that are asked before the built-in ones."""
+"""What a site's own checks, kernel lines, node reasons and Xids mean: rules that come before the built-in ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ CheckCategory = Literal[FailureCategory, "performance", "config"]
 ReasonCategory = Literal[CheckCategory, "node_fail_unattributed", "repair", "planned"]
 Class = Literal["A", "B", "none"]
 MAX_RULES = 500
-"""Rules of a site in one section, with and without a pattern."""
+"""Most rules of a site in one section, with and without a pattern."""
 
 
 class Rule(Section):
-    """What a rule says of what it fits."""
+    """The meaning that a rule gives to what it fits."""
 
     severity: Severity = "low"
-    """How grave it is: `high` takes node and jobs away at once, `low` drains the node after the job, `info` needs no
-    action and is never evidence."""
+    """How severe it is: `high` takes the node and its jobs down at once, `low` drains the node after the job, `info`
+    needs no action and is never evidence."""
     evidence: bool = True
-    """Whether it proves an infrastructure failure when it lies near the end of a failed attempt. Where it is false, it
-    only supports other evidence."""
+    """Whether it proves an infrastructure failure if it is near the end of a failed attempt. If false, it only supports
+    other evidence."""
 
     def evidence_class_of(self, category: str) -> Class:
         """Return the class of evidence: A proves a failure, B supports other evidence, none does neither."""
@@ -36,18 +36,18 @@ class Rule(Section):
 
 
 class HealthCheck(Rule):
-    """A health check of the site, by its exact name or by a pattern. The first rule that fits a check holds."""
+    """A health check of the site, by its exact name or by a pattern. The first rule that fits a check applies."""
 
     name: Name | None = None
-    """The check's name as the logs have it; case does not matter."""
+    """The check's name in the logs; case does not matter."""
     pattern: Text | None = None
     """A regular expression (RE2, any case) that is found in the check's name. Give either this or `name`."""
     category: CheckCategory
     """What a bad result means. `performance` and `config` are never the cause of a failure."""
     sticky: bool = True
-    """Whether the check goes on failing after a fault. Then repeated bad results are one event, until a good result, a
-    boot of the node or a long silence. Where it is false, each bad result is an event of its own: it tells of the node
-    at that moment, and is evidence for the attempt that ended then."""
+    """Whether the check keeps failing after a fault. Then repeated bad results are one event, until a good result, a
+    boot of the node or a long silence. If false, each bad result is a separate event: it shows the node at that moment,
+    and is evidence for the attempt that ended then."""
 
     @model_validator(mode="after")
     def _names_one(self) -> HealthCheck:
@@ -69,16 +69,16 @@ class Health(Section):
 
     @property
     def unfolded(self) -> list[tuple[str | None, str | None]]:
-        """Name and pattern of the checks of which each bad result counts: none of them is folded into a stretch."""
+        """Name and pattern of the checks whose bad results each count: they are never folded into a stretch."""
         return [(rule.name, rule.pattern) for rule in self.checks if not rule.sticky]
 
 
 class KernelLine(Rule):
-    """What a line of the kernel or of Slurm's controller means. The first rule that fits a line holds."""
+    """What a line of the kernel or of Slurm's controller means. The first rule that fits a line applies."""
 
     pattern: Text
-    """A regular expression (RE2, any case) that is found in the message, behind its time, its host and its tag. For a
-    line of another program, it has to name the program, as in `^nvidia-persistenced: `."""
+    """A regular expression (RE2, any case) that is found in the message, after its time, host and tag. For a line of
+    another program, it has to name the program, as in `^nvidia-persistenced: `."""
     category: CheckCategory
     """What the line means. `performance` and `config` are never the cause of a failure."""
 
@@ -99,12 +99,12 @@ class Kernel(Section):
 
     @property
     def patterns(self) -> list[str]:
-        """The patterns in their order."""
+        """The patterns in order."""
         return [rule.pattern for rule in self.rules]
 
 
 class NodeReason(Rule):
-    """What the reason text of a node that is down or drained means. The first rule that fits a text holds."""
+    """What the reason text of a node that is down or drained means. The first rule that fits a text applies."""
 
     pattern: Text
     """A regular expression (RE2, any case) that is found in the reason."""
@@ -123,22 +123,22 @@ class NodeReason(Rule):
 
     @property
     def meaning(self) -> str:
-        """The category that the tables show."""
+        """The category in the tables."""
         return "planned" if self.planned or self.category is None else self.category
 
 
 class RepairAction(Section):
-    """What a ticket's action, or an administrator's reason, says was done to a node. The first rule that fits holds."""
+    """The repair that a ticket's action or an administrator's reason describes. The first rule that fits applies."""
 
     pattern: Text
     """A regular expression (RE2, any case) that is found in the text."""
     action: Literal["reboot", "reset", "reseat", "exchange", "none", "unknown"]
-    """What was done: `reset` is of a device, a driver or a service, `none` says that nothing was, `unknown` that it was
+    """What was done: `reset` means a device, a driver or a service, `none` that nothing was done, `unknown` that it was
     something else."""
 
 
 class XidMeaning(Rule):
-    """What an Xid means that is not in the built-in table, or that means something else at this site."""
+    """The meaning of an Xid that is not in the built-in table, or that has another meaning at this site."""
 
     code: Annotated[int, Field(ge=0, le=100_000)]
     """The number of the Xid."""

@@ -45,7 +45,7 @@ FailureCategory = Literal[
     "filesystem_mount", "main_memory", "host_hardware", "eth_link", "system_services", "nccl_timeout", "oom",
     "user_code",
 ]  # fmt: skip
-"""The causes a failure may have, in the order of the seed `failure_categories`."""
+"""The possible causes of a failure, in the order of the seed `failure_categories`."""
 
 
 class Attribution(Section):
@@ -57,10 +57,10 @@ class Attribution(Section):
     after_seconds: Seconds = 300
     """An event this long after the end of an attempt is still evidence."""
     priority: list[FailureCategory] = []
-    """Causes that win over all others when an attempt has evidence of several, the first one first, however likely the
-    others are. Among the causes that are not named the likeliest wins, on whichever node: the one whose check keeps
-    failing and that came closest to the end. Symptoms of one node within minutes of each other are equally likely; of
-    these, the first in the order of the allowed values wins."""
+    """Causes, in order, that win over all others if an attempt has evidence of several, however likely the others are.
+    Among causes that are not listed, the likeliest wins, on any node: its check keeps failing, and it is closest to the
+    end. Symptoms of one node within minutes of each other are equally likely; of these, the first in the order of the
+    allowed values wins."""
 
 
 class Runs(Section):
@@ -69,25 +69,25 @@ class Runs(Section):
     chain: bool = True
     """Whether jobs of one user with the same name and size that follow each other are one job run."""
     chain_gap_seconds: Seconds = 900
-    """The longest time between the end of a job and the submission of the next job of the same run; with 0 it is
-    submitted in the second of that end."""
+    """The longest time between the end of a job and the submission of the next job of the same run; 0 means within the
+    same second."""
 
 
 class Nodes(Section):
     """How a host name in a log becomes a node of the cluster. Case and domain need no setting."""
 
     aliases: dict[Name, Name] = {}
-    """Node name by the host name that some log uses for it."""
+    """Node name by the host name that a log uses for it."""
     strip_suffixes: list[Name] = []
-    """Endings of host names that do not belong to the node's name, such as that of an interface."""
+    """Endings of host names that are not part of the node's name, such as the name of an interface."""
 
 
 class Availability(Section):
     """What the site has promised its users."""
 
     objective: Annotated[Share, Field(gt=0, lt=1)] | None = None
-    """Share of the node-hours that shall be in service, such as 0.99; planned work is not counted. The rest is the
-    error budget. Without an objective there is no budget, and no alert when it burns."""
+    """Share of the node-hours that should be in service, such as 0.99; planned work is not counted. The rest is the
+    error budget. Without an objective there is no budget, and no alert on its burn rate."""
 
 
 class Ettr(Section):
@@ -114,8 +114,8 @@ class Lemons(Section):
     window_days: Days = 28
     """Days over which the seven signals of a node are counted."""
     rate_days: Days | None = None
-    """Days over which failure rates of nodes are compared. Without it they are as many as a node that fails ten times
-    as often as the fleet takes for five failures."""
+    """Days over which failure rates of nodes are compared. The default is the time in which a node that fails ten times
+    as often as the fleet has five failures."""
     thresholds: dict[LemonSignal, NotNegative] = {}
     """A node at or above the threshold of a signal is suspect. Signals that are not named have a threshold that is
     computed from the fleet."""
@@ -125,7 +125,7 @@ class MappedColumns(Section):
     """The name of the column that holds each value."""
 
     REQUIRED: ClassVar[tuple[str, ...]] = ()
-    """Meanings without whose columns no file is read, as without those that are set."""
+    """Meanings with columns that every file needs; explicitly set columns are needed too."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -139,19 +139,19 @@ class MappedColumns(Section):
 
 
 class ColumnMap(Section):
-    """How tables are read whose columns are mapped."""
+    """How to read tables with mapped columns."""
 
     columns: MappedColumns
     delimiter: Annotated[str, AfterValidator(one_character)] | None = None
-    """The character between cells. Without it the file's first line tells."""
+    """The character between cells. By default it is found in the file's first line."""
     date_format: Annotated[Name, AfterValidator(strptime_format)] | None = None
-    """Format of dates that are not ISO 8601, as Python's strptime takes it."""
+    """Format of dates that are not ISO 8601, in the syntax of Python's strptime."""
     timezone: TimeZone | None = None
-    """IANA time zone of times without an offset. Without it the cluster's time zone holds."""
+    """IANA time zone of times without an offset. The default is the cluster's time zone."""
 
 
 class TicketColumns(MappedColumns):
-    """The name of the column that holds each value in the ticket export. These keys may also stand in `[tickets]`."""
+    """The name of the column that holds each value in the ticket export. These keys are also allowed in `[tickets]`."""
 
     REQUIRED = ("ticket_id", "node", "opened")
 
@@ -187,7 +187,7 @@ class Tickets(ColumnMap):
     @model_validator(mode="before")
     @classmethod
     def _gather_columns(cls, given: Any) -> Any:
-        """Let column names stand directly under `[tickets]` too."""
+        """Accept column names directly under `[tickets]` too."""
         if not isinstance(given, dict):
             return given
         direct = {key: value for key, value in given.items() if key in TicketColumns.model_fields}
@@ -210,18 +210,18 @@ class FailureColumns(MappedColumns):
     node: Name | None = "node"
     """Column of the node's name."""
     unit: Name | None = None
-    """Column of the name or number of what failed, where that is no node, such as a GPU. With `node`, it is a part of
-    the node."""
+    """Column of the name or number of what failed, if it is not a node, such as a GPU. With `node`, it is a part of the
+    node."""
     from_: Annotated[Name, Field(alias="from")] = "from"
     """Column of the time at which it failed."""
     to: Name = "to"
     """Column of the time at which it was back."""
     duration: Name | None = None
-    """Column of the time for which it was down. Where it is filled, `to` is not read."""
+    """Column of the time for which it was down. If it is filled, `to` is not read."""
     cause: Name | list[Name] = "cause"
-    """Column of the cause, or a list of columns of which the filled one names the cause."""
+    """Column of the cause, or a list of columns: the name of the filled one is the cause."""
     detail: Name | None = None
-    """Column of what is said beside the cause. With a list of causes, their cells are the detail."""
+    """Column of details on the cause. With a list of causes, their cells are the details."""
     action: Name = "action"
     """Column of what was done."""
 
@@ -242,11 +242,11 @@ class FailureColumns(MappedColumns):
 
 
 CAUSE = "cause="
-"""Begins the meaning of a column that names a cause."""
+"""Prefix of the meaning of a column that names a cause."""
 
 
 class InService(Section):
-    """Units that were in service for a time."""
+    """Units that were in service during a period."""
 
     model_config = ConfigDict(validate_by_alias=True)
 
@@ -255,7 +255,7 @@ class InService(Section):
     from_: Annotated[date | datetime, Field(alias="from"), AfterValidator(in_known_years)]
     """When their service began."""
     to: Annotated[date | datetime, AfterValidator(in_known_years)]
-    """When it ended, or until when their failures were recorded. A time that lies ahead counts to the newest record."""
+    """When it ended, or until when failures were recorded. A time in the future means up to the newest record."""
 
     @model_validator(mode="after")
     def _runs_forward(self) -> InService:
@@ -282,20 +282,20 @@ class Sacct(Section):
     """Accounting exports without a header."""
 
     columns: list[Name] = []
-    """The columns in their order, by sacct's field names."""
+    """The columns in order, by sacct's field names."""
     delimiter: Annotated[str, Field(min_length=1, max_length=8), AfterValidator(no_quote_or_newline)] = "|"
-    """What stands between two columns."""
+    """The text between two columns."""
 
 
 class Accounting(Section):
-    """How times of accounting are read that are neither ISO 8601 nor epoch seconds."""
+    """How to read times of accounting that are neither ISO 8601 nor epoch seconds."""
 
     time_format: Annotated[Name, AfterValidator(strptime_format)] | None = None
-    """Format of the times that are neither ISO 8601 nor epoch seconds, as Python's strptime takes it."""
+    """Format of times that are neither ISO 8601 nor epoch seconds, in the syntax of Python's strptime."""
 
 
 ClusterAlert = Literal["cluster", "change_point", "lemon", "error_budget"]
-"""What an alert about a cluster may be about: it has no new numbers, its rate changed, a node became a lemon."""
+"""Topics of alerts about a cluster: no new numbers, a changed rate, a new lemon, a fast burn of the error budget."""
 
 
 class Alerts(Section):
@@ -305,19 +305,19 @@ class Alerts(Section):
     """
 
     on: list[ClusterAlert] = list(get_args(ClusterAlert))
-    """What to tell: that the cluster could not be fetched or built, that its failure rate changed, that a node became a
-    lemon, that its error budget burns too fast."""
+    """Events that send an alert: the cluster could not be fetched or built, its failure rate changed, a node became a
+    lemon, or its error budget burns too fast."""
     webhook: Annotated[Text, AfterValidator(web_address)] | None = None
-    """Address to which {"text": ...} is posted, as Slack, Mattermost and Rocket.Chat take it. It is a secret."""
+    """Address to which {"text": ...} is posted, as Slack, Mattermost and Rocket.Chat expect it. It is a secret."""
     webhook_file: Text | None = None
     """File that holds the address of the webhook."""
     command: list[Text] = []
-    """Program and arguments that are run with the alert as JSON on standard input, and its title and text in the
+    """Program and arguments to run, with the alert as JSON on standard input, and its title and text in the
     environment."""
 
     @property
     def has_channel(self) -> bool:
-        """Whether anything is sent anywhere."""
+        """Whether there is a channel to send to."""
         return bool(self.webhook or self.webhook_file or self.command)
 
 
@@ -325,23 +325,23 @@ NodeMeaning = Literal[
     "node", "state", "gres", "gpus", "gpu_model", "cpus", "memory", "partition", "reason", "user", "time", "booted",
     "rack", "switch", "nvlink_domain", "position",
 ]  # fmt: skip
-"""What a column of a table of nodes can mean."""
+"""Possible meanings of a column in a table of nodes."""
 
 
 class Inventory(Section):
     """A table of nodes, such as a CSV of the site's own."""
 
     columns: dict[NodeMeaning, Name] = {}
-    """Which column holds what, where its name is not one that `sinfo` prints. `gpus` is a count, `memory` is in MiB,
-    `user` and `time` say who gave the reason and when."""
+    """Column by meaning, if its name is not one that `sinfo` prints. `gpus` is a count, `memory` is in MiB, `user` and
+    `time` say who gave the reason and when."""
     delimiter: Annotated[str, AfterValidator(one_character)] | None = None
-    """What stands between two columns. Without it the header tells."""
+    """The text between two columns. By default it is found in the header."""
 
 
 class Topology(Section):
-    """Where nodes stand, by their names: regular expressions (RE2), of which the first group is the place.
+    """Where nodes stand, by their names: regular expressions (RE2) whose first group is the place.
 
-    They are for nodes of which no file in `inventory/` says it: `topology.conf` or a table.
+    They apply to nodes whose place no file in `inventory/`, such as `topology.conf` or a table, states.
     """
 
     rack: PlacePattern | None = None
@@ -365,7 +365,7 @@ class Accelerators(Section):
 
 
 class Annotation(Section):
-    """A dated note, such as a driver upgrade: it stands beside the figures, and rates before and after are compared."""
+    """A dated note, such as a driver upgrade: figures show it, and rates before and after are compared."""
 
     at: Annotated[date, AfterValidator(in_known_years)]
     """The day."""
@@ -374,14 +374,14 @@ class Annotation(Section):
 
 
 Kind = Literal["sacct", "health", "kernel", "events", "slurmctld", "inventory", "squeue", "tickets", "failures"]
-"""The folders with a meaning."""
+"""The folders of kinds of logs."""
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
 class Span(Section):
     """What the logs of a kind are known to cover, whatever their own times say.
 
-    A date alone is its midnight in the cluster's time zone, as is a time without an offset.
+    A date alone is its midnight; dates and times without an offset are in the cluster's time zone.
     """
 
     model_config = ConfigDict(validate_by_alias=True)
@@ -391,7 +391,7 @@ class Span(Section):
     from_: Annotated[date | datetime, Field(alias="from"), AfterValidator(in_known_years)]
     """The first moment that is covered."""
     to: Annotated[date | datetime, AfterValidator(in_known_years)] | None = None
-    """The end of what is covered. Without it the logs go on until the newest record of accounting."""
+    """The end of what is covered. The default is the newest record of accounting."""
 
     @model_validator(mode="after")
     def _runs_forward(self) -> Span:
@@ -410,5 +410,5 @@ class Report(Section):
     """What the report shows."""
 
     names: Literal["shown", "hidden"] = "shown"
-    """Whether names of users, accounts and jobs, and texts from people and logs, stand in the report and in alerts. The
-    published tables have them in any case."""
+    """Whether the report and alerts show names of users, accounts and jobs, and texts from people and logs. The
+    published tables always have them."""

@@ -1,6 +1,6 @@
-"""Types of the values in `cluster.toml`: their bounds, and what is refused with what is allowed.
+"""Types of the values in `cluster.toml`: their bounds, and errors that say what is allowed.
 
-The bounds lie far above any sensible value, and below what a 32-bit column or a sum of times can hold.
+The bounds are far above any sensible value, and below what a 32-bit column or a sum of times can hold.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FIRST_YEAR, LAST_YEAR = 1970, 2100
 
 
 def in_utc(moment: date | datetime, zone: str) -> datetime:
-    """Return a date or a moment as UTC without a zone; what tells no offset is of the given zone.
+    """Return a date or a moment as naive UTC; without an offset it is in the given zone.
 
     >>> in_utc(date(2024, 7, 1), "Europe/Berlin")
     datetime.datetime(2024, 6, 30, 22, 0)
@@ -60,7 +60,7 @@ def strptime_format(text: str) -> str:
     except re.error as error:
         raise ValueError(f"it must be a format of strptime, each directive once ({error})") from error
     except ValueError as error:
-        # Any other message says that the empty text does not fit, as it should not.
+        # Any other message says that the empty text does not fit, which is expected.
         if "bad directive" in str(error) or "stray" in str(error):
             raise ValueError(f'it must be a format of strptime, such as "%d.%m.%Y" ({error})') from error
     return text
