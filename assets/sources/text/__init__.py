@@ -1,1 +1,1 @@
-"""Parts of texts of any format: times, node lists, delimited fields, secrets, names and patterns."""
+"""Parts of text in any format: times, node lists, delimited fields, secrets, names and patterns."""

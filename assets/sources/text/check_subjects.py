@@ -1,6 +1,6 @@
-"""Checks that a site runs once per thing, and how their messages name the thing.
+"""Checks that a site runs once per subject, and how their messages name the subject.
 
-The macro `health_check_subject` reads the same from the stored messages; a test holds the two together.
+The macro `health_check_subject` reads the same from the stored messages; a test compares the two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ SUBJECTS = (
     "gpupciewatch", "gpunvlinkwatch", "gpuinforomwatch", "gpusmwatch", "gpumcuwatch", "gpupmuwatch", "gputhermalwatch",
     "gpupowerwatch",
 )  # fmt: skip
-"""Checks whose good results name what was looked at, and nothing else."""
+"""Checks whose good results name only the subject."""
 
 SUBJECT = r"(?:(?:Service|Directory|Volume|Process|Module|Host|GPU) |service status: |mounted directory )([^\s:,]+)"
-"""The text before a subject, and the subject."""
+"""Matches the text before a subject, and the subject."""

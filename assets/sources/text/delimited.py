@@ -1,6 +1,6 @@
-"""Delimited text with a header as SQL: Slurm's `--parsable2` output, where a free-text column may hold the delimiter.
+"""SQL for delimited text with a header: Slurm's `--parsable2` output, where a free-text column may hold the delimiter.
 
-Headers are found wherever they stand, as exports are often appended to one another; a line is read by the last one.
+Headers are found anywhere in a file, as exports are often appended to one another; a line is read by the last header.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from assets.sql import fill, literal
 _JOINED = """list_reduce(
     list_slice(parts, place, place + len(parts) - len(names)), lambda one, next_one: one || delimiter || next_one
 )"""
-"""The parts of the column that takes surplus delimiters as one text; sqlfluff cannot parse a lambda of two."""
+"""Joins the parts of the column that takes surplus delimiters; sqlfluff cannot parse a lambda of two parameters."""
 _DELIMITER = re.compile(r"[^A-Za-z0-9_ ]+")
 
 
 def header_delimiter(header: str) -> str | None:
-    """Return what separates the names of a header line, `|`, the unit separator, a tab; None for a single name."""
+    """Return the separator of the names in a header line: `|`, the unit separator or a tab; None for a single name."""
     found = _DELIMITER.search(header)
     return found[0] if found else None
 
@@ -25,24 +25,24 @@ def header_delimiter(header: str) -> str | None:
 def field_steps(
     is_header: str, free_text: str, into: str, begins_row: str | None = None, ends_row: str = "false"
 ) -> list[str]:
-    """Return the statements that cut lines into named fields.
+    """Return the statements that split lines into named fields.
 
     Parameters
     ----------
     is_header
-        SQL condition over `names varchar[]`, lower-case column names without blanks.
+        SQL condition on `names varchar[]`, lower-case column names without blanks.
     free_text
-        Name of the column that takes surplus delimiters; in a file without it a surplus is a wrong count.
+        Name of the column that takes surplus delimiters; in a file without it, a surplus is a wrong count.
     into
         Temp table to make: file_id, line_number, names, fields varchar[] (NULL: the count is wrong), field_count.
         Header and blank lines are not in it; `{into}_headers` holds the headers.
     begins_row
-        SQL condition over `names` and `parts varchar[]`, for text whose fields may have ends of line. A line for which
-        it does not hold belongs to the row before it if that one has too few fields. `{into}_continuations` holds such
-        lines. Without it every line is a row.
+        SQL condition on `names` and `parts varchar[]`, for text with line ends inside fields. A line for which it is
+        false belongs to the row before it if that row has too few fields. `{into}_continuations` holds such lines.
+        Without it every line is a row.
     ends_row
-        SQL condition over the same for a line that ends a row which began in a line above it, however many fields that
-        one has: delimiters in its text may have made up for those that were missing.
+        SQL condition on the same, for a line that ends a row from a line above it, however many fields that line has:
+        delimiters in its text may replace the missing ones.
     """
     return [
         fill(
@@ -58,7 +58,7 @@ def field_steps(
 
 
 def named_field(*names: str) -> str:
-    """Return SQL for a trimmed field by the first of several names its column may have; NULL when blank or absent."""
+    """Return SQL for a trimmed field by the first of its column's possible names; NULL when blank or absent."""
     places = [f"fields[nullif(list_position(names, {literal(name)}), 0)]" for name in names]
     chosen = places[0] if len(places) == 1 else f"coalesce({', '.join(places)})"
     return f"nullif(trim({chosen}), '')"

@@ -13,8 +13,8 @@ asof left join {{ into }}_headers as headers
 where lines.line is not null
     and (lines.file_id, lines.line_number) not in (select (file_id, line_number) from {{ into }}_headers)
 {% endmacro %}
--- Names of columns have no digits, rows always have some. A table of its own, as DuckDB would try the later conditions
--- on every line.
+-- Names of columns have no digits, and rows always have some. A separate table, as otherwise DuckDB tries the later
+-- conditions on every line.
 create or replace temp table {{ into }}_candidates as
 select file_id, line_number, line from lines where not regexp_matches(line, '\d');
 
@@ -55,7 +55,7 @@ runs as (
         ) as run
     from begun
 ),
--- Where two lines meet, a field is cut into two.
+-- The last part of a line and the first part of the next are one field.
 counted as (
     select
         *,

@@ -1,9 +1,9 @@
-"""Tell by the order of a log's lines whether they are of the first or the second pass of an hour that comes twice.
+"""Find by the order of a log's lines whether they are of the first or the second pass of a doubled hour.
 
-When summer time ends, the clock goes back by an hour, and local times of that hour are written twice. The lines of one
-host follow each other in time: where one is earlier than the one before it by more than a minute, the second pass has
-begun. Lines of other hosts that stand behind it in the file are of the second pass, too. A host whose clock keeps
-another zone does not step back, and so it decides nothing.
+When summer time ends, the clock goes back by an hour, and local times of that hour occur twice. The lines of one host
+are in order of time: if a line is earlier than the one before it by more than a minute, the second pass has begun.
+Lines of other hosts after it in the file are of the second pass, too. A host with a clock in another zone does not step
+back, so it decides nothing.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def turn_steps(zone: str, years: str, into: str) -> list[str]:
     zone
         IANA name.
     years
-        What `undated.year_steps` made for lines without a year.
+        The table that `undated.year_steps` made for lines without a year.
     into
-        Temp table to make, one row for each doubled hour of which a file has lines: file_id, from_time and to_time (the
-        hour in local time), back_seconds, and where the second pass begins: between before_line and turn_line, whose
-        time is turn_time. These are NULL where the order does not tell.
+        Temp table to make, one row for each doubled hour with lines in a file: file_id, from_time and to_time (the hour
+        in local time), back_seconds, and where the second pass begins: between before_line and turn_line, at the time
+        turn_time. These are NULL if the order does not show it.
     """
     changes = _changes(zone)
     spans = ", ".join(
@@ -63,7 +63,7 @@ def turn_steps(zone: str, years: str, into: str) -> list[str]:
 
 
 def _begins(changes: list[times.OffsetChange]) -> str:
-    """Return a pattern of the beginnings of lines that may be of a doubled hour."""
+    """Return a pattern for the beginnings of lines that may be of a doubled hour."""
     forms = []
     for change in changes:
         hours = (change.last_local - change.first_local) // timedelta(hours=1)
@@ -74,7 +74,7 @@ def _begins(changes: list[times.OffsetChange]) -> str:
 
 
 def joined(lines: str, turns: str) -> str:
-    """Return SQL that joins lines, which have a local_time, with what `turn_steps` made, named `turns`."""
+    """Return SQL that joins lines, which have a local_time, with the table of `turn_steps`, as `turns`."""
     return (
         f"left join {turns} as turns on turns.file_id = {lines}.file_id and {lines}.local_time >= turns.from_time "
         f"and {lines}.local_time < turns.to_time"
@@ -93,5 +93,5 @@ def utc(zone: str) -> str:
 
 
 def is_unsettled(zone: str) -> str:
-    """Return SQL that is true for the lines, joined with `turns`, whose pass the order does not tell."""
+    """Return SQL that is true for lines, joined with `turns`, if the order does not show their pass."""
     return f"coalesce(turns.turn_line is null and {times.is_ambiguous('local_time', zone)}, false)"

@@ -1,7 +1,7 @@
-r"""A site's own rules for lines of the kernel and the controller: which lines to look at.
+r"""A site's own rules for lines of the kernel and the controller: which lines to examine.
 
-A rule's pattern is for the message. The lines that are looked at are found before time, host and tag are cut off, so
-the anchors of a pattern are left out there.
+A rule's pattern applies to the message. Lines to examine are found before time, host and tag are split off, so the
+anchors of a pattern are removed for that.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 
 def scanning_pattern(patterns: Sequence[str]) -> str:
-    """Return a pattern of every line with a message that one of the patterns fits, and of some others; else nothing."""
+    """Return a pattern that fits every line with a message that a pattern fits, and some others; empty for none."""
     anywhere = "|".join(f"(?:{without_anchors(pattern)})" for pattern in patterns)
     return f"(?i){anywhere}" if patterns else ""
 
 
 def without_anchors(pattern: str) -> str:
-    r"""Return a pattern that fits wherever a part of the text is fitted by the pattern that is given.
+    r"""Return a pattern that fits a text if the given pattern fits a part of it.
 
     >>> without_anchors(r"^acme[^$]*: (lost|stuck)\$ \[.*\]$")
     'acme[^$]*: (lost|stuck)\\$ \\[.*\\]'
@@ -33,7 +33,7 @@ def without_anchors(pattern: str) -> str:
             continue
         if part == "[" and not is_in_class:
             is_in_class = True
-            # A bracket that comes first in a class is a member of it.
+            # A bracket that comes first in a class is part of it.
             first = pattern[place : place + 2]
             part += "^]" if first == "^]" else first[:1] if first[:1] in ("]", "^") else ""
             place += len(part) - 1

@@ -1,11 +1,11 @@
-r"""Secrets in free text are replaced before a line's text is stored: one list of rules for Python and for DuckDB.
+r"""Replace secrets in free text before a line's text is stored: one list of rules for Python and for DuckDB.
 
-Users write passwords and tokens into submit lines, job names and comments; machines repeat them in their messages. The
-rules know names (`HF_TOKEN=`, `--password`), forms (`Authorization:`, `user:password@`, private keys), the prefixes of
-well-known issuers, and long runs that no word or path has. A secret in plain words ("the code is swordfish") has none
-of these and stays.
+Users write passwords and tokens into submit lines, job names and comments; machines repeat them in messages. The rules
+know names (`HF_TOKEN=`, `--password`), forms (`Authorization:`, `user:password@`, private keys), the prefixes of
+well-known issuers, and long strings that are not words or paths. A secret in plain words ("the code is swordfish") has
+none of these and stays.
 
-Every pattern means the same to Python's `re` and to DuckDB's RE2: no looking ahead or behind, no back references.
+Every pattern means the same to Python's `re` and to DuckDB's RE2: no lookaround, no back references.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from assets.sql import literal
 
 MASK = "***"
 MAX_MASKED = 8192
-"""Characters of a line that are looked at; a problem farther on is shown by its detail alone."""
+"""Characters of a line that are masked and shown; a problem farther on is shown by its detail alone."""
 MAX_EXCERPT = 120
 EXCERPT_LEAD = 40
-"""Characters shown before the value that was not understood: in accounting, about the field before it."""
+"""Characters shown before the value that was not understood: in accounting, about one field."""
 
 _SENSITIVE = r"token|secret|passw(?:or)?d|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|credential"
 _NAME_END = r"s?[0-9A-Za-z_.-]*"
 _VALUE = r"(?:'[^']*'|\"[^\"]*\"|[^\s|\"',;&]+)"
-"""A quoted text, or all up to a space, a quote or what parts fields."""
+"""Matches a quoted text, or everything up to a space, a quote or a field separator."""
 _SPACED = r"(?:'[^']*'|\"[^\"]*\"|[^\s|\"']+)"
 
 RULES: tuple[tuple[str, str], ...] = (
-    # Whole blocks, and what is left of one that a line or a limit cut off.
+    # Whole blocks, and the rest of a block that a line or a limit cut off.
     (r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)", MASK),
     (r"(?i)(authorization[\"']?\s*[:=]\s*[\"']?)(?:[a-z]+\s+)?[^\s\"'|]+", rf"\1{MASK}"),
     (r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{6,}", rf"\1{MASK}"),
     (r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s|\"'<>@]+@", rf"\1{MASK}@"),
-    # The values of --export may hold spaces, which Slurm prints without quotes: all goes, up to the next option.
+    # Values of --export may hold spaces, which Slurm prints without quotes: mask everything up to the next option.
     (r"(--export[= ])(?:[^\s|\"]|\s+[^\s|\"-])+", rf"\1{MASK}"),
     (rf"(?i)(--?[a-z0-9_-]*(?:{_SENSITIVE}|pass)s?(?:[-_][a-z0-9_-]*)?\s+){_SPACED}", rf"\1{MASK}"),
     (rf"(?i)(\bsshpass\s+-p\s*){_SPACED}", rf"\1{MASK}"),
@@ -59,27 +59,27 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"[A-Za-z0-9+/_-]{22,}={1,2}(\s|[|\"',;]|$)", rf"{MASK}\1"),
     (r"[A-Za-z0-9+/]*(?:[a-z]{1,3}/?[A-Z0-9+][A-Z0-9+/]*){7}[A-Za-z0-9+/]*={0,2}", MASK),
 )
-"""Patterns in the order in which they are applied, each with what stands in place of a match."""
+"""Patterns in the order in which they are applied, each with its replacement."""
 
 _HINT = (
     rf"(?i)(?:{_SENSITIVE})s?[0-9a-z_.-]*[\"'\\]*\s*[=:]|-[a-z0-9_-]*(?:{_SENSITIVE}|pass)s?(?:[-_][a-z0-9_-]*)?\s|"
     r"(?:password|passwd|passphrase)\s+(?:is|was)\s|(?:key|auth|pass|pwd)[0-9]*[\"']?=|private key|"
     r"authorization[\"']?\s*[:=]|bearer\s|sshpass\s|curl\s|://[^\s]*@|"
-    # What Slurm does without any value is no secret, and most submit lines of some sites say it.
+    # `--export=all`, `none` and `nil` are not secret, and most submit lines of some sites have one of them.
     r"--export[= ](?:[^an]|a[^l]|al[^l]|all[^\s|\"]|n[^oi]|no[^n]|non[^e]|none[^\s|\"]|ni[^l]|nil[^\s|\"])|"
     r"akia|asia|agpa|aida|aroa|gh[opusr]_|github_pat|glpat-|hf_|sk-|npm_|pypi-|xox|aiza|eyj|"
     r"[0-9a-f]{32}|[0-9a-z+]{40}|[0-9a-z+/]{64}|[0-9a-z+/_-]{22}=(?:=|\s|[|\"',;]|$)|(?-i:(?:[a-z]{1,3}/?[A-Z0-9+][A-Z0-9+/]*){7})"
 )
-"""A pattern that fits every text that a rule changes. It fits few texts, so that most need no rule."""
+"""Fits every text that a rule changes, and few others, so that most texts need no rule."""
 
 _HINTED = re.compile(_HINT, re.ASCII)
 _ENDLESS_WORD = re.compile(r"\S{1024,}")
-"""Such a word is masked whole. In Python's `re`, unlike RE2, the rules take time that grows with its square."""
+"""Matches words that are masked whole: in Python's `re`, unlike RE2, the rules take time quadratic in their length."""
 _COMPILED = tuple((re.compile(pattern, re.ASCII), replacement) for pattern, replacement in RULES)
 
 
 def mask(text: str) -> str:
-    """Replace the secrets in a text, and every word of 1,024 characters or more.
+    """Return a text with its secrets, and every word of 1,024 characters or more, replaced.
 
     >>> mask("sbatch --export=HF_TOKEN=abc train.sh --password hunter2")
     'sbatch --export=*** --password ***'
@@ -95,12 +95,12 @@ def mask(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Write the SQL that does to a text of DuckDB what `mask` does to one of Python.
+    """Return SQL that masks a text as `mask` does.
 
     Parameters
     ----------
     text
-        SQL of the text, a column's name for instance. It stands in the result twice.
+        SQL of the text, such as a column's name. The result contains it twice.
     """
     changed = text
     for pattern, replacement in RULES:
@@ -109,18 +109,18 @@ def masked(text: str) -> str:
 
 
 def excerpt(line: str, detail: str) -> str:
-    """Write the SQL that cuts a line to what shows its problem, secrets masked.
+    """Return SQL that cuts a line to the part that shows its problem, with secrets masked.
 
-    A detail quotes the value that was not understood, or names it behind an equals sign: the excerpt begins a little
-    before it. Without one it is the beginning of the line.
+    The detail quotes the value that was not understood, or names it after an equals sign: the excerpt begins a little
+    before that value. Without a value it is the beginning of the line.
 
     Parameters
     ----------
     line, detail
-        SQL of two texts; NULL is taken as empty.
+        SQL of two texts; NULL counts as empty.
     """
     whole = f"coalesce({line}, '')"
-    # A word that the limit cuts in two may be half a secret, which no rule knows.
+    # Drop a word that the limit cuts: it may be half a secret, which no rule matches.
     bounded = (
         f"case when length({whole}) > {MAX_MASKED} then regexp_replace(left({whole}, {MAX_MASKED}), '\\S+$', '')"
         f" else {whole} end"

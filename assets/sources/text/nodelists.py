@@ -1,8 +1,8 @@
-"""Slurm's node lists: `gpu[001-003,007],login1` to names and back, and the step that expands those of a whole batch.
+"""Slurm's node lists: expand `gpu[001-003,007],login1` to names, and the step that expands all lists of a batch.
 
-Lists repeat far more often than rows: the distinct ones are expanded once in Python and joined back in SQL.
-A few characters can name any number of nodes, so what a list names is counted before it is expanded, and what the lists
-of a batch name together is bounded.
+Most lists are repeated: each distinct one is expanded once in Python and joined back in SQL.
+A few characters can name any number of nodes, so names are counted before a list is expanded, and their total in a
+batch is bounded.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import pyarrow as pa
 from assets.sources.temp_tables import TempTable
 
 MAXIMUM_HOSTS = 100_000
-"""Slurm itself knows 65,536."""
+"""Most hosts in a list; Slurm itself allows 65,536."""
 MAX_NAME_LENGTH = 255
-"""No host may have a longer name."""
+"""No host name may be longer."""
 LARGE = 2048
-"""A list that names more nodes is large: how often it is printed counts, and how many nodes the job is said to have."""
+"""A list with more nodes is large: how often it is printed and how many nodes its jobs state are checked."""
 MAX_NODES = 131_072
-"""Distinct names in the lists of a batch: twice as many as Slurm can manage."""
+"""Most distinct names in the lists of a batch: twice as many as Slurm can manage."""
 MAX_LARGE_NAMES = 20_000_000
-"""Nodes that the large lists of a batch may name together, each list as often as it is printed."""
+"""Most nodes in all large lists of a batch, each list counted as often as it is printed."""
 MAX_LARGE_ROWS = 1_000_000
-"""The same of lists of which every name becomes a row."""
+"""The same for lists whose names become rows."""
 MAX_NAMES = 50_000_000
-"""Nodes that the lists of a batch may name together, each list once."""
+"""Most nodes in all lists of a batch, each list counted once."""
 SPARE_NAMES, SPARE_FACTOR = 100, 10
-"""A list names far more nodes than a job has when it names more than that many and ten times as many."""
+"""A list names far more nodes than a job has if it names this many more and ten times as many."""
 NAMES_AT_ONCE = 1_000_000
-"""Nodes that are expanded together before they go to DuckDB, which can put them on disk."""
+"""Nodes that are expanded at a time before they go to DuckDB, which can put them on disk."""
 NOTHING = frozenset({"", "none assigned", "(null)", "none", "n/a", "unknown"})
 _NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 _BALANCED = re.compile(r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*+")
@@ -51,7 +51,7 @@ class NodeListError(ValueError):
 
 
 def split_outside_brackets(text: str) -> list[str]:
-    """Split at the commas that are not inside brackets."""
+    """Return the parts of a text between commas that are not inside brackets."""
     if _BALANCED.fullmatch(text) is None:
         raise NodeListError("bad_nodelist", f"unbalanced brackets in {text[:200]!r}")
     parts, start = [], 0
@@ -65,13 +65,13 @@ def split_outside_brackets(text: str) -> list[str]:
 
 @lru_cache(maxsize=8)
 def _spelled(width: int) -> tuple[str, ...]:
-    """Return the first numbers padded with zeros, from a cache."""
+    """Return the first numbers, padded with zeros, from a cache."""
     return tuple(str(number).zfill(width) for number in range(10_000))
 
 
 @lru_cache(maxsize=256)
 def _numbers(inside: str, most: int) -> tuple[str, ...]:
-    """Expand what stands between brackets, `001-003,7`, keeping the zeros."""
+    """Return the numbers of the text between brackets, such as `001-003,7`, with their zeros."""
     numbers: list[str] = []
     for part in inside.split(","):
         if len(part) <= MAX_NAME_LENGTH and part.isdecimal() and part.isascii() and len(numbers) < most:
@@ -106,7 +106,7 @@ def _too_large(part: str, most: int) -> NodeListError:
 
 
 def _expand_one(pattern: str, most: int) -> list[str]:
-    """Expand one comma-free pattern with any number of bracket groups and a suffix, `r[1-2]n[01-04]-ib`."""
+    """Return the names of a pattern without outer commas, with any bracket groups and a suffix: `r[1-2]n[01-04]-ib`."""
     pieces = re.split(r"\[([^\]]*)\]", pattern)
     if sum(map(len, pieces[::2])) > MAX_NAME_LENGTH:
         raise _too_long(pattern)
@@ -126,14 +126,14 @@ def _expand_one(pattern: str, most: int) -> list[str]:
 
 
 def expand(text: str, most: int = MAXIMUM_HOSTS) -> list[str]:
-    """Expand a node list in the order written; `None assigned` gives an empty list.
+    """Return the names in a node list, in the order written; none for `None assigned`.
 
     Parameters
     ----------
     text
-        As Slurm prints it.
+        The list as Slurm prints it.
     most
-        How many nodes it may name: a list that names more is not expanded.
+        Most nodes that it may name; a list with more raises an error.
 
     >>> expand("gpu[001-003,007],login1")
     ['gpu001', 'gpu002', 'gpu003', 'gpu007', 'login1']
@@ -154,7 +154,7 @@ def expand(text: str, most: int = MAXIMUM_HOSTS) -> list[str]:
 
 
 def count(text: str) -> int:
-    """Count the names in a list without expanding it; repeated names count each time.
+    """Return the number of names in a list without expanding it; repeated names count each time.
 
     >>> count("gpu[001-003,007],r[1-2]n[00000-99999]")
     200004
@@ -180,7 +180,7 @@ class Printed:
 
 
 Ask = Callable[[list[str]], Mapping[str, Printed]]
-"""Gives of some lists how they are printed."""
+"""Returns how often some lists are printed, and the nodes that their jobs state."""
 _TOGETHER_TOO_MANY = NodeListError("nodelist_too_large", "the lists of these files name too many hosts together")
 
 
@@ -190,11 +190,11 @@ EXPANSION = {
     "problem": "varchar",
     "problem_detail": "varchar",
 }
-"""Columns of expanded lists; the names are NULL when a list cannot be expanded, and the problem then says why."""
+"""Columns of expanded lists; if a list cannot be expanded, the names are NULL and the problem says why."""
 
 
 def expansions(lists: Iterable[str], ask: Ask, max_large_names: int = MAX_LARGE_NAMES) -> Iterator[pa.Table]:
-    """Expand distinct lists into tables of the columns `EXPANSION`, each of bounded size."""
+    """Yield tables of expanded distinct lists with the columns `EXPANSION`, each of bounded size."""
     known: set[str] = set()
     rows, left = _Rows(known), MAX_NAMES
     large: list[str] = []
@@ -237,7 +237,7 @@ def _expanded_large(text: str, name_count: int, seen: Printed, *, is_affordable:
 
 
 class _Rows:
-    """Collects expanded lists for a table; `known` are the names in earlier tables."""
+    """Collects expanded lists for a table; `known` has the names in earlier tables."""
 
     def __init__(self, known: set[str]) -> None:
         self._known = known
@@ -251,7 +251,7 @@ class _Rows:
         return len(self._names) >= NAMES_AT_ONCE
 
     def add(self, text: str, found: list[str] | NodeListError) -> None:
-        """Add a list with its names, or why it has none."""
+        """Add a list with its names or its error."""
         self._lists.append(text)
         if isinstance(found, NodeListError):
             self._errors.append(found)
@@ -261,7 +261,7 @@ class _Rows:
         self._ends.append(len(self._names))
 
     def _give_up_foreign_lists(self) -> None:
-        """Mark as too large the lists that would give the cluster more nodes than it can have."""
+        """Mark lists as too large that would give the cluster more nodes than it can have."""
         added, self._lists = self._lists, []
         names, self._names = self._names, []
         ends, self._ends = self._ends, [0]
@@ -276,7 +276,7 @@ class _Rows:
                 self.add(text, error or found)
 
     def table(self) -> pa.Table:
-        """Return all that was added."""
+        """Return everything that was added."""
         new = set(self._names) - self._known
         if len(self._known) + len(new) > MAX_NODES:
             self._give_up_foreign_lists()
@@ -300,9 +300,9 @@ def expansion_step(printed_lists: str, into: str) -> Callable[[duckdb.DuckDBPyCo
     Parameters
     ----------
     printed_lists
-        A query of one column, `node_list`, with a row for every time that a list is printed; NULLs are left out.
+        A query of one column, `node_list`, with a row for every print of a list; NULLs are left out.
     into
-        Temp table to make, of the columns `EXPANSION`. A problem is bad_nodelist or nodelist_too_large.
+        Temp table to make, with the columns `EXPANSION`. A problem is bad_nodelist or nodelist_too_large.
     """
 
     def expand_lists(con: duckdb.DuckDBPyConnection) -> None:

@@ -1,7 +1,7 @@
-"""Regular expressions that a site writes into `cluster.toml`: which are taken.
+"""Regular expressions in a site's `cluster.toml`: which are accepted.
 
-Patterns are matched by DuckDB, whose engine RE2 takes time in proportion to the length of a text, whatever the pattern.
-Python's engine can take exponential time. RE2 therefore has no references back to a group and no lookaround.
+DuckDB matches the patterns with RE2, which takes time linear in the length of a text, whatever the pattern. Python's
+engine can take exponential time. Therefore RE2 has no back references and no lookaround.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _ALLOWED = "allowed is the syntax of RE2, without references back to groups (\\1
 
 
 def require_patterns(patterns: Collection[str]) -> None:
-    """Refuse patterns that RE2 does not take.
+    """Refuse patterns that RE2 does not accept.
 
     Raises
     ------
     ValueError
-        Names the pattern and what is allowed.
+        A pattern is not allowed; the error names it and says what is.
     """
     if len(patterns) > MAX_PATTERNS:
         raise ValueError(f"at most {MAX_PATTERNS} patterns are allowed, not {len(patterns)}")
     with duckdb.connect() as con:
-        # A large pattern takes a third of a second to compile; RE2 bounds the size of all of them as one.
+        # A large pattern takes a third of a second to compile; RE2 bounds the size of all patterns as one.
         together = _error(con, "|".join(f"(?:{pattern})" for pattern in patterns))
         if together and "too large" in together:
             raise ValueError("the patterns are too large together; allowed are fewer or smaller repetitions ({n})")
@@ -38,7 +38,7 @@ def require_patterns(patterns: Collection[str]) -> None:
 
 
 def require_group(pattern: str) -> str:
-    """Return a pattern that RE2 takes and that has a group; refuse any other."""
+    """Return a pattern if RE2 accepts it and it has a group; refuse any other."""
     require_patterns([pattern])
     with duckdb.connect() as con:
         has_group = not _error(con, pattern, "select regexp_extract('', ?, ['place'])")
@@ -48,7 +48,7 @@ def require_group(pattern: str) -> str:
 
 
 def _error(con: duckdb.DuckDBPyConnection, pattern: str, query: str = "select regexp_matches('', ?, 'i')") -> str:
-    """Return what is wrong with a pattern; the text is empty where nothing is."""
+    """Return what is wrong with a pattern; empty if nothing is."""
     try:
         con.execute(query, [pattern])
     except duckdb.Error as error:

@@ -1,6 +1,6 @@
-"""The key of pseudonyms: a file of its own outside the home and the sources, which only its owner can read.
+"""The key of pseudonyms: a file outside the home and the sources that only its owner can read.
 
-Whoever has the key can find out by trial which name a pseudonym stands for; without it nobody can.
+With the key, anyone can find by trial the name behind a pseudonym; without it nobody can.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import secrets
 from pathlib import Path
 
 MIN_CHARACTERS = 32
-"""Fewer could be found by trial."""
+"""A shorter key could be found by trial."""
 
 
 class WrongKey(Exception):
@@ -19,12 +19,12 @@ class WrongKey(Exception):
 
 
 def read_key(file: Path) -> str | None:
-    """Read the key; give None where there is no file.
+    """Return the key; None if there is no file.
 
     Raises
     ------
     WrongKey
-        Others can read it, or it is too short or no text.
+        Others can read it, or it is too short or not text.
     """
     try:
         mode = file.stat().st_mode
@@ -62,24 +62,24 @@ def make_key(file: Path) -> str:
 
 
 def key_was_made(file: Path) -> str:
-    """Say so, once."""
+    """Return the message on a new key."""
     return f"the key of pseudonyms was made: {file}. Keep a copy apart from the home; without it they change"
 
 
 def key_id(key: str) -> str:
-    """Return what tells keys apart without telling them: eight hexadecimal digits."""
+    """Return eight hexadecimal digits that identify a key without revealing it."""
     return hashlib.sha256(f"faultline privacy key\n{key}".encode()).hexdigest()[:8]
 
 
 def require_outside(file: Path, folders: dict[str, Path]) -> None:
-    """Refuse a key that lies with the data: a copy of them would have it too.
+    """Refuse a key in a folder of data, as a copy of the data would contain it.
 
     Parameters
     ----------
     file
-        Where the key is, or is to be made.
+        The file of the key, existing or to be made.
     folders
-        Folders by what they are called in the message.
+        Folders by their names in the message.
     """
     place = Path(os.path.realpath(file))
     for name, folder in folders.items():

@@ -1,10 +1,10 @@
-r"""Names become keyed hashes, and free text is cut to words of a closed list, before a row is stored.
+r"""Replace names with keyed hashes, and cut free text to words of a closed list, before a row is stored.
 
-It applies to clusters with `privacy = "pseudonymous"`. `PRIVACY` of each reader says what every text of its raw table
+This applies to clusters with `privacy = "pseudonymous"`. `PRIVACY` of each reader says what every text of its raw table
 holds; a test compares it with the schema. The words are those of Slurm, of the drivers and of the rules that classify
-texts, so what the rules find in a text stays to be found. Whether two texts are equal stays known, and nothing else.
+texts, so the rules still match. Whether two texts are equal stays visible, and nothing else.
 
-The key is a variable of the connection, so no statement, plan or view holds it.
+The key is a variable of the connection, so no statement, plan or view contains it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from assets.sources.text.check_subjects import SUBJECT, SUBJECTS
 from assets.sql import identifier, literal
 
 VERSION = 5
-"""Raise it when the same text becomes another: files of such clusters are read again."""
+"""Increase it when the same text gives another result: files of such clusters are then read again."""
 HIDDEN = "(not kept)"
-"""Stands for the text of a quarantined line."""
+"""Replaces the text of a quarantined line."""
 KEY = "faultline_pseudonym_key"
 """Name of the variable that holds the key."""
 
 KEPT, USER, UID, REASON, TEXT, CHECK_TEXT, TICKET, STATE, DROPPED = (
     "kept", "user", "uid", "reason", "text", "check_text", "ticket", "state", "dropped"
 )  # fmt: skip
-"""What a column holds: KEPT says nothing about people. Any other word than these names a kind of name: equal names of
-one kind get one pseudonym."""
+"""What a column holds: KEPT means nothing about people. Any word other than these is a kind of name: equal names of one
+kind get the same pseudonym."""
 
 COMMON: dict[str, str] = dict.fromkeys(("cluster_id", "path", "disposition", "node_name", "node_id"), KEPT)
-"""Columns that hold the same in every raw table."""
+"""Columns that hold the same kind of text in every raw table."""
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -82,10 +82,10 @@ WORDS = _words(
     vendor version violation voltage volume wait warm warn warning watchdog weka width write zombie zonal
     """
 )
-"""Words that stay wherever they stand, also as a part of a longer word: the rules look for parts."""
+"""Words that stay anywhere, even as part of a longer word, as the rules look for parts."""
 
 SHORT_PARTS = ("aer", "ecc", "hbm", "mce", "mem", "nfs", "nhc", "pod", "rma", "tmp", "xid")
-"""Such parts of three letters."""
+"""The same, with three letters."""
 
 SHORT_WORDS = _words(
     """
@@ -96,7 +96,7 @@ SHORT_WORDS = _words(
     than that the then this tmp to two uc ue un up var via was were will with xid z
     """
 )
-"""Words that stay only where no letter stands beside them."""
+"""Words that stay only if no letter is next to them."""
 _SHORT = frozenset(SHORT_WORDS)
 
 _PARTS = re.compile(
@@ -110,10 +110,10 @@ _PARTS = re.compile(
     """,
     re.IGNORECASE | re.ASCII | re.VERBOSE,
 )
-"""An Xid with its number, how checks of devices begin, a code of Azure's NHC, a PCI address, all other words and
-numbers."""
+"""Matches an Xid with its number, the beginning of a check of devices, a code of Azure's NHC, a PCI address, and any
+other word or number."""
 _ODD = re.compile(r"[^\t-\r -~]+")
-"""Beyond ASCII, patterns know no letters."""
+"""Matches text beyond ASCII, where patterns know no letters."""
 _OWN_DETAIL = (
     r"(?:[0-9 :.,()+TZ-]|\b(?:End|Start|Submit|before|to|UTC|fields|cells|columns|no|such|date|node|host|ticket|id)\b)*"
 )
@@ -122,40 +122,40 @@ FUNCTION = "cut_to_words"
 
 
 def give_key(con: duckdb.DuckDBPyConnection, key: str) -> None:
-    """Let the connection hash names with a key, until it is closed."""
+    """Set the key with which the connection hashes names until it is closed."""
     con.execute(f"set variable {KEY} = ?", [key])
 
 
 def require_key(con: duckdb.DuckDBPyConnection) -> None:
-    """Fail where a cluster wants pseudonyms and the connection has no key: nothing is to be stored as it came."""
+    """Raise an error if a cluster wants pseudonyms and the connection has no key, so that no plain name is stored."""
     ((has_key,),) = con.execute(f"select coalesce(length(getvariable({literal(KEY)})), 0) > 0").fetchall()
     if not has_key:
         raise PermissionError("names are to be hashed, and the key for it was not given")
 
 
 def keyed_hash(kind: str, text: str, digits: int) -> str:
-    """Write SQL for a keyed hash of a text: SHA-256 within SHA-256, as HMAC nests them, cut to some digits.
+    """Return SQL for a keyed hash of a text: SHA-256 within SHA-256, as in HMAC, cut to some digits.
 
     Parameters
     ----------
     kind
-        Tells hashes of equal texts apart that are not to be linked.
+        Equal texts of different kinds get different hashes, so that they cannot be linked.
     text
         SQL of a text; NULL gives NULL.
     digits
-        Hexadecimal digits that are kept.
+        Number of hexadecimal digits to keep.
     """
     inner = f"sha256(getvariable({literal(KEY)}) || {literal(f':{kind}:')} || {text})"
     return f"left(sha256({inner} || getvariable({literal(KEY)})), {digits})"
 
 
 def pseudonym(kind: str, text: str) -> str:
-    """Write SQL for the pseudonym of a name, such as `account-3f9a12c04b7d`; NULL and the empty text stay."""
+    """Return SQL for the pseudonym of a name, such as `account-3f9a12c04b7d`; NULL and the empty text stay."""
     return f"case when {text} = '' then '' else {literal(f'{kind}-')} || {keyed_hash(kind, text, 12)} end"
 
 
 def words_of(patterns: Iterable[str]) -> list[str]:
-    r"""List the words of three letters and more that patterns of a site look for.
+    r"""Return the words of three letters or more in patterns of a site.
 
     >>> words_of([r"\briser(s)? loose", "(?i)Rack.?door"])
     ['door', 'loose', 'rack', 'riser']
@@ -165,7 +165,7 @@ def words_of(patterns: Iterable[str]) -> list[str]:
 
 
 class WordCutter:
-    """Cuts texts to known words; of a long text with few words it looks at each word once.
+    """Cuts texts to known words; looks at each distinct word of a long text once.
 
     Parameters
     ----------
@@ -179,10 +179,10 @@ class WordCutter:
         self._word = lru_cache(maxsize=100_000)(self._cut_word)
 
     def __call__(self, text: str) -> str:
-        """Leave of a text the known words, Xid numbers, NHC codes and PCI addresses, and its punctuation.
+        """Return a text with only known words, Xid numbers, NHC codes, PCI addresses and punctuation.
 
-        Every other word becomes `x`. Every other number becomes 0, 1, 0000 or 9999, so that it is zero or not, and
-        long or short, as it was.
+        Every other word becomes `x`. Every other number becomes 0, 1, 0000 or 9999, so it stays zero or not, and long
+        or short.
 
         >>> WordCutter()("NVRM: Xid (PCI:0000:3b:00): 79, pid=10043, name=alice, GPU has fallen off the bus")
         'NVRM: Xid: 79, pid=9999, x=x, GPU has fallen off the bus'
@@ -208,16 +208,16 @@ class WordCutter:
 
 
 def create_cut_function(con: duckdb.DuckDBPyConnection, site_words: Iterable[str] = ()) -> None:
-    """Create the SQL function `cut_to_words` in a connection, in place of an earlier one."""
+    """Create the SQL function `cut_to_words` in a connection; replace an earlier one."""
     with suppress(duckdb.InvalidInputException):
         con.remove_function(FUNCTION)
     con.create_function(FUNCTION, WordCutter(site_words), ["VARCHAR"], "VARCHAR")
 
 
 def stored(what: str, column: str) -> str | None:
-    """Write SQL of what is stored of a column that holds `what`, or give None where it is stored as it is.
+    """Return SQL for the stored form of a column that holds `what`; None if it is stored as it is.
 
-    The connection has the key, and `create_cut_function` gave it the site's words.
+    The connection needs the key, and the function of `create_cut_function` with the site's words.
     """
     name = identifier(column)
     if what == KEPT:
@@ -230,7 +230,7 @@ def stored(what: str, column: str) -> str | None:
 
 
 def _name(what: str, name: str) -> str:
-    """Write SQL of what is stored of a name."""
+    """Return SQL for the stored form of a name."""
     if what == DROPPED:
         return "null"
     if what == STATE:
@@ -239,7 +239,7 @@ def _name(what: str, name: str) -> str:
         digits = keyed_hash("uid", f"{name}::varchar", 7)
         return f"case when {name} = 0 then 0 else ('0x' || {digits})::bigint end"
     if what == USER:
-        # These two are no people: whether a person or Slurm drained a node is to be seen.
+        # These two are not people: whether a person or Slurm drained a node must stay visible.
         return f"case when {name} in ('root', 'slurm') then {name} else {pseudonym('user', name)} end"
     if what == TICKET:
         is_number = rf"regexp_full_match({name}, '[A-Za-z]{{0,12}}[-_# ]?\d{{1,12}}')"
@@ -248,9 +248,9 @@ def _name(what: str, name: str) -> str:
 
 
 def _text(name: str, compared: str) -> str:
-    """Write SQL of a free text cut to words. Where anything was cut, a hash at its end tells two texts apart.
+    """Return SQL for a free text cut to words. If anything was cut, a hash at its end distinguishes the text.
 
-    A text of known words alone stays: the models compare what a person wrote with what Slurm always writes.
+    A text of only known words stays: the models compare texts of people with those that Slurm writes.
     """
     return (
         f"case when trim({name}) = '' or {FUNCTION}({name}) = {name} then {name} "
@@ -259,10 +259,10 @@ def _text(name: str, compared: str) -> str:
 
 
 def _text_of_check(name: str) -> str:
-    """Write SQL of the message of a check's result.
+    """Return SQL for the message of a check's result.
 
-    Good results are by far the most, and no rule looks at their words. The subjects of checks that name one are told
-    apart by pseudonyms, behind the words that the rules expect before a subject.
+    Most results are good, and no rule looks at their words. For checks that name a subject, its pseudonym follows the
+    words that the rules expect before a subject.
     """
     hashed = keyed_hash("subject", "subject", 12)
     subjects = (
@@ -281,7 +281,7 @@ def _text_of_check(name: str) -> str:
 
 
 def replaced_columns(privacy: Mapping[str, str], columns: Iterable[str]) -> str:
-    """Write the `replace` list that a query of rows of a raw table needs; empty where nothing is replaced."""
+    """Return the `replace` list for a query of rows of a raw table; empty if nothing is replaced."""
     replaced = []
     for column in columns:
         sql = stored(privacy.get(column, KEPT), column)
@@ -291,5 +291,5 @@ def replaced_columns(privacy: Mapping[str, str], columns: Iterable[str]) -> str:
 
 
 def kept_detail(detail: str) -> str:
-    """Write SQL of the detail of a quarantined line where times, numbers and our own words make it up; else NULL."""
+    """Return SQL for the detail of a quarantined line if it is only times, numbers and our own words; else NULL."""
     return f"case when regexp_full_match({detail}, {literal(_OWN_DETAIL)}) then {detail} end"

@@ -1,4 +1,4 @@
-"""The lines of a text that comes in pieces, and the cells of lines that are rows of a table."""
+"""The lines of a text that comes in pieces, and the cells of rows of a table."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 MAX_LINE = 1024 * 1024
-"""Characters of a line that are kept: what is longer is no row of a table, and no line of a log."""
+"""Characters of a line that are kept: longer lines are neither rows of a table nor lines of a log."""
 MAX_ROW_LINES = 500
-"""Lines over which a row with quotes may go."""
+"""Most lines of a row with quotes."""
 MAX_UNCLOSED = 100
-"""Quotes of a file that are never closed, and yet looked for to the end: the lines behind each are read again."""
+"""Most unclosed quotes of a file whose end is searched for: the lines after each are read again."""
 
 
 def lines_of(pieces: Iterator[str]) -> Iterator[str]:
-    r"""Yield the lines without their ends; of one that is too long, its beginning.
+    r"""Yield the lines without their ends; of a line that is too long, its beginning.
 
     >>> list(lines_of(iter(["a\r", "\nb", "c\n\n", "d"])))
     ['a', 'bc', '', 'd']
@@ -35,7 +35,7 @@ def lines_of(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a row; a row whose quotes make no sense is split at every delimiter.
+    """Return the cells of a row; a row with invalid quotes is split at every delimiter.
 
     >>> cells_of('a,"b, c",d', ",")
     ['a', 'b, c', 'd']
@@ -53,15 +53,15 @@ class Row:
     numbers: list[int]
     """The numbers of its lines."""
     text: str
-    """Its lines, with a space between them."""
+    """Its lines, joined with spaces."""
     cells: list[str] | str
-    """The cells, or what is wrong with the row."""
+    """The cells, or the error of the row."""
 
 
 def rows_of(lines: Iterator[tuple[int, str | None]], delimiter: str) -> Iterator[Row]:
-    r"""Yield the rows of a table, given by its numbered lines; a cell in quotes may go over several lines.
+    r"""Yield the rows of a table from its numbered lines; a cell in quotes may span several lines.
 
-    A quote that is never closed must not swallow the rest of the file: its line is a row alone.
+    A quote that is never closed must not swallow the rest of the file, so its line alone is a row.
 
     >>> [(row.numbers, row.cells) for row in rows_of(enumerate(['1,"a', 'b"', '2,"c', "3,d"]), ",")]
     [([0, 1], ['1', 'a\nb']), ([2], 'unexpected end of data'), ([3], ['3', 'd'])]
@@ -82,7 +82,7 @@ def rows_of(lines: Iterator[tuple[int, str | None]], delimiter: str) -> Iterator
 
 
 class _Following:
-    """The lines that the csv module asks for while a quote is open; they stay in `waiting`."""
+    """The lines that the csv module requests while a quote is open; they stay in `waiting`."""
 
     def __init__(
         self, waiting: deque[tuple[int, str | None]], lines: Iterator[tuple[int, str | None]], most: int

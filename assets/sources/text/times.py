@@ -1,8 +1,8 @@
-"""Local wall-clock time to UTC as DuckDB expressions, exact at daylight-saving changes.
+"""DuckDB expressions that convert local wall-clock time to UTC, exact at daylight-saving changes.
 
-A batch has one zone, so its changes are written into the SQL as a short CASE, newest first: comparisons cost
-nothing beside a time-zone lookup per row, and folds and gaps can be told apart, which a cast cannot do.
-Never cast text with an offset to `timestamp`: DuckDB drops the offset; `parsed` goes through timestamptz.
+A batch has one zone, so its changes are written into the SQL as a short CASE, newest first: comparisons are far cheaper
+than a time-zone lookup per row, and distinguish folds and gaps, which a cast cannot do.
+Never cast text with an offset to `timestamp`, as DuckDB drops the offset; `parsed` goes through timestamptz.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from zoneinfo import ZoneInfo
 
 FIRST_YEAR, LAST_YEAR = 1990, 2060
 EARLIEST = datetime(2000, 1, 1)
-"""Slurm is younger: an earlier time is that of a clock that had not been set."""
+"""Slurm is younger, so an earlier time is from a clock that was not set."""
 CLOCK_NOISE_SECONDS = 60
-"""A step of a clock that is being set may turn the beginning and the end of a short check round by as much."""
+"""Setting a clock may swap the beginning and the end of a short check by at most this much."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class OffsetChange:
 
 @cache
 def offset_changes(zone: str) -> tuple[OffsetChange, ...]:
-    """List the changes of offset between `FIRST_YEAR` and `LAST_YEAR`, oldest first."""
+    """Return the changes of offset between `FIRST_YEAR` and `LAST_YEAR`, oldest first."""
     info = ZoneInfo(zone)
 
     def offset(moment: datetime) -> timedelta:
@@ -61,12 +61,12 @@ def offset_changes(zone: str) -> tuple[OffsetChange, ...]:
 
 @cache
 def offset_in_january(zone: str, year: int) -> timedelta:
-    """Return the offset with which a year begins."""
+    """Return the offset at the beginning of a year."""
     return datetime(year, 1, 1, tzinfo=UTC).astimezone(ZoneInfo(zone)).utcoffset() or timedelta(0)
 
 
 def literal(moment: datetime) -> str:
-    """Write a moment as SQL."""
+    """Return a moment as a SQL literal."""
     return f"timestamp '{moment:%Y-%m-%d %H:%M:%S}'"
 
 
@@ -82,27 +82,27 @@ def epoch_zero_local(zone: str) -> str:
 
 Years = tuple[int, int]
 EVER: Years = (FIRST_YEAR, LAST_YEAR)
-"""First and last year of the times at hand: fewer years make shorter SQL."""
+"""First and last year of the times to convert: fewer years make shorter SQL."""
 
 
 def changes_within(zone: str, years: Years) -> tuple[OffsetChange, ...]:
-    """List the changes that matter to wall-clock times of some years, one year to spare on either side."""
+    """Return the changes that affect wall-clock times of some years, with one extra year on either side."""
     return tuple(change for change in offset_changes(zone) if years[0] - 1 <= change.at.year <= years[1] + 1)
 
 
 def utc(local: str, zone: str, *, second_of_fold: bool = False, years: Years = EVER) -> str:
-    """Return SQL that turns a naive local timestamp into naive UTC; a doubled hour means its first pass, or its second.
+    """Return SQL that converts a naive local timestamp to naive UTC; in a doubled hour, the first or the second pass.
 
     Parameters
     ----------
     local
-        SQL expression of type timestamp, best a plain column: it is repeated.
+        SQL expression of type timestamp, preferably a plain column, as it is repeated.
     zone
         IANA name.
     second_of_fold
         Read doubled wall-clock times as the second pass.
     years
-        Outside of them the result may be wrong by the change of offset.
+        Range of years; outside of it the result may be wrong by the change of offset.
     """
     changes = changes_within(zone, years)
     before = _seconds(changes[0].before if changes else offset_in_january(zone, years[0]))
@@ -110,14 +110,14 @@ def utc(local: str, zone: str, *, second_of_fold: bool = False, years: Years = E
         return f"({local} - to_seconds({before}))" if before else local
     branches = []
     for change in reversed(changes):
-        # In a gap either reading is a guess; callers quarantine those through `is_nonexistent`.
+        # In a gap either reading is a guess; callers quarantine such times by `is_nonexistent`.
         start = change.first_local if second_of_fold else change.last_local
         branches.append(f"when {local} >= {literal(start)} then {_seconds(change.after)}")
     return f"({local} - to_seconds(case {' '.join(branches)} else {before} end))"
 
 
 def local(moment: str, zone: str) -> str:
-    """Return SQL that turns naive UTC, best a plain column, into the naive local time of a zone."""
+    """Return SQL that converts naive UTC, preferably a plain column, to the naive local time of a zone."""
     changes = offset_changes(zone)
     before = _seconds(changes[0].before if changes else offset_in_january(zone, FIRST_YEAR))
     branches = [f"when {moment} >= {literal(change.at)} then {_seconds(change.after)}" for change in reversed(changes)]
@@ -143,19 +143,19 @@ def is_nonexistent(local: str, zone: str, *, years: Years = EVER) -> str:
 
 
 def has_offset(text: str) -> str:
-    """Return SQL that is true when an ISO text carries `Z` or an offset from UTC."""
+    """Return SQL that is true if an ISO text has `Z` or an offset from UTC."""
     return rf"(length({text}) > 19 and regexp_matches({text}, '(Z|[+-]\d\d(:?\d\d)?)$'))"
 
 
 def is_implausible(moment: str, modified_at: str | None = None) -> str:
-    """Return SQL that is true for a moment that no right clock can have shown; of NULL it is NULL.
+    """Return SQL that is true for a moment that no correct clock can have shown; NULL for NULL.
 
     Parameters
     ----------
     moment
         SQL of type timestamp, in UTC.
     modified_at
-        When the file was modified: a day after it, or after now, no line can have been written.
+        When the file was modified: no line can be from a day after that, or after now.
     """
     now = "get_current_timestamp()::timestamp"
     latest = now if modified_at is None else f"greatest({modified_at}, {now})"
@@ -163,20 +163,20 @@ def is_implausible(moment: str, modified_at: str | None = None) -> str:
 
 
 def is_dated(text: str) -> str:
-    """Return SQL that is true for text that begins like a year in which time zones can be added and taken away.
+    """Return SQL that is true for text that begins with a year to which DuckDB can add offsets.
 
-    DuckDB reads years up to 294247, and `infinity`, and then fails at the first sum.
+    DuckDB reads years up to 294247, and `infinity`, but then fails at the first sum.
     """
     return f"({text} >= '19' and {text} < '22')"
 
 
 def stated(text: str, zone: str, *, second_of_fold: bool = False) -> str:
-    """Return SQL for an epoch, a time with an offset or a local time as UTC; NULL for one that is not stated.
+    """Return SQL that converts an epoch, a time with an offset or a local time to UTC; NULL if none is stated.
 
     Parameters
     ----------
     text
-        A column; `{text}_local` beside it has the local time.
+        A column; the column `{text}_local` has the local time.
     zone
         IANA name.
     second_of_fold
@@ -191,7 +191,7 @@ def stated(text: str, zone: str, *, second_of_fold: bool = False) -> str:
 
 
 def parsed(text: str) -> str:
-    """Return SQL that parses ISO text, with or without offset, into UTC or naive local time; else NULL."""
+    """Return SQL that parses ISO text with an offset to UTC, or without to naive local time; else NULL."""
     return (
         f"case when length({text}) = 19 then try_cast({text} as timestamp) "
         f"else try_cast({text} as timestamptz)::timestamp end"

@@ -1,7 +1,7 @@
 """Infer times that a log does not state: the year of `Nov 21 07:34:23`, and the moment of a file without times.
 
 Years are inferred backwards from the date that log rotation puts into the file's name, else from its modification.
-When accounting is there, `intake.account.years` settles them.
+Once accounting is read, `intake.account.years` settles them.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from assets.sql import fill, literal
 LEAP_YEAR = 2024
 
 ANCHORS_PER_FILE = 10_000
-"""Every line of a smaller file, every n-th of a larger one, is followed through the turns of the year."""
+"""Every line of a smaller file, and every n-th of a larger one, is checked for the turn of a year."""
 
 BACKWARD_DAYS = 35
-"""A step back by more is a new year; by less it is disorder, or rotated files joined newest first."""
+"""A larger step back is a new year; a smaller one is disorder, or rotated files joined newest first."""
 
 DAYS_AFTER_DATE = 2
-"""A line may be later than the date of its file by so much: a date is its first moment, and a clock may be fast."""
+"""How much later than the date of its file a line may be: a date is its first moment, and a clock may be fast."""
 DAYS_BEFORE_DATE = 1
-"""A log whose last line is no earlier than this was written up to the date of its file."""
+"""A log with a last line no earlier than this was written up to the date of its file."""
 
 
 _EPOCH, _DAY = r"(?:^|\D)(1\d{9})(?:\D|$)", r"(?:^|\D)(20\d\d-?[01]\d-?[0-3]\d)(?:\D|$)"
 _SECOND = r"(?:^|\D)(20\d\d)-?([01]\d)-?([0-3]\d)[T_. -]?([0-2]\d)[:._-]?([0-5]\d)[:._-]?([0-5]\d)(?:(Z)|\D|$)"
-"""A day and a time of day, as in `2024-05-03_12-00-01`: local time, or UTC with a Z behind it."""
+"""Matches a day and a time of day, as in `2024-05-03_12-00-01`: local time, or UTC if a Z follows."""
 TIME_FOLDER = r"20\d\d(?:[._-]?\d\d){0,2}|\d{1,2}|1\d{9}"
-"""The whole name of a folder for a time: a year, a month, a day, an hour, a number of a night, an epoch."""
+"""Matches the name of a folder for a time: a year, a month, a day, an hour, a number of a night, an epoch."""
 
 
 def file_moment(path: str, modified_at: str, zone: str) -> str:
-    """Return SQL for when a file was written: epoch, local time or date in its name, else its modification.
+    """Return SQL for when a file was written: the epoch, local time or date in its name, else its modification.
 
-    A name with a date alone tells it give or take a day.
+    A name with only a date gives it to within a day.
     """
     return f"coalesce({_named_epoch(path)}, {_named_second(path, zone)}, {_named_day(path)}, {modified_at})"
 
 
 def named_moment(path: str) -> str:
-    """Return SQL for the epoch or the date in a file's name, NULL where it has neither."""
+    """Return SQL for the epoch or the date in a file's name; NULL if it has neither."""
     return f"coalesce({_named_epoch(path)}, {_named_day(path)})"
 
 
 def named_end(path: str) -> str:
-    """Return SQL for the end of what a file's name says: the epoch itself, or the last second of the date."""
+    """Return SQL for the end of the time in a file's name: the epoch itself, or the last second of the date."""
     return f"coalesce({_named_epoch(path)}, {_named_day(path)} + interval 86399 second)"
 
 
@@ -94,7 +94,7 @@ def moment_of_name(path: str, zone: str) -> datetime | None:
 
 
 def is_named_by_time(path: str) -> bool:
-    """Tell whether `file_moment` finds digits like those of an epoch or a date in a file's name.
+    """Return whether `file_moment` finds digits like those of an epoch or a date in a file's name.
 
     >>> is_named_by_time("c/kernel/kern.log-20260104"), is_named_by_time("c-20260104/kernel/kern.log")
     (True, False)
@@ -104,18 +104,18 @@ def is_named_by_time(path: str) -> bool:
 
 
 def year_steps(stamped: str, into: str) -> list[str]:
-    """Return the statements that complete syslog times with their year, by the date of their file.
+    """Return the statements that add the year to syslog times, by the date of their file.
 
     Parameters
     ----------
     stamped
-        A query of file_id, line_number, stamp (`Nov 21 07:34:23`) of all lines that have one, in the files' order.
+        A query of file_id, line_number, stamp (`Nov 21 07:34:23`) of all lines that have a stamp, in file order.
     into
         Temp table to make: file_id, line_number, year_anchor (naive local time). The anchor of a line is the last one
-        at or before it, an asof join; `dated` gives the line's time from it.
+        at or before it, by an asof join; `dated` computes the line's time from it.
 
     A file with a 29 February is of the last year that has one, unless its last line is of its date. `undated_logs` gets
-    what settles the year when accounting is there.
+    the facts that settle the year once accounting is read.
     """
     return [
         fill(
@@ -134,7 +134,7 @@ def year_steps(stamped: str, into: str) -> list[str]:
 
 
 def dated(leap_year_time: str, anchor: str) -> str:
-    """Return SQL for the naive local time of a line: in the year that puts it nearest to its anchor.
+    """Return SQL for the naive local time of a line, in the year that puts it nearest to its anchor.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def dated(leap_year_time: str, anchor: str) -> str:
     anchor
         The line's `year_anchor`.
 
-    A 29 February that falls into a common year gives NULL: the inferred year is wrong.
+    A 29 February in a common year gives NULL, as the inferred year is wrong.
     """
 
     def in_year(shift: int) -> str:
@@ -158,5 +158,5 @@ def dated(leap_year_time: str, anchor: str) -> str:
 
 
 def in_leap_year(stamp: str) -> str:
-    """Return SQL that reads `Nov 21 07:34:23` in a leap year, where every stamp is a date; NULL when it is none."""
+    """Return SQL that reads `Nov 21 07:34:23` in a leap year, where every stamp is a date; NULL if it is not one."""
     return f"try_strptime('{LEAP_YEAR} ' || {stamp}, '%Y %b %d %H:%M:%S')"

@@ -47,7 +47,7 @@ select
 from turns
 join references_ on references_.file_id = turns.file_id;
 
--- All leap days of a file are of years with the same rest, or some clock was wrong.
+-- All leap days of a file are of years with the same remainder, or some clock was wrong.
 create or replace temp table {{ into }} as
 with leap_days as (
     select file_id, min((shift % 4 + 4) % 4) as years_back

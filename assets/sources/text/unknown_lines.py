@@ -1,7 +1,7 @@
-r"""Lines that no rule knows, as SQL: which have the weight of an error, and which have one shape.
+r"""SQL for lines that no rule knows: whether a line has the weight of an error, and its shape.
 
-A shape is a text in lower case with `#` for what differs from one occurrence to the next: numbers, addresses, paths,
-quoted texts and names behind a word such as `comm`. Nothing else is left out: the words tell faults apart.
+A shape is a text in lower case with `#` for what differs between occurrences: numbers, addresses, paths, quoted texts
+and names after a word such as `comm`. Nothing else is replaced, as the words distinguish faults.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from assets.sql import literal
 
 WORDS = "error|fail|fatal|panic|timeout|lost|corrupt|uncorrect"
-"""A line without a priority has the weight of an error when one of these stands in it, in any case."""
+"""A line without a priority has the weight of an error if it contains one of these, in any case."""
 
 _LEVELS = "emerg|panic|alert|crit|err|error"
 _GRAVE = "|".join(str(number) for number in range(192) if number % 8 <= 3)
@@ -23,10 +23,10 @@ _HAS_PRIORITY = _PRIORITY.format(number=r"\d{1,3}", level="[a-z]+", digit=r"\d")
 _IS_GRAVE = _PRIORITY.format(number=_GRAVE, level=_LEVELS, digit="[0-3]")
 
 SCAN = f"(?i:{WORDS})|{_IS_GRAVE}"
-"""A pattern that finds every line with the weight of an error, and some others."""
+"""Matches every line with the weight of an error, and some others."""
 
 MAX_CHARACTERS = 300
-"""Length of a shape and of its example."""
+"""Largest length of a shape and of its example."""
 
 _NAMES = (
     r'"[^"]*"'
@@ -46,7 +46,7 @@ _NUMBERS = (
 
 
 def has_weight(line: str, message: str) -> str:
-    """Write SQL that tells whether a line has the weight of an error: by its priority, else by the words of it."""
+    """Return SQL for whether a line has the weight of an error: by its priority, else by its words."""
     return (
         f"case when regexp_matches({line}, {literal(_HAS_PRIORITY)}) then regexp_matches({line}, {literal(_IS_GRAVE)}) "
         f"else regexp_matches({message}, {literal(f'(?i){WORDS}')}) end"
@@ -54,7 +54,7 @@ def has_weight(line: str, message: str) -> str:
 
 
 def shape(text: str) -> str:
-    """Write SQL for the shape of a text."""
+    """Return SQL for the shape of a text."""
     named = rf"regexp_replace(lower(trim({text})), {literal(_NAMES)}, '\1\2\3#', 'g')"
     numbered = f"regexp_replace({named}, {literal(_NUMBERS)}, '#', 'g')"
     # Characters between two numbers of an address, a date or a version

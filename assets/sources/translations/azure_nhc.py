@@ -1,6 +1,6 @@
-"""Results of Azure's NHC as its Kusto table exports them: `Timestamp,JobName,Hostname,Healthy,RawResult`.
+"""Results of Azure's NHC in exports of its Kusto table: `Timestamp,JobName,Hostname,Healthy,RawResult`.
 
-The columns may come in any order, and commas or tabs may set them apart.
+The columns may come in any order, separated by commas or tabs.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _CHECK = re.compile(r"Health check failed:\s*([\w./-]+):|\b(check_\w+):")
 
 
 def _is_table(sample: str, _cluster: ClusterSettings) -> bool:
-    """Tell whether the first line names the columns of that table."""
+    """Return whether the first line names the columns of that table."""
     first = next((line for line in sample.split("\n") if line.strip()), "")
     return any(_names(cells_of(first, delimiter)) for delimiter in _DELIMITERS)
 
 
 def _names(row: list[str]) -> list[str]:
-    """Return the names of the columns if the row is a header, else nothing."""
+    """Return the names of the columns if the row is a header, else an empty list."""
     names = [name.strip().lower().lstrip("\ufeff").strip('"') for name in row]
     return names if set(names) >= _NEEDED else []
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the rows as lines; a text over several lines is one row."""
+    """Yield the rows as lines; a text over several lines is one row."""
     names: list[str] = []
     lines = lines_of(pieces)
     first = next(lines, "")

@@ -1,7 +1,7 @@
-"""Runs of `dcgmi diag -j` in every layout of DCGM 2 to 4: one result per run, which names the tests that failed.
+"""Runs of `dcgmi diag -j` in every layout of DCGM 2 to 4: one result per run, with the names of failed tests.
 
-A run states neither its host nor its time: the host is that of the file's name or folder, the time that of its name, or
-of its modification.
+A run states neither its host nor its time: the host comes from the file's name or folder, the time from its name or
+modification.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _lines(record: Record, file: SourceFile, cluster: ClusterSettings) -> Iterat
 
 
 def _verdict(run: dict[str, Any]) -> tuple[str, str]:
-    """Return the worst verdict of a run, UNKNOWN if every test was skipped, and what failed."""
+    """Return the worst verdict of a run, UNKNOWN if every test was skipped, and the failures."""
     verdicts, messages = [], []
     for category in _dicts(run.get("test_categories")):
         for test in _dicts(category.get("tests")):
@@ -80,7 +80,7 @@ def _place(result: dict[str, Any]) -> str:
 
 
 def _reasons(result: dict[str, Any]) -> str:
-    """Return what a result says: a text, a list of texts, or of objects with a warning and its number."""
+    """Return the texts of a result, which may be a text, a list of texts, or objects with a warning and its number."""
     messages = result.get("warnings") or result.get("warning") or result.get("info") or ""
     parts = [
         str(part.get("warning") or part.get("message") or part) if isinstance(part, dict) else str(part)

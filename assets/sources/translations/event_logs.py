@@ -1,7 +1,7 @@
 """System event logs of a machine's management controller: `ipmitool sel list`, `elist`, `-c`, and FreeIPMI's CSV.
 
-The host is that of the file's name or folder. The controller's clock may be wrong, and what it wrote before its clock
-was set has no time. Asserted events are results. The end of an event (Deasserted) is none.
+The host comes from the file's name or folder. The controller's clock may be wrong, and events from before it was set
+have no time. Asserted events are results; the end of an event (Deasserted) is not.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ _HARMLESS = re.compile(
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the events as lines, line by line."""
+    """Yield the events as lines, line by line."""
     node, clock = host_of(file.path), _WallClock(cluster.settings.timezone)
     for line in lines_of(pieces):
         yield _translated(line, node, clock)
 
 
 class _WallClock:
-    """Gives local times, in the log's order, their zone. In a doubled hour a step back begins the second pass."""
+    """Adds the zone to local times, in the log's order. In a doubled hour a step back begins the second pass."""
 
     def __init__(self, zone: str) -> None:
         self._zone = ZoneInfo(zone)
         self._doubled: datetime | None = None
-        """The time before, if it is of a doubled hour."""
+        """The previous time, if it is of a doubled hour."""
 
     def with_zone(self, local: datetime) -> datetime:
-        """Give a time its zone, and in a doubled hour its pass."""
+        """Return a time with its zone and, in a doubled hour, its pass."""
         first, second = (local.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
         if first.astimezone(UTC) >= second.astimezone(UTC):
             self._doubled = None
@@ -86,7 +86,7 @@ def _translated(line: str, node: str | None, clock: _WallClock) -> str | SetAsid
 
 
 def _problem(fields: list[str]) -> tuple[str, str] | None:
-    """Return the reason and the detail with which an event is quarantined; None where its time can be read."""
+    """Return the reason and the detail to quarantine an event; None if its time can be read."""
     if len(fields) < 5:
         return "field_count", f"{len(fields)} fields where an event has five or more"
     if re.match(r"(?:pre|post)-?init|(?:n/a)?$", fields[1], re.I):
@@ -102,7 +102,7 @@ def _fields(line: str) -> list[str]:
 
 
 def _moment(date: str, time: str, clock: _WallClock) -> datetime | None:
-    """Read a date and a time of day, which may be of 12 hours and may name a zone."""
+    """Return the moment of a date and a time of day, which may have 12 hours and may name a zone."""
     shown, _, label = time.strip().partition(" ")
     if label.upper().split(" ")[0] in {"AM", "PM"}:
         half, _, label = label.partition(" ")

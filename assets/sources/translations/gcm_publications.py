@@ -1,4 +1,4 @@
-"""Accounting as GCM's `sacct_publish` writes it, of any sink: a record per row of `sacct`, fields as `sacct.State`."""
+"""Accounting as GCM's `sacct_publish` writes it, to any sink: a record per row of `sacct`, fields as `sacct.State`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _lines(record: Record, _file: SourceFile, _cluster: ClusterSettings) -> Iter
 
 
 def _published_texts(record: Any) -> dict[str, Any]:
-    """Return the fields of sacct in a record, flat or in the parts of the file sink's envelope."""
+    """Return the fields of sacct in a record, which is flat or in the parts of the file sink's envelope."""
     if not isinstance(record, dict):
         return {}
     parts = [part for part in (record, *map(record.get, ("int", "double", "normal", "tags"))) if isinstance(part, dict)]

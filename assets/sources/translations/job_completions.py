@@ -1,6 +1,6 @@
 """Accounting as Slurm's job completion plugins write it: lines of filetxt, documents of elasticsearch and kafka.
 
-They record jobs that have ended. Jobs that wait or run are not in them.
+They record only jobs that have ended.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _FIELDS = {
     "ExitCode": ("ExitCode", "exit_code"), "DerivedExitCode": ("DerivedExitCode", "derived_ec"),
     "FailedNode": ("", "failed_node"), "Restarts": ("", "restart_cnt"),
 }  # fmt: skip
-"""Names of the fields of sacct in a line and in a document."""
+"""Names of sacct's fields in a line and in a document."""
 MAX_RECORD = 4096
-"""Characters of a record: Slurm cuts one after 1,023 bytes."""
+"""Most characters of a record; Slurm cuts records after 1,023 bytes."""
 _NOTHING = {"(null)", "N/A", "Unknown", "unknown", ""}
 
 
 def _translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the lines of jobcomp/filetxt as those of sacct, record by record."""
+    """Yield the records of jobcomp/filetxt as lines of sacct."""
     parts = _ResizedJobs()
     for line in _record_lines(lines_of(pieces)):
         if not line.strip():
@@ -58,11 +58,11 @@ def _translate_lines(pieces: Iterator[str], file: SourceFile, cluster: ClusterSe
 
 
 class _ResizedJobs:
-    """Gives each part of a resized job its own submission time, as sacct does: the moment of the resize."""
+    """Sets the submission time of each part of a resized job to the moment of the resize, as sacct does."""
 
     def __init__(self) -> None:
         self._resized: dict[tuple[Any, Any], Any] = {}
-        """The end of a job's latest part, by its number and the submission time that all parts state."""
+        """The end of a job's latest part, by the number and the submission time that all parts state."""
 
     def with_own_submission(self, record: dict[str, Any]) -> dict[str, Any]:
         job = record["JobIDRaw"], record["Submit"]
@@ -73,15 +73,15 @@ class _ResizedJobs:
 
 
 def _state(shown: str | None, end: str | None) -> str | None:
-    """Return the state of a record; a requeued job is written as PENDING with an end."""
+    """Return the state of a record; PENDING with an end means a requeued job."""
     return "REQUEUED" if shown == "PENDING" and end else shown
 
 
 def _record_lines(lines: Iterator[str]) -> Iterator[str]:
     """Yield a line for each record.
 
-    Slurm cuts a record after 1,023 bytes, with its end of line, so the next record follows on the same line. A job's
-    name may hold ends of line, so a record may go on in the next line.
+    Slurm cuts a record, including its line end, after 1,023 bytes, so the next record follows on the same line. A job's
+    name may contain line ends, so a record may continue on the next line.
     """
     begun = ""
     for line in lines:
@@ -101,7 +101,7 @@ def _record_lines(lines: Iterator[str]) -> Iterator[str]:
 
 
 def line_texts(line: str) -> dict[str, Any]:
-    """Return the fields of a line; values may hold spaces, so only known names begin one.
+    """Return the fields of a line; values may hold spaces, so only known names begin a field.
 
     The first of two equal fields counts; the second may be part of a job's name.
     """
@@ -111,7 +111,7 @@ def line_texts(line: str) -> dict[str, Any]:
         value = line[fact.end() : following.start() if following else len(line)].strip()
         facts.setdefault(fact[1], "" if value in _NOTHING else value)
     user = re.fullmatch(r"(.*)\((\d+)\)", facts.get("UserId", ""))
-    # Tres is what was requested. A whole node, or more nodes than requested, bring GPUs that were not requested.
+    # Tres is the request. A whole node, or more nodes than requested, add GPUs that were not requested.
     requested = facts.get("Tres", "")
     counts = dict(re.findall(r"(?:^|,)(cpu|node)=(\d+)(?=,|$)", requested))
     is_given = counts == {"cpu": facts.get("ProcCnt"), "node": facts.get("NodeCnt")}
@@ -128,7 +128,7 @@ def line_texts(line: str) -> dict[str, Any]:
 
 
 def _translate_documents(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the documents of elasticsearch or kafka as lines; a search result's hits are unwrapped."""
+    """Yield the documents of elasticsearch or kafka as lines; the hits of a search result are unwrapped."""
     parts = _ResizedJobs()
     for record in records_of(pieces, "hits"):
         if isinstance(record, SetAside):
@@ -148,7 +148,7 @@ def _translate_documents(pieces: Iterator[str], file: SourceFile, cluster: Clust
 
 
 def document_texts(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a document; its times are UTC."""
+    """Return the fields of a document, which has times in UTC."""
     shown = {name: str(value) for name, value in job.items() if isinstance(value, int | str)}
     shown = {name: value for name, value in shown.items() if value not in _NOTHING}
     texts = {field: shown.get(name) for field, (_, name) in _FIELDS.items()}
@@ -164,7 +164,7 @@ def document_texts(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown_id(facts: Mapping[str, str], array: str, task: str, het: str, offset: str) -> str | None:
-    """Return the id of an array's task or of a part of a job, given the names under which its numbers stand."""
+    """Return the id of an array's task or of a part of a job, given the names of the fields with its numbers."""
     array_id, task_id, het_id, het_offset = (number(facts.get(name)) for name in (array, task, het, offset))
     if array_id and task_id is not None:
         return f"{array_id}_{task_id}"
@@ -177,7 +177,7 @@ def _utc(text: str | None) -> str | None:
 
 
 def _exit_text(text: str | None) -> str | None:
-    """Return `code:signal`; a number alone is the system's encoding, and no exit code."""
+    """Return `code:signal`; a number alone is the system's encoding and not an exit code."""
     return text if text and ":" in text else None
 
 

@@ -1,8 +1,8 @@
 """Accounting as Slurm writes it in JSON: `sacct --json` and slurmrestd's `/slurmdb/*/jobs`, from Slurm 21.08 on.
 
 The versions differ in how they write numbers (plain, or with `set` and `infinite`), states (a text, or a list with
-flags) and signals. Steps are left out, as they are no attempts. Exit codes of versions that write 0 for any plain exit
-are unknown unless the job was COMPLETED.
+flags) and signals. Steps are left out, as they are not attempts. Exit codes of versions that write 0 for any plain exit
+are unknown unless the job is COMPLETED.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from assets.sources.settings import ClusterSettings
 from assets.sources.translations.json_documents import each_record, unsupported
 
 NO_VALUE = 0xFFFFFFF0
-"""From here on, numbers of 32 bits mean none, unlimited and the like."""
+"""From this number on, 32-bit numbers mean none, unlimited and the like."""
 _FLAGS = (
     "COMPLETING", "STAGE_OUT", "CONFIGURING", "EXPEDITING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD",
     "SPECIAL_EXIT", "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING",
 )  # fmt: skip
-"""`sacct` prints the first of these that is in a job's list of states, or else the base state."""
+"""`sacct` prints the first of these in a job's list of states, else the base state."""
 
 _JOB = re.compile(r'"job_id"\s*:')
 _JOBS = re.compile(r'"jobs"\s*:\s*\[')
@@ -43,7 +43,7 @@ def _lines(record: Record, _file: SourceFile, _cluster: ClusterSettings) -> Iter
 
 
 def job_texts(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `sacct -P` prints of a job, by its fields."""
+    """Return the texts that `sacct -P` prints for a job, by field."""
     time, array, state = _part(job, "time"), _part(job, "array"), job.get("state")
     tres = _part(job, "tres")
     state_text = state_of(state, job.get("kill_request_user"))
@@ -90,7 +90,7 @@ def _part(job: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def number(value: Any) -> int | None:
-    """Return a whole number however it is written; None where it is not set, infinite, or a mark for none.
+    """Return a whole number from any form; None if it is not set, infinite, or a mark for none.
 
     >>> number(7), number({"set": True, "infinite": False, "number": 7}), number({"set": False, "number": 0})
     (7, 7, None)
@@ -109,7 +109,7 @@ def number(value: Any) -> int | None:
 
 
 def moment(value: Any) -> int | str:
-    """Return epoch seconds as `sacct` prints them; 0 and what is missing are Unknown."""
+    """Return epoch seconds as `sacct` prints them; Unknown for 0 or a missing value."""
     return number(value) or "Unknown"
 
 
@@ -128,7 +128,7 @@ def _shown_id(job: Mapping[str, Any], array: Mapping[str, Any]) -> str | int | N
 
 
 def state_of(state: Any, cancelled_by: Any = None) -> str:
-    """Return a state as `sacct` prints it; who cancelled a job is known if it was root, or has no name.
+    """Return a state as `sacct` prints it; who cancelled a job is known only for root or a user without a name.
 
     >>> state_of({"current": ["PENDING", "REQUEUED"]}), state_of({"current": "CANCELLED"}, "root")
     ('REQUEUED', 'CANCELLED by 0')
@@ -141,10 +141,10 @@ def state_of(state: Any, cancelled_by: Any = None) -> str:
 
 
 def exit_text(code: Any, state: str, *, is_derived: bool) -> str | None:
-    """Return `code:signal`, or None where it is not known.
+    """Return `code:signal`; None if it is unknown.
 
     Versions that write the status as a text (0.0.39 and before) wrote 0 for every plain exit in genuine exports, so
-    their 0 is only believed of a job that was COMPLETED. No job FAILED that ended with 0.
+    their 0 counts only for a COMPLETED job. No FAILED job ended with 0.
     """
     if not isinstance(code, dict):
         return None
@@ -162,7 +162,7 @@ def exit_text(code: Any, state: str, *, is_derived: bool) -> str | None:
 
 
 def _counts(tres: Any) -> dict[str, int]:
-    """Return the counts of trackable resources by their names, such as `gres/gpu:a100`."""
+    """Return the counts of trackable resources by name, such as `gres/gpu:a100`."""
     counts = {}
     for resource in tres if isinstance(tres, list) else []:
         if isinstance(resource, dict) and (count := number(resource.get("count"))) is not None:

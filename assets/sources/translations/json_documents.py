@@ -1,4 +1,4 @@
-"""Records of JSON, for translations. Text that is no record is set aside."""
+"""Records of JSON, for translations. Text that is not a record is set aside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assets.sources.settings import ClusterSettings
 
 
 def records_of(pieces: Iterator[str], *keys: str, skip_text: bool = False) -> Iterator[Record | SetAside]:
-    """Yield the records of a text, in their order.
+    """Yield the records of a text, in order.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def records_of(pieces: Iterator[str], *keys: str, skip_text: bool = False) -> It
     keys
         Names of arrays that hold the records of a document.
     skip_text
-        Lines that a program printed between its records are skipped; otherwise they are quarantined.
+        Whether lines that a program printed between its records are skipped; else they are quarantined.
     """
     for record in json_records(pieces, *keys):
         if isinstance(record, Record):
@@ -38,7 +38,7 @@ def each_record(
     *keys: str,
     skip_text: bool = False,
 ) -> Callable[[Iterator[str], SourceFile, ClusterSettings], Iterator[str | SetAside]]:
-    """Return the translation of a form whose records become lines one by one, read as by `records_of`."""
+    """Return the translation of a form whose records, read by `records_of`, become lines one by one."""
 
     def translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
         for record in records_of(pieces, *keys, skip_text=skip_text):
@@ -53,5 +53,5 @@ def _damaged(record: Damaged) -> SetAside:
 
 
 def unsupported(value: Any, detail: str) -> SetAside:
-    """Set a record aside that lacks what every record of its form has."""
+    """Return a record, set aside, that lacks a field that every record of its form has."""
     return SetAside(json.dumps(value), "unsupported_schema", detail)

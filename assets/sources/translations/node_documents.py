@@ -1,4 +1,4 @@
-"""Nodes in JSON, as `scontrol show node`, `sinfo`, slurmrestd and GCM's `slurm_job_monitor` write them."""
+"""Nodes in JSON of `scontrol show node`, `sinfo`, slurmrestd and GCM's `slurm_job_monitor`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NODE = re.compile(r'"NODE_NAME"\s*:|"(?:nodes|sinfo)"\s*:\s*\[')
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the nodes as lines. Another time of capture begins another snapshot."""
+    """Yield the nodes as lines. Another time of capture begins another snapshot."""
     snapshot: list[Node | SetAside] = []
     captured_at: Any = None
     for record in records_of(pieces, "nodes", "sinfo"):
@@ -52,7 +52,7 @@ def _nodes_of(record: Any) -> list[Node | SetAside]:
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record of GCM, flat or in the parts of the file sink's envelope."""
+    """Return the fields of a record of GCM, which is flat or in the parts of the file sink's envelope."""
     parts = [record, *map(record.get, ("int", "double", "normal"))]
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
 
@@ -96,7 +96,7 @@ def _node(document: Mapping[str, Any]) -> Node:
 
 
 def _grouped_node(name: str, document: Mapping[str, Any]) -> Node:
-    """Return a node out of a group of equal nodes, as `sinfo --json` shows them from Slurm 23.02 on."""
+    """Return a node of a group of equal nodes, as `sinfo --json` shows them from Slurm 23.02 on."""
 
     def part(key: str) -> Mapping[str, Any]:
         value = document.get(key)
@@ -124,7 +124,7 @@ def _text(value: Any) -> str | None:
 
 
 def _number(value: Any) -> int | None:
-    """Return a number that may be written with `set`; 0 and numbers that are not set are None."""
+    """Return a number that may be written with `set`; None for 0 or a number that is not set."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") else None
     return value if isinstance(value, int) and value > 0 else None

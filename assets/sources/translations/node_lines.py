@@ -1,4 +1,4 @@
-"""Lines into which other inventories are translated: nodes as `scontrol -o show node` prints them."""
+"""Write other inventories as lines that `scontrol -o show node` would print."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from assets.sources.other_forms import SetAside
 from assets.sources.text.nodelists import NodeListError, expand
 
 MAX_NODES = 16_384
-"""Nodes that a line may name."""
+"""Most nodes that a line may name."""
 MAX_NAMED = 1_000_000
-"""Nodes that the lists of a file may name together."""
+"""Most nodes that the lists of a file may name together."""
 MAX_SNAPSHOT = 200_000
-"""The partitions of a node are joined within a snapshot. A larger snapshot is cut into parts of this size."""
+"""The partitions of a node are joined within a snapshot. Larger snapshots are cut into parts of this size."""
 NO_REASON = frozenset({"", "none", "(null)", "n/a", "null"})
 _NO_TIME = frozenset({"", "unknown", "none", "n/a", "(null)", "0"})
 _GRES_NOTHING = "(null)"
@@ -23,12 +23,12 @@ _GRES_NOTHING = "(null)"
 
 @dataclass(frozen=True)
 class Node:
-    """One node in an inventory; None where the inventory says nothing."""
+    """One node in an inventory; None means that the inventory does not state it."""
 
     name: str
     state: str | None = None
     gres: str | None = None
-    """As Slurm prints it; empty where the node has none."""
+    """As Slurm prints it; empty if the node has none."""
     tres: str | None = None
     gpu_count: int | None = None
     gpu_model: str | None = None
@@ -54,7 +54,7 @@ class Node:
 
 
 def node_line(node: Node) -> str:
-    """Write a node as a line of scontrol, with the time of capture as `SeenAt`."""
+    """Return a node as a line of scontrol, with the time of capture as `SeenAt`."""
     gres, tres = node.gres, node.tres
     if node.gpu_count is not None:
         gres = f"gpu:{node.gpu_model}:{node.gpu_count}" if node.gpu_model else f"gpu:{node.gpu_count}"
@@ -92,7 +92,7 @@ def node_line(node: Node) -> str:
 
 
 def _digits(value: Any) -> str | None:
-    """Return a whole number; `sinfo` prints 64+ where nodes of a line differ."""
+    """Return a whole number; `sinfo` prints 64+ if the nodes of a line differ."""
     match = re.fullmatch(r"\s*(\d{1,18})(?:\.0*)?\+?\s*", str(value), re.ASCII)
     return match[1] if match else None
 
@@ -103,12 +103,12 @@ def _moment(value: Any) -> str | None:
 
 
 def node_names(text: str) -> list[str]:
-    """Expand a list of nodes.
+    """Return the names in a list of nodes.
 
     Raises
     ------
     NodeListError
-        It is no list, or names more nodes than a line may.
+        It is not a list, or names more nodes than a line may.
     """
     names = expand(text, MAX_NODES)
     if not names:
@@ -117,7 +117,7 @@ def node_names(text: str) -> list[str]:
 
 
 def lines_of_snapshot(nodes: Iterable[Node | SetAside]) -> Iterator[str | SetAside]:
-    """Write the nodes of one snapshot as lines. The first line of a node has all its partitions, others are skipped."""
+    """Yield the nodes of a snapshot as lines. The first line of a node has all its partitions, others are skipped."""
     kept = list(nodes)
     partitions: dict[str, dict[str, None]] = {}
     for node in kept:

@@ -1,7 +1,7 @@
-"""Tables of nodes: what `sinfo` prints in its many layouts, and CSV of a site's own inventory.
+"""Tables of nodes: the many layouts of `sinfo`, and CSV of a site's own inventory.
 
-Columns are known by their names, or named under `[inventory]`. A column that is not there leaves its facts unknown.
-Without a header (`sinfo -h`) one layout is known, by what its columns hold.
+Columns have known names, or names under `[inventory]`. Facts of a missing column are unknown. Without a header (`sinfo
+-h`) one layout is recognised, by the content of its columns.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ _OF_NODES = ("state", "gres", "gpus", "cpus", "memory", "partition", "reason", *
 """A table of nodes has at least one of these columns."""
 _SHOWN_WITHOUT_HEADER = ["node", "gres", "state", "reason", "time", "user"]
 WITHOUT_HEADER = ("|", _SHOWN_WITHOUT_HEADER, {name: place for place, name in enumerate(_SHOWN_WITHOUT_HEADER)})
-"""What `columns_of` would return of `sinfo -N -h -o '%N|%G|%T|%E|%H|%u'`, if it printed a header."""
+"""What `columns_of` would return for `sinfo -N -h -o '%N|%G|%T|%E|%H|%u'` with a header."""
 _ROW_WITHOUT_HEADER = re.compile(r"[A-Za-z][^\s|=]*\|(?:\(null\)|\w+:[^|]*)\|[a-z_]+[-*~#!%$@^+]*\|.*\|[^|\s]*\|[^|]*")
 DELIMITERS = ("|", "\t", ";", ",")
 _TIME = re.compile(r"\S*\d\S*|unknown|none|n/a|\(null\)|", re.I)
 _OFTEN_EMPTY = "reservation"
-"""A column of `sinfo -l` that is blank where nodes are in no reservation."""
+"""A column of `sinfo -l` that is blank for nodes without a reservation."""
 _MAX_LINES_OF_ROW = 20
 _SHOWN_NODE = re.compile(r"^NodeName=\S+ ", re.M)
-"""A node as scontrol shows it."""
+"""Matches a node as scontrol shows it."""
 _DATE_LINE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}")
 
 
 def columns_of(header: str, cluster: ClusterSettings) -> _Columns | None:
-    """Return the delimiter of a header, its names, and the place of each column by its meaning; None if it is none.
+    """Return the delimiter, the names, and the place of each column by its meaning; None if the line is not a header.
 
-    Without a delimiter the columns are set apart by spaces, as `sinfo` prints them unless it is told otherwise.
+    Without a delimiter the columns are separated by spaces, as `sinfo` prints them by default.
     """
     configured = cluster.settings.inventory
     named = {str(meaning): name for meaning, name in configured.columns.items()}
@@ -78,7 +78,7 @@ def columns_of(header: str, cluster: ClusterSettings) -> _Columns | None:
 
 
 def _is_table(sample: str, cluster: ClusterSettings) -> bool:
-    """Tell whether one of the first lines is a header of nodes."""
+    """Return whether one of the first lines is a header of nodes."""
     if begins_json(sample) or _SHOWN_NODE.search(sample):
         return False
     filled = [line.rstrip("\r") for line in sample.split("\n") if line.strip()]
@@ -90,7 +90,7 @@ def _is_without_header(line: str) -> bool:
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the nodes of a table as lines; each header begins another snapshot."""
+    """Yield the nodes of a table as lines; each header begins another snapshot."""
     found: _Columns | None = None
     snapshot: list[Node | SetAside] = []
     captured_at: str | None = None
@@ -125,14 +125,14 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
 
 
 class _Rows:
-    """Makes rows of lines. A reason may have several lines, for example if it is the output of a script."""
+    """Joins lines to rows. A reason may have several lines, for example if it is the output of a script."""
 
     def __init__(self) -> None:
         self.columns: _Columns | None = None
-        """Header of the rows to come; None before the first of them."""
+        """Header of the next rows; None before the first header."""
 
     def whole(self, lines: Iterator[str]) -> Iterator[str]:
-        """Yield rows; lines that make no row are yielded as they are."""
+        """Yield rows; lines that are not part of a row are yielded as they are."""
         begun: list[str] = []
         for line in lines:
             is_row = self.columns is not None and self._count(line) >= len(self.columns[1])

@@ -1,4 +1,4 @@
-"""NVSentinel's health events, also as Mongo and the event exporter give them."""
+"""NVSentinel's health events, also in the forms of Mongo and of the event exporter."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from assets.sources.translations.result_lines import (
 )
 
 _CHECK = re.compile(r'"check_?name"\s*:', re.I)
-# The names of fields that hold what is false or empty may be missing, as JSON of protocol buffers leaves them out.
+# Fields that are false or empty may be missing, as JSON of protocol buffers leaves them out.
 _HEALTH = re.compile(r'"(?:is_?healthy|is_?fatal|component_?class|entities_?impacted)"\s*:', re.I)
 _ENVELOPES = ("healthevent", "data", "fulldocument")
-"""Fields of a health event: a document of Mongo, a message of the event exporter, an entry of a change stream."""
+"""Fields that hold an event: in a document of Mongo, a message of the event exporter, an entry of a change stream."""
 _LOG_CHECK = "syslogs"
-"""Names of checks of the kernel's log begin so. Such a check reports each line as an event of its own."""
+"""Prefix of the names of checks of the kernel's log. Such a check reports each line as a separate event."""
 
 
 def _lines(record: Record, file: SourceFile, _cluster: ClusterSettings) -> Iterator[str | SetAside]:
@@ -42,7 +42,7 @@ def _lines(record: Record, file: SourceFile, _cluster: ClusterSettings) -> Itera
 
 
 def _fields(record: Any) -> dict[str, Any]:
-    """Return the fields of an event by their names in lower case, without the objects of a database around it."""
+    """Return the fields of an event by name in lower case, without the objects of a database around it."""
     if not isinstance(record, dict):
         return {}
     fields = {str(name).lower().replace("_", ""): value for name, value in record.items()}

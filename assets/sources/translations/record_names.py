@@ -1,7 +1,7 @@
-"""Names that log shippers give to the message, the host, the time and the program of a record. Data alone.
+"""Names that log shippers give to the message, the host, the time and the program of a record. Only data.
 
-A name fits a field whose path ends with it: `message` is also that of `jsonPayload.message`. If several fit, the first
-name in the list counts, then the field nearest to the record itself. Case means nothing, and a slash is a dot.
+A name fits a field if the field's path ends with it: `message` fits `jsonPayload.message`. If several fit, the first
+name in the list counts, then the field nearest to the record itself. Case is ignored, and a slash equals a dot.
 """
 
 MESSAGE = (
@@ -37,6 +37,6 @@ PRIORITIES = {
     **{"emerg": 0, "emergency": 0, "panic": 0, "alert": 1, "crit": 2, "critical": 2, "fatal": 2, "err": 3, "error": 3},
     **{"warn": 4, "warning": 4, "notice": 5, "info": 6, "informational": 6, "information": 6, "debug": 7, "trace": 7},
 }
-"""The priorities of syslog by their names."""
+"""The priorities of syslog by name."""
 WRAPPERS = ("stringvalue", "intvalue", "doublevalue", "$date", "$numberlong", "value")
-"""A field that holds nothing but one of these is its value."""
+"""If a field holds only one of these, its value is the value of the field."""

@@ -1,4 +1,4 @@
-"""The form into which health results of other programs are translated: GCM's flat record, a line each."""
+"""The form into which health results of other programs are translated: GCM's flat record, one per line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assets.sources.text.undated import TIME_FOLDER, moment_of_name
 
 OK, WARN, CRITICAL, UNKNOWN = "OK", "WARN", "CRITICAL", "UNKNOWN"
 EVENT = "event"
-"""The kind of a result that tells of a moment, as an entry of a log does, and not of a state that lasts."""
+"""The kind of a result that is about a moment, such as an entry of a log, and not about a lasting state."""
 _ENDINGS = r"gz|zst|log|txt|jsonl?|csv|out|sel|dcgmi|diag|events|states|\d{1,3}|20\d\d-?\d\d-?\d\d|1\d{9}"
 _XID = re.compile(
     r"""(?<![a-z])xid["']?(?:\s+errors?)?(?:\s+detected)?(?:\s*\([^)]*\))?\s*[:=#]?[\s\["']*(\d{1,3})\b(?!\.\d)""", re.I
 )
-"""The number behind the word; a time since boot, as in `Xid errors detected: [ 79.25] NVRM: Xid (...): 48`, is none."""
+"""The number after the word; never a time since boot, as in `Xid errors detected: [ 79.25] NVRM: Xid (...): 48`."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Result:
 
 
 def result_line(found: Result) -> str:
-    """Write a result as GCM would; the Xids that it tells of are named in GCM's words."""
+    """Return a result as GCM would write it; its Xids are named in GCM's words."""
     codes = "".join(f"XID error: {code}, " for code in found.xids)
     return json.dumps({
         "node": found.node,
@@ -50,7 +50,7 @@ def result_line(found: Result) -> str:
 
 
 def xids_in(text: str) -> tuple[int, ...]:
-    """Return the Xids that a text names, each once; the numbers of a PCI address are none.
+    """Return the distinct Xids that a text names, without the numbers of a PCI address.
 
     >>> xids_in("NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus; error_xid 31")
     (79, 31)
@@ -59,9 +59,9 @@ def xids_in(text: str) -> tuple[int, ...]:
 
 
 def host_of(path: str) -> str | None:
-    """Return the host that names a file or the folder it lies in, below the folder of the kind.
+    """Return the host in the name of a file or of its folder, below the folder of the kind.
 
-    Folders for a time name no host.
+    Folders named by a time name no host.
 
     >>> host_of("c1/health/gpu012/diag-20240503.json"), host_of("c1/health/gpu013.sel.log")
     ('gpu012', 'gpu013')
@@ -79,12 +79,12 @@ def host_of(path: str) -> str | None:
 
 
 def time_of(file: SourceFile, zone: str) -> datetime:
-    """Return when a file was written that states no time: the epoch or time in its name, else its modification."""
+    """Return when a file without a time was written: the epoch or time in its name, else its modification."""
     return moment_of_name(file.path, zone) or file.modified_at.replace(microsecond=0)
 
 
 def utc_of(value: Any, zone: str = "UTC") -> datetime | None:
-    """Return a moment that a program wrote: epoch, ISO 8601, Mongo's `$date`; without an offset it is of the zone."""
+    """Return the moment in an epoch, ISO 8601 or Mongo's `$date`; without an offset it is in the zone."""
     if isinstance(value, dict):
         value = value.get("$date", value.get("$numberLong", value.get("seconds")))
         if isinstance(value, dict):
@@ -95,7 +95,7 @@ def utc_of(value: Any, zone: str = "UTC") -> datetime | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             scale = next((scale for limit, scale in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)) if value < limit), 1e9)
             return datetime.fromtimestamp(value / scale, UTC).replace(tzinfo=None)
-        # Go writes nanoseconds, of which Python reads microseconds.
+        # Go writes nanoseconds, and Python reads microseconds.
         text = re.sub(r"(\.\d{6})\d+", r"\1", str(value or ""))
         moment = datetime.fromisoformat(text)
     except (ValueError, OverflowError, OSError):

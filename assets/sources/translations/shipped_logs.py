@@ -1,8 +1,8 @@
-"""Records of log shippers, written anew as syslog lines: any JSON, lines with labels of Loki, journald's export.
+"""Translate records of log shippers into syslog lines: any JSON, lines with labels of Loki, journald's export.
 
-Each has a message, a host and a time (`record_names`); nothing else of its form matters. A message that is a whole line
-of a log gives what its record does not tell. A record without message or time is quarantined, and a file in which no
-record has both is refused with a command that gives them the names that are read.
+Each has a message, a host and a time (`record_names`); nothing else of its form matters. If the message is a whole line
+of a log, it gives what the record lacks. A record without message or time is quarantined. A file without a record that
+has both is refused, with a command that gives the fields known names.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from assets.sources.translations import record_names as names
 from assets.sources.translations.json_documents import records_of, unsupported
 
 MAX_DEPTH = 8
-"""Objects in one another that are looked into."""
+"""Most levels of nested objects that are read."""
 _BEGINS_JSON = re.compile(r"\A\s*(?:\[\s*)?\{")
 _LABELLED = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) +\{([^{}]*)\} +(.*)")
 _BEFORE_JSON = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))[ \t][^{}]*(\{ *\".*\})\s*")
-"""As fluentd writes records to a file, and Kubernetes the lines of containers."""
+"""Matches records that fluentd writes to a file, and lines of containers that Kubernetes writes."""
 _WITH_TIME = re.compile(r"(?:\[\d+\] )?(?:[\w.*-]+: )?\[\[?(\d{10}(?:\.\d+)?)(?:, \{\}\])?, (\{.*\})\]\s*")
-"""As fluent-bit writes records to a file and to its output, there with `=>` for a colon."""
+"""Matches records that fluent-bit writes to a file and, with `=>` for a colon, to its output."""
 _LABEL = re.compile(r'(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"')
 _EXPORTED = re.compile(r"^__REALTIME_TIMESTAMP=\d+$", re.M)
 
@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"(\d{10,19})(?:\.(\d+))?")
 _WITHOUT_YEAR = re.compile(r"[A-Z][a-z]{2} [ \d]?\d \d\d:\d\d:\d\d")
 _STAMPS = ("%d/%b/%Y:%H:%M:%S %z", "%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y")
 _FIRST_SECOND, _LAST_SECOND = 946_684_800, 4_102_444_800
-"""2000 and 2100: they tell seconds from milliseconds, microseconds and nanoseconds."""
+"""2000 and 2100: they distinguish seconds from milliseconds, microseconds and nanoseconds."""
 _ENVELOPES = [re.compile(SHAPES[name].replace(r"\x{FEFF}", "\ufeff"), re.S) for name in SHAPES if name != "bare"]
 _KERNEL_TAG = re.compile(r"(?:(?P<host>[\w.-]+) )?kernel(?:\[\d+\])?: ?(?P<body>.*)", re.S)
 
@@ -56,7 +56,7 @@ def _is_labelled(sample: str, _cluster: ClusterSettings) -> bool:
 
 @dataclass(frozen=True)
 class _Envelope:
-    """A record: its message, and what is known of the rest."""
+    """A record: its message, and the rest as far as it is known."""
 
     message: str
     host: str | None
@@ -67,7 +67,7 @@ class _Envelope:
 
 
 def _flat(value: Any, path: str = "", depth: int = 0) -> dict[str, Any]:
-    """Return the fields of a record by their paths; lists of records are left out.
+    """Return the fields of a record by path; lists of records are left out.
 
     >>> _flat({"jsonPayload": {"message": "x"}, "labels": [{"key": "host", "value": {"stringValue": "n1"}}]})
     {'jsonpayload.message': 'x', 'labels.host': 'n1'}
@@ -92,7 +92,7 @@ def _flat(value: Any, path: str = "", depth: int = 0) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _paths(fields: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the paths that fit one of the names, the best first; records of one shipper have the same fields."""
+    """Return the paths that fit one of the names, the best first; cached, as records of a shipper have equal fields."""
     by_depth = sorted(fields, key=lambda field: field.count("."))
     return tuple(
         dict.fromkeys(field for name in wanted for field in by_depth if field == name or field.endswith(f".{name}"))
@@ -104,7 +104,7 @@ def _first(flat: Flat, wanted: tuple[str, ...], accept: Callable[[Any], str | No
 
 
 def _message(value: Any) -> str | None:
-    """Return a message that is text, or bytes as journald gives what is not."""
+    """Return a message from text, or from a list of bytes, which journald writes for other data."""
     if isinstance(value, list) and value and all(isinstance(byte, int) and 0 <= byte < 256 for byte in value):
         value = bytes(value).decode("utf-8", errors="replace")
     return value.strip() or None if isinstance(value, str) else None
@@ -129,7 +129,7 @@ def _priority(value: Any) -> str | None:
 
 
 def moment(value: Any) -> str | None:
-    """Return a time as ISO 8601, or as syslog's where it has no year; None where it is none that can be read.
+    """Return a time as ISO 8601, or in syslog's form if it has no year; None if it cannot be read.
 
     >>> moment("2026-03-02T10:00:00.123456789Z"), moment(1772445600.5), moment("1772445600123456789")
     ('2026-03-02T10:00:00.123456Z', '2026-03-02T10:00:00.500000Z', '2026-03-02T10:00:00.123456Z')
@@ -187,9 +187,9 @@ def _parsed(text: str) -> Any:
 
 
 def _line(envelope: _Envelope, program: str) -> str | None:
-    """Write what a record says as a line of syslog; None where nothing states its time.
+    """Return a record as a line of syslog; None if nothing states its time.
 
-    A record that names no program is of the one whose log this is.
+    A record that names no program belongs to `program`.
     """
     text = PRIORITY.sub("", envelope.message)
     found = next((match for shape in _ENVELOPES if (match := shape.match(text))), None)
@@ -200,14 +200,14 @@ def _line(envelope: _Envelope, program: str) -> str | None:
         parts = {"tag": "kernel", **named.groupdict()} if named else {}
         body = parts.get("body", text)
     elif envelope.moment and parts.get("uptime"):
-        # Where the time is known, seconds since the boot stay in the message.
+        # If the time is known, seconds since the boot stay in the message.
         body = text
     host = envelope.host or parts.get("host")
     tag = parts.get("tag") or envelope.program or program
     stamp = envelope.moment or _inner_stamp(parts)
     if stamp is None:
         return None
-    # The file's name may give the host. Only the kernel's lines have a form without one.
+    # The file's name may give the host. Only the kernel's lines have a form without a host.
     if not host and tag != program:
         return ""
     shown_host = f"{host} " if host else "" if tag == "kernel" else "- "
@@ -222,9 +222,9 @@ def _inner_stamp(parts: Mapping[str, str | None]) -> str | None:
 
 
 def _records(value: Any, around: Flat) -> Iterator[dict[str, Any]]:
-    """Yield the records of a document: the innermost objects with a message, with what stands around them.
+    """Yield the records of a document: the innermost objects with a message, with the fields around them.
 
-    Loki gives an object of labels, and beside it a list of pairs of a time and a line.
+    Loki gives an object of labels, and next to it a list of pairs of a time and a line.
     """
     own = _flat(value)
     lists = {path: items for path, items in own.items() if isinstance(items, list)}
@@ -269,9 +269,9 @@ _EXPORT_FIELD = re.compile(r"([A-Z_][A-Z0-9_]*)(?:=(.*))?", re.S)
 
 
 def _exported_of(pieces: Iterator[str]) -> Iterator[tuple[str, Flat] | SetAside]:
-    """Yield the entries of `journalctl -o export`: lines of `NAME=value`, with an empty line behind each entry.
+    """Yield the entries of `journalctl -o export`: lines of `NAME=value`, with an empty line after each entry.
 
-    Of a value that is no line of text only the name stands in its line, and the value in the next ones.
+    A value that is not a line of text follows in the lines after its name.
     """
     entry: dict[str, str] = {}
     open_field, value = "", list[str]()
@@ -296,7 +296,7 @@ def _exported_of(pieces: Iterator[str]) -> Iterator[tuple[str, Flat] | SetAside]
 
 
 def _without_length(value: str) -> str:
-    """Return a value without the number of its bytes before it, of whose eight bytes the NULs are taken out."""
+    """Return a value without the length before it; NULs are already removed from the eight bytes of the length."""
     for count in (1, 2, 3):
         length = len(value[count:].encode()).to_bytes(8, "little")
         if len(length.replace(b"\0", b"")) == count:
@@ -311,7 +311,7 @@ def _translate(
     file: SourceFile,
     _cluster: ClusterSettings,
 ) -> Iterator[str | SetAside]:
-    """Write the records of a file as lines of syslog.
+    """Yield the records of a file as lines of syslog.
 
     Raises
     ------
@@ -341,7 +341,7 @@ def _translate(
 
 
 def _refusal(path: str, flat: Flat) -> SourceError:
-    """Refuse a file, with the command that gives its fields the names that are read."""
+    """Return the refusal of a file, with the command that gives its fields known names."""
     fields = ", ".join(list(flat)[:12]) or "none"
 
     def known(wanted: tuple[str, ...], accept: Callable[[Any], str | None], instead: str) -> str:
@@ -361,7 +361,7 @@ def _refusal(path: str, flat: Flat) -> SourceError:
 
 
 def _in_jq(path: str) -> str:
-    r"""Write the path of a field as jq does.
+    r"""Return the path of a field in jq's syntax.
 
     >>> _in_jq("a.@timestamp")
     '.a."@timestamp"'

@@ -1,8 +1,8 @@
 """Nodes as `slurm.conf` defines them: its NodeName lines with their defaults, and the partitions that name them.
 
-It says what nodes should have, and nothing about how they are. Files that it includes are not opened: each include is
-quarantined, with the advice to put the file beside this one. `gres.conf` often lies beside it. It does not say what
-nodes there are, so every line of it is skipped.
+It says what nodes should have, and nothing about their state. Files that it includes are not opened: each include is
+quarantined, with the advice to put the file into the same folder. `gres.conf` is often in the same folder. It does not
+say which nodes exist, so all its lines are skipped.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _RANGES = re.compile(r"^[ \t]*NodeName=(?:DEFAULT\b|\S*\[)", re.M | re.I)
 
 
 def _is_configuration(sample: str, _cluster: ClusterSettings) -> bool:
-    """Tell whether a sample is of slurm.conf, or a part of it that defines nodes.
+    """Return whether a sample is of slurm.conf, or of a part of it that defines nodes.
 
-    One odd line among nodes as scontrol shows them does not make one.
+    One odd line among nodes in scontrol's form is not enough.
     """
     if is_list_of_partitions(sample):
         return False
@@ -53,7 +53,7 @@ def _skip(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> 
 
 @dataclass
 class ConfigurationLine:
-    """A line, or several that a backslash joins, and the options on it by their names in lower case."""
+    """A line, or several joined by backslashes, and its options by name in lower case."""
 
     texts: list[str]
     options: dict[str, str] = field(default_factory=dict)
@@ -61,12 +61,12 @@ class ConfigurationLine:
 
     @property
     def text(self) -> str:
-        """The line as one."""
+        """The joined line."""
         return " ".join(text.rstrip("\\").strip() for text in self.texts)
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the nodes as lines; other lines of the file are skipped."""
+    """Yield the nodes as lines; other lines of the file are skipped."""
     lines = [*islice(configuration_lines(lines_of(pieces)), MAX_LINES + 1)]
     if len(lines) > MAX_LINES:
         what = f"unsupported_schema: more than {MAX_LINES:,} lines, so no slurm.conf"
@@ -95,7 +95,7 @@ def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings
 
 
 def configuration_lines(lines: Iterator[str]) -> Iterator[ConfigurationLine]:
-    """Join lines that end with a backslash, and find the options on each."""
+    """Yield lines with their options; lines that end with a backslash are joined with the next."""
     begun: list[str] = []
     for text in lines:
         begun.append(text)
@@ -114,7 +114,7 @@ def _of(texts: list[str]) -> ConfigurationLine:
 
 
 def _partitions(lines: list[ConfigurationLine]) -> dict[str, list[str]]:
-    """Return the partitions of each node; of ALL the key is empty."""
+    """Return the partitions of each node; the key for ALL is empty."""
     found: dict[str, list[str]] = {}
     full: set[str] = set()
     default, named = "", 0
@@ -170,7 +170,7 @@ def _nodes(
 
 
 def _of_each(text: str | None, count: int) -> list[str | None]:
-    """Return one name for each of a line's nodes; none where the line has another number of names."""
+    """Return one name for each node of a line; None for each if the line has another number of names."""
     try:
         names = node_names(text) if text else []
     except NodeListError:
@@ -179,7 +179,7 @@ def _of_each(text: str | None, count: int) -> list[str | None]:
 
 
 def _product(options: dict[str, str]) -> int | None:
-    """Return the CPUs of a node whose sockets, cores and threads are told."""
+    """Return the CPUs of a node from its sockets, cores and threads."""
     sockets = options.get("sockets") or options.get("socketsperboard")
     numbers = [sockets, options.get("corespersocket"), options.get("threadspercore", "1"), options.get("boards", "1")]
     if not all(text and text.isascii() and text.isdigit() and len(text) < 6 for text in numbers):

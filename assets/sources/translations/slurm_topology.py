@@ -1,7 +1,7 @@
-"""Where nodes stand: Slurm's `topology.conf` and `scontrol show topology`.
+"""Places of nodes, from Slurm's `topology.conf` and `scontrol show topology`.
 
 A node of a tree is attached to the switch that names it; switches of switches are skipped. A block of `topology/block`
-is a group of nodes that NVLink connects.
+is a group of nodes connected by NVLink.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LINES = re.compile(r"^[ \t]*(?:SwitchName|BlockName|BlockSizes|AggregatedBlock)
 
 
 def _translate(pieces: Iterator[str], file: SourceFile, cluster: ClusterSettings) -> Iterator[str | SetAside]:
-    """Write the nodes of each leaf switch and block as lines."""
+    """Yield the nodes of each leaf switch and block as lines."""
     named = 0
     for line in configuration_lines(lines_of(pieces)):
         text, options = line.text, line.options
