@@ -41,7 +41,7 @@ def known_files(con: duckdb.DuckDBPyConnection, kind: str | None = None) -> dict
 
 
 def with_history(known: Mapping[Key, KnownFile]) -> set[Key]:
-    """Return the keys of files that a cluster needs and of which something was read, older versions included."""
+    """Return the keys of files that a cluster needs and that were read, at least in part; older versions included."""
     return {
         (cluster_id, file.version_of or path)
         for (cluster_id, path), file in known.items()
