@@ -299,6 +299,6 @@ def export_again(folder: str) -> str:
 
 
 def missing(folder: str) -> Gap:
-    """Say what is unknown without a kind of logs; FOLDER stands for the cluster's folder."""
+    """Return what is unknown without a kind of logs; FOLDER stands for the cluster's folder."""
     kind = LOG_KINDS[folder]
     return Gap(kind.name, kind.unknown_without, kind.step.replace("FOLDER", f"FOLDER/{folder}"))

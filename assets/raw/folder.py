@@ -42,7 +42,7 @@ class SourcesFolder(dg.ConfigurableResource):
     privacy_key: str = ""
 
     def has_news(self) -> bool:
-        """Return whether to read the folder: always if somebody asked for it."""
+        """Return whether to read the folder: always if a user requested it."""
         return True
 
     def survey(self, con: duckdb.DuckDBPyConnection, log: dg.DagsterLogManager) -> Survey:

@@ -19,7 +19,7 @@ create table if not exists ops.files (        -- one row per file that was read,
     modified_at timestamp not null,           -- when it was last written, by its folder
     is_partial boolean not null,              -- truncated: read again when it changes
     reader varchar not null,                  -- version of the reader and hash of the settings it read with
-    warnings varchar[] not null,              -- what is odd about it and was read all the same
+    warnings varchar[] not null,              -- what is odd about the file, which was still read
     first_at timestamp,                       -- the first moment in its lines, else in its name. NULL: no time is known
     last_at timestamp,                        -- the last moment in its lines, else in its name; never its modification. NULL: no time is known
     status varchar default 'read',            -- read; refused: nothing of it is loaded; doubtful: too much of it was not understood; cut_off: an archive or a document without its end; blind: a log with fewer than half of its lines understood

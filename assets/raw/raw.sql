@@ -35,7 +35,7 @@ create table if not exists raw.clusters (
     annotations json not null,                -- [{"at": "2026-01-31", "text": "..."}]
     config_path varchar,                      -- NULL: no cluster.toml, all defaults
     config_sha256 varchar,
-    report_names varchar,                     -- shown, hidden: whether users, accounts and job names stand in the report
+    report_names varchar,                     -- shown, hidden: whether the report shows users, accounts and job names
     health_check_rules json,                  -- [{"rule_order": 1, "check_name": "...", ...}]: the site's own, in order
     kernel_rules json,                        -- [{"rule_order": 1, "pattern": "...", ...}]
     node_reason_rules json,                   -- the same
@@ -46,7 +46,7 @@ create table if not exists raw.clusters (
     nvlink_domain_pattern varchar,
     position_pattern varchar,
     repair_action_rules json,                 -- [{"rule_order": 1, "pattern": "...", "repair_action": "..."}]
-    units_in_service json                     -- [{"unit_count": 400, "from_at": "2026-01-31T00:00:00", "to_at": "..."}]; null: goes on
+    units_in_service json                     -- [{"unit_count": 400, "from_at": "2026-01-31T00:00:00", "to_at": "..."}]; null: no end
 );
 alter table raw.clusters add column if not exists availability_objective double;
 alter table raw.clusters add column if not exists rack_pattern varchar;

@@ -36,7 +36,7 @@ class Pull(Section):
     ssh: Destination | None = None
     """Host or user@host on which Slurm's commands run; without it they run on this machine."""
     ssh_options: list[Word] = Field(default_factory=list)
-    """Further options of ssh, such as ["-i", "/etc/faultline/key"]. A password is never asked for."""
+    """Further options of ssh, such as ["-i", "/etc/faultline/key"]. ssh never prompts for a password."""
     prefix: list[Word] = Field(default_factory=list)
     """Words to put before each command on that host, such as ["sudo", "-n", "-u", "slurm"]."""
     bin: Word | None = None

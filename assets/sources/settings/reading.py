@@ -26,7 +26,7 @@ REMOVED_KEYS = {
     "alerts.email": "Let 'command' run a program that sends mail (docs/alerts.md), and delete the key.",
     **dict.fromkeys(
         ("pull.via", "pull.slurmrestd", "pull.slurmrestd_user", "pull.token_file", "pull.api_version"),
-        "Delete the key: slurmrestd and JSON are not asked; `sacct -P` is, here or over ssh (docs/pull.md).",
+        "Delete the key: slurmrestd and JSON are not used; `sacct -P` is, here or over ssh (docs/pull.md).",
     ),
     "pull.pause_seconds": "Delete the key: after a query, a pull rests as long as the query took, at most 2 seconds.",
 }

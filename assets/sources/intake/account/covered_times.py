@@ -6,7 +6,7 @@ rare. A gap of accounting removes exposure from every rate, so it also needs pro
 
 * Files named by successive days have no gap between them, whatever their records say.
 * Jobs are missing where Slurm gave out job numbers that no record has. An idle cluster gives out none.
-* A day that no file is named by, between days with files, was not exported if job numbers given out on it have no
+* A day that is in no file's name, between days with files, was not exported if job numbers given out on it have no
   record, and clearly more of them than on other days. No time is too short for this. An export of one partition leaves
   numbers out every day.
 * A stretch of more than a week was not exported if no file is named by one of its days. In a shorter stretch without
@@ -31,7 +31,7 @@ MIN_GAP = timedelta(hours=20)
 """The shortest gap between two files: less may be a night, more is a missing day."""
 
 TOUCHING = timedelta(minutes=1)
-"""Windows that are no further apart touch: many end at 23:59:59."""
+"""Windows at most this far apart count as touching: many end at 23:59:59."""
 
 MAX_EMPTY = timedelta(days=7)
 """Where files are named by days, all exports of a stretch up to this long may have been empty and deleted."""
@@ -100,7 +100,7 @@ class JobNumbers:
 
     @property
     def are_of_a_missing_file(self) -> bool:
-        """Whether a file of a day that no file is named by is missing.
+        """Whether the file of a day is missing, if no file has that day in its name.
 
         >>> JobNumbers(36, 40, usual_share=0, usual_jobs=35).are_of_a_missing_file
         True
