@@ -13,7 +13,6 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from orchestration.settings.home import PAGES, PROJECT
-from tests.docs.writers.written import BUILT, write_pages
 from tests.report.browser import browser
 
 LOADING = {("img", "src"), ("script", "src"), ("source", "src"), ("iframe", "src"), ("link", "href"), ("use", "href")}
@@ -52,7 +51,6 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    write_pages(BUILT, PAGES)
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
@@ -68,7 +66,7 @@ def pages(site):
 
 def test_every_page_is_built_and_stands_in_the_navigation(pages):
     written = [page.relative_to(PAGES).with_suffix("").as_posix() for page in PAGES.rglob("*.md")]
-    expected = {f"{name}.html" for name in [*written, "index", "changelog", "security"]}
+    expected = {f"{name}.html" for name in [*written, "index", "changelog", "contributing", "security"]}
     assert set(pages) == expected
     assert {link for link in pages["index.html"].navigation if link} | {"index.html"} == expected
 
@@ -110,7 +108,7 @@ def test_the_search_finds_a_word_in_a_browser_that_opened_the_folder(site, tmp_p
         tab.send("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
         tab.send("Page.navigate", url=(site / "decisions" / "tests.html").as_uri())
         tab.wait("document.readyState === 'complete' && !!document.querySelector('.md-search__input')")
-        assert re.fullmatch(r"Decisions: tests - Faultline \d+\.\d+\.\d+\S*", tab.run("document.title"))
+        assert re.fullmatch(r"What the tests prove - Faultline \d+\.\d+\.\d+\S*", tab.run("document.title"))
         tab.run("document.querySelector('[data-md-toggle=search]').click()")
         tab.run("field = document.querySelector('.md-search__input'); field.value = 'fct_preemptions'; 0")
         tab.run("field.dispatchEvent(new Event('keyup'))")

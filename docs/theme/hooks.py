@@ -1,4 +1,4 @@
-"""What the site needs beside docs/: the pages at the top of the repository, its version, and diagrams as tables.
+"""What the site needs in addition to docs/: pages at the top of the repository, the version, and diagrams as tables.
 
 The pages are written for a code host; MkDocs calls these functions while it builds the site.
 """
@@ -14,8 +14,13 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 PROJECT = Path(__file__).resolve().parents[2]
-TOP_PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
-"""Pages beside docs/, by the name that they have on the site."""
+TOP_PAGES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
+"""Pages at the top of the repository, by the name that they have on the site."""
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -25,14 +30,14 @@ def on_config(config: MkDocsConfig) -> None:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
-    """Add the pages that stand beside docs/."""
+    """Add the pages at the top of the repository."""
     for source, name in TOP_PAGES.items():
         text = (PROJECT / source).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, name, content=text))
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to the pages beside docs/, and write what code hosts read differently as Python-Markdown reads it."""
+    """Point links at the pages at the top, and write what code hosts read differently as Python-Markdown reads it."""
     for source, name in TOP_PAGES.items():
         markdown = re.sub(rf"\]\((?:\.\./)?((?:\.\./)*){source}", rf"](\1{name}", markdown)
     markdown = re.sub(r"^```mermaid\n(.*?)^```$", _edges, markdown, flags=re.MULTILINE | re.DOTALL)

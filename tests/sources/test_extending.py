@@ -1,4 +1,4 @@
-"""The worked examples of docs/extending.md: each is done in a copy of the code, and what it adds comes out."""
+"""The worked examples of CONTRIBUTING.md: each is done in a copy of the code, and what it adds comes out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANGE = re.compile(r"^```diff\n(\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def changes_of(heading: str) -> list[tuple[str, str]]:
     """Return the files that an example changes, each with its lines."""
-    page = (PROJECT / "docs" / "extending.md").read_text(encoding="utf-8")
+    page = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     return CHANGE.findall(page.split(f"\n## {heading}\n")[1].split("\n## ")[0])
 
 
@@ -97,8 +97,8 @@ def test_a_new_column_of_sacct_touches_three_files(tmp_path):
         },
     )
     assert read(PROJECT, folder, "select count(*) from raw.sacct") == [[[8]]]
-    assert len(changes_of("A new column of sacct")) == 3
-    code = changed_copy(tmp_path / "code", "A new column of sacct")
+    assert len(changes_of("Add a column of sacct")) == 3
+    code = changed_copy(tmp_path / "code", "Add a column of sacct")
     macros = {
         "source_table": "{}.{}".format,
         "seconds_between": "(epoch_us({1}) - epoch_us({0})) / 1000000".format,
@@ -125,9 +125,9 @@ def test_a_new_kind_of_kernel_fault_is_one_line(tmp_path):
     unknown = "select shape from raw.unknown_lines"
     nothing, shapes = read(PROJECT, folder, events.format(PROJECT), unknown)
     assert (nothing, len(shapes)) == ([], 1)
-    ((_, change),) = changes_of("A new kind of kernel fault")
+    ((_, change),) = changes_of("Add a rule")
     assert change.count("\n+") == 1
-    code = changed_copy(tmp_path / "code", "A new kind of kernel fault")
+    code = changed_copy(tmp_path / "code", "Add a rule")
     assert read(code, folder, events.format(code), unknown) == [[["gpu001", "ceph_lost", "filesystem_mount"]], []]
 
 
@@ -145,9 +145,9 @@ def test_a_new_form_is_one_module(tmp_path):
             "c1/health/tests.txt": "".join(f"{line}\n" for line in lines),
         },
     )
-    ((module, _),) = changes_of("A new form of a kind of log")
+    ((module, _),) = changes_of("Add a form of logs")
     assert not (PROJECT / module).exists()
-    code = changed_copy(tmp_path / "code", "A new form of a kind of log")
+    code = changed_copy(tmp_path / "code", "Add a form of logs")
     results, files, quarantined = read(
         code,
         folder,
