@@ -42,7 +42,7 @@ def test_it_holds_the_rooms_and_the_pages_and_nothing_else(wheel):
 
 def test_it_has_the_command_and_the_version_of_the_checkout(wheel, tmp_path, monkeypatch):
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    releases = re.findall(r"^## (\S+)", (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    releases = re.findall(r"^## \[(\S+)\]", (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert releases[0] == ("Unreleased" if ".dev" in project["version"] else project["version"])
     about = {PurePosixPath(file).name: wheel.read(file).decode() for file in wheel.namelist() if ".dist-info/" in file}
     scripts = configparser.ConfigParser()
