@@ -25,6 +25,7 @@ The exit status is 0 for success, 1 for failure, 2 for wrong usage and {INTERRUP
 stderr says what failed, why, and what to do next. [Configuration](configuration.md#variables-of-the-environment)
 explains the variables after `env`, and [troubleshooting](troubleshooting.md) explains the messages.
 """
+OVERVIEW = ("command", "what it does")
 TAKEN = ("argument or option", "takes", "meaning")
 
 
@@ -38,7 +39,10 @@ def commands() -> dict[str, TyperCommand]:
 
 def page() -> str:
     """Return the whole page."""
-    return "\n".join([INTRODUCTION, *(_section(name, command) for name, command in commands().items())])
+    found = commands()
+    rows = ((f"[{name}](#{name})", command.get_short_help_str(200)) for name, command in found.items())
+    overview = table(OVERVIEW, rows, OVERVIEW)
+    return "\n".join([INTRODUCTION, overview, *(_section(name, command) for name, command in found.items())])
 
 
 def _section(name: str, command: TyperCommand) -> str:
