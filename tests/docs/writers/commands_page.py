@@ -25,8 +25,7 @@ The exit status is 0 for success, 1 for failure, 2 for wrong usage and {INTERRUP
 stderr says what failed, why, and what to do next. [Configuration](configuration.md#variables-of-the-environment)
 explains the variables after `env`, and [troubleshooting](troubleshooting.md) explains the messages.
 """
-OVERVIEW = ("command", "what it does")
-TAKEN = ("argument or option", "takes", "meaning")
+OVERVIEW, TAKEN = ("command", "what it does"), ("argument or option", "takes", "meaning")
 
 
 def commands() -> dict[str, TyperCommand]:
