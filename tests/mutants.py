@@ -19,10 +19,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 SEED = 68
 ROOMS = {
-    "model": (12, ("assets/model/*.py",), ("assets/model", "tests/model")),
+    "model": (12, ("assets/model/**/*.py",), ("assets/model", "tests/model")),
     "attribution": (
         9,
-        ("assets/model/attribution*.py", "dbt_project/models/intermediate/failures/*.sql"),
+        ("assets/model/attribution/*.py", "dbt_project/models/intermediate/failures/*.sql"),
         ("tests/dbt/test_unit_tests.py", "assets/model", "tests/model", "tests/dbt", "tests/estimates"),
     ),
     "reading": (
@@ -67,7 +67,7 @@ def drawn() -> list[Mutant]:
         rng = random.Random(f"{SEED} {room}")
         paths = sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
         if room == "model":
-            paths = [path for path in paths if not path.name.startswith("attribution")]
+            paths = [path for path in paths if path.parent.name != "attribution"]
         places = {path: [place for place in _places(path) if _changed(place[1])] for path in paths}
         places = {path: found for path, found in places.items() if found}
         chosen = rng.sample(sorted(places), min(count, len(places)))
@@ -86,7 +86,7 @@ def killer(mutant: Mutant) -> str | None:
     """Return the test that fails on a mutant, or None where all pass."""
     text = mutant.path.read_text(encoding="utf-8")
     mutant.path.write_text(text[: mutant.start] + mutant.new + text[mutant.start + len(mutant.old) :], encoding="utf-8")
-    nearest = [str(path) for path in ROOT.glob(f"tests/*/test_{mutant.path.stem}.py")]
+    nearest = [str(path) for path in ROOT.glob(f"tests/*/test_*{mutant.path.stem}.py")]
     try:
         for tests in ((*nearest, *ROOMS[mutant.room][2]), ("tests/minimal",)):
             command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", *tests]

@@ -26,8 +26,8 @@ from assets.estimates.suspects import (
 from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
 from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.model.lemon_evaluation import evaluate_forward
-from assets.model.lemon_verdicts import LEMON, decide, is_past_burst
+from assets.model.lemons.evaluation import evaluate_forward
+from assets.model.lemons.verdicts import LEMON, decide, is_past_burst
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:

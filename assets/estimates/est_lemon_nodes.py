@@ -16,14 +16,14 @@ from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.suspects import SEED, SUSPECTS, blame_of, clusters_of, days_ago, of_nodes_in_use
 from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.model.lemon_gate import compare_with_even_fleets
-from assets.model.lemon_signals import SIGNALS, StandingOut, stand_out
-from assets.model.lemon_verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide, is_past_burst
+from assets.model.lemons.gate import compare_with_even_fleets
+from assets.model.lemons.signals import SIGNALS, StandingOut, stand_out
+from assets.model.lemons.verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide, is_past_burst
 from assets.model.node_savings import DAYS_PER_MONTH, Use, node_savings
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from assets.model.culprits import Blame
+    from assets.model.lemons.culprits import Blame
 
 BLAMED = tuple(f"inp_suspects_listed.{name}" for name in SUSPECTS)
 IN_USE = ("in_use_node_days",)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read, write
-from assets.model.scale import EQUIVALENCE_MARGIN, ScaleTest, scale_test
+from assets.model.scale.dependence import EQUIVALENCE_MARGIN, ScaleTest, scale_test
 from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:

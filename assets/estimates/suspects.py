@@ -1,4 +1,4 @@
-"""Converts rows of inp_suspects_listed to the pairs of indices that `assets.model.culprits` takes."""
+"""Converts rows of inp_suspects_listed to the pairs of indices that `assets.model.lemons.culprits` takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assets.estimates.table import numbers
-from assets.model.culprits import Blame, infer_culprits
+from assets.model.lemons.culprits import Blame, infer_culprits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import TemplateRuntimeError
 
 from assets.model.change_effects import CHANGE_DAYS
-from assets.model.scale_verdicts import VERDICT_IN_WORDS
+from assets.model.scale.verdicts import VERDICT_IN_WORDS
 from assets.report import numbers, wording
 from assets.report.addresses import of_cause, of_failure, of_node
 from assets.report.blocks import Part, Section, Tile

@@ -19,7 +19,7 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Formula:
-    """A function: its module below assets/model, its name, and the parts of its docstring.
+    """A function: its module below assets.model, its name, and the parts of its docstring.
 
     `result` says what it returns, and `notes` what else it says of itself, without parameters and examples.
     """

@@ -25,7 +25,7 @@ from assets.model.run_plan import (
     predict_interruptions,
     probability_uninterrupted,
 )
-from assets.model.scale_verdicts import FALLS, GROWS, VERDICT_IN_WORDS
+from assets.model.scale.verdicts import FALLS, GROWS, VERDICT_IN_WORDS
 from assets.report.numbers import short
 from assets.report.wording import extrapolation, stale
 from assets.rows import rows_of

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assets.model.culprits import Blame, infer_culprits
-from assets.model.lemon_verdicts import LEMON, decide
+from assets.model.lemons.culprits import Blame, infer_culprits
+from assets.model.lemons.verdicts import LEMON, decide
 
 FLEET_RATE = 0.0065
 JOB_NODES = 2 ** np.arange(1, 10)

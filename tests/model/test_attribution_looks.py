@@ -5,8 +5,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from assets.model.attribution_evidence import FAMILIES, PERSISTENCE, Episodes
-from assets.model.attribution_looks import CauseLooks, ChanceLooks
+from assets.model.attribution.evidence import FAMILIES, PERSISTENCE, Episodes
+from assets.model.attribution.looks import CauseLooks, ChanceLooks
 
 CHECK = FAMILIES.index("check")
 CLEARED, LASTING = PERSISTENCE.index("cleared"), PERSISTENCE.index("lasting")

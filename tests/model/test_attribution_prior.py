@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assets.model.attribution_evidence import Strata, Suspects
-from assets.model.attribution_prior import Prior
+from assets.model.attribution.evidence import Strata, Suspects
+from assets.model.attribution.prior import Prior
 
 
 def shares(failed, exposures, attempts=1000.0):

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from assets.model.change_points import find_rate_changes, laplace_trend
 from assets.model.rate_ratio import rate_ratio
-from assets.model.scale import scale_test
-from assets.model.scale_verdicts import CONSTANT, FALLS, GROWS
+from assets.model.scale.dependence import scale_test
+from assets.model.scale.verdicts import CONSTANT, FALLS, GROWS
 from assets.model.survival import fit_weibull
 from tests.proof.trial import Outcome, Trial, at_least, at_most, conservative, near
 

@@ -9,7 +9,7 @@ import numpy as np
 from tests.model.planted_fleets import Setting, score
 
 MAX_WRONG_SHARE = 0.10
-"""What `assets.model.lemon_verdicts` promises: one name of ten is wrong, on average over lists."""
+"""What `assets.model.lemons.verdicts` promises: one name of ten is wrong, on average over lists."""
 FLEETS = 40
 """Fleets of each setting; the seed of a fleet is its number."""
 

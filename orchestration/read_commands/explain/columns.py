@@ -70,7 +70,7 @@ def _origin(found: Lineage) -> Iterator[Part]:
 def formulas_of(module: str) -> list[str]:
     """Give the functions of assets/model that make an estimate, with the first line of their docstrings and sources."""
     texts = [
-        f"{found.name} (assets/model/{found.module}.py): {' '.join(found.summary.split())}"
+        f"{found.name} (assets/model/{found.module.replace('.', '/')}.py): {' '.join(found.summary.split())}"
         + (f" Source: {' '.join(found.source.split())}" if found.source else "")
         for found in formulas_behind(module)
         if found.summary

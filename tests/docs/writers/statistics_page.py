@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 
 from assets.estimates.evidence import HAS_ENOUGH_DATA
 from assets.estimates.table import TableSpec
@@ -27,6 +28,7 @@ from orchestration.settings.home import PROJECT
 from tests.docs.writers.pages import table
 from tests.docs.writers.tables_page import marts
 
+ROOM = PROJECT / "assets" / "model"
 OVERVIEW = ("estimate", "what it says")
 MEASURES = ("column", "how it is measured")
 MEASURED = "estimators"
@@ -64,7 +66,7 @@ INTRODUCTION = f"""# The statistics
 {textwrap.fill(f"* `has_enough_data`: {HAS_ENOUGH_DATA.description}", 120, subsequent_indent="  ")}
 * A threshold is a named constant in the code, listed here with its value. If a table does not reach it, the answer
   is "cannot tell".
-* Counts of failures are sums of probabilities: [attribution](#attribution) estimates the probability that
+* Counts of failures are sums of probabilities: [attribution](#attributionposterior) estimates the probability that
   infrastructure ended an attempt. Failures of one incident are not independent:
   [incident_counts](#incident_counts) widens the limits.
 * There are four kinds of proof. *Coverage*: how often limits contain a simulated true value
@@ -86,6 +88,10 @@ multiply them by 1,000. Names in capitals are thresholds.
 """
 
 
+def _dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOM).with_suffix("").parts)
+
+
 def page() -> str:
     """Return the page."""
     names = sorted(path.stem for path in (PROJECT / "assets" / "estimates").glob("est_*.py"))
@@ -93,7 +99,7 @@ def page() -> str:
     rows = ((f"[{spec.table}](#{spec.table})", _answer(spec.table)) for spec in specs)
     parts = [INTRODUCTION, "## The estimates\n", table(OVERVIEW, rows, OVERVIEW), *map(_estimate, specs)]
     parts += [MARTS, table(MEASURES, _measures(), MEASURES), FORMULAS]
-    modules = sorted(path.stem for path in (PROJECT / "assets" / "model").glob("*.py"))
+    modules = sorted(_dotted(path) for path in ROOM.rglob("*.py") if path.stem != "__init__")
     text = "\n".join([*parts, *(text for module in modules for text in _module(module, names))])
     return re.sub(r"\n{3,}", "\n\n", text)
 
@@ -116,7 +122,7 @@ def _estimate(spec: TableSpec) -> str:
     columns = {column.name: column for column in spec.columns}
     formulas = _formulas(spec.table)
     modules = [name for name in dict.fromkeys(found.module for found in formulas) if _thresholds(f"{MODEL}{name}")]
-    others = ", ".join(f"[{name}](#{name})" for name in modules)
+    others = ", ".join(f"[{name}](#{name.replace('.', '')})" for name in modules)
     items = {
         "Limits": columns["method"].description,
         "Verdict": columns["verdict"].description if "verdict" in columns else "",
@@ -176,7 +182,7 @@ def _link(name: str, heading: str) -> str:
 def _tests(module: str, function: str) -> list[str]:
     """List the tests of the model that import a function: only the file named after its module, if there is one."""
     folder = PROJECT / "tests" / "model"
-    own = folder / f"test_{module}.py"
+    own = folder / f"test_{module.replace('.', '_')}.py"
     line = re.compile(rf"^from {re.escape(MODEL + module)} import (\([^)]*|.*)\b{function}\b", re.MULTILINE)
     files = [own] if own.exists() else sorted(folder.glob("test_*.py"))
     return [str(file.relative_to(PROJECT)) for file in files if line.search(file.read_text(encoding="utf-8"))]

@@ -1,4 +1,4 @@
-"""Which evidence ended its attempt, fitted cluster by cluster; the mathematics are in assets/model/attribution.py.
+"""Which evidence ended its attempt, fitted cluster by cluster; the mathematics are in assets/model/attribution/.
 
 Rows are put in a fixed order first, so that the same logs give the same numbers whatever DuckDB's threads do.
 """
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from assets.model.attribution import DRAWS, attribute
-from assets.model.attribution_evidence import (
+from assets.model.attribution.evidence import (
     FAMILIES,
     LAG_EDGES,
     PERSISTENCE,
@@ -18,6 +17,7 @@ from assets.model.attribution_evidence import (
     Strata,
     Suspects,
 )
+from assets.model.attribution.posterior import DRAWS, attribute
 
 SEED = 20_241_029
 """The seed of every cluster's draws. Renaming a cluster changes no number."""

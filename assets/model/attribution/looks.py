@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assets.model.attribution_evidence import FAMILIES, PERSISTENCE, Episodes
+from assets.model.attribution.evidence import FAMILIES, PERSISTENCE, Episodes
 from assets.model.shares import Floats, Kinds, Places
 
 _SHAPE = (len(PERSISTENCE), 2, 2)

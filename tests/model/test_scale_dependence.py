@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assets.model.scale import scale_test
+from assets.model.scale.dependence import scale_test
 
 NODE_DAYS = np.array([6000.0, 12_500.0, 25_000.0, 50_000.0, 9000.0])
 NODES = np.array([1.0, 4.0, 16.0, 64.0, 256.0])

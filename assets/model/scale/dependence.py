@@ -14,7 +14,7 @@ from scipy import optimize, stats
 
 from assets.model.dispersion import pearson_dispersion
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.model.scale_verdicts import CANNOT_TELL, CONSTANT, FALLS, GROWS
+from assets.model.scale.verdicts import CANNOT_TELL, CONSTANT, FALLS, GROWS
 
 EQUIVALENCE_MARGIN = 0.05
 """A rate is the same at every size if the limits of beta lie within this margin of 0."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse, special
 
-from assets.model.attribution_evidence import Strata, Suspects
+from assets.model.attribution.evidence import Strata, Suspects
 from assets.model.shares import Floats, Places, ones
 
 _ASSUMED_SHARE, _SHARE_WEIGHT = 0.02, 5.0

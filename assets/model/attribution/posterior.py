@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from assets.model.attribution_aftermath import after_failure, near
-from assets.model.attribution_chance import CHECK_WEIGHT, ChanceRate
-from assets.model.attribution_evidence import (
+from assets.model.attribution.aftermath import after_failure, near
+from assets.model.attribution.chance import CHECK_WEIGHT, ChanceRate
+from assets.model.attribution.evidence import (
     FAMILIES,
     LAG_CLASSES,
     Controls,
@@ -24,8 +24,8 @@ from assets.model.attribution_evidence import (
     lag_class,
     seconds_by_lag_class,
 )
-from assets.model.attribution_looks import CauseLooks, ChanceLooks
-from assets.model.attribution_prior import Prior
+from assets.model.attribution.looks import CauseLooks, ChanceLooks
+from assets.model.attribution.prior import Prior
 from assets.model.shares import Floats, Kinds, ones
 
 DRAWS = 50

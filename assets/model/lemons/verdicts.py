@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
-    from assets.model.culprits import Blame
-    from assets.model.lemon_gate import LemonGate
+    from assets.model.lemons.culprits import Blame
+    from assets.model.lemons.gate import LemonGate
 
 LEMON, WATCH, OK, NOT_ENOUGH_DATA = "lemon", "watch", "ok", "not enough data"
 
@@ -117,7 +117,7 @@ def decide(
 
     Examples
     --------
-    >>> from assets.model.culprits import infer_culprits
+    >>> from assets.model.lemons.culprits import infer_culprits
     >>> quiet = infer_culprits([0, 1, 2], [0, 1, 2], [70.0] * 40, np.random.default_rng(1))
     >>> decide(quiet, [70.0] * 40, [False] * 40).refusal
     'only 3 failures of nodes: fewer than 10 do not tell a lemon from bad luck'

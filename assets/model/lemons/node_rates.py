@@ -16,7 +16,7 @@ from scipy import special
 
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.gamma_poisson import Floats, Group, Units, checked, mixture_probability, mixture_quantile, posterior
-from assets.model.lemons import TwoGroups, log_joint
+from assets.model.lemons.two_groups import TwoGroups, log_joint
 
 LIMIT_DRAWS = 8
 """Number of draws that limits are made of: they cost more than all the rest."""
@@ -128,7 +128,7 @@ def judge_nodes(
 
     Examples
     --------
-    >>> from assets.model.lemons import fit_two_groups
+    >>> from assets.model.lemons.two_groups import fit_two_groups
     >>> fleet = fit_two_groups([0] * 60 + [1] * 30 + [2] * 8 + [12, 15], [70.0] * 100)
     >>> nodes = judge_nodes([Draw(fleet, np.array([0.0, 3.0, 12.0]))], [70.0, 70.0, 70.0])
     >>> nodes.posterior_probability.round(3).tolist()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assets.model.culprits import draw_culprits
-from assets.model.culprits import infer_culprits as infer
+from assets.model.lemons.culprits import draw_culprits
+from assets.model.lemons.culprits import infer_culprits as infer
 from tests.model.planted_fleets import Setting, blame, plant
 
 

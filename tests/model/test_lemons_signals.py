@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assets.model.lemon_signals import KINDS, SIGNALS, stand_out
+from assets.model.lemons.signals import KINDS, SIGNALS, stand_out
 
 
 def fleet(**first):

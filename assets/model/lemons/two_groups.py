@@ -1,7 +1,6 @@
 """Which nodes fail too often: a model of normal nodes and a few lemons, as two groups of Poisson rates.
 
-This module fits the groups to counts and node-days. `culprits` infers which node caused a failure, `node_rates` judges
-each node by the groups, and `lemon_verdicts` decides which nodes are called lemons.
+This module fits the groups to counts and node-days.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assets.model.lemon_evaluation import evaluate_forward
-from assets.model.lemon_verdicts import LEMON, decide
+from assets.model.lemons.evaluation import evaluate_forward
+from assets.model.lemons.verdicts import LEMON, decide
 from tests.model.planted_fleets import Setting, blame, plant
 
 

@@ -6,9 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from assets.model import attribution
-from assets.model.attribution import attribute
-from assets.model.attribution_evidence import (
+from assets.model.attribution import posterior
+from assets.model.attribution.evidence import (
     FAMILIES,
     PERSISTENCE,
     Controls,
@@ -18,6 +17,7 @@ from assets.model.attribution_evidence import (
     lag_class,
     seconds_by_lag_class,
 )
+from assets.model.attribution.posterior import attribute
 
 NODES, BEFORE, AFTER = 50, 600.0, 300.0
 CHECK = FAMILIES.index("check")
@@ -227,7 +227,7 @@ def test_a_job_of_half_a_second_does_not_explain_itself(monkeypatch):
     """An episode that makes itself unlikely alternates between two probabilities."""
     rows = [(n, 0, CHECK, LASTING, 10.0, True, True, 0, 10_010.0, False) for n in range(2)]
     found = judged(rows, [10_000.0, 10_000.0], seconds=0.5)
-    monkeypatch.setattr(attribution, "_MAX_STEPS", attribution._MAX_STEPS + 1)
+    monkeypatch.setattr(posterior, "_MAX_STEPS", posterior._MAX_STEPS + 1)
     assert found.min() > 0.9
     assert judged(rows, [10_000.0, 10_000.0], seconds=0.5) == pytest.approx(found, abs=1e-6)
 
@@ -235,5 +235,5 @@ def test_a_job_of_half_a_second_does_not_explain_itself(monkeypatch):
 @pytest.mark.parametrize("seed", range(2))
 def test_probabilities_converge(monkeypatch, seed):
     found = planted(seed, 4000, 20, 0.03)[0]
-    monkeypatch.setattr(attribution, "_MAX_STEPS", attribution._MAX_STEPS + 1)
+    monkeypatch.setattr(posterior, "_MAX_STEPS", posterior._MAX_STEPS + 1)
     assert planted.__wrapped__(seed, 4000, 20, 0.03)[0].draws == pytest.approx(found.draws, abs=1e-6)

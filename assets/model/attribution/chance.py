@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from assets.model.attribution_evidence import Controls, Episodes
+from assets.model.attribution.evidence import Controls, Episodes
 from assets.model.shares import Floats, Kinds, Places, ones
 
 _CHANCE_HITS, _CHANCE_RATE = 0.5, 0.001 / 900

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assets.model.gamma_poisson import Floats, Group
-from assets.model.lemons import SPREADS, TwoGroups, fit_two_groups, p_value_of, weigh_spreads
-from assets.model.node_rates import Draw, NodeRates, judge_nodes, posterior_rates
+from assets.model.lemons.node_rates import Draw, NodeRates, judge_nodes, posterior_rates
+from assets.model.lemons.two_groups import SPREADS, TwoGroups, fit_two_groups, p_value_of, weigh_spreads
 
 MAX_ROUNDS = 60
 DRAWS = 50
@@ -84,7 +84,7 @@ def infer_culprits(
     Notes
     -----
     E-step: ``p(n | failure) = r_n / sum of r over its suspects``, ``r_n`` being the node's posterior mean rate. M-step:
-    the two groups of `assets.model.lemons` fitted to ``k_n = sum of p(n | .) P(failure)``. The first shares are equal.
+    `assets.model.lemons.two_groups` fitted to ``k_n = sum of p(n | .) P(failure)``. The first shares are equal.
     Entries are kept as a list of pairs: a failure of 500 nodes costs 500 numbers, not a row of the fleet.
 
     Shares are means, and means differ less between nodes than the true values. What is known of the nodes is
@@ -93,7 +93,7 @@ def infer_culprits(
     `weigh_spreads`. The p-value is that of the mean gain of the draws. The limits of rates assume the widest spread of
     the normal nodes, half their mean; if the spread is smaller, they cover more often than nominal. Those of a lemon
     are of its own count, see `judge_nodes`: of nodes with a probability above 0.7, 90% limits hold 90 to 97% of the
-    rates in the fleets of `tests/model/test_lemons.py`.
+    rates in the fleets of `tests/model/test_lemons_two_groups.py`.
 
     Limitations: a node that is always in the same large jobs as a lemon gets its share of the blame.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from assets.model.attribution_evidence import Episodes, Suspects
+from assets.model.attribution.evidence import Episodes, Suspects
 
 _AFTERMATH_SECONDS = 900.0
 """Time after a failure in which its fault may still show."""

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from assets.model.culprits import infer_culprits
 from assets.model.gamma_poisson import Group, Units, mixture_quantile
-from assets.model.lemons import SPREADS, TwoGroups, fit_two_groups, p_value_of, weigh_spreads
-from assets.model.node_rates import Draw, false_discovery_ratio, judge_nodes, posterior_rates
+from assets.model.lemons.culprits import infer_culprits
+from assets.model.lemons.node_rates import Draw, false_discovery_ratio, judge_nodes, posterior_rates
+from assets.model.lemons.two_groups import SPREADS, TwoGroups, fit_two_groups, p_value_of, weigh_spreads
 
 NORMAL, LEMON = Group(0.0065, 20.0), Group(0.08, 4.0)
 FLEET = TwoGroups(NORMAL, LEMON, 0.02, NORMAL, -100.0, 10.0)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assets.model.gamma_poisson import Floats, Group, Units, checked
-from assets.model.lemons import MAX_LEMON_SHARE, MIN_FACTOR, MIN_SHAPE
+from assets.model.lemons.two_groups import MAX_LEMON_SHARE, MIN_FACTOR, MIN_SHAPE
 
 DRAWS = 1000
 CHUNK = 100

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assets.model.culprits import infer_culprits as infer
-from assets.model.lemon_verdicts import LEMON, NOT_ENOUGH_DATA, OK, WATCH, decide
+from assets.model.lemons.culprits import infer_culprits as infer
+from assets.model.lemons.verdicts import LEMON, NOT_ENOUGH_DATA, OK, WATCH, decide
 from tests.model.planted_fleets import Setting, blame, plant, score
 
 NOBODY = np.zeros(2000, dtype=bool)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from assets.model import lemon_gate
-from assets.model.culprits import infer_culprits
 from assets.model.gamma_poisson import Group
-from assets.model.lemon_gate import compare_with_even_fleets
-from assets.model.lemon_verdicts import decide
-from assets.model.lemons import fit_two_groups
+from assets.model.lemons import gate
+from assets.model.lemons.culprits import infer_culprits
+from assets.model.lemons.gate import compare_with_even_fleets
+from assets.model.lemons.two_groups import fit_two_groups
+from assets.model.lemons.verdicts import decide
 
 WORST_OF_FORTY = [6.0] + [1.0] * 29 + [0.0] * 10
 
@@ -41,7 +41,7 @@ def test_six_of_thirty_five_failures_on_one_of_forty_nodes_are_no_chance():
 
 def test_fleets_without_lemons_pass_as_often_as_the_level_says(monkeypatch):
     """Of 15 fleets 0.75 are expected at 0.05, however many are drawn; more than 3 have a probability of 0.6%."""
-    monkeypatch.setattr(lemon_gate, "DRAWS", lemon_gate.CHUNK)
+    monkeypatch.setattr(gate, "DRAWS", gate.CHUNK)
     rng, time = np.random.default_rng(5), np.full(60, 80.0)
     gates = [gate_of(rng.poisson(rng.gamma(4.0, 0.01 / 4.0, 60) * time).astype(float), time) for _ in range(15)]
     assert sum(gate.p_value <= 0.05 for gate in gates) <= 3

@@ -1,0 +1,1 @@
+"""Whether the failure rate per node depends on the size of the job."""
