@@ -11,7 +11,7 @@
     from (
         select
             *,
-            max(coalesce(ended_at, timestamp '9999-01-01')) over (
+            max(coalesce(ended_at, {{ last_time() }})) over (
                 partition by {{ keys | join(', ') }}
                 order by started_at, source_path, source_line_number
                 rows between unbounded preceding and 1 preceding

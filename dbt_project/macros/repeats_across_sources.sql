@@ -112,7 +112,7 @@ reasons_of_checks as (
             and originals.observed_at <= reasons.observed_at + interval 60 second
             and originals.observed_at
             >= reasons.observed_at - case when originals.is_point_event then interval 1 hour else interval 1 day end
-            and coalesce(originals.cleared_at, timestamp '9999-01-01') >= reasons.observed_at - interval 60 second
+            and coalesce(originals.cleared_at, {{ last_time() }}) >= reasons.observed_at - interval 60 second
     where
         reasons.source in ('slurmctld', 'node_event')
         and reasons.origin = 'health_check'

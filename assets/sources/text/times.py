@@ -13,6 +13,8 @@ from functools import cache
 from zoneinfo import ZoneInfo
 
 FIRST_YEAR, LAST_YEAR = 1990, 2060
+FIRST_TIME, LAST_TIME = datetime.min, datetime.max
+"""Where no start or no end is known. The macro `last_time` of the dbt project has the day of the last."""
 EARLIEST = datetime(2000, 1, 1)
 """Slurm is younger, so an earlier time is from a clock that was not set."""
 CLOCK_NOISE_SECONDS = 60

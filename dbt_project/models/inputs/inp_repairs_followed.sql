@@ -37,7 +37,7 @@ numbered as (
     from (
         select
             *,
-            coalesce(started_at - max(coalesce(ended_at, timestamp '9999-01-01')) over (
+            coalesce(started_at - max(coalesce(ended_at, {{ last_time() }})) over (
                 partition by cluster_id, node_id
                 order by started_at, outage_id rows between unbounded preceding and 1 preceding
             ) > interval 60 second, true)::integer as begins

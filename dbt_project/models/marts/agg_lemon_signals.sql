@@ -153,7 +153,7 @@ changes as (
         greatest(
             least(
                 entries.last_date + settings.lemon_window_days,
-                coalesce(entries.next_date, date '9999-01-01')
+                coalesce(entries.next_date, cast({{ last_time() }} as date))
             ),
             cast(clusters.first_at as date)
         ) as day_date,

@@ -90,7 +90,7 @@ further_outages as (
         node_id,
         greatest(
             started_at,
-            max(coalesce(ended_at, timestamp '9999-01-01')) over (
+            max(coalesce(ended_at, {{ last_time() }})) over (
                 partition by cluster_id, node_id
                 order by started_at, outage_id
                 rows between unbounded preceding and 1 preceding

@@ -27,6 +27,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 
+from assets.sources.text.times import LAST_TIME
+
 MIN_GAP = timedelta(hours=20)
 """The shortest gap between two files: less may be a night, more is a missing day."""
 
@@ -278,7 +280,7 @@ def until(intervals: Iterable[Interval], end: datetime, known_by: str) -> list[I
     [(2, 'log'), (4, 'clock')]
     """
     whole = sorted(intervals)
-    left = without(whole, [(end, datetime.max)])
+    left = without(whole, [(end, LAST_TIME)])
     if left and left != whole:
         left[-1] = replace(left[-1], known_by=known_by)
     return left

@@ -15,8 +15,7 @@ from ipaddress import ip_address
 from itertools import pairwise
 
 from assets.sources.settings import Nodes
-
-EVER, NEVER = datetime.min, datetime.max
+from assets.sources.text.times import FIRST_TIME, LAST_TIME
 
 
 def basic_name(name: str, rules: Nodes) -> str:
@@ -129,12 +128,12 @@ class HostNames:
         stated: dict[str, list[Spell]] = {}
         before: dict[str, list[Spell]] = {}
         for node_id, moments in moments_by_node.items():
-            ends = [moment for moment, _ in moments[1:]] + [NEVER]
+            ends = [moment for moment, _ in moments[1:]] + [LAST_TIME]
             for (moment, forms), end in zip(moments, ends, strict=True):
                 for form in forms:
                     stated.setdefault(form, []).append(Spell(node_id, moment, end))
             for form in moments[0][1]:
-                before.setdefault(form, []).append(Spell(node_id, EVER, moments[0][0]))
+                before.setdefault(form, []).append(Spell(node_id, FIRST_TIME, moments[0][0]))
         self._spells = {form: _without_conflicts(spells, before.get(form, [])) for form, spells in stated.items()}
 
     def spells(self, name: str) -> list[Spell]:

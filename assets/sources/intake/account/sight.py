@@ -15,6 +15,7 @@ from assets.log_kinds import export_again
 from assets.sources.batch_tables import SAMPLED_LINES
 from assets.sources.intake.find.folder import CUT_OFF, READ
 from assets.sources.reader import Reader
+from assets.sources.text.times import FIRST_TIME, LAST_TIME
 from assets.sql import fill
 
 BLIND = "blind"
@@ -79,6 +80,13 @@ def write_sight(con: duckdb.DuckDBPyConnection) -> int:
     The controller's log and node events show all nodes. The transaction is the caller's.
     """
     con.execute("delete from ops.sight")
-    statement = fill("sources/intake/account/sight.sql", chance=CHANCE, read=READ, cut_off=CUT_OFF)
+    statement = fill(
+        "sources/intake/account/sight.sql",
+        chance=CHANCE,
+        read=READ,
+        cut_off=CUT_OFF,
+        first_date=FIRST_TIME.date().isoformat(),
+        last_date=LAST_TIME.date().isoformat(),
+    )
     ((rows,),) = con.execute(statement).fetchall()
     return int(rows)

@@ -20,7 +20,9 @@ with covered_days as (
 ),
 nodes as (select distinct cluster_id, node_id from raw.node_names),
 named as (
-    select cluster_id, name_as_seen, node_id, date '0001-01-01' as from_date, date '9999-12-31' as to_date
+    select
+        cluster_id, name_as_seen, node_id,
+        date {{ first_date | literal }} as from_date, date {{ last_date | literal }} as to_date
     from raw.node_names
     union all
     select cluster_id, name_as_seen, node_id, from_at::date, to_at::date from raw.host_names

@@ -65,7 +65,7 @@ doubtful_records as (
             records.gpu_count is null
             and (
                 records.gpu_count_source in ('none', 'no_tres')
-                or records.allocated_at < coalesce(gpu_tracking.gpus_tracked_from, timestamp '9999-01-01')
+                or records.allocated_at < coalesce(gpu_tracking.gpus_tracked_from, {{ last_time() }})
             )
         )
 

@@ -210,7 +210,7 @@ planned_outages as (
         node_id,
         end_reason,
         started_at,
-        max(coalesce(ended_at, timestamp '9999-01-01')) over (
+        max(coalesce(ended_at, {{ last_time() }})) over (
             partition by cluster_id, node_id, end_reason
             order by started_at
         ) as planned_until

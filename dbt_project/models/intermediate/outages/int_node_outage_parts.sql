@@ -95,8 +95,8 @@ intervals as (
             where
                 inventory_withdrawals.cluster_id = stated.cluster_id
                 and inventory_withdrawals.node_id = stated.node_id
-                and coalesce(stated.ended_at, timestamp '9999-01-01') > inventory_withdrawals.reason_at
-                and coalesce(inventory_withdrawals.ended_at, timestamp '9999-01-01') > stated.started_at
+                and coalesce(stated.ended_at, {{ last_time() }}) > inventory_withdrawals.reason_at
+                and coalesce(inventory_withdrawals.ended_at, {{ last_time() }}) > stated.started_at
         )
     union all
     select
@@ -123,7 +123,7 @@ intervals as (
                 where
                     recorded_failures.cluster_id = stated.cluster_id
                     and recorded_failures.node_id = stated.node_id
-                    and coalesce(stated.ended_at, timestamp '9999-01-01') >= recorded_failures.started_at
+                    and coalesce(stated.ended_at, {{ last_time() }}) >= recorded_failures.started_at
             )
         )
 
@@ -249,8 +249,8 @@ asked_in_inventory as (
             withdrawals.cluster_id = parts.cluster_id
             and withdrawals.node_id = parts.node_id
             and lower(withdrawals.reason) = lower(parts.reason)
-            and coalesce(parts.ended_at, timestamp '9999-01-01') >= withdrawals.reason_at
-            and coalesce(withdrawals.ended_at, timestamp '9999-01-01') > parts.started_at
+            and coalesce(parts.ended_at, {{ last_time() }}) >= withdrawals.reason_at
+            and coalesce(withdrawals.ended_at, {{ last_time() }}) > parts.started_at
     qualify
         row_number() over (
             partition by withdrawals.cluster_id, withdrawals.node_id, withdrawals.reason_at

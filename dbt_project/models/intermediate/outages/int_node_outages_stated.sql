@@ -108,7 +108,7 @@ known as (
         node_id,
         started_at as known_at,
         started_at - interval 60 second as from_at,
-        coalesce(ended_at, timestamp '9999-01-01') as to_at
+        coalesce(ended_at, {{ last_time() }}) as to_at
     from recorded
 
 ),

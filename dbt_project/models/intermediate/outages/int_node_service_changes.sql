@@ -284,7 +284,7 @@ unstated_returns as (
             withdrawn_stretches.cluster_id = job_starts.cluster_id
             and withdrawn_stretches.node_id = job_starts.node_id
             and job_starts.started_at > withdrawn_stretches.changed_at + interval 60 second
-            and job_starts.started_at < coalesce(withdrawn_stretches.next_changed_at, timestamp '9999-01-01')
+            and job_starts.started_at < coalesce(withdrawn_stretches.next_changed_at, {{ last_time() }})
     where withdrawn_stretches.state_so_far is not null
     group by
         withdrawn_stretches.cluster_id,
