@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, estimate, read, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, read, with_limits
 from assets.model.coincidence import NO_CONTROL, NO_FAILURES, ChanceResult, chance_of_coincidence
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 
@@ -137,9 +136,7 @@ def headline(chance: pd.DataFrame) -> str:
     return f"{chance['attributed_count'].sum():.0f} attributions, some {expected:.1f} by chance"
 
 
-@estimate(TABLE)
-def est_attribution_chance(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_attribution_chance(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Compare the attributed failures of each cause with attempts that ended well."""
-    with warehouse.writing() as con:
-        chance = with_chance(read(con, "inp_attribution_controls_summed"))
-        return write(con, TABLE, chance, headline(chance))
+    return with_chance(read(con, "inp_attribution_controls_summed"))

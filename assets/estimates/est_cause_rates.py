@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, estimate, numbers, read, write
+from assets.estimates.table import Column, TableSpec, estimate, numbers, read
 from assets.model.incident_counts import weighted_interval
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 FAILURES = ("failure_count", "failure_variance")
@@ -126,9 +125,7 @@ def headline(rates: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_cause_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_cause_rates(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Count failures by cause and put limits on their rates."""
-    with warehouse.writing() as con:
-        rates = with_rates(read(con, "inp_causes_counted"))
-        return write(con, TABLE, rates, headline(rates))
+    return with_rates(read(con, "inp_causes_counted"))

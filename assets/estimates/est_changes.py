@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 import pandas as pd
 
@@ -22,7 +21,7 @@ from assets.estimates.changed_nodes import (
 )
 from assets.estimates.est_rate_changes import ANNOTATION_DAYS
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read
 from assets.model.change_effects import (
     CANNOT_TELL,
     CHANGE_DAYS,
@@ -42,10 +41,11 @@ from assets.model.incident_counts import Floats
 from assets.model.month_variation import MonthVariation, month_variation, variation_of_ratio
 from assets.model.power import POWER
 from assets.model.rate_ratio import NO_EVENTS, NO_EXPOSURE, RatioInterval, rate_ratio
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
+
+    import duckdb
 
 METHODS = {False: "before_after", True: "ratio_of_ratios"}
 WITHOUT_RATIO = {NO_EVENTS: "no incident", NO_EXPOSURE: "no day of one side counts"}
@@ -351,10 +351,8 @@ def headline(changes: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_changes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_changes(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Compare incidents before and after each known change."""
-    with warehouse.writing() as con:
-        cohorts = read(con, "inp_changes_followed", "cluster_id, cohort")
-        changes = with_verdicts(cohorts, read(con, "est_rate_changes"))
-        return write(con, TABLE, changes, headline(changes))
+    cohorts = read(con, "inp_changes_followed", "cluster_id, cohort")
+    return with_verdicts(cohorts, read(con, "est_rate_changes"))

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
-
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, estimate, read, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, read, with_limits
 from assets.model.check_scores import (
     DROP_BELOW,
     KEEP_ABOVE,
@@ -22,11 +20,11 @@ from assets.model.check_scores import (
 )
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.incident_counts import weighted_interval
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    import duckdb
     import pandas as pd
 
 ONSETS = ("onset_count",)
@@ -196,9 +194,7 @@ def headline(scores: pd.DataFrame) -> str:
     return ", ".join(f"{counts.get(word, 0)} checks: {word}" for word in ("keep", "tune", "drop", "cannot tell"))
 
 
-@estimate(TABLE)
-def est_check_scores(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_check_scores(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Judge the onsets of each health check by what became of them."""
-    with warehouse.writing() as con:
-        scores = with_scores(read(con, "inp_checks_counted"))
-        return write(con, TABLE, scores, headline(scores))
+    return with_scores(read(con, "inp_checks_counted"))

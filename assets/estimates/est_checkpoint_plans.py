@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, NODE_COUNT, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
@@ -30,15 +29,14 @@ from assets.estimates.table import (
     read,
     variance_of_future,
     with_limits,
-    write,
 )
 from assets.model.incident_counts import weighted_interval
 from assets.model.mttf import mttf_at_scale
 from assets.model.run_outlook import run_outlook
 from assets.model.run_plan import plan_checkpoints, predict_interruptions
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 TARGET = 0.9
@@ -208,11 +206,9 @@ def headline(plans: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_checkpoint_plans(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_checkpoint_plans(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Plan runs of every size at each cluster's own rate."""
-    with warehouse.writing() as con:
-        sizes = read(con, "inp_job_sizes_listed")
-        planned = with_reference_rate(con, sizes[sizes["is_power_of_two"]], prefix="")
-        plans = with_plans(with_reference_months(con, planned))
-        return write(con, TABLE, plans, headline(plans))
+    sizes = read(con, "inp_job_sizes_listed")
+    planned = with_reference_rate(con, sizes[sizes["is_power_of_two"]], prefix="")
+    return with_plans(with_reference_months(con, planned))

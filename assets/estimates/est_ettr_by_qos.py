@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import dagster as dg
-
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.mean_ettr import METHODS, measured_columns, measured_values, spread_note
 from assets.estimates.reference_rate import joined
-from assets.estimates.table import Column, TableSpec, estimate, read, write
-from assets.warehouse import Warehouse
+from assets.estimates.table import Column, TableSpec, estimate, read
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 RUNS = ("scheduled_hours",)
@@ -50,11 +48,9 @@ def headline(ettr: pd.DataFrame) -> str:
     return f"{ettr['run_count'].sum():.0f} runs with 24 scheduled hours and more, in {ettr['qos'].nunique()} QOS"
 
 
-@estimate(TABLE)
-def est_ettr_by_qos(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_ettr_by_qos(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Average the ETTR of long runs by QOS and size."""
-    with warehouse.writing() as con:
-        runs = read(con, "inp_runs_summed")
-        groups = runs[runs["is_by_qos"]]
-        ettr = groups.assign(**measured_values(groups), note=joined(spread_note(groups)))
-        return write(con, TABLE, ettr, headline(ettr))
+    runs = read(con, "inp_runs_summed")
+    groups = runs[runs["is_by_qos"]]
+    return groups.assign(**measured_values(groups), note=joined(spread_note(groups)))

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.mean_ettr import METHODS, RATIO, measured_columns, measured_values, spread_note
 from assets.estimates.reference_rate import REFERENCE_RATE, joined, no_rate, with_reference_rate
-from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read, write
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read
 from assets.model.checkpoint import expected_ettr_v2
 from assets.model.ettr import expected_ettr, expected_ettr_exact
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 RUNS = ("scheduled_hours",)
@@ -144,10 +143,8 @@ def headline(ettr: pd.DataFrame) -> str:
     return f"{ettr['run_count'].sum():.0f} runs with 24 scheduled hours and more, in {len(ettr)} sizes"
 
 
-@estimate(TABLE)
-def est_ettr_by_size(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_ettr_by_size(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Average the ETTR of long runs by size, and compute the ETTR to expect at the reference rate."""
-    with warehouse.writing() as con:
-        runs = read(con, "inp_runs_summed")
-        ettr = with_ettr(with_reference_rate(con, runs[~runs["is_by_qos"]]))
-        return write(con, TABLE, ettr, headline(ettr))
+    runs = read(con, "inp_runs_summed")
+    return with_ettr(with_reference_rate(con, runs[~runs["is_by_qos"]]))

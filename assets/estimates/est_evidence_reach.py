@@ -9,10 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
-
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, numbers, read, with_limits, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, numbers, read, with_limits
 from assets.model.evidence_reach import (
     Count,
     Reach,
@@ -25,9 +23,9 @@ from assets.model.evidence_reach import (
     unexplained_bound,
 )
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 ENDS = tuple(f"inp_ends_by_size_counted.{name}" for name in ("node_count", "end_count", "control_windows"))
@@ -327,9 +325,7 @@ def headline(reaches: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_evidence_reach(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_evidence_reach(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Compare what the sources saw of each other's failures, and count what they saw too late."""
-    with warehouse.writing() as con:
-        reaches = with_reach(_Months(*(read(con, name) for name in TABLE.inputs)))
-        return write(con, TABLE, reaches, headline(reaches))
+    return with_reach(_Months(*(read(con, name) for name in TABLE.inputs)))

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, read, with_limits, write
-from assets.warehouse import Warehouse
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, read, with_limits
 
 if TYPE_CHECKING:
     import duckdb
@@ -149,10 +147,8 @@ def headline(rates: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_failure_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_failure_rates(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Put exact limits on the ratio of failures and node-days."""
-    with warehouse.writing() as con:
-        counts = with_bound(con, read(con, "inp_failures_counted"))
-        rates = with_rates(counts[counts["month_date"].isna()])
-        return write(con, TABLE, rates, headline(rates))
+    counts = with_bound(con, read(con, "inp_failures_counted"))
+    return with_rates(counts[counts["month_date"].isna()])

@@ -5,11 +5,14 @@ The columns are those of estimates.est_failure_rates, whose failures and node-da
 
 from __future__ import annotations
 
-import dagster as dg
+from typing import TYPE_CHECKING
 
 from assets.estimates import est_failure_rates as whole
-from assets.estimates.table import Column, TableSpec, estimate, read, write
-from assets.warehouse import Warehouse
+from assets.estimates.table import Column, TableSpec, estimate, read
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
 
 MONTHS = (
     Column("month_date", "date", "UTC day", "First day of the calendar month.", is_required=True),
@@ -50,13 +53,16 @@ TABLE = TableSpec(
 )
 
 
-@estimate(TABLE)
-def est_failure_rates_monthly(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+def headline(rates: pd.DataFrame) -> str:
+    """Return a sentence: how many months were seen whole."""
+    whole_months = rates.loc[rates["is_whole_month"], ["cluster_id", "month_date"]].drop_duplicates()
+    return f"{len(whole_months)} whole months"
+
+
+@estimate(TABLE, headline)
+def est_failure_rates_monthly(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Put limits on the ratio of each month's failures and node-days."""
-    with warehouse.writing() as con:
-        counts = whole.with_bound(con, read(con, "inp_failures_counted"))
-        months = counts[counts["month_date"].notna() & counts["begins_in_study"]]
-        months = months.assign(is_whole_month=months["seen_days"] >= months["month_days"] - 1e-6)
-        rates = whole.with_rates(months)
-        whole_months = rates.loc[rates["is_whole_month"], ["cluster_id", "month_date"]].drop_duplicates()
-        return write(con, TABLE, rates, f"{len(whole_months)} whole months")
+    counts = whole.with_bound(con, read(con, "inp_failures_counted"))
+    months = counts[counts["month_date"].notna() & counts["begins_in_study"]]
+    months = months.assign(is_whole_month=months["seen_days"] >= months["month_days"] - 1e-6)
+    return whole.with_rates(months)

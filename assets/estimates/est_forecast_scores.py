@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, read, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, read
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.forecast import CountForecast, forecast_count, naive_log_score
 from assets.model.month_variation import month_variation
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 MIN_SEEN_DAYS = 21.0
@@ -280,9 +279,7 @@ def headline(scores: pd.DataFrame) -> str:
     return f"{held} of {len(scored)} months had their rate inside the limits"
 
 
-@estimate(TABLE)
-def est_forecast_scores(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_forecast_scores(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Forecast every month from those before it, and score the months that are over."""
-    with warehouse.writing() as con:
-        scores = with_forecasts(months_of(read(con, "inp_failures_counted")))
-        return write(con, TABLE, scores, headline(scores))
+    return with_forecasts(months_of(read(con, "inp_failures_counted")))

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import dagster as dg
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, read, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, read
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
 from assets.model.power import POWER, detectable_effect
 from assets.model.stratified_odds import NOT_COMPARED, Floats, StratifiedOdds, stratified_odds
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import duckdb
 
 OTHERS_BY_CHANCE = 0.01
 """Largest p-value without the user with most such ends at which a node is a suspect."""
@@ -240,10 +240,8 @@ def headline(rows: pd.DataFrame) -> str:
     return "; ".join(f"{cluster_id}: {kind} {node_id}" for cluster_id, kind, node_id in found) or "none"
 
 
-@estimate(TABLE)
-def est_hidden_failures(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_hidden_failures(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Compare how jobs end on each node with the same users' jobs elsewhere."""
-    with warehouse.writing() as con:
-        strata = read(con, "inp_job_ends_by_node_counted", "stratum, node_id, cluster_id")
-        rows = with_suspects(strata, read(con, "inp_idle_gpus_summed"))
-        return write(con, TABLE, rows, headline(rows))
+    strata = read(con, "inp_job_ends_by_node_counted", "stratum, node_id, cluster_id")
+    return with_suspects(strata, read(con, "inp_idle_gpus_summed"))

@@ -8,16 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import dagster as dg
-
 from assets.bad_clusters.failures import failing_clusters, running_run
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, estimate, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, with_limits
 from assets.model.coincidence import binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 LARGE = ("marts.fct_attempts.job_gpu_count", "large_gpu_count")
@@ -100,9 +98,7 @@ def headline(ratios: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_lemon_effects(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_lemon_effects(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Count large attempts and their failures, with and without lemons."""
-    with warehouse.writing() as con:
-        ratios = with_ratios(con.execute(QUERY, {"left_out": [*failing_clusters(con, running_run(con))]}).df())
-        return write(con, TABLE, ratios, headline(ratios))
+    return with_ratios(con.execute(QUERY, {"left_out": [*failing_clusters(con, running_run(con))]}).df())

@@ -8,7 +8,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -23,15 +22,16 @@ from assets.estimates.suspects import (
     of_nodes_in_use,
     summed,
 )
-from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits
 from assets.model.coincidence import Share, binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemons.evaluation import evaluate_forward
 from assets.model.lemons.verdicts import LEMON, decide, is_past_burst
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import duckdb
 
 WINDOWS = ("last_date", "judged_days", "rate_days")
 LISTED = (*(f"inp_suspects_listed.{name}" for name in SUSPECTS), "in_use_node_days", *WINDOWS)
@@ -213,10 +213,8 @@ def headline(lists: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_lemon_evaluations(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_lemon_evaluations(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Make the lists of the past, and judge each by the period after it."""
-    with warehouse.writing() as con:
-        uses, suspects, large = (read(con, name) for name in TABLE.inputs)
-        lists = with_evaluations(uses, suspects, large)
-        return write(con, TABLE, lists, headline(lists))
+    uses, suspects, large = (read(con, name) for name in TABLE.inputs)
+    return with_evaluations(uses, suspects, large)

@@ -8,21 +8,21 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.suspects import SEED, SUSPECTS, blame_of, clusters_of, days_ago, of_nodes_in_use
-from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.lemons.gate import compare_with_even_fleets
 from assets.model.lemons.signals import SIGNALS, StandingOut, stand_out
 from assets.model.lemons.verdicts import LEMON, NOT_ENOUGH_DATA, OK, Verdicts, decide, is_past_burst
 from assets.model.node_savings import DAYS_PER_MONTH, Use, node_savings
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
+
     from assets.model.lemons.culprits import Blame
 
 BLAMED = tuple(f"inp_suspects_listed.{name}" for name in SUSPECTS)
@@ -321,10 +321,8 @@ def headline(judged: pd.DataFrame) -> str:
     return "; ".join(found)
 
 
-@estimate(TABLE)
-def est_lemon_nodes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_lemon_nodes(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Infer which node caused each failure, fit the fleet, and judge every node."""
-    with warehouse.writing() as con:
-        nodes, suspects = (read(con, name) for name in TABLE.inputs)
-        judged = with_verdicts(nodes, suspects[suspects["is_in_window"]])
-        return write(con, TABLE, judged, headline(judged))
+    nodes, suspects = (read(con, name) for name in TABLE.inputs)
+    return with_verdicts(nodes, suspects[suspects["is_in_window"]])

@@ -8,27 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
-from assets.estimates.table import (
-    Column,
-    TableSpec,
-    bounded,
-    estimate,
-    nodes_of_jobs,
-    numbers,
-    read,
-    with_limits,
-    write,
-)
+from assets.estimates.table import Column, TableSpec, bounded, estimate, nodes_of_jobs, numbers, read, with_limits
 from assets.model.common_causes import CommonCauses, bursts_of, common_causes, mttf_of_job
 from assets.model.false_discovery import FALSE_DISCOVERIES
 from assets.model.place_rates import PlaceRates, place_rates
 from assets.model.power import LARGEST_RATIO, POWER, detectable_effect
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -373,11 +361,9 @@ def headline(rates: pd.DataFrame) -> str:
     return "; ".join(names) or f"{len(rates)} places, none of them differs"
 
 
-@estimate(TABLE)
-def est_location_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_location_rates(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Compare the places of each kind with each other, and count the bursts in them against chance."""
-    with warehouse.writing() as con:
-        kinds = list(kinds_of(con))
-        found = [with_rates(kind) for kind in kinds]
-        rates = with_same_nodes(pd.concat(found), kinds) if found else pd.DataFrame(columns=TABLE.column_names)
-        return write(con, TABLE, rates, headline(rates))
+    kinds = list(kinds_of(con))
+    found = [with_rates(kind) for kind in kinds]
+    return with_same_nodes(pd.concat(found), kinds) if found else pd.DataFrame(columns=TABLE.column_names)

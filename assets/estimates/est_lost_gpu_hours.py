@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.reference_rate import joined, of_study
-from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits, write
+from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits
 from assets.model.loss_limits import loss_interval
 from assets.seen_days import MIN_SEEN_DAYS, days_left_out, part_of_month, too_few
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb
@@ -181,9 +179,7 @@ def headline(losses: pd.DataFrame) -> str:
     return "; ".join(f"{row.cluster_id}: {row.expected_lost_gpu_hours:.4g} GPU-hours" for row in of_study.itertuples())
 
 
-@estimate(TABLE)
-def est_lost_gpu_hours(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_lost_gpu_hours(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Add up what failures and preemptions after them cost, weighted by probability."""
-    with warehouse.writing() as con:
-        losses = with_losses(of_study(con, with_sight(con, read(con, "inp_losses_summed"))))
-        return write(con, TABLE, losses, headline(losses))
+    return with_losses(of_study(con, with_sight(con, read(con, "inp_losses_summed"))))

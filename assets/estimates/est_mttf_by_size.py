@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
 from assets.estimates.reference_rate import REFERENCE_RATE, joined, with_reference_rate
-from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, read, write
+from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, read
 from assets.model.mttf import MttfInterval, mttf_at_scale, mttf_from_runtime, nodes_of
 from assets.model.rate_ratio import common_dispersion, rate_ratio
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -192,9 +191,7 @@ def headline(mttf: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_mttf_by_size(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_mttf_by_size(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Divide hours run by failures in each size, and draw the theory line from the reference rate."""
-    with warehouse.writing() as con:
-        mttf = with_mttf(with_reference_rate(con, read(con, "inp_sizes_counted")))
-        return write(con, TABLE, mttf, headline(mttf))
+    return with_mttf(with_reference_rate(con, read(con, "inp_sizes_counted")))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, NODE_COUNT, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
@@ -30,13 +29,12 @@ from assets.estimates.table import (
     numbers,
     read,
     variance_of_future,
-    write,
 )
 from assets.model.mttf import mttf_at_scale
 from assets.model.run_plan import predict_interruptions
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 RATE = (*REFERENCE_RATE, *NODES_OF_JOBS)
@@ -169,10 +167,8 @@ def headline(projections: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_mttf_projections(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_mttf_projections(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Project each cluster's reference rate to jobs of every size."""
-    with warehouse.writing() as con:
-        sizes = with_reference_months(con, with_reference_rate(con, read(con, "inp_job_sizes_listed"), prefix=""))
-        projections = with_projections(of_study(con, sizes))
-        return write(con, TABLE, projections, headline(projections))
+    sizes = with_reference_months(con, with_reference_rate(con, read(con, "inp_job_sizes_listed"), prefix=""))
+    return with_projections(of_study(con, sizes))

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, read, write
+from assets.estimates.table import Column, TableSpec, bounded, estimate, read
 from assets.log_kinds import LOG_KINDS, SILENT_DAYS
 from assets.model.change_points import (
     MINIMUM_CELLS,
@@ -28,11 +27,12 @@ from assets.model.change_points import (
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.incident_counts import Floats, count_incidents, weighted_interval
 from assets.model.rate_ratio import rate_ratio
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
     from datetime import date
+
+    import duckdb
 
 ANNOTATION_DAYS = 7
 """Largest distance of a known event from a change, or from its limits, at which it is named with the change."""
@@ -303,9 +303,7 @@ def headline(changes: pd.DataFrame) -> str:
     return f"{of_all.sum()} changes of a cluster's rate, {found.sum() - of_all.sum()} of a single cause's"
 
 
-@estimate(TABLE)
-def est_rate_changes(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_rate_changes(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Cut the days of each cluster and cause into spans of constant rate."""
-    with warehouse.writing() as con:
-        changes = with_changes(read(con, "inp_rate_days_counted"))
-        return write(con, TABLE, changes, headline(changes))
+    return with_changes(read(con, "inp_rate_days_counted"))

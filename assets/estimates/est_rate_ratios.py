@@ -9,16 +9,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.reference_rate import joined
-from assets.estimates.table import ENOUGH_DATA, Column, TableSpec, bounded, estimate, numbers, read, with_limits, write
+from assets.estimates.table import ENOUGH_DATA, Column, TableSpec, bounded, estimate, numbers, read, with_limits
 from assets.model.rate_ratio import common_dispersion, rate_ratio
 from assets.seen_days import MIN_SEEN_DAYS, days_left_out, too_few
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb
@@ -277,9 +275,7 @@ def headline(ratios: pd.DataFrame) -> str:
     return f"{differ.sum()} of {len(quoted)} comparisons show different rates"
 
 
-@estimate(TABLE)
-def est_rate_ratios(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_rate_ratios(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Compute the ratios of the rates of clusters and of periods."""
-    with warehouse.writing() as con:
-        ratios = compared(con)
-        return write(con, TABLE, ratios, headline(ratios))
+    return compared(con)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, with_limits, write
+from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, with_limits
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES
 from assets.model.power import POWER, detectable_effect
@@ -30,9 +29,9 @@ from assets.model.repairs import (
     time_to_relapse,
     verdicts,
 )
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
     from assets.model.coincidence import Share
@@ -272,9 +271,7 @@ def headline(repairs: pd.DataFrame) -> str:
     )
 
 
-@estimate(TABLE)
-def est_repairs(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_repairs(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Follow every repair to the next failure of the same cause, and compare the actions."""
-    with warehouse.writing() as con:
-        repairs = with_relapses(read(con, "inp_repairs_followed"))
-        return write(con, TABLE, repairs, headline(repairs))
+    return with_relapses(read(con, "inp_repairs_followed"))

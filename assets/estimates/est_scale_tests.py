@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read, write
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read
 from assets.model.scale.dependence import EQUIVALENCE_MARGIN, ScaleTest, scale_test
-from assets.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
+
+    import duckdb
 
 FAILURES = ("failure_count",)
 INCIDENTS = ("failure_count", "failure_variance")
@@ -171,9 +171,7 @@ def headline(tests: pd.DataFrame) -> str:
     return "; ".join(f"{row.cluster_id}: {row.verdict}" for row in tests.itertuples())
 
 
-@estimate(TABLE)
-def est_scale_tests(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_scale_tests(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Regress failures per node-day on the nodes of the job, cluster by cluster."""
-    with warehouse.writing() as con:
-        tests = tested(read(con, "inp_whole_node_sizes_counted"))
-        return write(con, TABLE, tests, headline(tests))
+    return tested(read(con, "inp_whole_node_sizes_counted"))

@@ -5,16 +5,17 @@ Every MTTF assumes that they do not: a Weibull shape of 1.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 import pandas as pd
 
 from assets.estimates.evidence import CLUSTER, evidence
-from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read, with_limits, write
+from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read, with_limits
 from assets.model.survival import MINIMUM_INCIDENTS, TOO_FEW_EVENTS, WeibullFit, fit_weibull
-from assets.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import duckdb
 
 FAILURES = ("failure_probability",)
 AGE = ("age_hours", "entry_hours")
@@ -176,9 +177,7 @@ def headline(fits: pd.DataFrame) -> str:
     return ", ".join(f"{verdict}: {count} sizes" for verdict, count in verdicts.items())
 
 
-@estimate(TABLE)
-def est_time_to_failure(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_time_to_failure(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Fit a Weibull distribution to the times to failure of each size."""
-    with warehouse.writing() as con:
-        fits = fitted(read(con, "inp_ages_classed"))
-        return write(con, TABLE, fits, headline(fits))
+    return fitted(read(con, "inp_ages_classed"))

@@ -8,14 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
 import numpy as np
 
 from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
-from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read, with_limits, write
-from assets.warehouse import Warehouse
+from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read, with_limits
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 SERVICE = ("unit_days",)
@@ -112,9 +111,7 @@ def headline(rates: pd.DataFrame) -> str:
     return "; ".join(f"{row.cluster_id}: {row.recorded_count:,} recorded failures" for row in of_all.itertuples())
 
 
-@estimate(TABLE)
-def est_unit_failure_rates(warehouse: Warehouse) -> dg.MaterializeResult[None]:
+@estimate(TABLE, headline)
+def est_unit_failure_rates(con: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Count recorded failures over the time in service, and put limits on their ratio."""
-    with warehouse.writing() as con:
-        rates = with_rates(read(con, "inp_unit_failures_counted"))
-        return write(con, TABLE, rates, headline(rates))
+    return with_rates(read(con, "inp_unit_failures_counted"))

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Result = dg.MaterializeResult[None]
-Compute = Callable[[Warehouse], Result]
+Compute = Callable[["duckdb.DuckDBPyConnection"], "pd.DataFrame"]
+"""Reads what an estimate needs and returns its rows."""
+Headline = Callable[["pd.DataFrame"], str]
+"""Says the rows of an estimate in a sentence, which Dagster shows beside the row count."""
 _log = logging.getLogger(__name__)
 STAGE = "estimates"
 """The stage of the clusters on whose rows an estimate fails."""
@@ -173,8 +176,10 @@ def read(
     return con.execute(f"from {_place(table)} where {shown} order by {order}").df()
 
 
-def estimate(spec: TableSpec) -> Callable[[Compute], dg.AssetsDefinition]:
-    """Make the decorated function the asset of the table. Key, group, upstream keys and description come from the spec.
+def estimate(spec: TableSpec, headline: Headline) -> Callable[[Compute], dg.AssetsDefinition]:
+    """Make the asset of the table, which writes what the decorated function returns.
+
+    Key, group, upstream keys and description come from the spec, the sentence about its rows from `headline`.
 
     A table that reads nothing still comes after the marts, because these create the file of the publication. If the
     rows of some clusters make the function fail, it is run without these. Where it fails for another reason, or an
@@ -182,6 +187,11 @@ def estimate(spec: TableSpec) -> Callable[[Compute], dg.AssetsDefinition]:
     """
 
     def made(compute: Compute) -> dg.AssetsDefinition:
+        def compute_and_write(warehouse: Warehouse) -> Result:
+            with warehouse.writing() as con:
+                frame = compute(con)
+                return write(con, spec, frame, headline(frame))
+
         @dg.asset(
             key=spec.asset_key,
             deps=spec.upstream_keys or [dg.AssetKey(["marts", "dim_clusters"])],
@@ -196,7 +206,7 @@ def estimate(spec: TableSpec) -> Callable[[Compute], dg.AssetsDefinition]:
                     if dg.AssetKey(table.split(".")) in spec.upstream_keys:
                         return _write_nothing(con, spec, f"{table} could not be computed")
             try:
-                return compute_for_good_clusters(compute, warehouse, spec.name)
+                return compute_for_good_clusters(compute_and_write, warehouse, spec.name)
             except Exception as error:  # noqa: BLE001 -- which errors it raises again, it decides
                 with warehouse.writing() as con:
                     return publish_without_rows(con, spec, error)
@@ -206,7 +216,7 @@ def estimate(spec: TableSpec) -> Callable[[Compute], dg.AssetsDefinition]:
     return made
 
 
-def compute_for_good_clusters(compute: Compute, warehouse: Warehouse, table: str) -> Result:
+def compute_for_good_clusters(compute: Callable[[Warehouse], Result], warehouse: Warehouse, table: str) -> Result:
     """Compute an estimate, without the clusters whose rows make it fail; raise the error that is of none of them."""
 
     def explain(error: Exception) -> str:
