@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -198,6 +198,12 @@ def second_connection(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBP
     with con.cursor() as other:
         other.execute("set timezone = 'UTC'")
         yield other
+
+
+def one_value(con: duckdb.DuckDBPyConnection, statement: str, parameters: object = None) -> Any:
+    """Return the one value of a statement that returns one row of one column."""
+    ((value,),) = con.execute(statement, parameters).fetchall()
+    return value
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path, options: str = "read_write") -> None:

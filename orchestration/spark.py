@@ -16,7 +16,7 @@ import duckdb
 import typer
 
 from assets.sql import identifier
-from assets.warehouse import transaction
+from assets.warehouse import one_value, transaction
 from orchestration.cli.options import HomeOption, JsonOption, answer, run_app, settings_of
 from orchestration.read_commands.published import ReadingError
 from orchestration.settings.home import Home
@@ -84,7 +84,7 @@ def replace_rows(con: duckdb.DuckDBPyConnection, folder: Path) -> dict[str, int]
                 f"insert into marts.{identifier(name)} by name select {stored} from read_parquet($files)",
                 {"files": f"{folder / name}/*.parquet"},
             )
-    counts = {name: con.execute(f"select count(*) from marts.{identifier(name)}").fetchall()[0][0] for name in names}
+    counts = {name: one_value(con, f"select count(*) from marts.{identifier(name)}") for name in names}
     return {f"marts.{name}": int(count) for name, count in counts.items()}
 
 

@@ -28,7 +28,7 @@ from assets.sources.intake.excluded_clusters import settle_good_clusters
 from assets.sources.intake.find.clusters import write_clusters
 from assets.sources.intake.find.folder import Survey
 from assets.sources.intake.loading import LoadResult, load_kinds
-from assets.warehouse import Warehouse
+from assets.warehouse import Warehouse, one_value
 
 TABLES: Mapping[str, str] = {
     "raw.clusters": """Settings of every cluster.
@@ -192,7 +192,7 @@ def account(con: duckdb.DuckDBPyConnection, table: str, results: Mapping[str, Lo
     """Return the row count of a table and, if files are read into it, the outcomes of their lines."""
     kind = _KINDS.get(table)
     which = "where disposition = 'loaded'" if kind else ""
-    ((rows,),) = con.execute(f"select count(*) from {table} {which}").fetchall()
+    rows = one_value(con, f"select count(*) from {table} {which}")
     if kind is None:
         return {"dagster/row_count": rows}
     (lines,) = con.execute(

@@ -15,6 +15,7 @@ import duckdb
 
 from assets.sources.formats import ROWS
 from assets.sql import literal
+from assets.warehouse import one_value
 
 DATED = {f"raw.{table}": rows.time for table, rows in ROWS.items() if rows.time and not rows.are_of_moments}
 """Tables that grow day by day, and the column of the time that dates a row, which is never NULL."""
@@ -74,7 +75,7 @@ def _write(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
 
     An empty table has no partition to hold its columns, so it becomes one file without rows.
     """
-    ((row_count,),) = con.execute(f"select count(*) from {table}").fetchall()
+    row_count = one_value(con, f"select count(*) from {table}")
     if row_count == 0 or table in (*WHOLE, *FITTED_FOR_ALL):
         con.execute(f"copy (from {table}) to {literal(str(folder / 'all.parquet'))} (format parquet, compression zstd)")
         return int(row_count)

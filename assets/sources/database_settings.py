@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 
 import duckdb
 
+from assets.warehouse import one_value
+
 
 @contextmanager
 def one_thread(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
@@ -18,7 +20,7 @@ def one_thread(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
     A query that numbers rows is one long task. If another thread takes it, the client polls for a task without pause,
     which costs as much as the task (measured). The same happens while a transaction is committed.
     """
-    ((threads,),) = con.execute("select current_setting('threads')").fetchall()
+    threads = one_value(con, "select current_setting('threads')")
     con.execute("set threads = 1")
     try:
         yield

@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 
+from assets.warehouse import one_value
 from orchestration.checks.asset_checks import record_verdicts
 from orchestration.checks.verdicts import Verdict
 from orchestration.dbt.descriptions import describe_test
@@ -43,7 +44,7 @@ def dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, 
     if not (run_results.exists() and manifest.exists()):
         return []
     results = json.loads(run_results.read_text(encoding="utf-8"))
-    started = con.execute("select max(started_at) from ops.runs where run_id = ?", [run_id]).fetchall()[0][0]
+    started = one_value(con, "select max(started_at) from ops.runs where run_id = ?", [run_id])
     made = datetime.fromisoformat(results["metadata"]["generated_at"]).astimezone(UTC).replace(tzinfo=None)
     if started is not None and made < started:
         return []

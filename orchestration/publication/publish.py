@@ -14,7 +14,7 @@ import duckdb
 
 from assets.bad_clusters.failures import CHANGED_PRIVACY, PRIVACY
 from assets.sql import identifier, literal
-from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, set_search_path, transaction
+from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, one_value, set_search_path, transaction
 from orchestration.publication.ddl import comments
 from orchestration.publication.folders import publish, remove_old
 from orchestration.settings.home import Home, code_version
@@ -99,7 +99,7 @@ def row_counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     counts = {}
     for name, has_clusters, database in sorted([*((name, False, PUBLICATION) for (name,) in built), *tables]):
         rows = _published_rows(database, name, changed if has_clusters else [])
-        counts[name] = con.execute(f"select count(*) from {rows}").fetchall()[0][0]
+        counts[name] = one_value(con, f"select count(*) from {rows}")
     return counts
 
 

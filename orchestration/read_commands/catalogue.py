@@ -17,6 +17,7 @@ import duckdb
 import yaml
 
 from assets.sql import identifier
+from assets.warehouse import one_value
 from orchestration.publication.ddl import declared_tables
 from orchestration.read_commands.published import ReadingError, published
 from orchestration.settings.home import DBT_PROJECT, PROJECT
@@ -85,7 +86,7 @@ def list_tables(con: duckdb.DuckDBPyConnection) -> list[TableListing]:
     listings = []
     for schema, table, is_table, comment in sorted(known, key=lambda row: (SCHEMAS.index(row[0]), row[1])):
         name = f"{schema}.{table}"
-        count = con.execute(f"select count(*) from {identifier(schema, table)}").fetchall()[0][0] if is_table else None
+        count = one_value(con, f"select count(*) from {identifier(schema, table)}") if is_table else None
         declared = declared_tables().get(name)
         description = comment or (declared.description if declared else "")
         listings.append(TableListing(name, count, *split_grain(description)))

@@ -17,6 +17,7 @@ import duckdb
 from rich.progress import track
 
 from assets.sql import identifier, literal
+from assets.warehouse import one_value
 from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_tables
 from orchestration.read_commands.croissant import NOT_STATED, Owner, data_type, describe, meaning
 from orchestration.read_commands.export_folder import CROISSANT, METADATA, ExportFolder
@@ -128,9 +129,7 @@ def _write(
         options = f"format csv, header, timestampformat {literal(TIME_FORMAT)}"
     else:
         options = f"format parquet, compression zstd, kv_metadata {{{_metadata(relation, publication)}}}"
-    ((row_count,),) = con.execute(
-        f"copy (select {columns} from ({relation.select})) to {literal(str(file))} ({options})"
-    ).fetchall()
+    row_count = one_value(con, f"copy (select {columns} from ({relation.select})) to {literal(str(file))} ({options})")
     with file.open("rb") as content:
         sha256 = hashlib.file_digest(content, "sha256").hexdigest()
     place = file.relative_to(folder).as_posix()

@@ -16,6 +16,7 @@ import yaml
 
 from assets.public.contents import content_of
 from assets.sql import fill, identifier, literal
+from assets.warehouse import one_value
 from orchestration.read_commands.catalogue import ColumnListing, TableListing, list_columns
 from orchestration.read_commands.exported import LeftOut, Publication, Relation
 from orchestration.read_commands.published import ReadingError
@@ -106,7 +107,7 @@ def public_relation(con: duckdb.DuckDBPyConnection, table: TableListing) -> Rela
     values = ", ".join(_value(column.name, kinds.get(column.name)) for column in columns)
     # Whatever they hold: a count of those that are not NULL inside would tell how many are.
     hidden = [f"count(*) filter (where {identifier(kind)}.is_shown is not true)" for kind in kinds.values()]
-    ((cells,),) = con.execute(f"select {' + '.join(['count(null)', *hidden])} {source}").fetchall()
+    cells = one_value(con, f"select {' + '.join(['count(null)', *hidden])} {source}")
     if decided.get("sums"):
         table = replace(table, grain=" and ".join(decided["shown"]))
     # The order of the rows inside may be one by name.

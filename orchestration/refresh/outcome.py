@@ -17,6 +17,7 @@ from assets.rows import rows_of
 from assets.sources.intake.account.doubtful_files import cut_files
 from assets.sources.intake.account.file_warnings import OVERLAPS_NO_ACCOUNTING
 from assets.sources.intake.account.superseding import shortened_files
+from assets.warehouse import one_value
 from orchestration.publication.folders import pinned_publication
 from orchestration.pull.outcomes import FAILED
 from orchestration.settings.home import Home
@@ -227,8 +228,7 @@ def read_outcome(home: Home, status: str, started: float) -> Outcome:
 
 
 def _last_run(con: duckdb.DuckDBPyConnection) -> str:
-    ((run_id,),) = con.execute("select run_id from ops.published order by rowid desc limit 1").fetchall()
-    return str(run_id)
+    return str(one_value(con, "select run_id from ops.published order by rowid desc limit 1"))
 
 
 def _listed(label: str, files: list[str]) -> Iterator[str]:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import duckdb
 
+from assets.warehouse import one_value
+
 QUERIES = {
     "states": "select cluster_id, state, attempt_count, gpu_hours from marts.agg_job_states order by all",
     "hours between failures by size": """
@@ -44,5 +46,5 @@ QUERIES = {
 def questions(path: Path) -> dict[str, str]:
     """Give the queries for a published file: those about one cluster ask about its first."""
     with duckdb.connect(str(path), read_only=True) as con:
-        ((cluster,),) = con.execute("select min(cluster_id) from marts.dim_clusters").fetchall()
+        cluster = one_value(con, "select min(cluster_id) from marts.dim_clusters")
     return {name: sql.format(cluster=cluster) for name, sql in QUERIES.items()}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 
+from assets.warehouse import one_value
 from orchestration.runs.instance import open_storage
 from orchestration.settings.home import PROJECT, Home
 from tests.benchmarks.measuring import Cost, describe_machine, faultline, measure, megabytes
@@ -130,7 +131,7 @@ def steps_of(home: Home) -> dict[str, float]:
     the stage `estimates` as `estimate <name>`.
     """
     with duckdb.connect(str(home.working_file), read_only=True) as con:
-        ((run_id,),) = con.execute("select arg_max(run_id, started_at) from ops.runs").fetchall()
+        run_id = one_value(con, "select arg_max(run_id, started_at) from ops.runs")
         found = dict(con.execute("select stage, seconds from ops.stages where run_id = ?", [run_id]).fetchall())
     results = home.work / "dbt" / "run_results.json"
     for result in json.loads(results.read_text(encoding="utf-8"))["results"]:

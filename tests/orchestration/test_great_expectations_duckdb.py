@@ -4,6 +4,7 @@ import duckdb
 import pytest
 
 from assets.expectations.rules import no_row
+from assets.warehouse import one_value
 
 
 def test_a_validation_releases_the_file(warehouse):
@@ -24,7 +25,7 @@ def test_rules_are_judged_together_and_each_alone_where_one_cannot_be(warehouse)
     ]
     broken = no_row("broken", "no_such_column > 0", ["gpu_count"], "nothing")
     with duckdb.connect(warehouse.path) as con:
-        large = con.execute("select count(*) from raw.sacct where gpu_count > 8").fetchall()[0][0]
+        large = one_value(con, "select count(*) from raw.sacct where gpu_count > 8")
     with validating(warehouse) as validator:
         together = validator.validate("raw", "sacct", rules)
     with validating(warehouse) as validator:

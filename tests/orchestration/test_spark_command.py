@@ -6,6 +6,7 @@ from contextlib import nullcontext
 import duckdb
 import pytest
 
+from assets.warehouse import one_value
 from orchestration import spark
 from orchestration.read_commands.published import ReadingError
 from orchestration.settings.home import Home
@@ -39,7 +40,7 @@ def built(testbed_home, tmp_path):
 def counts(home):
     with duckdb.connect(str(home.build_file), read_only=True) as con:
         marts = [mart for (mart,) in con.execute(spark.MARTS).fetchall()]
-        return {mart: con.execute(f"select count(*) from marts.{mart}").fetchone()[0] for mart in marts}
+        return {mart: one_value(con, f"select count(*) from marts.{mart}") for mart in marts}
 
 
 @pytest.mark.parametrize("wrong", ["fct_failures", "as it was", "already running"])

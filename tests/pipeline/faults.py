@@ -24,7 +24,7 @@ from typing import Any
 
 import duckdb
 
-from assets.warehouse import Warehouse
+from assets.warehouse import Warehouse, one_value
 from orchestration.lifecycle.session import mark_unpublished_run_as_failed
 from orchestration.publication.folders import leftovers
 from orchestration.publication.publish import publish_run
@@ -99,7 +99,7 @@ def run(home: Home, run_id: str, points: Points | None = None) -> list[str]:
 def seen(home: Home) -> list[str]:
     """List the runs that readers see: of the warehouse, the report, the account in it, and how that one ended."""
     with duckdb.connect(str(home.published_file), read_only=True) as con:
-        ((warehouse,),) = con.execute("select run_id from marts.t").fetchall()
+        warehouse = one_value(con, "select run_id from marts.t")
         account = con.execute("select run_id, status from ops.runs order by rowid desc limit 1").fetchone()
     return [warehouse, home.report.read_text(), *account]
 

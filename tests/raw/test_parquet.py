@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from assets.raw import parquet
-from assets.warehouse import TABLE_FILES
+from assets.warehouse import TABLE_FILES, one_value
 from orchestration.settings.home import DBT_PROJECT
 
 SACCT = ("raw", "sacct", "cluster_id=testbed", "event_date=2026-11-21")
@@ -25,7 +25,7 @@ def rows(con: duckdb.DuckDBPyConnection, table: str, folder) -> int:
     files = f"read_parquet('{folder}/{table.replace('.', '/')}/**/*.parquet', hive_partitioning = true)"
     of_table, other = f"select {columns} from {table}", f"select {columns} from {files}"
     sql = f"select count(*) from (({of_table} except all {other}) union all ({other} except all {of_table}))"
-    return con.execute(sql).fetchone()[0]
+    return one_value(con, sql)
 
 
 def test_it_writes_all_that_dbt_reads():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from assets.warehouse import one_value
 from orchestration.settings.home import DBT_PROJECT, PROJECT
 
 DBT_ON_SPARK = PROJECT / ".venv-spark" / "bin" / "dbt"
@@ -84,7 +85,7 @@ def compare(con: duckdb.DuckDBPyConnection, first: str, other: str, table: str) 
     )
     if columns != others:
         return Difference(table, columns=sorted(set(columns) ^ set(others)))
-    counts = tuple(con.execute(f"select count(*) from {schema}.{table}").fetchall()[0][0] for schema in (first, other))
+    counts = tuple(one_value(con, f"select count(*) from {schema}.{table}") for schema in (first, other))
     if counts[0] != counts[1]:
         return Difference(table, row_counts=counts)
     exact = [name for name, kind in columns if kind not in FLOATS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
+from assets.warehouse import one_value
 from tests.proof.published import Figure
 from tests.studies import Study
 from tests.studies.records import DAYS, HBD, SERVERS, refreshed
@@ -17,7 +18,7 @@ def study() -> Study:
     with duckdb.connect(refreshed(), read_only=True) as con:
 
         def ask(query: str, **parameters: str) -> float:
-            return float(con.execute(query, {"cluster": HBD, **parameters}).fetchall()[0][0])
+            return float(one_value(con, query, {"cluster": HBD, **parameters}))
 
         figures = [
             Figure(SOURCE, "faults", "584", ask(COUNT, cause=""), "-"),

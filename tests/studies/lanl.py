@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from assets.model.survival import fit_weibull
+from assets.warehouse import one_value
 from tests.proof.published import Figure
 from tests.studies import Study
 from tests.studies.records import LANL_CAUSES, lanl_release, refreshed
@@ -43,11 +44,12 @@ def study() -> Study:
     lanl_release()
     with duckdb.connect(refreshed(), read_only=True) as con:
         minutes = {
-            cause: con.execute(
+            cause: one_value(
+                con,
                 "select list(down_minutes) from marts.fct_unit_failures "
                 "where cluster_id like 'lanl%' and (cause = $cause or $cause = 'all')",
                 {"cause": cause},
-            ).fetchall()[0][0]
+            )
             for cause in (*LANL_CAUSES, "all")
         }
         of_node, late, early = (

@@ -24,6 +24,7 @@ from assets.sources.text import doubled_hours, times, undated
 from assets.sources.text.check_subjects import SUBJECTS
 from assets.sources.text.pseudonyms import CHECK_TEXT, KEPT
 from assets.sql import fill, literal
+from assets.warehouse import one_value
 
 __all__ = [
     "COVERS", "DIALECTS", "KIND", "PRIVACY", "ROWS", "TABLE", "VERSION", "detect", "dispositions",
@@ -165,13 +166,14 @@ select file_id, line_number, 'unchanged' from health_unchanged"""
 
 def _read_other_lines(con: duckdb.DuckDBPyConnection) -> None:
     """Read the lines that are not objects; clean logs have none, and are not read again."""
-    ((missing,),) = con.execute(
+    missing = one_value(
+        con,
         """
         select count(*) - (select count(*) from health_results)
         from lines inner join batch_files using (file_id)
         where dialect not in ('gcm_document', 'nhc') and line is not null
-        """
-    ).fetchall()
+        """,
+    )
     if missing:
         con.execute(
             fill("sources/health/gcm_other_lines.sql", start_has_offset=START, end_has_offset=END, xid_codes=XID_CODES)

@@ -18,6 +18,7 @@ import duckdb
 
 from assets.sources.text.check_subjects import SUBJECT, SUBJECTS
 from assets.sql import identifier, literal
+from assets.warehouse import one_value
 
 VERSION = 5
 """Increase it when the same text gives another result: files of such clusters are then read again."""
@@ -128,8 +129,7 @@ def give_key(con: duckdb.DuckDBPyConnection, key: str) -> None:
 
 def require_key(con: duckdb.DuckDBPyConnection) -> None:
     """Raise an error if a cluster wants pseudonyms and the connection has no key, so that no plain name is stored."""
-    ((has_key,),) = con.execute(f"select coalesce(length(getvariable({literal(KEY)})), 0) > 0").fetchall()
-    if not has_key:
+    if not one_value(con, f"select coalesce(length(getvariable({literal(KEY)})), 0) > 0"):
         raise PermissionError("names are to be hashed, and the key for it was not given")
 
 

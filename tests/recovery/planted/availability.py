@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assets.rows import rows_of
 from assets.simulation.clusters.reading import read_profile
 from assets.simulation.profiles import Burst, Repairs
+from assets.warehouse import one_value
 from tests.recovery.planted import FOUND_BY_CHANCE, Planted
 from tests.truth.scorer import Claim, share
 
@@ -64,7 +65,7 @@ CLAIMS = (
 def relate(con: duckdb.DuckDBPyConnection) -> None:
     """Set hours, limits and budgets that burn beside the simulator's own states of nodes."""
     rows = rows_of(con, PUBLISHED)
-    truth = Path(con.execute("select getvariable('truth')").fetchall()[0][0])
+    truth = Path(one_value(con, "select getvariable('truth')"))
     newest = {row["cluster_id"]: row for row in rows}
     days = {name: true_days(con, truth / name, row["from_epoch"], row["to_epoch"]) for name, row in newest.items()}
     con.execute("create table judged.hours (kind varchar, is_both boolean, hours double)")

@@ -14,6 +14,7 @@ from assets.sources.reader import Rows
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import nodelists
 from assets.sql import fill
+from assets.warehouse import one_value
 
 NAMES = TempTable("node_names", {"cluster_id": "varchar", "name_as_seen": "varchar", "node_id": "varchar"})
 HOSTS = TempTable("host_names", {**NAMES.columns, "from_at": "timestamp", "to_at": "timestamp"})
@@ -132,5 +133,4 @@ def _set_node_ids(con: duckdb.DuckDBPyConnection, table: str, time: str) -> None
 
 
 def _changed_rows(con: duckdb.DuckDBPyConnection, statement: str) -> int:
-    ((count,),) = con.execute(statement).fetchall()
-    return int(count)
+    return int(one_value(con, statement))

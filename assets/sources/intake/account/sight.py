@@ -17,6 +17,7 @@ from assets.sources.intake.find.folder import CUT_OFF, READ
 from assets.sources.reader import Reader
 from assets.sources.text.times import FIRST_TIME, LAST_TIME
 from assets.sql import fill
+from assets.warehouse import one_value
 
 BLIND = "blind"
 """The value of `ops.files.status` for such a log."""
@@ -88,5 +89,4 @@ def write_sight(con: duckdb.DuckDBPyConnection) -> int:
         first_date=FIRST_TIME.date().isoformat(),
         last_date=LAST_TIME.date().isoformat(),
     )
-    ((rows,),) = con.execute(statement).fetchall()
-    return int(rows)
+    return int(one_value(con, statement))

@@ -22,6 +22,7 @@ from assets.sources.reader import Reader, SourceFile
 from assets.sources.temp_tables import TempTable
 from assets.sources.text import undated
 from assets.sql import fill
+from assets.warehouse import one_value
 
 Text = tuple[str, int]
 """The hash and the size of a text."""
@@ -40,8 +41,7 @@ def is_kept(con: duckdb.DuckDBPyConnection, reader: Reader, key: Key) -> bool:
     if reader.TABLE != "nodes":
         return True
     query = "select exists (from raw.nodes where cluster_id = ? and path = ? and state is not null)"
-    ((shows_states,),) = con.execute(query, [*key]).fetchall()
-    return bool(shows_states)
+    return bool(one_value(con, query, [*key]))
 
 
 def version_key(key: Key, file: KnownFile) -> Key:

@@ -19,6 +19,7 @@ from assets.sources.other_forms import translation_of
 from assets.sources.reader import Copy, Reader, SourceFile
 from assets.sources.settings import ClusterSettings
 from assets.sql import fill
+from assets.warehouse import one_value
 
 MAX_BATCH_BYTES = 256 * 1024 * 1024
 """An accounting batch takes about four times its bytes in memory or in temporary files next to the warehouse."""
@@ -54,7 +55,7 @@ def batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:
 
 def scratch_folder(con: duckdb.DuckDBPyConnection) -> tempfile.TemporaryDirectory[str]:
     """Return a new temporary folder for copies, next to the warehouse file, where there is room for data."""
-    ((path,),) = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchall()
+    path = one_value(con, "select path from duckdb_databases() where database_name = current_database()")
     target_folder = Path(path).parent if path else None
     return tempfile.TemporaryDirectory(prefix="reading-", dir=target_folder)
 
