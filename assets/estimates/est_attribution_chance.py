@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, estimate, read, with_limits
 from assets.model.coincidence import NO_CONTROL, NO_FAILURES, ChanceResult, chance_of_coincidence
 
@@ -54,7 +54,7 @@ def _measures() -> tuple[Column, ...]:
             "nothing attributed, or no control.",
             HITS,
         ),
-        *evidence(
+        *common_columns(
             "abbott_mover: exact limits of the failed attempts' share and gamma limits of the control's, combined; "
             "no_control: no COMPLETED attempt of the failed ones' sizes; no_failed_attempts: nothing to explain.",
             "Failed attempts that evidence explains, as attributed_count.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, GARWOOD_METHODS, evidence
+from assets.estimates.common_columns import CLUSTER, GARWOOD_METHODS, common_columns
 from assets.estimates.table import Column, TableSpec, estimate, numbers, read
 from assets.model.incident_counts import weighted_interval
 
@@ -91,7 +91,7 @@ TABLE = TableSpec(
             "Variance of the count over its mean: 1 where failures come one by one and are certain.",
             FAILURES,
         ),
-        *evidence(
+        *common_columns(
             GARWOOD_METHODS, "Failures to expect, as failure_count.", FAILURES, "GPU-hours, as gpu_hours.", GPU_HOURS
         ),
     ),

@@ -19,8 +19,8 @@ from assets.estimates.changed_nodes import (
     Change,
     ChangedCluster,
 )
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.est_rate_changes import ANNOTATION_DAYS
-from assets.estimates.evidence import CLUSTER, evidence
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read
 from assets.model.change_effects import (
     CANNOT_TELL,
@@ -177,7 +177,7 @@ TABLE = TableSpec(
             "differences between months add.",
             RATE,
         ),
-        *evidence(
+        *common_columns(
             "before_after: nodes that changed, after to before, with conditional binomial limits; all else that came "
             "at the same time is part of it. ratio_of_ratios: a staged roll-out, the same over that of nodes that had "
             "not changed on the same days, with limits by Fisher's noncentral hypergeometric distribution. no_events, "

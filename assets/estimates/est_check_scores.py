@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, estimate, read, with_limits
 from assets.model.check_scores import (
     DROP_BELOW,
@@ -120,7 +120,7 @@ TABLE = TableSpec(
             (*JUDGED, *NAMED),
             is_required=True,
         ),
-        *evidence(
+        *common_columns(
             "posterior_weighted: onsets by their probability; cannot_be_judged: no onset could be judged; no_events: "
             "the check never failed.",
             "Onsets of high or low severity.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, NODE_COUNT, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
+from assets.estimates.common_columns import CLUSTER, NODE_COUNT, NODES_OF_JOBS, WEIGHTED_METHODS, common_columns
 from assets.estimates.reference_rate import (
     REFERENCE_MONTHS,
     REFERENCE_RATE,
@@ -126,7 +126,7 @@ TABLE = TableSpec(
             "those that the count and the difference between months leave possible. NULL: no rate.",
             RUN,
         ),
-        *evidence(
+        *common_columns(
             f"How the rate got its limits. {WEIGHTED_METHODS} Interruptions: negative binomial prediction limits.",
             "Failures that the rate rests on.",
             REFERENCE_RATE,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.mean_ettr import METHODS, measured_columns, measured_values, spread_note
 from assets.estimates.reference_rate import joined
 from assets.estimates.table import Column, TableSpec, estimate, read
@@ -31,7 +31,7 @@ TABLE = TableSpec(
         Column("qos", "varchar", "", "Slurm's quality of service of the run; unknown: not in the export."),
         Column("gpu_size_bin", "bigint", "GPUs", "GPUs of the run, rounded up to a power of two; NULL: unknown."),
         *measured_columns(),
-        *evidence(
+        *common_columns(
             METHODS,
             "Infrastructure failures of the runs.",
             ("failure_count",),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.mean_ettr import METHODS, RATIO, measured_columns, measured_values, spread_note
 from assets.estimates.reference_rate import REFERENCE_RATE, joined, no_rate, with_reference_rate
 from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read
@@ -75,7 +75,7 @@ TABLE = TableSpec(
         Column("checkpoint_minutes", "double", "minutes", "Configured checkpoint interval."),
         Column("restart_minutes", "double", "minutes", "Configured restart time."),
         Column("write_minutes", "double", "minutes", "Configured time of one checkpoint write."),
-        *evidence(
+        *common_columns(
             f"How ettr_measured got its limits, and progress_ratio too. {METHODS} The limits of the expected values "
             "are those of the failure rate at the confidence level, carried along.",
             "Infrastructure failures of the runs.",

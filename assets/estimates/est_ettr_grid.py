@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from assets.estimates.evidence import METHOD_VERSION_COLUMN
+from assets.estimates.common_columns import METHOD_VERSION_COLUMN
 from assets.estimates.table import Column, TableSpec, estimate, numbers
 from assets.model.checkpoint import longest_minutes
 from assets.model.ettr import expected_ettr, expected_ettr_exact

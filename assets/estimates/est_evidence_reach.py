@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, numbers, read, with_limits
 from assets.model.evidence_reach import (
     Count,
@@ -157,7 +157,7 @@ TABLE = TableSpec(
             (*REACH, *UNEXPLAINED[-2:], *LOGS),
             is_required=True,
         ),
-        *evidence(
+        *common_columns(
             "two_sources: by what two sources saw and by late evidence; late_evidence: by late evidence alone; "
             "cannot_be_told: see note.",
             "Attempts counted, as counted_count.",

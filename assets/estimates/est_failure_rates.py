@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
+from assets.estimates.common_columns import CLUSTER, WEIGHTED_METHODS, common_columns
 from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, read, with_limits
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ TABLE = TableSpec(
             "attempt tells its nodes. Never one by the paper's rule.",
             is_required=True,
         ),
-        *evidence(
+        *common_columns(
             WEIGHTED_METHODS,
             "Failures counted, as failure_count.",
             FAILURES,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import WRITTEN, Column, TableSpec, estimate, read
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.forecast import CountForecast, forecast_count, naive_log_score
@@ -128,7 +128,7 @@ TABLE = TableSpec(
             ("node_days",),
             is_required=True,
         ),
-        *evidence(
+        *common_columns(
             "negative_binomial: by the doubt about the rate, the difference between months, and incidents; "
             "too_little_history: fewer than 21 days, or no node-days, before the month.",
             "Failures of the months before.",

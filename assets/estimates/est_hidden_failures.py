@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, numbers, read
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES, false_discovery
@@ -129,7 +129,7 @@ TABLE = TableSpec(
             f"Of {IDLE}: GPU-hours of these attempts. NULL: other kinds.",
             ("inp_idle_gpus_summed.held_gpu_hours",),
         ),
-        *evidence(
+        *common_columns(
             "mantel_haenszel; one_sided_limit: no job ended so, or none elsewhere; not_compared: no job of the same "
             f"user and size ended otherwise or elsewhere; measured: {IDLE}.",
             "Jobs with such an end, where they can be compared: attempts of a user under one name on one node and day "

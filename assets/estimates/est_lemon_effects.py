@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assets.bad_clusters.failures import failing_clusters, running_run
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, estimate, with_limits
 from assets.model.coincidence import binomial_share
 from assets.model.failure_rate import CONFIDENCE_LEVEL
@@ -56,7 +56,7 @@ TABLE = TableSpec(
         Column("lemon_count", "bigint", "nodes", "Nodes called lemons.", (LEMONS,), is_required=True),
         Column("window_start_date", "date", "UTC day", "First day.", ("rate_start_date",)),
         Column("window_end_date", "date", "UTC day", "Last day."),
-        *evidence(
+        *common_columns(
             "clopper_pearson: exact limits; no_attempt: nothing to take a share of.",
             "Failed attempts, as failure_count.",
             FAILED,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.suspects import (
     SUSPECTS,
     blame_of,
@@ -76,7 +76,7 @@ TABLE = TableSpec(
             "The same without the failures that named nodes caused.",
             (*LARGE, *LISTED),
         ),
-        *evidence(
+        *common_columns(
             "forward: precision and recall with Clopper-Pearson limits, hours with Garwood's; not_ranked: the data "
             "before could not tell, so nobody is named; no_period: the record is too short.",
             "Failures of the named nodes in the period after.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.suspects import SEED, SUSPECTS, blame_of, clusters_of, days_ago, of_nodes_in_use
 from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits
 from assets.model.failure_rate import CONFIDENCE_LEVEL
@@ -167,7 +167,7 @@ TABLE = TableSpec(
         Column("saving_note", "varchar", "", "Why the saving is unknown. NULL: it is known.", SAVED),
         Column("window_start_date", "date", "UTC day", "First day counted."),
         Column("window_end_date", "date", "UTC day", "Last day counted."),
-        *evidence(
+        *common_columns(
             "gamma_poisson_mixture: two groups by maximum likelihood, averaged over 50 draws of what is unknown; "
             "no_fit: no failure, or no node in use.",
             "Incidents of which the node is the known culprit, or the only one that all failed attempts share, by "

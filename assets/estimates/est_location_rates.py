@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
+from assets.estimates.common_columns import CLUSTER, NODES_OF_JOBS, WEIGHTED_METHODS, common_columns
 from assets.estimates.table import Column, TableSpec, bounded, estimate, nodes_of_jobs, numbers, read, with_limits
 from assets.model.common_causes import CommonCauses, bursts_of, common_causes, mttf_of_job
 from assets.model.false_discovery import FALSE_DISCOVERIES
@@ -171,7 +171,7 @@ TABLE = TableSpec(
             (*RATE, *LARGE),
             "Upper limit. NULL: none.",
         ),
-        *evidence(
+        *common_columns(
             WEIGHTED_METHODS,
             "Failures of nodes, a sum of probabilities: each node that an incident took down.",
             FAILED,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.reference_rate import joined, of_study
 from assets.estimates.table import Column, TableSpec, estimate, numbers, read, with_limits
 from assets.model.loss_limits import loss_interval
@@ -102,7 +102,7 @@ TABLE = TableSpec(
             f"periods. NULL: fewer than {MIN_SEEN_DAYS} days were seen, nothing was allocated, or it cannot be known.",
             ("seen_lost_gpu_hours", "allocated_gpu_hours", "exposure", *SEEN),
         ),
-        *evidence(
+        *common_columns(
             "weighted_poisson: limits of a weighted sum of Poisson counts of incidents (Fay and Feuer 1997); "
             "no_loss: nothing was lost, so no upper limit is known; not_observable: losses could not have been seen.",
             "Failures to expect, as expected_failure_count.",

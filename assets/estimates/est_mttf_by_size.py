@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
+from assets.estimates.common_columns import CLUSTER, WEIGHTED_METHODS, common_columns
 from assets.estimates.reference_rate import REFERENCE_RATE, joined, with_reference_rate
 from assets.estimates.table import Column, TableSpec, bounded, estimate, node_day_rate, numbers, read
 from assets.model.mttf import MttfInterval, mttf_at_scale, mttf_from_runtime, nodes_of
@@ -81,7 +81,7 @@ TABLE = TableSpec(
             "Population of est_failure_rates that r_f comes from. NULL: the theory has no value.",
             ("est_failure_rates.population", "est_failure_rates.is_reference"),
         ),
-        *evidence(
+        *common_columns(
             WEIGHTED_METHODS,
             "Infrastructure failures, as failure_count.",
             FAILURES,

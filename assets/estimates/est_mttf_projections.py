@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, NODE_COUNT, NODES_OF_JOBS, WEIGHTED_METHODS, evidence
+from assets.estimates.common_columns import CLUSTER, NODE_COUNT, NODES_OF_JOBS, WEIGHTED_METHODS, common_columns
 from assets.estimates.reference_rate import (
     REFERENCE_MONTHS,
     REFERENCE_RATE,
@@ -113,7 +113,7 @@ TABLE = TableSpec(
             "Upper limit of that number.",
             (*RATE, *REFERENCE_MONTHS),
         ),
-        *evidence(
+        *common_columns(
             WEIGHTED_METHODS,
             "Failures that the rate rests on.",
             REFERENCE_RATE,

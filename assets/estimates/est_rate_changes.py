@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, bounded, estimate, read
 from assets.log_kinds import LOG_KINDS, SILENT_DAYS
 from assets.model.change_points import (
@@ -130,7 +130,7 @@ TABLE = TableSpec(
             RATE,
         ),
         Column("day_count", "bigint", "days", "Whole days of the study period.", DAYS, is_required=True),
-        *evidence(
+        *common_columns(
             "optimal_partition: a change; no_change: none was worth its penalty; too_short: not two spans long; "
             "no_events, no_exposure: nothing to look at.",
             "Incidents to expect in both spans, a sum of probabilities; without a change, in all days.",

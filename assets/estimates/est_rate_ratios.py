@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.reference_rate import joined
 from assets.estimates.table import ENOUGH_DATA, Column, TableSpec, bounded, estimate, numbers, read, with_limits
 from assets.model.rate_ratio import common_dispersion, rate_ratio
@@ -145,7 +145,7 @@ TABLE = TableSpec(
             (*RATIO, *DAYS),
             is_required=True,
         ),
-        *evidence(
+        *common_columns(
             "conditional_binomial: Clopper and Pearson's limits of the split; conditional_beta: the same limits for "
             "counts that are not whole or scatter more than Poisson counts, at their dispersion in common; no_events: "
             "neither side has one; no_exposure: a side has no node-days, is unknown or too short.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import WRITTEN, Column, TableSpec, bounded, estimate, read, with_limits
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from assets.model.false_discovery import FALSE_DISCOVERIES
@@ -127,7 +127,7 @@ TABLE = TableSpec(
             RELAPSES,
             is_required=True,
         ),
-        *evidence(
+        *common_columns(
             "kaplan_meier: shares of relapses by Kaplan and Meier with Wilson's limits, times with Greenwood's, "
             "hours with those of the sign test; no_exposure: no time in service was seen.",
             "Relapses.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read
 from assets.model.scale.dependence import EQUIVALENCE_MARGIN, ScaleTest, scale_test
 
@@ -82,7 +82,7 @@ TABLE = TableSpec(
         Column("size_count", "bigint", "sizes", "Sizes with node-days.", NODES, is_required=True),
         Column("node_count_min", "double", "nodes", "Mean nodes of an attempt of the smallest size.", NODES),
         Column("node_count_max", "double", "nodes", "Mean nodes of an attempt of the largest size.", NODES),
-        *evidence(
+        *common_columns(
             "poisson_profile: profile likelihood; quasi_poisson: widened, because failures share incidents or are "
             "uncertain, or sizes scatter more than Poisson; "
             "one_size, no_events, no_exposure: nothing to fit.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from assets.estimates.evidence import CLUSTER, evidence
+from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, bounded, estimate, numbers, read, with_limits
 from assets.model.survival import MINIMUM_INCIDENTS, TOO_FEW_EVENTS, WeibullFit, fit_weibull
 
@@ -87,7 +87,7 @@ TABLE = TableSpec(
             "fewer than 15 failures, or none is fitted.",
             ALL,
         ),
-        *evidence(
+        *common_columns(
             "weibull_profile: profile likelihood, wider where failures share incidents or are uncertain; "
             f"too_few_events: failures of fewer than {MINIMUM_INCIDENTS} incidents, however many attempts each ended; "
             "no_exposure: no time was watched.",

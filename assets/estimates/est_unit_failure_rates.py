@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assets.estimates.evidence import CLUSTER, WEIGHTED_METHODS, evidence
+from assets.estimates.common_columns import CLUSTER, WEIGHTED_METHODS, common_columns
 from assets.estimates.table import Column, TableSpec, estimate, node_day_rate, numbers, read, with_limits
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ TABLE = TableSpec(
         ),
         *(
             replace(column, description=ENOUGH, inputs=FAILURES) if column.name == "has_enough_data" else column
-            for column in evidence(
+            for column in common_columns(
                 WEIGHTED_METHODS, "Failures, as failure_count.", FAILURES, "Unit-days, as unit_days.", SERVICE
             )
         ),

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
-from assets.estimates.evidence import HAS_ENOUGH_DATA
+from assets.estimates.common_columns import HAS_ENOUGH_DATA
 from assets.estimates.table import TableSpec
 from assets.model.failure_rate import CONFIDENCE_LEVEL
 from orchestration.read_commands.formulas import (

@@ -53,7 +53,7 @@ WEIGHTED_METHODS = (
 )
 
 
-def evidence(
+def common_columns(
     methods: str,
     events: str,
     event_inputs: tuple[str, ...],
