@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assets.bad_clusters.errors import described, may_be_of_rows
-from assets.bad_clusters.failures import TRIAL, record_failures, running_run, suspects
+from assets.bad_clusters.left_out import TRIAL, clusters_to_try, record_failures, running_run
 from assets.warehouse import Warehouse
 
 
@@ -29,7 +29,7 @@ def leave_out_bad_clusters(
         return []
     with warehouse.writing() as con:
         run_id = running_run(con)
-        clusters, left_out_before = suspects(con, stage)
+        clusters, left_out_before = clusters_to_try(con, stage)
 
     def attempt_on(group: Sequence[str]) -> None:
         with warehouse.writing() as con:
@@ -46,7 +46,7 @@ def leave_out_bad_clusters(
 
 
 def find_bad_clusters(
-    suspects: Sequence[str],
+    clusters: Sequence[str],
     attempt: Callable[[Sequence[str]], object],
     error: Exception,
     left_out_before: Sequence[str] = (),
@@ -77,12 +77,12 @@ def find_bad_clusters(
         found = search(group[:middle], must_fail=False)
         return found | search(group[middle:], must_fail=not found)
 
-    if len(suspects) < 2:
+    if len(clusters) < 2:
         return {}
-    others = [cluster_id for cluster_id in suspects if cluster_id not in left_out_before]
+    others = [cluster_id for cluster_id in clusters if cluster_id not in left_out_before]
     if left_out_before and others and error_on(others) is None:
         # One of several may be well again; a single one is at fault without a further trial.
         found = search(left_out_before, must_fail=True) if len(left_out_before) > 1 else {}
         return found or dict.fromkeys(left_out_before, error)
-    found = search(suspects, must_fail=True)
-    return {} if len(found) == len(suspects) else found
+    found = search(clusters, must_fail=True)
+    return {} if len(found) == len(clusters) else found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assets.bad_clusters.failures import failing_clusters, running_run
+from assets.bad_clusters.left_out import failing_clusters, running_run
 from assets.estimates.common_columns import CLUSTER, common_columns
 from assets.estimates.table import Column, TableSpec, estimate, with_limits
 from assets.model.coincidence import binomial_share

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.bad_clusters.errors import described, is_of_the_files
-from assets.bad_clusters.failures import LEFT_OUT
+from assets.bad_clusters.left_out import LEFT_OUT
 from assets.bad_clusters.search import leave_out_bad_clusters
 from assets.estimates.method_version import METHOD_VERSION
 from assets.model.failure_rate import RateInterval

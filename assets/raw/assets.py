@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 import duckdb
 
-from assets.bad_clusters.failures import PRIVACY, record_failures
+from assets.bad_clusters.left_out import PRIVACY, record_failures
 from assets.log_kinds import LOG_KINDS
 from assets.raw.folder import SourcesFolder, quoting_no_log, reporter
 from assets.raw.logs import log_key, observed

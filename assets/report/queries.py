@@ -18,8 +18,8 @@ from typing import Any
 
 import duckdb
 
-from assets.bad_clusters.ends import ENDS
-from assets.bad_clusters.failures import CHANGED_PRIVACY
+from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
+from assets.bad_clusters.left_out import CHANGED_PRIVACY
 from assets.not_computed import NOT_COMPUTED
 from assets.report.numbers import moment, printable
 from assets.rows import rows_of
@@ -84,7 +84,7 @@ PUBLISHED = {
     "ettr": "estimates.est_ettr_by_size order by gpu_size_bin",
     "ettr_by_qos": "estimates.est_ettr_by_qos qualify count(distinct qos) over (partition by cluster_id) > 1 "
     "order by qos, gpu_size_bin",
-    WITHOUT_NUMBERS: f"({ENDS}) where cluster_end = 'no numbers' order by cluster_id",
+    WITHOUT_NUMBERS: f"({CLUSTER_OUTCOMES}) where cluster_end = 'no numbers' order by cluster_id",
     "evidence_reach": "estimates.est_evidence_reach where month_date is null",
     "files": "ops.files order by cluster_id, kind, path",
     "forecasts": "estimates.est_forecast_scores order by month_date",

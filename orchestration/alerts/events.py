@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assets.bad_clusters.ends import ENDS
+from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
 from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.rows import rows_of
 from orchestration.alerts.ledger import Ledger
@@ -76,7 +76,7 @@ def events_of_publication(home: Home, ledger: Ledger) -> Iterator[Event]:
     from assets.report.queries import Frames, grouped
 
     with published(home.published_file) as con:
-        ends, failed = rows_of(con, f"from ({ENDS}) order by cluster_id"), rows_of(con, NOT_COMPUTED)
+        ends, failed = rows_of(con, f"from ({CLUSTER_OUTCOMES}) order by cluster_id"), rows_of(con, NOT_COMPUTED)
         lemons, changes, burns = (grouped(rows_of(con, sql), "cluster_id") for sql in (LEMONS, CHANGES, BURNS))
     # The words of errors may quote a log.
     shown = hide_names(

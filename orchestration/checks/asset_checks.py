@@ -11,7 +11,7 @@ import dagster as dg
 import duckdb
 
 import assets.estimates
-from assets.bad_clusters.failures import failing_clusters, record_failures
+from assets.bad_clusters.left_out import failing_clusters, record_failures
 from assets.expectations.tables import OWN_RULES, rules_of
 from assets.not_computed import COMPUTED
 from assets.warehouse import Warehouse

@@ -69,7 +69,7 @@ def refresh(  # noqa: PLR0917
 ) -> None:
     """Ingest what is new, build, fit, validate, publish and write the report."""
     from orchestration.refresh.run import run_refresh, to_stderr
-    from orchestration.runs.failures import RefreshFailed, RefreshInterrupted
+    from orchestration.runs.refresh_errors import RefreshFailed, RefreshInterrupted
     from orchestration.terminal.interruption import INTERRUPTED, sigterm_as_ctrl_c
 
     if yes and not forget:

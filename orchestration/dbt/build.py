@@ -23,7 +23,7 @@ from orchestration.dbt.command import DBT, RESULTS_ONLY
 from orchestration.dbt.descriptions import describe_test
 from orchestration.dbt.processes import end_started, note_started, require_not_killed
 from orchestration.dbt.results import record_dbt_results
-from orchestration.runs.failures import DBT_TELLS_NOTHING
+from orchestration.runs.refresh_errors import DBT_TELLS_NOTHING
 from orchestration.settings.code_cache import cache_folder
 from orchestration.settings.environment import HomeSettings, environment_of_dbt, given_to_dbt
 from orchestration.settings.home import DBT_PROJECT, Home

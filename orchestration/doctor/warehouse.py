@@ -12,7 +12,7 @@ from itertools import groupby
 
 import duckdb
 
-from assets.bad_clusters.ends import ENDS
+from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
 from assets.log_kinds import LOG_KINDS, START, WARNINGS, parts_of
 from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.report.gaps import longest_gap
@@ -38,7 +38,7 @@ MAX_SIGNALS = 50
 MIN_COVERED_RATIO = 0.95
 """A log that covers less of the study period is reported: sacct exports one day by default, for instance."""
 CLUSTERS_BUILT = "select cluster_id from marts.dim_clusters where not is_stale order by cluster_id"
-STALE = f"from ({ENDS}) where is_stale order by cluster_id"
+STALE = f"from ({CLUSTER_OUTCOMES}) where is_stale order by cluster_id"
 WARNED = """
     select path, unnest(warnings) as warning from ops.files order by all
 """

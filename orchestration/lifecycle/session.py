@@ -24,8 +24,14 @@ from orchestration.publication.folders import problem_of_current, put_back_link,
 from orchestration.pull.clusters import clusters_to_pull
 from orchestration.pull.outcomes import last_outcome, record_pulls
 from orchestration.runs.dead_runs import end_runs_of_commands
-from orchestration.runs.failures import RefreshInterrupted, explain_events, is_quiet, may_be_of_damage, was_interrupted
 from orchestration.runs.old_runs import KEPT_DAYS, delete_old_runs
+from orchestration.runs.refresh_errors import (
+    RefreshInterrupted,
+    explain_events,
+    is_quiet,
+    may_be_of_damage,
+    was_interrupted,
+)
 from orchestration.runs.stages import record_stages
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home, code_version

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assets.bad_clusters.ends import ENDS
+from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,10 @@ PUBLISHED = (
         },
     ),
     Family(
-        f"select cluster_id as cluster, 1 as cluster_is_without_numbers from ({ENDS}) where cluster_end = 'no numbers'",
+        f"""
+        select cluster_id as cluster, 1 as cluster_is_without_numbers
+        from ({CLUSTER_OUTCOMES}) where cluster_end = 'no numbers'
+        """,
         ("cluster",),
         {"cluster_is_without_numbers": "1: the cluster was never built, and nothing is known of it."},
     ),

@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 
-from assets.bad_clusters.failures import CHANGED_PRIVACY, failing_clusters
+from assets.bad_clusters.left_out import CHANGED_PRIVACY, failing_clusters
 from assets.estimates import est_rate_ratios
 from assets.estimates.table import publish_without_rows, write
 from assets.not_computed import NOT_COMPUTED

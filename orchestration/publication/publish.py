@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import duckdb
 
-from assets.bad_clusters.failures import CHANGED_PRIVACY, PRIVACY
+from assets.bad_clusters.left_out import CHANGED_PRIVACY, PRIVACY
 from assets.sql import identifier, literal
 from assets.warehouse import PUBLICATION, READER_SCHEMAS, Warehouse, one_value, set_search_path, transaction
 from orchestration.publication.ddl import comments

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from assets.bad_clusters.ends import ENDS
+from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
 from assets.not_computed import NOT_COMPUTED
 from assets.report.queries import SQL, queries_of
 from assets.rows import rows_of
@@ -40,7 +40,7 @@ FREES_THE_QUEUE = "`faultline refresh` ends it, and so does `faultline ui`, at i
 QUERIES = queries_of("status")
 WITHOUT_NUMBERS = f"""
     select cluster_id, array_to_string(reasons, chr(10)) as reason
-    from ({ENDS})
+    from ({CLUSTER_OUTCOMES})
     where cluster_end = 'no numbers'
     order by cluster_id
 """

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 from rich.console import Console
 
-from assets.bad_clusters.ends import ENDS
+from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
 from assets.not_computed import NOT_COMPUTED, failed_in_words
 from assets.report.wording import plural
 from assets.rows import rows_of
@@ -61,7 +61,9 @@ LINES = """
         coalesce(sum(quarantined), 0)::bigint as quarantined
     from ops.files
 """
-FAILING = f"select cluster_id, is_stale, reasons from ({ENDS}) where cluster_end <> 'built' order by cluster_id"
+FAILING = (
+    f"select cluster_id, is_stale, reasons from ({CLUSTER_OUTCOMES}) where cluster_end <> 'built' order by cluster_id"
+)
 WITHOUT_ACCOUNTING = f"""
     select path, split_part(warning, ': ', 2) as days
     from (select path, unnest(warnings) as warning from ops.files)

@@ -26,7 +26,7 @@ from orchestration.publication.freshness import is_up_to_date
 from orchestration.refresh.outcome import Outcome, read_outcome
 from orchestration.refresh.progress import ProgressHandler, progress_logger
 from orchestration.refresh.wrong_settings import tell_wrong_settings
-from orchestration.runs.failures import (
+from orchestration.runs.refresh_errors import (
     INTERRUPTIONS,
     NOT_PUBLISHED,
     RefreshFailed,

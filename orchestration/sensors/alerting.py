@@ -13,8 +13,8 @@ import dagster as dg
 from orchestration.alerts.sending import tell_if_stale
 from orchestration.lifecycle.reporting import report_end
 from orchestration.runs.dead_runs import end_dead_runs
-from orchestration.runs.failures import explain_events, was_interrupted
 from orchestration.runs.jobs import COMMAND
+from orchestration.runs.refresh_errors import explain_events, was_interrupted
 from orchestration.settings.environment import HomeSettings
 
 SECONDS_BETWEEN_LOOKS = 600

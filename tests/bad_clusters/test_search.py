@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from assets.bad_clusters.errors import may_be_of_rows
-from assets.bad_clusters.failures import TRIAL
+from assets.bad_clusters.left_out import TRIAL
 from assets.bad_clusters.search import find_bad_clusters, leave_out_bad_clusters
 from assets.estimates.table import compute_for_good_clusters, read
 from assets.warehouse import OpenWarehouse, replace_table

@@ -3,7 +3,7 @@
 import dagster as dg
 import pytest
 
-from assets.bad_clusters.failures import failing_clusters, record_failures
+from assets.bad_clusters.left_out import failing_clusters, record_failures
 from orchestration.checks import verdicts
 from orchestration.checks.asset_checks import (
     all_checks,

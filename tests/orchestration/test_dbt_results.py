@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assets.bad_clusters.failures import failing_clusters
+from assets.bad_clusters.left_out import failing_clusters
 from orchestration.checks.asset_checks import failed_checks
 from orchestration.dbt.results import record_dbt_results
 

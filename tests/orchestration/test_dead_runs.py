@@ -11,8 +11,8 @@ from sqlalchemy.exc import OperationalError
 
 from orchestration.refresh.run import run_refresh
 from orchestration.runs.dead_runs import REASON, end_dead_runs, end_runs_of_commands
-from orchestration.runs.failures import RefreshFailed, explain_events
 from orchestration.runs.jobs import COMMAND, REFRESH, refresh_job
+from orchestration.runs.refresh_errors import RefreshFailed, explain_events
 from orchestration.sensors import alerting
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import Home

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from orchestration.refresh.run import check_sources_of_a_new_home
-from orchestration.runs.failures import RefreshFailed
+from orchestration.runs.refresh_errors import RefreshFailed
 from orchestration.settings.home import Home
 from orchestration.upkeep.healing import heal_run_history
 

@@ -12,7 +12,7 @@ from orchestration.open_lineage.sending import send_failure
 from orchestration.publication.folders import publish
 from orchestration.read_commands.status import show_status
 from orchestration.refresh import run as refreshing
-from orchestration.runs.failures import RefreshFailed
+from orchestration.runs.refresh_errors import RefreshFailed
 from orchestration.settings.environment import HomeSettings, LineageSettings
 from orchestration.settings.home import Home
 from orchestration.terminal.output import console

@@ -18,8 +18,8 @@ import pytest
 
 from orchestration.doctor.doctor import settings_findings
 from orchestration.refresh.run import run_refresh
-from orchestration.runs.failures import RefreshFailed
 from orchestration.runs.instance import SETTINGS, open_storage, prepare_storage, settings_file
+from orchestration.runs.refresh_errors import RefreshFailed
 from orchestration.settings.environment import read_settings
 from orchestration.settings.home import PROJECT, Home
 from orchestration.terminal.output import console

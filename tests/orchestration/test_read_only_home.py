@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestration.runs import failures
+from orchestration.runs import refresh_errors
 from orchestration.settings.home import Home
 from tests.homes import faultline, held_open
 
@@ -119,7 +119,7 @@ RAISE, LOWER = "raise FAULTLINE_MEMORY, then", "lower FAULTLINE_MEMORY, then"
     ],
 )  # fmt: skip
 def test_an_error_of_the_machine_is_told_from_that_of_a_row_with_the_next_step(read_only, text, error_class, said):
-    found = failures.explain(text, error_class, "Traceback: where it was", read_only)
+    found = refresh_errors.explain(text, error_class, "Traceback: where it was", read_only)
     assert said in found
     assert found.startswith("unexpected ") is (error_class in ("ConversionException", "OddError"))
     assert ("then run `faultline refresh` again" in found) or said not in (RAISE, LOWER)
@@ -130,5 +130,5 @@ def test_who_keeps_a_file_is_named(tmp_path):
     with held_open(file) as holder:
         with pytest.raises(duckdb.IOException) as held:
             duckdb.connect(str(file))
-        said = failures.explain_error(held.value, Home.at(tmp_path))
+        said = refresh_errors.explain_error(held.value, Home.at(tmp_path))
     assert said.startswith(f"{file} is held by process {holder.pid} of ")

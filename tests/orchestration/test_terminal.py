@@ -22,7 +22,7 @@ from orchestration.cli import app
 from orchestration.cli.options import fail
 from orchestration.doctor.findings import Finding, print_findings
 from orchestration.read_commands.query import run_query
-from orchestration.runs.failures import explain_error
+from orchestration.runs.refresh_errors import explain_error
 from orchestration.terminal.output import json_text, print_table, visible
 from tests.patience import PATIENCE_SECONDS
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assets.bad_clusters.ends import ENDS
+from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
 from assets.estimates import table
 from assets.raw import assets as raw
 from orchestration.checks import asset_checks
@@ -97,8 +97,8 @@ def test_each_is_left_out_by_its_own_step_and_once_mended_all_is_as_a_clean_buil
     with pytest.MonkeyPatch.context() as patch:
         plant(home, patch)
         refresh(home)
-    ends = f"select cluster_id, cluster_end, is_stale, stage, array_to_string(reasons, '') from ({ENDS}) order by 1"
-    *bad, good = ask(home, ends)
+    columns = "cluster_id, cluster_end, is_stale, stage, array_to_string(reasons, '')"
+    *bad, good = ask(home, f"select {columns} from ({CLUSTER_OUTCOMES}) order by 1")
     assert [row[:4] for row in bad] == [(name, "last good", True, stage) for name, (stage, _) in BAD.items()]
     assert all(re.match(reason, row[4]) for row, (_, reason) in zip(bad, BAD.values(), strict=True))
     assert good[:4] == ("g", "built", False, None)

@@ -40,7 +40,7 @@ from orchestration.publication.folders import (
 )
 from orchestration.read_commands.status import status
 from orchestration.refresh import run as refreshing
-from orchestration.runs.failures import DBT_TELLS_NOTHING, RefreshFailed
+from orchestration.runs.refresh_errors import DBT_TELLS_NOTHING, RefreshFailed
 from orchestration.settings.environment import HomeSettings
 from orchestration.settings.home import PROJECT, Home
 from orchestration.terminal.output import console

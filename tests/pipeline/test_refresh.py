@@ -10,7 +10,7 @@ import pytest
 
 from orchestration.publication import freshness
 from orchestration.publication.freshness import is_up_to_date
-from orchestration.runs.failures import RefreshFailed
+from orchestration.runs.refresh_errors import RefreshFailed
 from tests.conftest import CAPTURE, refresh
 from tests.homes import copy_of
 

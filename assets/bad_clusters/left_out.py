@@ -25,7 +25,7 @@ LEFT_OUT = """
     where run_id = (select run_id from ops.runs where status = 'running' order by rowid desc limit 1)
 """
 """The clusters that the run under way leaves out."""
-_SUSPECTS = f"""
+_CLUSTERS_TO_TRY = f"""
     select cluster_id, cluster_id in (
         select cluster_id from ops.cluster_failures
         where stage = ? and run_id = (select run_id from ops.published order by rowid desc limit 1)
@@ -63,7 +63,7 @@ def running_run(con: duckdb.DuckDBPyConnection) -> str:
     return str(run[0]) if run else ""
 
 
-def suspects(con: duckdb.DuckDBPyConnection, stage: str) -> tuple[list[str], list[str]]:
+def clusters_to_try(con: duckdb.DuckDBPyConnection, stage: str) -> tuple[list[str], list[str]]:
     """List the clusters that the run under way has not left out, and those of them that a stage left out last time."""
-    found = con.execute(_SUSPECTS, [stage]).fetchall()
+    found = con.execute(_CLUSTERS_TO_TRY, [stage]).fetchall()
     return [name for name, _ in found], [name for name, was_left_out in found if was_left_out]
