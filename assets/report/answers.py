@@ -116,7 +116,7 @@ class NoRow(dict[str, Any]):
         """Say that nothing is known."""
 
 
-class Page:
+class Answer:
     """What the template of one page may call; keeps the sections, figures and tables that were made."""
 
     def __init__(self, own: Own, prefix: str = "") -> None:

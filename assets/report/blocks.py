@@ -155,7 +155,7 @@ class FirstScreen:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class Page:
     """One page: its address, what the navigation calls it, and its sections."""
 
     address: str
@@ -181,20 +181,20 @@ class Chapter:
     is_simulated: bool
     stale: str = ""
     """Why the numbers are not the newest; empty where they are."""
-    leaves: tuple[Leaf, ...] = ()
+    pages: tuple[Page, ...] = ()
     not_made: tuple[str, ...] = ()
     """What could not be made of the cluster's rows: names of sections, and of pages that lack a part."""
 
 
 @dataclass(frozen=True)
-class Page:
+class Report:
     """The whole report: the list of clusters, the pages of each, and what concerns all of them."""
 
     title: str
     subtitle: str
-    index: Leaf
+    index: Page
     chapters: tuple[Chapter, ...]
-    closing: tuple[Leaf, ...] = ()
+    closing: tuple[Page, ...] = ()
     warnings: tuple[str, ...] = ()
     """What a reader has to know before anything else: clusters that are stale or missing."""
 
@@ -208,6 +208,6 @@ class Page:
         )
 
     @property
-    def leaves(self) -> tuple[Leaf, ...]:
+    def pages(self) -> tuple[Page, ...]:
         """All pages in the order of the navigation."""
-        return (self.index, *(leaf for chapter in self.chapters for leaf in chapter.leaves), *self.closing)
+        return (self.index, *(page for chapter in self.chapters for page in chapter.pages), *self.closing)

@@ -33,24 +33,24 @@ def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> Itera
     with warehouse.reading() as con:
         frames = read_frames(con)
     changes = changes_since(report.published, frames["numbers"]) if report.published.is_file() else None
-    page = build(frames, made_at, changes, report.earlier, report.fresh_hours, sources=report.sources)
-    html = render(page, report.kept(VEGA, vega_bundle))
+    built = build(frames, made_at, changes, report.earlier, report.fresh_hours, sources=report.sources)
+    html = render(built, report.kept(VEGA, vega_bundle))
     path = report.replace_page(html)
-    report.replace_beside("summary.md", write_summary(page, changes, made_at).encode())
-    report.replace_beside("summary.png", draw_summary(page, made_at))
+    report.replace_beside("summary.md", write_summary(built, changes, made_at).encode())
+    report.replace_beside("summary.png", draw_summary(built, made_at))
     yield dg.MaterializeResult(
         metadata={
             "path": dg.MetadataValue.path(path),
             "size_bytes": len(html.encode()),
-            "clusters": len(page.chapters),
-            "figures": len(list(figures_of(page))),
+            "clusters": len(built.chapters),
+            "figures": len(list(figures_of(built))),
         },
         check_results=[
             dg.AssetCheckResult(
                 check_name=IS_WHOLE,
-                passed=not page.not_made,
+                passed=not built.not_made,
                 severity=dg.AssetCheckSeverity.WARN,
-                description="\n".join(page.not_made) or None,
+                description="\n".join(built.not_made) or None,
             )
         ],
     )

@@ -20,9 +20,8 @@ import vl_convert
 from assets.report import blocks
 from assets.report.actions import actions_of
 from assets.report.addresses import anchor_of
-from assets.report.answers import UNEXPECTED_ROWS, not_computed
-from assets.report.answers import Page as Answer
-from assets.report.blocks import Age, Chapter, Figure, Leaf, Page, Tile
+from assets.report.answers import UNEXPECTED_ROWS, Answer, not_computed
+from assets.report.blocks import Age, Chapter, Figure, Page, Report, Tile
 from assets.report.changes import Change
 from assets.report.earlier import EarlierReport
 from assets.report.explained.details import failure_details
@@ -55,27 +54,27 @@ PAGES = {
 NO_TILE, NO_ACCOUNTING = Tile("", UNKNOWN), Tile("", "no accounting")
 
 
-def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
-    """Fill the template with a page and return one HTML document that needs nothing beside it.
+def render(report: Report, bundle: str, only: Page | None = None) -> str:
+    """Fill the template with a report and return one HTML document that needs nothing beside it.
 
     The bundle is what `vega_bundle` returned. Of `only` one page the document holds that page alone, and links to the
     others lead to their files.
     """
     watch, *own = ((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     own.append(what_if_script())
-    leaves = page.leaves if only is None else (only,)
+    pages = report.pages if only is None else (only,)
     needed = bundle if only is None or only.first or any(True for _ in figures_in(only)) else ""
     return (
         environment()
         .get_template("page.html.j2")
         .render(
-            page=page,
-            leaves=leaves,
+            report=report,
+            pages=pages,
             # With one cluster and nothing to warn of, the report begins where that cluster does.
-            first=page.chapters[0].anchor
-            if only is None and len(page.chapters) == 1 and not page.warnings
-            else leaves[0].address,
-            files=[] if only is None else [leaf.address for leaf in page.leaves],
+            first=report.chapters[0].anchor
+            if only is None and len(report.chapters) == 1 and not report.warnings
+            else pages[0].address,
+            files=[] if only is None else [page.address for page in report.pages],
             styles=(TEMPLATES / "page.css").read_text(encoding="utf-8") + what_if_styles(),
             scripts={"watch": watch, "bundle": needed, "own": own},
             script_hashes=[script_hash(script) for script in (watch, needed, *own)],
@@ -83,9 +82,9 @@ def render(page: Page, bundle: str, only: Leaf | None = None) -> str:
     )
 
 
-def render_files(page: Page, bundle: str) -> dict[str, str]:
+def render_files(report: Report, bundle: str) -> dict[str, str]:
     """Render each page as a document of its own, by file name."""
-    return {f"{leaf.address.replace('/', '~')}.html": render(page, bundle, leaf) for leaf in page.leaves}
+    return {f"{page.address.replace('/', '~')}.html": render(report, bundle, page) for page in report.pages}
 
 
 def vega_bundle() -> str:
@@ -101,7 +100,7 @@ def build(
     fresh_hours: float = FRESH_HOURS,
     *,
     sources: str = "sources",
-) -> Page:
+) -> Report:
     """Arrange everything the page says, without any markup.
 
     `changes` since the report before are None where there is none; `earlier` reports are kept beside this one. Data
@@ -117,14 +116,14 @@ def build(
     index = Answer(whole).write("index", **_index_of(owns, chapters, changes))
     methods = Answer(whole).write("methods", clusters=[own.cluster for own in owns])
     origin = Answer(whole).write("provenance", earlier=[*map(vars, earlier)])
-    return Page(
+    return Report(
         title="Cluster reliability",
         subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
-        index=Leaf("index", "Clusters", "Cluster reliability", index),
+        index=Page("index", "Clusters", "Cluster reliability", index),
         chapters=chapters,
         closing=(
-            Leaf("methods", "Methods", "Methods", methods),
-            Leaf("provenance", "Provenance", "Provenance", origin),
+            Page("methods", "Methods", "Methods", methods),
+            Page("provenance", "Provenance", "Provenance", origin),
         ),
         warnings=(
             *(f"{each.cluster_id}: {each.stale}" for each in chapters if each.stale),
@@ -142,7 +141,7 @@ def _index_of(owns: Sequence[Own], chapters: Sequence[Chapter], changes: Sequenc
     """Gather what the index shows of each first screen, everything to do, and what changed since the report before."""
     clusters, actions = [], []
     for own, each in zip(owns, chapters, strict=True):
-        first = each.leaves[0].first if each.leaves else None
+        first = each.pages[0].first if each.pages else None
         row: Row = own.cluster | {
             "name": each.cluster_id,
             "kind": "simulated" if each.is_simulated else "",
@@ -171,8 +170,8 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     answers = {key: Answer(own, f"{bare.anchor}-") for key in PAGES}
     sections = {key: answer.write(key, **_seen(own)) for key, answer in answers.items()}
     not_made = [name for answer in answers.values() for name in answer.not_made]
-    leaves = {
-        key: Leaf(
+    pages = {
+        key: Page(
             bare.anchor if key == "overview" else f"{bare.anchor}/{key}",
             name,
             f"{bare.cluster_id}: {name}",
@@ -182,18 +181,18 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
         for key, name in PAGES.items()
     }
     # The first screen shows a figure of the page on failures, whose data stand there once.
-    trend = next((figure for figure in figures_in(leaves["failures"]) if figure.key == "over-time"), None)
+    trend = next((figure for figure in figures_in(pages["failures"]) if figure.key == "over-time"), None)
     more: dict[str, Callable[[], dict[str, Any]]] = {
         "overview": lambda: {"first": first_screen(own, made_at, actions_of(own), trend, fresh_hours)},
         "failures": lambda: {"details": failure_details(own)},
     }
     for key, make in more.items():
         try:
-            leaves[key] = replace(leaves[key], **make())
+            pages[key] = replace(pages[key], **make())
         except UNEXPECTED_ROWS:
             _log.exception("a part of the page %s of the report could not be made", PAGES[key])
             not_made.append(f"a part of the page {PAGES[key]}")
-    return replace(bare, leaves=tuple(leaves.values()), not_made=tuple(not_made))
+    return replace(bare, pages=tuple(pages.values()), not_made=tuple(not_made))
 
 
 def _seen(own: Own) -> dict[str, Any]:
@@ -202,14 +201,14 @@ def _seen(own: Own) -> dict[str, Any]:
     return {"from_at": from_at, "to_at": to_at, "period": period(own.cluster)}
 
 
-def figures_of(page: Page) -> Iterator[tuple[str, Figure]]:
+def figures_of(report: Report) -> Iterator[tuple[str, Figure]]:
     """List every figure with the id of the element it is drawn into."""
-    return ((f"{leaf.prefix}{figure.key}-chart", figure) for leaf in page.leaves for figure in figures_in(leaf))
+    return ((f"{page.prefix}{figure.key}-chart", figure) for page in report.pages for figure in figures_in(page))
 
 
-def figures_in(leaf: Leaf) -> Iterator[Figure]:
+def figures_in(page: Page) -> Iterator[Figure]:
     """List the figures of one page."""
-    return (part for section in leaf.sections for part in section.parts if isinstance(part, Figure))
+    return (part for section in page.sections for part in section.parts if isinstance(part, Figure))
 
 
 def script_hash(script: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import vl_convert
 
-from assets.report.blocks import Chapter, FirstScreen, Page
+from assets.report.blocks import Chapter, FirstScreen, Report
 from assets.report.changes import Change
 from assets.report.filling import environment
 from assets.report.numbers import moment, printable
@@ -27,9 +27,9 @@ _FULL = "* All of it: `index.html` beside this file. Intervals are in brackets; 
 Screens = list[tuple[Chapter, FirstScreen]]
 
 
-def screens_of(page: Page) -> Screens:
+def screens_of(report: Report) -> Screens:
     """List the clusters that have a first screen, in the order of the report."""
-    found = ((chapter, leaf.first) for chapter in page.chapters for leaf in chapter.leaves)
+    found = ((chapter, page.first) for chapter in report.chapters for page in chapter.pages)
     return [(chapter, first) for chapter, first in found if first is not None]
 
 
@@ -51,18 +51,18 @@ def escape(text: str) -> str:
     return _ACTIVE.sub(r"\\\1", printable(text, 1000))
 
 
-def write_summary(page: Page, changes: Sequence[Change] | None, made_at: dt.datetime) -> str:
+def write_summary(report: Report, changes: Sequence[Change] | None, made_at: dt.datetime) -> str:
     """Write one item of Markdown for each cluster; without a report before, `changes` is None."""
     lines = [f"# Cluster reliability, {moment(made_at)} UTC"]
-    for chapter, first in worst_first(screens_of(page)):
+    for chapter, first in worst_first(screens_of(report)):
         simulated = " (simulated)" if chapter.is_simulated else ""
         said = " ".join(filter(None, (first.change.said, first.sentence, *_numbers(first))))
         lines += [
             f"* **{escape(chapter.cluster_id)}**{simulated}: {escape(said)}",
             f"  Data until {_until(chapter, first)}. To do: {to_do(first, 3, escape)}",
         ]
-    for chapter in page.chapters:
-        if not any(leaf.first for leaf in chapter.leaves):
+    for chapter in report.chapters:
+        if not any(page.first for page in chapter.pages):
             lines.append(f"* **{escape(chapter.cluster_id)}**: its first screen could not be made; see the log.")
     if len(lines) == 1:
         lines.append("* No cluster is in the warehouse.")
@@ -103,9 +103,9 @@ def _changed(changes: Sequence[Change] | None) -> str:
     return "; ".join(said) + (f"; {len(changes) - 2} more." if len(changes) > 2 else ".")
 
 
-def draw_summary(page: Page, made_at: dt.datetime) -> bytes:
+def draw_summary(report: Report, made_at: dt.datetime) -> bytes:
     """Draw a PNG of the first clusters, the same on every machine: no browser takes part."""
-    screens = worst_first(screens_of(page))
+    screens = worst_first(screens_of(report))
     rows = [
         {
             "name": printable(chapter.cluster_id, 40) + (" (simulated)" if chapter.is_simulated else ""),
@@ -116,6 +116,6 @@ def draw_summary(page: Page, made_at: dt.datetime) -> bytes:
         }
         for chapter, first in screens[:MAX_PICTURED]
     ]
-    template, title = environment().get_template("summary.svg.j2"), f"{page.title}, {moment(made_at)} UTC"
+    template, title = environment().get_template("summary.svg.j2"), f"{report.title}, {moment(made_at)} UTC"
     svg = template.render(title=title, rows=rows, hidden=len(screens) - len(rows))
     return bytes(vl_convert.svg_to_png(svg, scale=1.5))

@@ -56,8 +56,8 @@ def write_files(home: Home, out: Path, fresh_hours: float) -> Path:
     with published(home.published_file) as con:
         frames = read_frames(con)
     bundle = ReportFolder(path=str(out), parts=str(cache_folder(home))).kept(VEGA, vega_bundle)
-    page = build(frames, dt.datetime.now(dt.UTC), fresh_hours=fresh_hours, sources=str(home.sources))
+    built = build(frames, dt.datetime.now(dt.UTC), fresh_hours=fresh_hours, sources=str(home.sources))
     out.mkdir(parents=True, exist_ok=True)
-    for name, html in render_files(page, bundle).items():
+    for name, html in render_files(built, bundle).items():
         (out / name).write_text(html, encoding="utf-8")
     return out / "index.html"

@@ -76,7 +76,7 @@ def told_by(home: Home, names: set[str]) -> Told:
     index = {row[0].split(" ")[0]: row for row in table(root, "All clusters").rows()}
     for chapter in page.chapters:
         name = chapter.cluster_id
-        texts = {leaf.attributes["id"]: leaf.text for leaf in pages(root, chapter.anchor).children}
+        texts = {shown.attributes["id"]: shown.text for shown in pages(root, chapter.anchor).children}
         texts["summary.md"] = "".join(part for part in summary.split("\n* ") if part.startswith(f"**{name}**"))
         texts["refresh"] = "".join(part for part in printed.split("\n\n") if part.startswith((f"{name}:", f"{name} (")))
         rate, mttf, lost = (cell.partition(" [")[0] for cell in index[name][2:5])

@@ -262,11 +262,11 @@ def pages(frames, cluster_id):
     (cluster,) = (row for row in frames["clusters"] if row["cluster_id"] == cluster_id)
     found = chapter(Own(frames, cluster), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 36.0)
     assert not found.not_made
-    return {leaf.address.partition("/")[2]: leaf for leaf in found.leaves}
+    return {shown.address.partition("/")[2]: shown for shown in found.pages}
 
 
-def keys(leaf):
-    return [part.key for part in leaf.sections]
+def keys(shown):
+    return [part.key for part in shown.sections]
 
 
 def test_the_report_of_records_alone_shows_them_and_has_nothing_of_jobs(frames):
@@ -275,7 +275,7 @@ def test_the_report_of_records_alone_shows_them_and_has_nothing_of_jobs(frames):
     assert [(tile.value, tile.unit) for tile in first.tiles[:2]] == [("41.7", "[13.1, 99.9]"), ("6", "")]
     assert [tile.value for tile in first.tiles[3:]] == ["24.0 h", "2.71%"]
     assert [row["count"] for row in first.trend.spec["datasets"]["main"]] == [5, 1]
-    assert {address: keys(leaf) for address, leaf in found.items() if address} == {
+    assert {address: keys(shown) for address, shown in found.items() if address} == {
         "failures": ["recorded", "without-jobs"],
         "nodes": ["repairs", "nodes", "without-jobs"],
         "jobs": ["without-jobs"],

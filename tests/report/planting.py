@@ -18,7 +18,7 @@ from assets.estimates.est_lost_gpu_hours import with_losses, with_sight
 from assets.estimates.reference_rate import of_study
 from assets.estimates.table import read
 from assets.model.failure_rate import dispersed_interval, garwood_interval
-from assets.report.answers import Page
+from assets.report.answers import Answer
 from assets.report.blocks import FirstScreen
 from assets.report.first_screen import first_screen
 from assets.report.queries import Frames, Own
@@ -60,7 +60,7 @@ def own_of(frames: Frames, **changed: Any) -> Own:
 
 def section_of(own: Own, page: str, key: str) -> Element:
     """Write a page of a cluster, and read one section of it."""
-    (found,) = (section for section in Page(own).write(page) if section.key == key)
+    (found,) = (section for section in Answer(own).write(page) if section.key == key)
     return parse(found.html)
 
 
@@ -71,7 +71,7 @@ def screen_of(own: Own) -> FirstScreen:
 
 def page_of(own: Own, name: str) -> Element:
     """Give a page of a cluster as elements."""
-    return parse("".join(part.html for part in Page(own).write(name)))
+    return parse("".join(part.html for part in Answer(own).write(name)))
 
 
 def plant(con: duckdb.DuckDBPyConnection) -> None:

@@ -27,7 +27,7 @@ def test_every_page_is_a_file_and_an_address_leads_from_one_to_another(home, pag
     out = tmp_path / "out"
     done = faultline(home, "report", "--out", out)
     assert (done.exit_code, done.stdout.strip()) == (0, str(out / "index.html"))
-    assert len(list(out.glob("*.html"))) == len(page.leaves)
+    assert len(list(out.glob("*.html"))) == len(page.pages)
     with browser(tmp_path / "profile") as tab:
         tab.show(1440)
         tab.open((out / "index.html").as_uri())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.report.blocks import Leaf
+from assets.report.blocks import Page
 from assets.report.page import figures_in
 from tests.report.browser import Tab, browser
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
@@ -48,24 +48,24 @@ def rows(tab: Tab, selector: str) -> list[str]:
     return tab.run(ROWS.format(selector))
 
 
-def whole(tab: Tab, leaves: Iterable[Leaf]) -> None:
+def whole(tab: Tab, pages: Iterable[Page]) -> None:
     """Fail at a page whose texts lie on each other or leave the window, or whose figure is not drawn or no table."""
-    for leaf in leaves:
-        tab.go(leaf.address)
-        assert tab.run("document.documentElement.dataset.page") == leaf.address
-        charts = len(list(figures_in(leaf))) + bool(leaf.first and leaf.first.trend)
+    for shown in pages:
+        tab.go(shown.address)
+        assert tab.run("document.documentElement.dataset.page") == shown.address
+        charts = len(list(figures_in(shown))) + bool(shown.first and shown.first.trend)
         drawn = tab.run("document.querySelectorAll('article:not([hidden]) .chart svg').length")
-        assert drawn == charts, leaf.address
-        assert tab.run(OVERLAPS) == [], leaf.address
-        assert tab.run(CUT) == [], leaf.address
+        assert drawn == charts, shown.address
+        assert tab.run(OVERLAPS) == [], shown.address
+        assert tab.run(CUT) == [], shown.address
         assert not tab.run(r"/\b(NaN|undefined|null)\b/.test(document.querySelector('main').innerText)")
-        assert tab.run(SWAPPED) == [0, 0], leaf.address
+        assert tab.run(SWAPPED) == [0, 0], shown.address
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
 def test_every_page_is_whole_at_every_width(opened, page, width, scheme):
     opened.show(width, scheme=scheme)
-    whole(opened, page.leaves)
+    whole(opened, page.pages)
 
 
 def test_every_link_leads_somewhere(opened):

@@ -44,13 +44,13 @@ def test_each_section_says_what_could_not_be_computed_in_place_of_why_nothing_is
     page = build(Frames({**frames, **empty, "not_computed": failed}), MADE_AT)
     said = f"{table} could not be computed: MemoryError: 8 GB"
     assert (page.warnings[-1], page.not_made) == (said, ())
-    made = parse("".join(str(section_of(part, "")) for leaf in page.leaves for part in leaf.sections))
+    made = parse("".join(str(section_of(part, "")) for shown in page.pages for part in shown.sections))
     lacking = [part for part in made.all("section") if said in part.text]
     assert lacking
     for part in lacking:
         assert part.all("p")[0].text == said
         assert not [note for note in part.all("p", class_="note") if "hidden" not in note.attributes]
-    change = next(leaf.first.change for leaf in page.chapters[0].leaves if leaf.first)
+    change = next(shown.first.change for shown in page.chapters[0].pages if shown.first)
     assert (f"{table} could not be computed" in change.detail) == (table == "estimates.est_rate_ratios")
 
 
@@ -59,8 +59,8 @@ def sections_of(page):
     return [
         (chapter.cluster_id, section)
         for chapter in page.chapters
-        for leaf in chapter.leaves
-        for section in leaf.sections
+        for shown in chapter.pages
+        for section in shown.sections
     ]
 
 

@@ -26,8 +26,8 @@ def of_first(page, **changed):
     """The report of its first cluster alone, with something else on the first screen."""
     chapter, first = screens_of(page)[0]
     screen = dataclasses.replace(first, **{key: value for key, value in changed.items() if key != "cluster_id"})
-    leaf = dataclasses.replace(chapter.leaves[0], first=screen)
-    named = dataclasses.replace(chapter, cluster_id=changed.get("cluster_id", chapter.cluster_id), leaves=(leaf,))
+    shown = dataclasses.replace(chapter.pages[0], first=screen)
+    named = dataclasses.replace(chapter, cluster_id=changed.get("cluster_id", chapter.cluster_id), pages=(shown,))
     return dataclasses.replace(page, chapters=(named,))
 
 
