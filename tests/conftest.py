@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from assets.report.blocks import Chapter
-    from assets.report.queries import Own
+    from assets.report.queries import ClusterData
     from tests.recovery.month import Comparison
 
 # Each process of pytest has a core. Threads of BLAS that wait spin, and take the core of the other process; nothing has
@@ -207,13 +207,13 @@ DRAWN = "secrets"
 """The minimal cluster whose chapter of the report a test reads."""
 
 
-def _chapter(draw: Callable[..., Chapter], not_drawn: set[str], own: Own, *others: object) -> Chapter:
+def _chapter(draw: Callable[..., Chapter], not_drawn: set[str], data: ClusterData, *others: object) -> Chapter:
     """Build a cluster's chapter, and one without pages for those that are not drawn."""
     from assets.report.blocks import Chapter
 
-    name = own.cluster["cluster_id"]
+    name = data.cluster["cluster_id"]
     if name not in not_drawn:
-        return draw(own, *others)
+        return draw(data, *others)
     return Chapter(name, name, is_simulated=False)
 
 

@@ -16,7 +16,7 @@ from assets.log_kinds import IN_SERVICE, LOG_KINDS, SILENT_DAYS, parts_of
 from assets.node_lists import exclude_option, fold, safe_names
 from assets.report.advice import NEXT_STEP, RECENT_DAYS, reason_given
 from assets.report.numbers import chance, confidence, duration, moment, printable, short, whole
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 from assets.report.wording import plural, span
 
 Kind = Literal["outage", "lemon", "relapse", "cause", "source"]
@@ -96,17 +96,17 @@ class Action:
         return self.kind == "lemon"
 
 
-def actions_of(own: Own) -> list[Action]:
+def actions_of(data: ClusterData) -> list[Action]:
     """Work out what to do about a cluster, the most urgent first."""
-    nodes = own.rows("nodes")
-    lemons = sorted(own.rows("nodes", verdict="lemon"), key=lambda row: (-(row[SAVED] or 0.0), row["rank"]))
+    nodes = data.rows("nodes")
+    lemons = sorted(data.rows("nodes", verdict="lemon"), key=lambda row: (-(row[SAVED] or 0.0), row["rank"]))
     broken = sorted((row for row in nodes if row["needs_repair"]), key=lambda row: row["open_since"])
     to_repair = [row for row in broken if row["verdict"] != "lemon"]
     groups = [to_repair] if len(to_repair) > MAX_SINGLE_OUTAGES else [[row] for row in to_repair]
-    days, until = own.cluster["study_days"], own.cluster["data_through_at"] or own.cluster["last_at"]
+    days, until = data.cluster["study_days"], data.cluster["data_through_at"] or data.cluster["last_at"]
     found = [*(_repair(rows, days) for rows in groups), *map(_drain, lemons)]
     found += [_repair_again(row, days) for row in nodes if _has_relapsed(row)]
-    found = [*_about_causes(own, days, found), *_about_sources(own)]
+    found = [*_about_causes(data, days, found), *_about_sources(data)]
     return [replace(action, as_of=moment(until)) for action in found]
 
 
@@ -241,10 +241,10 @@ def _grown(series: list[Row]) -> list[Row]:
     return sorted(named or grown, key=lambda row: -(row["ratio"] or math.inf))
 
 
-def _about_causes(own: Own, days: float, others: list[Action]) -> list[Action]:
+def _about_causes(data: ClusterData, days: float, others: list[Action]) -> list[Action]:
     """Add causes that grew. All actions together promise no more than the cluster loses in a month."""
-    incidents, found = {row["failure_category"]: row for row in own.rows("incidents")}, list(others)
-    for row in _grown(own.rows("rate_changes")):
+    incidents, found = {row["failure_category"]: row for row in data.rows("incidents")}, list(others)
+    for row in _grown(data.rows("rate_changes")):
         saving, loss = Saving(note="no loss of an incident is known"), incidents.get(row["failure_category"], {})
         if loss.get("incident_loss_gpu_hours") is not None:
             left = incidents["all"]["lost_gpu_hours"] / days * DAYS_PER_MONTH
@@ -289,32 +289,32 @@ def _saved_at_former_rate(cause: Row, lost: float, days: float, left: float) -> 
     return Saving(value, low, high, cause["confidence_level"], note)
 
 
-def _about_sources(own: Own) -> list[Action]:
+def _about_sources(data: ClusterData) -> list[Action]:
     """Name days that accounting lacks, logs that a cluster should have and has not, and those that have ended.
 
     The log that would tell most of what the evidence misses comes first: kernel messages, which every node has already.
     Of a cluster without accounting that is the time in service, and accounting, before which other logs tell nothing.
     """
-    if own.cluster["has_records_alone"]:
-        accounting = _from_log(own, "sacct", "Of jobs, and so of what failures cost them, nothing is known")
-        return [accounting] if own.cluster["unit_days"] else [_time_in_service(own.cluster), accounting]
-    cluster, said, asked = own.cluster, own.row("evidence_reach").get("statement"), []
+    if data.cluster["has_records_alone"]:
+        accounting = _from_log(data, "sacct", "Of jobs, and so of what failures cost them, nothing is known")
+        return [accounting] if data.cluster["unit_days"] else [_time_in_service(data.cluster), accounting]
+    cluster, said, asked = data.cluster, data.row("evidence_reach").get("statement"), []
     lacking = (log for log in LOG_KINDS.items() if log[1].flag and not cluster[log[1].flag] and log[1].weight != "note")
     missing = {kind: log.unknown_without.removesuffix(".") for kind, log in lacking}
     most = next((kind for kind in ("kernel", "health") if said and kind in missing), "")
     if most:
         why = f"Of all exports this tells most of what is missed: {said}. {missing.pop(most)}"
-        asked.append(_from_log(own, most, why))
+        asked.append(_from_log(data, most, why))
     if cluster["gap_days"]:
         gaps = duration(24 * cluster["gap_days"])
         why = f"{gaps} of the study period are in no export, and every rate leaves them out"
-        asked.append(_from_log(own, "sacct", why, since=cluster["study_from_at"]))
-    asked += [_from_log(own, kind, why) for kind, why in missing.items()]
-    for row in own.rows("spans"):
+        asked.append(_from_log(data, "sacct", why, since=cluster["study_from_at"]))
+    asked += [_from_log(data, kind, why) for kind, why in missing.items()]
+    for row in data.rows("spans"):
         if LOG_KINDS[row["kind"]].is_continuous and (row["silent_days"] or 0) > SILENT_DAYS:
             why = f"It tells nothing after {moment(row['to_at'])} UTC, {plural(int(row['silent_days']), 'day')} before "
             why += "the end of the study period"
-            asked.append(_from_log(own, row["kind"], why, since=row["to_at"], days=row["silent_days"]))
+            asked.append(_from_log(data, row["kind"], why, since=row["to_at"], days=row["silent_days"]))
     return asked
 
 
@@ -328,7 +328,9 @@ def _time_in_service(cluster: Row) -> Action:
     )
 
 
-def _from_log(own: Own, kind: str, why: str, since: dt.datetime | None = None, days: float | None = None) -> Action:
+def _from_log(
+    data: ClusterData, kind: str, why: str, since: dt.datetime | None = None, days: float | None = None
+) -> Action:
     """Ask for an export, or why a log is silent where it has been for so many days."""
     missing = f"Export what is missing: {LOG_KINDS[kind].name.lower()}"
     return Action(
@@ -337,5 +339,5 @@ def _from_log(own: Own, kind: str, why: str, since: dt.datetime | None = None, d
         why,
         days=days,
         saving=Saving(note="a log saves nothing; it makes failures explainable"),
-        step=parts_of(LOG_KINDS[kind].step, f"{own.folder}/{kind}", moment(since)[:10] if since else own.first_day),
+        step=parts_of(LOG_KINDS[kind].step, f"{data.folder}/{kind}", moment(since)[:10] if since else data.first_day),
     )

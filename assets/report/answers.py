@@ -26,7 +26,7 @@ from assets.report.figures import FIGURES
 from assets.report.filling import environment, plain_environment
 from assets.report.names import NOTE
 from assets.report.numbers import UNKNOWN, printable
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 from assets.report.rows import DERIVED
 from assets.report.tables import Col, steps, table
 from assets.report.wording import MAX_REASON_CHARACTERS
@@ -119,9 +119,9 @@ class NoRow(dict[str, Any]):
 class Answer:
     """What the template of one page may call; keeps the sections, figures and tables that were made."""
 
-    def __init__(self, own: Own, prefix: str = "") -> None:
+    def __init__(self, data: ClusterData, prefix: str = "") -> None:
         """Write a page of one cluster, or of all where the cluster is an empty row."""
-        self.own, self.prefix = own, prefix
+        self.data, self.prefix = data, prefix
         self.sections: list[Section] = []
         self.not_made: list[str] = []
         self.needy: list[str] = []
@@ -133,7 +133,7 @@ class Answer:
         called = (self.rows, self.row, self.note, self.section, self.fold, self.table, self.figure, self.tile)
         words = {method.__name__: method for method in called}
         template = environment().get_template(f"{name}/page.html.j2")
-        template.render(SAID | words | {"cluster": self.own.cluster, "own": self.own, "col": col} | more)
+        template.render(SAID | words | {"cluster": self.data.cluster, "col": col} | more)
         if self.needy:
             needy = "; ".join(filter(None, self.needy))
             said = self._macros.paragraph(
@@ -144,7 +144,7 @@ class Answer:
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
         """Select the cluster's rows of a query, or those that a Python function makes of them."""
-        read = DERIVED[name](self.own) if name in DERIVED else self.own.rows(name)
+        read = DERIVED[name](self.data) if name in DERIVED else self.data.rows(name)
         return [row for row in read if all(row[column] == value for column, value in wanted.items())]
 
     def row(self, name: str, **wanted: Any) -> Row:
@@ -161,13 +161,13 @@ class Answer:
         The page tells only the kind of error: its words may hold a name that is to be hidden. Of a cluster without
         accounting, sections of jobs are left out, and named.
         """
-        if of_jobs and self.own.cluster.get("has_records_alone"):
+        if of_jobs and self.data.cluster.get("has_records_alone"):
             self.needy.append(title.rstrip("?"))
             return ""
-        self.own, self._parts = replace(self.own, frames_read=set()), []
+        self.data, self._parts = replace(self.data, queries_read=set()), []
         try:
             html = caller()
-            for row in reversed(self.own.not_computed(*self.own.frames_read)):
+            for row in reversed(self.data.not_computed(*self.data.queries_read)):
                 html = self._macros.paragraph(not_computed(row), "warning") + html
         except UNEXPECTED_ROWS as error:
             _log.exception("section %s of the report could not be made", key)
@@ -181,7 +181,7 @@ class Answer:
 
     def note(self, caller: Callable[[], str]) -> str:
         """Say what cannot be told, and why; nothing where an estimate failed, which is the reason then."""
-        return "" if self.own.not_computed(*self.own.frames_read) else self._macros.paragraph(caller(), "note")
+        return "" if self.data.not_computed(*self.data.queries_read) else self._macros.paragraph(caller(), "note")
 
     def fold(self, title: str, caller: Callable[[], str]) -> str:
         """Put what fewer readers ask under a heading that opens on a click; nothing of nothing."""
@@ -195,7 +195,7 @@ class Answer:
 
     def figure(self, name: str, *about: Any) -> str:
         """Draw one of the figures of `assets/report/figures`; nothing where there is nothing to draw."""
-        return self._laid_out("figure_of", FIGURES[name](self.own, *about))
+        return self._laid_out("figure_of", FIGURES[name](self.data, *about))
 
     def tile(self, label: str, value: str, unit: str = "", *details: str) -> str:
         """Show a number in large print."""

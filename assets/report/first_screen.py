@@ -12,7 +12,7 @@ from assets.report.figures.recorded import by_month, change_of_records, tiles_of
 from assets.report.gaps import missing_kinds
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, share, short
 from assets.report.observed import has_enough, is_doubtful, observed, period, reference_of, through
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 from assets.report.tables import ends
 from assets.report.wording import (
     LITTLE,
@@ -46,72 +46,72 @@ NO_LIMITS = "so far, no interval"
 
 
 def first_screen(
-    own: Own, made_at: dt.datetime, actions: Sequence[Action], trend: Figure | None, fresh_hours: float
+    data: ClusterData, made_at: dt.datetime, actions: Sequence[Action], trend: Figure | None, fresh_hours: float
 ) -> FirstScreen:
     """Build the first screen of a cluster; `trend` draws its rate over time."""
-    cluster, enough = own.cluster, has_enough(own)
+    cluster, enough = data.cluster, has_enough(data)
     if cluster["has_records_alone"]:
-        return _of_records(own, made_at, actions, fresh_hours)
-    change = change_of(own)
-    tiles = (_rate_tile(own), _mttf_tile(own), _ettr_tile(own.rows("ettr")), _loss_tile(own), _change_tile(change))
+        return _of_records(data, made_at, actions, fresh_hours)
+    change = change_of(data)
+    tiles = (_rate_tile(data), _mttf_tile(data), _ettr_tile(data.rows("ettr")), _loss_tile(data), _change_tile(change))
     return FirstScreen(
         period=f"{period(cluster)} from {moment(observed(cluster)[0])[:10]} on, "
         f"{plural(cluster['node_count'] or 0, 'node')}, {gpus(cluster['gpu_count'])}",
         change=change,
-        sentence=_sentence(own, actions),
+        sentence=_sentence(data, actions),
         tiles=tiles,
         actions=tuple(actions),
         age=_age(through(cluster), made_at, fresh_hours),
-        missing=_missing(own),
-        folder=own.folder,
-        lost_gpu_hours=losses_of(own)["expected_lost_gpu_hours"] or 0.0,
+        missing=_missing(data),
+        folder=data.folder,
+        lost_gpu_hours=losses_of(data)["expected_lost_gpu_hours"] or 0.0,
         trend=trend if enough else None,
     )
 
 
-def _of_records(own: Own, made_at: dt.datetime, actions: Sequence[Action], fresh_hours: float) -> FirstScreen:
+def _of_records(data: ClusterData, made_at: dt.datetime, actions: Sequence[Action], fresh_hours: float) -> FirstScreen:
     """Build the first screen of a cluster of which records of failures alone are known."""
-    trend, first_at = by_month(own), own.cluster["first_at"]
-    begun = f"from {moment(first_at)[:10]} on" if through(own.cluster) != first_at else f"at {moment(first_at)} UTC"
+    trend, first_at = by_month(data), data.cluster["first_at"]
+    begun = f"from {moment(first_at)[:10]} on" if through(data.cluster) != first_at else f"at {moment(first_at)} UTC"
     return FirstScreen(
-        period=f"{period(own.cluster)} {begun}, no accounting".removeprefix("0 h "),
-        change=change_of_records(own),
+        period=f"{period(data.cluster)} {begun}, no accounting".removeprefix("0 h "),
+        change=change_of_records(data),
         sentence="",
-        tiles=tiles_of_records(own),
+        tiles=tiles_of_records(data),
         actions=tuple(actions),
-        age=_age(through(own.cluster), made_at, fresh_hours),
-        missing=_missing(own),
-        folder=own.folder,
+        age=_age(through(data.cluster), made_at, fresh_hours),
+        missing=_missing(data),
+        folder=data.folder,
         trend=trend,
         trend_title="Recorded failures by month",
         without_trend="The recorded failures have no course to draw: that takes two months.",
     )
 
 
-def _missing(own: Own) -> str:
-    names = [gap.name.lower() if gap.name[1:2].islower() else gap.name for gap in missing_kinds(own.cluster)]
-    read = {row["kind"] for row in own.rows("kinds_read")}
+def _missing(data: ClusterData) -> str:
+    names = [gap.name.lower() if gap.name[1:2].islower() else gap.name for gap in missing_kinds(data.cluster)]
+    read = {row["kind"] for row in data.rows("kinds_read")}
     absent = [kind for kind in LOG_KINDS if kind not in read]
     if names:
         return f"Missing: {', '.join(names)}."
     return "No kind of evidence is missing." + (f" Logs not given: {', '.join(absent)}." if absent else "")
 
 
-def change_of(own: Own) -> Change:
+def change_of(data: ClusterData) -> Change:
     """Answer the first question: is it worse than last month? Both months count all incidents on the nodes in use."""
-    reference = reference_of(own)
+    reference = reference_of(data)
     if reference.get("node_days") and reference["failure_count"] is None:
         why = reference["note"].rpartition("; ")[2]
         return Change(f"How often machines fail is unknown: {why}.", UNKNOWN)
-    if not has_enough(own):
+    if not has_enough(data):
         why = (reference.get("note") or "nothing was seen").rpartition(f"{LITTLE}: ")[2].partition("; ")[0]
         said = f"{sentence(f'{LITTLE}: {why}')} The pages show what happened; of the machine they say little yet."
         return Change(said, LITTLE)
-    row, days = own.row("rate_ratios", comparison="months", population="all"), _seen_days(own)
+    row, days = data.row("rate_ratios", comparison="months", population="all"), _seen_days(data)
     unknown = "Cannot tell whether it is worse than last month."
     if (why := too_few(*days)) or not row.get("node_days") or not row["other_node_days"]:
         why = why or f"there are no two times {WINDOW} days to compare"
-        if failed := own.not_computed("rate_ratios"):
+        if failed := data.not_computed("rate_ratios"):
             why = f"{failed[0]['table_name']} could not be computed"
         return Change(unknown, CANNOT_TELL, why)
     seen, seen_before = (f" ({part})" if (part := part_of_month(of_month)) else "" for of_month in days)
@@ -132,29 +132,29 @@ def _change_tile(change: Change) -> Tile:
     return Tile(label, change.ratio, change.limits, (change.detail,) if change.detail else (), change.measure)
 
 
-def _rate_tile(own: Own) -> Tile:
-    reference = reference_of(own)
+def _rate_tile(data: ClusterData) -> Tile:
+    reference = reference_of(data)
     label = f"Failures per 1,000 node-days, {POPULATIONS.get(reference.get('population', ''), 'all jobs')}"
     if not reference.get("node_days") or reference["failure_count"] is None:
         return Tile(label, UNKNOWN, details=(reference.get("note") or "no exposure is known",))
     rests_on = exposure(reference["failure_count"], reference["node_days"])
-    if not has_enough(own):
+    if not has_enough(data):
         return Tile(label, LITTLE, details=(rests_on,))
     limits = brackets(ends(reference, RATE), reference["confidence_level"]) if reference["failure_count"] else ""
     return Tile(label, rate(reference), limits, (rests_on,), measure=Measure(PER_1000, reference["population"]))
 
 
-def projection_of(own: Own) -> Row:
+def projection_of(data: ClusterData) -> Row:
     """Find the MTTF of a job on the whole cluster."""
-    return own.row("projections", gpu_count=own.cluster["gpu_count"])
+    return data.row("projections", gpu_count=data.cluster["gpu_count"])
 
 
-def _mttf_tile(own: Own) -> Tile:
-    label, row = f"MTTF of a job on all {gpus(own.cluster['gpu_count'])}", projection_of(own)
-    if not row or not has_enough(own):
+def _mttf_tile(data: ClusterData) -> Tile:
+    label, row = f"MTTF of a job on all {gpus(data.cluster['gpu_count'])}", projection_of(data)
+    if not row or not has_enough(data):
         return Tile(label, LITTLE if row else UNKNOWN, details=() if row else ("no failure rate to project from",))
     limits = brackets(ends(row, "mttf_hours", duration), row["confidence_level"]) if row["event_count"] else ""
-    largest = own.row("projections", is_largest_job=True).get("gpu_count")
+    largest = data.row("projections", is_largest_job=True).get("gpu_count")
     is_beyond = bool(extrapolation(row["gpu_count"], largest))
     detail = "projected beyond any job seen" if is_beyond else "projected from the rate"
     return Tile(label, mttf(row), limits, (detail,), measure=Measure(PER_1000, row["population"]))
@@ -173,24 +173,24 @@ def _ettr_tile(sizes: list[Row]) -> Tile:
     )
 
 
-def _loss_tile(own: Own) -> Tile:
+def _loss_tile(data: ClusterData) -> Tile:
     """Build the tile of what failures cost over the whole study, of all jobs."""
-    label, study = "GPU-hours lost to failures, all jobs, whole study", losses_of(own)
+    label, study = "GPU-hours lost to failures, all jobs, whole study", losses_of(data)
     lost, cost = study["expected_lost_gpu_hours"], study["expected_lost_cost"]
-    unknown = sum(row["gpu_unknown_count"] for row in own.rows("lost_by_account"))
+    unknown = sum(row["gpu_unknown_count"] for row in data.rows("lost_by_account"))
     if lost is None:
         return Tile(label, UNKNOWN, details=(study["note"] or "the GPU counts of the failed attempts are unknown",))
     if not lost:
         return Tile(label, "none seen", details=("no attempt lost work to an infrastructure failure",))
     detail = [money(cost, study["currency"])] if cost else []
-    detail += ["at least" if is_doubtful(own) else ""]
+    detail += ["at least" if is_doubtful(data) else ""]
     detail += [f"{plural(unknown, 'loss', 'losses')} of unknown size left out"] if unknown else []
     return Tile(label, short(lost), _limits_of_loss(study) or NO_LIMITS, ("; ".join(filter(None, detail)),), LOST)
 
 
-def _seen_days(own: Own) -> tuple[float, float]:
+def _seen_days(data: ClusterData) -> tuple[float, float]:
     """Find how many of the last 30 days were seen, and of the 30 before."""
-    last, before = (losses_of(own, months).get("exposure") or 0.0 for months in ("last_30_days", "30_days_before"))
+    last, before = (losses_of(data, months).get("exposure") or 0.0 for months in ("last_30_days", "30_days_before"))
     return last, before
 
 
@@ -200,34 +200,36 @@ def _limits_of_loss(study: Row) -> str:
     return "" if study[f"{stem}_high"] is None else brackets(ends(study, stem), study["confidence_level"])
 
 
-def losses_of(own: Own, months: str = "study") -> Row:
+def losses_of(data: ClusterData, months: str = "study") -> Row:
     """Find what failures are expected to have cost in a period, from all causes together."""
     nothing = dict.fromkeys(("expected_lost_gpu_hours", "expected_lost_cost", "note"))
-    return own.row("losses", period=months, loss="all") or nothing
+    return data.row("losses", period=months, loss="all") or nothing
 
 
-def _sentence(own: Own, actions: Sequence[Action]) -> str:
+def _sentence(data: ClusterData, actions: Sequence[Action]) -> str:
     """Say what failures cost, most by which cause, and how many nodes to take out; limits stand at the tiles.
 
     Where too little was seen, the tile alone has what was lost: the sentence has the reason.
     """
-    if not has_enough(own):
+    if not has_enough(data):
         return ""
-    said, lost = [], losses_of(own)["expected_lost_gpu_hours"]
+    said, lost = [], losses_of(data)["expected_lost_gpu_hours"]
     if lost:
-        least, shown = ("At least ", " that left evidence") if is_doubtful(own) else ("", "")
-        said.append(f"{least}{short(lost)} GPU-hours were lost to failures{shown}{_main_cause(own, lost)}.")
+        least, shown = ("At least ", " that left evidence") if is_doubtful(data) else ("", "")
+        said.append(f"{least}{short(lost)} GPU-hours were lost to failures{shown}{_main_cause(data, lost)}.")
     out = sum(action.takes_out for action in actions)
     said.append(f"Take out {plural(out, 'node')}." if out else "No node to take out.")
     return " ".join(said)
 
 
-def _main_cause(own: Own, total: float) -> str:
+def _main_cause(data: ClusterData, total: float) -> str:
     """Name the cause that cost most, and its share of all that was lost."""
-    causes = [row for row in own.rows("losses", period="study") if row["loss"] not in {"all", "capacity", "preemption"}]
+    causes = [
+        row for row in data.rows("losses", period="study") if row["loss"] not in {"all", "capacity", "preemption"}
+    ]
     worst = max(causes, key=lambda row: row["expected_lost_gpu_hours"] or 0.0, default={"expected_lost_gpu_hours": 0.0})
     cost = worst["expected_lost_gpu_hours"]
-    another = ", though another may lead" if is_doubtful(own) else ""
+    another = ", though another may lead" if is_doubtful(data) else ""
     return f", {100 * cost / total:.0f}% of them to {worst['label']}{another}" if cost else ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from assets.log_kinds import IN_SERVICE, LOG_KINDS, WARNINGS, Gap, missing, parts_of
 from assets.report.names import HIDDEN
 from assets.report.numbers import moment, printable, share, words
-from assets.report.queries import Own, Row, grouped
+from assets.report.queries import ClusterData, Row, grouped
 from assets.report.wording import plural
 from assets.site_rules import KINDS, Signal, lines_of
 
@@ -60,24 +60,24 @@ MAX_UNMAPPED = 50
 MAX_SINCE = 5
 
 
-def gaps_of(own: Own) -> list[Row]:
+def gaps_of(data: ClusterData) -> list[Row]:
     """List what is missing or bad, what that makes unknowable, and the step that mends it."""
     found = [
-        *(("missing", gap) for gap in missing_kinds(own.cluster)),
-        *_unread(own.rows("refused_files")),
-        *_warnings(own.rows("file_warnings")),
-        *_counts(own.row("attempts")),
-        *_times(own.rows("time_quality") + own.rows("kernel_time_quality")),
-        *_quarantined(own.rows("quarantine")),
+        *(("missing", gap) for gap in missing_kinds(data.cluster)),
+        *_unread(data.rows("refused_files")),
+        *_warnings(data.rows("file_warnings")),
+        *_counts(data.row("attempts")),
+        *_times(data.rows("time_quality") + data.rows("kernel_time_quality")),
+        *_quarantined(data.rows("quarantine")),
     ]
     return [
-        vars(gap) | {"state": state, "parts": parts_of(gap.step, own.folder, own.first_day)} for state, gap in found
+        vars(gap) | {"state": state, "parts": parts_of(gap.step, data.folder, data.first_day)} for state, gap in found
     ]
 
 
-def spans_of(own: Own) -> list[Row]:
+def spans_of(data: ClusterData) -> list[Row]:
     """Say of what each log covers where its longest gap lies."""
-    return [row | {"longest_gap": longest_gap(row)} for row in own.rows("spans")]
+    return [row | {"longest_gap": longest_gap(row)} for row in data.rows("spans")]
 
 
 def lines_to_paste(row: Row) -> str:
@@ -87,11 +87,11 @@ def lines_to_paste(row: Row) -> str:
     return "\n".join(lines_of(Signal.of(row))[1:])
 
 
-def unmapped_of(own: Own) -> list[Row]:
+def unmapped_of(data: ClusterData) -> list[Row]:
     """Add to each signal that no rule knows what it is, an example, and the lines that would give it a meaning."""
     return [
         row | {"what": KINDS[row["kind"]], "place": Signal.of(row).place, "lines": lines_to_paste(row)}
-        for row in own.rows("unmapped_signals")[:MAX_UNMAPPED]
+        for row in data.rows("unmapped_signals")[:MAX_UNMAPPED]
     ]
 
 

@@ -10,7 +10,7 @@ import dagster as dg
 from assets.report.changes import changes_since
 from assets.report.folder import ReportFolder
 from assets.report.page import VEGA, build, figures_of, render, vega_bundle
-from assets.report.queries import read_frames, tables_read
+from assets.report.queries import read_queries, tables_read
 from assets.report.summary import draw_summary, write_summary
 from assets.warehouse import Warehouse
 
@@ -31,9 +31,9 @@ def index(warehouse: dg.ResourceParam[Warehouse], report: ReportFolder) -> Itera
     """Write the report from marts, estimates and ops."""
     made_at = dt.datetime.now(dt.UTC)
     with warehouse.reading() as con:
-        frames = read_frames(con)
-    changes = changes_since(report.published, frames["numbers"]) if report.published.is_file() else None
-    built = build(frames, made_at, changes, report.earlier, report.fresh_hours, sources=report.sources)
+        query_rows = read_queries(con)
+    changes = changes_since(report.published, query_rows["numbers"]) if report.published.is_file() else None
+    built = build(query_rows, made_at, changes, report.earlier, report.fresh_hours, sources=report.sources)
     html = render(built, report.kept(VEGA, vega_bundle))
     path = report.replace_page(html)
     report.replace_beside("summary.md", write_summary(built, changes, made_at).encode())

@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import Any
 
 from assets.public.contents import content_of
-from assets.report.queries import Frames, Row
+from assets.report.queries import QueryRows, Row
 
 NUMBERED = {"user_name": "user", "account": "account", "cause": "cause"}
 """Ends of the columns whose values become numbers, and what such a number stands behind."""
@@ -23,12 +23,12 @@ HIDDEN = "hidden"
 NOTE = "Names are hidden by [report] names in cluster.toml; a number means the same user or account on this page only."
 
 
-def hide_names(frames: Frames) -> Frames:
+def hide_names(query_rows: QueryRows) -> QueryRows:
     """Replace the names of every cluster that hides them; what is unknown stays unknown."""
-    clusters = [*frames["clusters"], *frames.get("clusters_without_numbers", ())]
+    clusters = [*query_rows["clusters"], *query_rows.get("clusters_without_numbers", ())]
     hiding = {cluster["cluster_id"] for cluster in clusters if cluster["are_names_hidden"]}
     if not hiding:
-        return frames
+        return query_rows
     numbers: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
 
     def shown(frame: str, row: Row, column: str) -> Any:
@@ -43,7 +43,7 @@ def hide_names(frames: Frames) -> Frames:
         text = (column.endswith("_reason") and row.get("label")) or HIDDEN
         return [text] if isinstance(value, list) else text
 
-    kept = Frames(
+    kept = QueryRows(
         (
             frame,
             [
@@ -51,7 +51,7 @@ def hide_names(frames: Frames) -> Frames:
                 for row in rows
             ],
         )
-        for frame, rows in frames.items()
+        for frame, rows in query_rows.items()
     )
     # A check judges all clusters at once, and what it observed may quote any of them.
     kept["checks"] = [check | {"observed": None if check["passed"] else HIDDEN} for check in kept["checks"]]

@@ -5,22 +5,22 @@ from __future__ import annotations
 import datetime as dt
 
 from assets.report.numbers import UNKNOWN, duration
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 
 
-def reference_of(own: Own) -> Row:
+def reference_of(data: ClusterData) -> Row:
     """Find the failure rate of a cluster that is quoted."""
-    return own.row("rates", is_reference=True)
+    return data.row("rates", is_reference=True)
 
 
-def is_doubtful(own: Own) -> bool:
+def is_doubtful(data: ClusterData) -> bool:
     """Return whether the logs may miss much of what failed, so that losses are at least what is told."""
-    return bool(own.row("evidence_reach").get("is_doubtful"))
+    return bool(data.row("evidence_reach").get("is_doubtful"))
 
 
-def has_enough(own: Own) -> bool:
+def has_enough(data: ClusterData) -> bool:
     """Return whether enough was observed for the estimates to say something of the machine."""
-    return bool(reference_of(own).get("has_enough_data"))
+    return bool(reference_of(data).get("has_enough_data"))
 
 
 def through(cluster: Row) -> dt.datetime | None:

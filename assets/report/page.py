@@ -1,4 +1,4 @@
-"""Frames to HTML: builds every page, then fills the template, with styles, scripts and charts inside the one file.
+"""Rows to HTML: builds every page, then fills the template, with styles, scripts and charts inside the one file.
 
 Pure. Strings from the logs are hostile input: the template escapes all of them, chart data stands in JSON blocks that
 no parser runs, and the page's own policy lets only the known scripts execute and nothing load from anywhere.
@@ -31,7 +31,7 @@ from assets.report.folder import FRESH_HOURS
 from assets.report.names import hide_names
 from assets.report.numbers import UNKNOWN, moment, printable
 from assets.report.observed import has_enough, observed, period
-from assets.report.queries import Frames, Own, Row
+from assets.report.queries import ClusterData, QueryRows, Row
 from assets.report.what_if import what_if_script, what_if_styles
 from assets.report.wording import MAX_REASON_CHARACTERS, plural, stale
 
@@ -93,7 +93,7 @@ def vega_bundle() -> str:
 
 
 def build(
-    frames: Frames,
+    query_rows: QueryRows,
     made_at: dt.datetime,
     changes: Sequence[Change] | None = None,
     earlier: Sequence[EarlierReport] = (),
@@ -106,19 +106,20 @@ def build(
     `changes` since the report before are None where there is none; `earlier` reports are kept beside this one. Data
     that ends more than `fresh_hours` before is called old; `sources` is the path of the folder where newer logs go.
     """
-    frames = hide_names(frames)
+    query_rows = hide_names(query_rows)
     # Clusters of which too little was seen come last: what they say of rates is next to nothing.
-    owns = sorted(
-        (Own(frames, cluster, sources) for cluster in frames["clusters"]), key=lambda own: not has_enough(own)
+    clusters_data = sorted(
+        (ClusterData(query_rows, cluster, sources) for cluster in query_rows["clusters"]),
+        key=lambda data: not has_enough(data),
     )
-    chapters = tuple(chapter(own, made_at, fresh_hours) for own in owns)
-    whole = Own(frames, {}, sources)
-    index = Answer(whole).write("index", **_index_of(owns, chapters, changes))
-    methods = Answer(whole).write("methods", clusters=[own.cluster for own in owns])
+    chapters = tuple(chapter(data, made_at, fresh_hours) for data in clusters_data)
+    whole = ClusterData(query_rows, {}, sources)
+    index = Answer(whole).write("index", **_index_of(clusters_data, chapters, changes))
+    methods = Answer(whole).write("methods", clusters=[data.cluster for data in clusters_data])
     origin = Answer(whole).write("provenance", earlier=[*map(vars, earlier)])
     return Report(
         title="Cluster reliability",
-        subtitle=f"{plural(len(owns), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
+        subtitle=f"{plural(len(clusters_data), 'cluster')}, made {moment(made_at)} UTC. All times are UTC.",
         index=Page("index", "Clusters", "Cluster reliability", index),
         chapters=chapters,
         closing=(
@@ -130,19 +131,21 @@ def build(
             *(
                 f"{printable(cluster['cluster_id'])} is not in this report, as it could not be built: "
                 f"{printable('; '.join(cluster['reasons']), MAX_REASON_CHARACTERS)}"
-                for cluster in frames["clusters_without_numbers"]
+                for cluster in query_rows["clusters_without_numbers"]
             ),
-            *map(not_computed, frames["not_computed"]),
+            *map(not_computed, query_rows["not_computed"]),
         ),
     )
 
 
-def _index_of(owns: Sequence[Own], chapters: Sequence[Chapter], changes: Sequence[Change] | None) -> dict[str, Any]:
+def _index_of(
+    clusters_data: Sequence[ClusterData], chapters: Sequence[Chapter], changes: Sequence[Change] | None
+) -> dict[str, Any]:
     """Gather what the index shows of each first screen, everything to do, and what changed since the report before."""
     clusters, actions = [], []
-    for own, each in zip(owns, chapters, strict=True):
+    for data, each in zip(clusters_data, chapters, strict=True):
         first = each.pages[0].first if each.pages else None
-        row: Row = own.cluster | {
+        row: Row = data.cluster | {
             "name": each.cluster_id,
             "kind": "simulated" if each.is_simulated else "",
             "anchor": each.anchor,
@@ -151,7 +154,7 @@ def _index_of(owns: Sequence[Own], chapters: Sequence[Chapter], changes: Sequenc
             "age": first.age if first else Age(UNKNOWN),
             "change": first.change if first else blocks.Change("", UNKNOWN),
         }
-        tiles = first.tiles if first and not own.cluster["has_records_alone"] else ()
+        tiles = first.tiles if first and not data.cluster["has_records_alone"] else ()
         row |= dict.fromkeys(("rate", "mttf", "lost"), NO_ACCOUNTING if first and not tiles else NO_TILE)
         row |= {name: tiles[place] for name, place in (("rate", 0), ("mttf", 1), ("lost", 3)) if tiles}
         clusters.append(row)
@@ -163,12 +166,14 @@ def _index_of(owns: Sequence[Own], chapters: Sequence[Chapter], changes: Sequenc
     }
 
 
-def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
+def chapter(data: ClusterData, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     """Build all pages of one cluster."""
-    cluster_id = own.cluster["cluster_id"]
-    bare = Chapter(printable(cluster_id), anchor_of(cluster_id), bool(own.cluster["is_simulated"]), stale(own.cluster))
-    answers = {key: Answer(own, f"{bare.anchor}-") for key in PAGES}
-    sections = {key: answer.write(key, **_seen(own)) for key, answer in answers.items()}
+    cluster_id = data.cluster["cluster_id"]
+    bare = Chapter(
+        printable(cluster_id), anchor_of(cluster_id), bool(data.cluster["is_simulated"]), stale(data.cluster)
+    )
+    answers = {key: Answer(data, f"{bare.anchor}-") for key in PAGES}
+    sections = {key: answer.write(key, **_seen(data)) for key, answer in answers.items()}
     not_made = [name for answer in answers.values() for name in answer.not_made]
     pages = {
         key: Page(
@@ -183,8 +188,8 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     # The first screen shows a figure of the page on failures, whose data stand there once.
     trend = next((figure for figure in figures_in(pages["failures"]) if figure.key == "over-time"), None)
     more: dict[str, Callable[[], dict[str, Any]]] = {
-        "overview": lambda: {"first": first_screen(own, made_at, actions_of(own), trend, fresh_hours)},
-        "failures": lambda: {"details": failure_details(own)},
+        "overview": lambda: {"first": first_screen(data, made_at, actions_of(data), trend, fresh_hours)},
+        "failures": lambda: {"details": failure_details(data)},
     }
     for key, make in more.items():
         try:
@@ -195,10 +200,10 @@ def chapter(own: Own, made_at: dt.datetime, fresh_hours: float) -> Chapter:
     return replace(bare, pages=tuple(pages.values()), not_made=tuple(not_made))
 
 
-def _seen(own: Own) -> dict[str, Any]:
+def _seen(data: ClusterData) -> dict[str, Any]:
     """Give begin, end and length of what was observed of a cluster."""
-    from_at, to_at = observed(own.cluster)
-    return {"from_at": from_at, "to_at": to_at, "period": period(own.cluster)}
+    from_at, to_at = observed(data.cluster)
+    return {"from_at": from_at, "to_at": to_at, "period": period(data.cluster)}
 
 
 def figures_of(report: Report) -> Iterator[tuple[str, Figure]]:

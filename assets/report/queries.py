@@ -1,7 +1,7 @@
 """What the report reads: published tables by name, and one SQL file for each question that takes more than that.
 
 Numbers arrive as Python values, None for unknown. To read another published table, add a line to `PUBLISHED`; its rows
-of one cluster are `own.rows(name)`. A row with a category gets the category's label beside it.
+of one cluster are `ClusterData.rows(name)`. A row with a category gets the category's label beside it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def summed(rows: Iterable[Row], *names: str) -> dict[str, float]:
     return {name: math.fsum(row[name] or 0.0 for row in listed) for name in names}
 
 
-class Frames(dict[str, list[Row]]):
+class QueryRows(dict[str, list[Row]]):
     """Rows by the name of their query. Nothing changes them once they are read."""
 
     @cached_property
@@ -137,15 +137,15 @@ OBSERVED = re.compile(
 
 
 @dataclass(frozen=True)
-class Own:
+class ClusterData:
     """What was read of one cluster, and of all of them."""
 
-    frames: Frames
+    query_rows: QueryRows
     cluster: Row
     sources: str = "sources"
     """Path of the sources folder."""
-    frames_read: set[str] = field(default_factory=set)
-    """Names of the frames that were asked for."""
+    queries_read: set[str] = field(default_factory=set)
+    """Names of the queries whose rows were asked for."""
 
     @property
     def folder(self) -> str:
@@ -160,11 +160,11 @@ class Own:
         return moment(begin)[:10] if begin else "START"
 
     def rows(self, name: str, **wanted: Any) -> list[Row]:
-        """Select the cluster's rows of a frame, those that have the values wanted; without a cluster, those of all."""
-        self.frames_read.add(name)
-        rows = self.frames[name]
+        """Select the cluster's rows of a query, those that have the values wanted; without a cluster, those of all."""
+        self.queries_read.add(name)
+        rows = self.query_rows[name]
         if self.cluster:
-            rows = self.frames.of_cluster(name).get(self.cluster["cluster_id"], [])
+            rows = self.query_rows.of_cluster(name).get(self.cluster["cluster_id"], [])
         return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
     def row(self, name: str, **wanted: Any) -> Row:
@@ -172,14 +172,14 @@ class Own:
         return next(iter(self.rows(name, **wanted)), {})
 
     def not_computed(self, *names: str) -> list[Row]:
-        """Select the estimates that these frames are read from and that could not be computed."""
+        """Select the estimates that these queries read and that could not be computed."""
         read = {table for name in names for table in TABLES.findall(texts()[name])}
-        return [row for row in self.frames.get("not_computed", []) if row["table_name"] in read]
+        return [row for row in self.query_rows.get("not_computed", []) if row["table_name"] in read]
 
 
 @cache
 def texts() -> dict[str, str]:
-    """List the queries by the names of their frames."""
+    """List the queries by their names."""
     of_pages = [path for path in sorted(ANSWERS.glob("*/*.sql")) if (path.parent / "page.html.j2").exists()]
     files = {path.stem: path.read_text(encoding="utf-8") for path in (*sorted(SQL.glob("*.sql")), *of_pages)}
     return {name: f"select * from {rows}" for name, rows in PUBLISHED.items()} | EXPLAINED | files
@@ -208,7 +208,7 @@ def known_of(row: Row) -> Row:
     return row | {name: None for name in (ends | floats) & row.keys() if not OBSERVED.fullmatch(name)}
 
 
-def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
+def read_queries(con: duckdb.DuckDBPyConnection, *names: str) -> QueryRows:
     """Run the queries of these names, or all, and return their rows by name.
 
     A published file has no kernel messages: a query of a raw table that is not there gives no row. Of clusters whose
@@ -221,15 +221,15 @@ def read_frames(con: duckdb.DuckDBPyConnection, *names: str) -> Frames:
         return rows if name == WITHOUT_NUMBERS else [row for row in rows if row.get("cluster_id") not in changed]
 
     known = {row["table_name"] for row in rows_of(con, "from duckdb_tables() where schema_name = 'raw'")}
-    frames = Frames(
+    query_rows = QueryRows(
         (name, list(map(known_of, shown(name, text))) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
         for name, text in texts().items()
         if not names or name in {*names, "categories"}
     )
-    labels = {row["failure_category"]: row["label"] for row in frames["categories"]}
-    for rows in frames.values():
+    labels = {row["failure_category"]: row["label"] for row in query_rows["categories"]}
+    for rows in query_rows.values():
         add_labels(rows, labels)
-    return frames
+    return query_rows
 
 
 def add_labels(rows: list[Row], labels: Mapping[str, str]) -> None:

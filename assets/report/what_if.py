@@ -16,7 +16,7 @@ from assets.model.run_outlook import RUN_COUNT
 from assets.model.spares import USUAL_REPAIR_HOURS
 from assets.report.addresses import anchor_of
 from assets.report.numbers import DEFAULT_CONFIDENCE
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 from assets.report.wording import POPULATIONS, extrapolation
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -27,29 +27,29 @@ START_NODES = 128
 """Nodes of a run to start from, where records of failures alone are known."""
 
 
-def start_of(own: Own) -> Row:
+def start_of(data: ClusterData) -> Row:
     """Gather what the sliders start from: the reference rate with what it rests on, the machine, its settings."""
-    months = own.rows("forecasts")
-    plan = own.row("checkpoint_plans")
+    months = data.rows("forecasts")
+    plan = data.row("checkpoint_plans")
     recorded: Row = {"recorded_rate": None}
-    if own.cluster["has_records_alone"]:
+    if data.cluster["has_records_alone"]:
         # How many nodes there are, no record tells.
         # Nor is a rate per GPU or disk one per node.
-        are_nodes = own.row("recorded", kind="all")["are_nodes"]
-        rate_of_all = own.row("unit_rates", cause="all")["failures_per_1000_unit_days"]
+        are_nodes = data.row("recorded", kind="all")["are_nodes"]
+        rate_of_all = data.row("unit_rates", cause="all")["failures_per_1000_unit_days"]
         recorded = {"recorded_rate": rate_of_all if are_nodes else None}
-        recorded |= {"gpu_count": START_NODES * own.cluster["gpus_per_node"], "gpu_node_count": START_NODES}
+        recorded |= {"gpu_count": START_NODES * data.cluster["gpus_per_node"], "gpu_node_count": START_NODES}
     rate = dict.fromkeys(("population", "has_enough_data", "failure_count", "failure_variance", "node_days", "note"))
     return {
-        **own.cluster,
+        **data.cluster,
         **recorded,
         **rate,
-        **own.row("rates", is_reference=True),
+        **data.row("rates", is_reference=True),
         "month_failure_counts": [month["month_failure_count"] for month in months],
         "month_node_days": [month["month_node_days"] for month in months],
-        "largest_job_gpu_count": own.row("projections", is_largest_job=True).get("gpu_count"),
+        "largest_job_gpu_count": data.row("projections", is_largest_job=True).get("gpu_count"),
         **{name: plan.get(name) for name in DEFAULTS},
-        **{name: own.row("repairs").get(name) for name in ("repair_count", "repair_hours")},
+        **{name: data.row("repairs").get(name) for name in ("repair_count", "repair_hours")},
     }
 
 

@@ -73,14 +73,14 @@ def events_of_publication(home: Home, ledger: Ledger) -> Iterator[Event]:
     """Read what readers see now."""
     from assets.report import news
     from assets.report.names import hide_names
-    from assets.report.queries import Frames, grouped
+    from assets.report.queries import QueryRows, grouped
 
     with published(home.published_file) as con:
         ends, failed = rows_of(con, f"from ({CLUSTER_OUTCOMES}) order by cluster_id"), rows_of(con, NOT_COMPUTED)
         lemons, changes, burns = (grouped(rows_of(con, sql), "cluster_id") for sql in (LEMONS, CHANGES, BURNS))
     # The words of errors may quote a log.
     shown = hide_names(
-        Frames({"clusters": ends, "clusters_without_numbers": ends, "checks": [], "not_computed": failed})
+        QueryRows({"clusters": ends, "clusters_without_numbers": ends, "checks": [], "not_computed": failed})
     )
     ends, failed = shown["clusters_without_numbers"], shown["not_computed"]
     if failed:

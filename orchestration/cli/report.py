@@ -49,14 +49,14 @@ def write_files(home: Home, out: Path, fresh_hours: float) -> Path:
     """
     from assets.report.folder import ReportFolder
     from assets.report.page import VEGA, build, render_files, vega_bundle
-    from assets.report.queries import read_frames
+    from assets.report.queries import read_queries
     from orchestration.read_commands.published import published
     from orchestration.settings.code_cache import cache_folder
 
     with published(home.published_file) as con:
-        frames = read_frames(con)
+        query_rows = read_queries(con)
     bundle = ReportFolder(path=str(out), parts=str(cache_folder(home))).kept(VEGA, vega_bundle)
-    built = build(frames, dt.datetime.now(dt.UTC), fresh_hours=fresh_hours, sources=str(home.sources))
+    built = build(query_rows, dt.datetime.now(dt.UTC), fresh_hours=fresh_hours, sources=str(home.sources))
     out.mkdir(parents=True, exist_ok=True)
     for name, html in render_files(built, bundle).items():
         (out / name).write_text(html, encoding="utf-8")

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from assets.report.numbers import duration, short
 from assets.report.page import build, render
-from assets.report.queries import Frames, read_frames
+from assets.report.queries import QueryRows, read_queries
 from assets.report.summary import write_summary
 from orchestration.metrics.collecting import exposition
 from orchestration.read_commands.plan import RunToPlan, plan_on_cluster
@@ -65,9 +65,9 @@ def statements(text: str) -> Iterator[tuple[str, str]]:
 def told_by(home: Home, names: set[str]) -> Told:
     """Gather what each source says of each cluster, by what it is about."""
     with published(home.published_file) as con:
-        frames = read_frames(con)
-    chosen = [row for row in frames["clusters"] if row["is_simulated"] or row["cluster_id"] in names]
-    page = build(Frames({**frames, "clusters": chosen}), MADE_AT)
+        query_rows = read_queries(con)
+    chosen = [row for row in query_rows["clusters"] if row["is_simulated"] or row["cluster_id"] in names]
+    page = build(QueryRows({**query_rows, "clusters": chosen}), MADE_AT)
     sayings: Told = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     root, summary = parse(render(page, "")), write_summary(page, None, MADE_AT)
     series, outcome = exposition(HomeSettings(home)).decode(), read_outcome(home, "published", 0.0)

@@ -6,7 +6,7 @@ import pytest
 
 from assets.report.names import hide_names
 from assets.report.page import chapter
-from assets.report.queries import Frames, Own, read_frames
+from assets.report.queries import ClusterData, QueryRows, read_queries
 from assets.report.what_if import start_of
 from tests.logs import Cluster, at
 from tests.minimal.reading import ask
@@ -252,15 +252,15 @@ def test_the_time_down_is_that_of_units_and_unknown_where_no_record_tells_it(min
 
 
 @pytest.fixture(scope="module")
-def frames(minimal):
+def query_rows(minimal):
     """What a report is made of."""
-    return read_frames(minimal)
+    return read_queries(minimal)
 
 
-def pages(frames, cluster_id):
+def pages(query_rows, cluster_id):
     """The pages of a cluster's report, by address."""
-    (cluster,) = (row for row in frames["clusters"] if row["cluster_id"] == cluster_id)
-    found = chapter(Own(frames, cluster), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 36.0)
+    (cluster,) = (row for row in query_rows["clusters"] if row["cluster_id"] == cluster_id)
+    found = chapter(ClusterData(query_rows, cluster), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 36.0)
     assert not found.not_made
     return {shown.address.partition("/")[2]: shown for shown in found.pages}
 
@@ -269,8 +269,8 @@ def keys(shown):
     return [part.key for part in shown.sections]
 
 
-def test_the_report_of_records_alone_shows_them_and_has_nothing_of_jobs(frames):
-    found = pages(frames, "failures-alone")
+def test_the_report_of_records_alone_shows_them_and_has_nothing_of_jobs(query_rows):
+    found = pages(query_rows, "failures-alone")
     first = found[""].first
     assert [(tile.value, tile.unit) for tile in first.tiles[:2]] == [("41.7", "[13.1, 99.9]"), ("6", "")]
     assert [tile.value for tile in first.tiles[3:]] == ["24.0 h", "2.71%"]
@@ -290,20 +290,20 @@ def test_the_report_of_records_alone_shows_them_and_has_nothing_of_jobs(frames):
     assert listed == [["n1", "", "2"], ["n2", "", "2"], ["n3", "gpu-17", "1"]]
 
 
-def test_what_records_do_not_tell_is_unknown_in_a_report(frames):
+def test_what_records_do_not_tell_is_unknown_in_a_report(query_rows):
     without_units, without_ends = (
-        pages(frames, f"failures-without-{what}")[""].first.tiles for what in ("units", "ends")
+        pages(query_rows, f"failures-without-{what}")[""].first.tiles for what in ("units", "ends")
     )
     assert without_units[0].value == without_units[4].value == without_ends[4].value == "unknown"
-    assert "recorded" in keys(pages(frames, "failures-beside-jobs")["failures"])
-    assert "recorded" not in keys(pages(frames, "secrets")["failures"])
+    assert "recorded" in keys(pages(query_rows, "failures-beside-jobs")["failures"])
+    assert "recorded" not in keys(pages(query_rows, "secrets")["failures"])
 
 
-def test_where_names_are_hidden_causes_are_numbers(frames):
+def test_where_names_are_hidden_causes_are_numbers(query_rows):
     hidden = hide_names(
-        Frames({**frames, "clusters": [row | {"are_names_hidden": True} for row in frames["clusters"]]})
+        QueryRows({**query_rows, "clusters": [row | {"are_names_hidden": True} for row in query_rows["clusters"]]})
     )
-    assert "poltergeist" in str(frames["recorded"])
+    assert "poltergeist" in str(query_rows["recorded"])
     assert not [name for name, rows in hidden.items() if "poltergeist" in str(rows)]
     found = {
         row["cause"] for row in hidden["recorded"] if row["cluster_id"] == "failures-alone" and row["kind"] == "cause"
@@ -311,10 +311,10 @@ def test_where_names_are_hidden_causes_are_numbers(frames):
     assert found == {"not recorded", "cause 1", "cause 2", "cause 3", "cause 4"}
 
 
-def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(frames):
+def test_a_run_is_planned_with_the_recorded_rate_only_where_units_are_nodes(query_rows):
     rates = {
-        row["cluster_id"]: start_of(Own(frames, row))["recorded_rate"]
-        for row in frames["clusters"]
+        row["cluster_id"]: start_of(ClusterData(query_rows, row))["recorded_rate"]
+        for row in query_rows["clusters"]
         if row["has_records_alone"]
     }
     assert rates["failures-alone"] is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assets.report.page import build, render, vega_bundle
-from assets.report.queries import read_frames
+from assets.report.queries import read_queries
 from assets.warehouse import Warehouse
 from tests.report.planting import MADE_AT, plant
 from tests.report.reading import Element, pages, parse
@@ -23,16 +23,16 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 
 
 @pytest.fixture(scope="session")
-def frames(planted: Warehouse):
+def query_rows(planted: Warehouse):
     """Everything the report read from the planted warehouse."""
     with planted.reading() as con:
-        return read_frames(con)
+        return read_queries(con)
 
 
 @pytest.fixture(scope="session")
-def page(frames):
+def page(query_rows):
     """The planted report before it is HTML."""
-    return build(frames, MADE_AT)
+    return build(query_rows, MADE_AT)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from assets.model.failure_rate import dispersed_interval, garwood_interval
 from assets.report.answers import Answer
 from assets.report.blocks import FirstScreen
 from assets.report.first_screen import first_screen
-from assets.report.queries import Frames, Own
+from assets.report.queries import ClusterData, QueryRows
 from tests.report.clusters import hostile_cluster, operations, simulated_cluster
 from tests.report.planting_lemons import lemon_rows
 from tests.report.planting_rates import rate_tables
@@ -52,26 +52,26 @@ EVIDENCE = """
 RATE = "failures_per_1000_node_days"
 
 
-def own_of(frames: Frames, **changed: Any) -> Own:
-    """Give what the report knows of the simulated cluster, some of the frames changed."""
-    known = Frames({**frames, **changed})
-    return Own(known, next(row for row in known["clusters"] if row["cluster_id"] == "demo"))
+def data_of(query_rows: QueryRows, **changed: Any) -> ClusterData:
+    """Give what the report knows of the simulated cluster, the rows of some queries changed."""
+    known = QueryRows({**query_rows, **changed})
+    return ClusterData(known, next(row for row in known["clusters"] if row["cluster_id"] == "demo"))
 
 
-def section_of(own: Own, page: str, key: str) -> Element:
+def section_of(data: ClusterData, page: str, key: str) -> Element:
     """Write a page of a cluster, and read one section of it."""
-    (found,) = (section for section in Answer(own).write(page) if section.key == key)
+    (found,) = (section for section in Answer(data).write(page) if section.key == key)
     return parse(found.html)
 
 
-def screen_of(own: Own) -> FirstScreen:
+def screen_of(data: ClusterData) -> FirstScreen:
     """Give a cluster's first screen."""
-    return first_screen(own, MADE_AT, [], None, 36.0)
+    return first_screen(data, MADE_AT, [], None, 36.0)
 
 
-def page_of(own: Own, name: str) -> Element:
+def page_of(data: ClusterData, name: str) -> Element:
     """Give a page of a cluster as elements."""
-    return parse("".join(part.html for part in Answer(own).write(name)))
+    return parse("".join(part.html for part in Answer(data).write(name)))
 
 
 def plant(con: duckdb.DuckDBPyConnection) -> None:

@@ -14,7 +14,7 @@ from assets.log_kinds import SILENT_DAYS
 from assets.node_lists import safe_names
 from assets.report.actions import Action, actions_of, drain_command
 from assets.report.advice import RECENT_DAYS, advise
-from assets.report.queries import Own, read_frames
+from assets.report.queries import ClusterData, read_queries
 from assets.warehouse import Warehouse
 from tests.homes import change as rewrite
 from tests.recovery.month import CLUSTERS
@@ -29,9 +29,12 @@ FRAMES = ("clusters", "nodes", "rate_changes", "incidents", "spans", "evidence_r
 
 def advised(warehouse: Warehouse, cluster_id: str) -> list[Action]:
     with warehouse.reading() as con:
-        frames = read_frames(con, *FRAMES)
+        query_rows = read_queries(con, *FRAMES)
     return [
-        act for row in frames["clusters"] if row["cluster_id"] == cluster_id for act in actions_of(Own(frames, row))
+        act
+        for row in query_rows["clusters"]
+        if row["cluster_id"] == cluster_id
+        for act in actions_of(ClusterData(query_rows, row))
     ]
 
 
@@ -219,12 +222,12 @@ def test_the_order_is_outages_lemons_relapses_causes_sources(small):
     assert [action.kind for action in advised(small, "c")] == ["outage", "lemon", "relapse", "cause", "source"]
 
 
-def contradictions(own: Own) -> dict[str, set[str]]:
+def contradictions(data: ClusterData) -> dict[str, set[str]]:
     """Give nodes that one part of the report advises something about and another calls well, by what differs."""
-    nodes = {row["node_name"]: row for row in own.rows("nodes")}
+    nodes = {row["node_name"]: row for row in data.rows("nodes")}
     lemons = {name for name, row in nodes.items() if row["verdict"] == "lemon"}
     fine = {name for name, row in nodes.items() if row["verdict"] == "ok"}
-    acts = actions_of(own)
+    acts = actions_of(data)
 
     def unlike(kind: str, advice: str) -> set[str]:
         named = {name for act in acts if act.kind == kind for name in act.node_names}
@@ -243,11 +246,13 @@ def contradictions(own: Own) -> dict[str, set[str]]:
 
 def test_no_node_of_any_simulated_cluster_is_advised_in_one_place_and_ok_in_another(many_clusters):
     with duckdb.connect(str(many_clusters), read_only=True) as con:
-        frames = read_frames(con, *FRAMES)
-    simulated = [cluster for cluster in frames["clusters"] if cluster["is_simulated"]]
+        query_rows = read_queries(con, *FRAMES)
+    simulated = [cluster for cluster in query_rows["clusters"] if cluster["is_simulated"]]
     assert {cluster["cluster_id"] for cluster in simulated} == set(CLUSTERS)
-    assert any(row["verdict"] == "lemon" for row in frames["nodes"])
-    assert [found for cluster in frames["clusters"] if (found := contradictions(Own(frames, cluster)))] == []
+    assert any(row["verdict"] == "lemon" for row in query_rows["nodes"])
+    assert [
+        found for cluster in query_rows["clusters"] if (found := contradictions(ClusterData(query_rows, cluster)))
+    ] == []
 
 
 def test_hostile_names_stay_text(planted):

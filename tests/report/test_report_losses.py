@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from assets.report.numbers import share, short, whole
-from assets.report.queries import read_frames
-from tests.report.planting import own_of, page_of, screen_of
+from assets.report.queries import read_queries
+from tests.report.planting import data_of, page_of, screen_of
 from tests.report.reading import section, table
 
 
@@ -32,25 +32,25 @@ def test_losses_and_the_credit_statement_add_up_to_what_was_planted(demo, plante
         assert float(failed) == pytest.approx(sum(float(user[2]) for user in by_user if user[0] == name), rel=0.01)
 
 
-def test_a_statement_that_does_not_add_up_is_not_to_be_used(frames, planted):
+def test_a_statement_that_does_not_add_up_is_not_to_be_used(query_rows, planted):
     with planted.writing() as con:
         con.begin()
         con.execute("update marts.agg_lost_hours_by_account set expected_lost_gpu_hours = 1.0")
-        found = read_frames(con, "losses_by_size", "losses_by_account", "lost_by_account", "lost_by_cause")
+        found = read_queries(con, "losses_by_size", "losses_by_account", "lost_by_account", "lost_by_cause")
         con.rollback()
-    page = page_of(own_of(frames, **found), "losses")
+    page = page_of(data_of(query_rows, **found), "losses")
     assert "do not use it" in page.all("p", class_="warning")[0].text
     assert "The statement adds up" not in page.text
 
 
-def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(frames):
-    owed = [row for row in frames["lost_by_account"] if row["cluster_id"] == "demo"]
-    lost = [row for row in frames["losses"] if row["cluster_id"] == "demo"]
+def test_the_first_screen_does_not_call_losses_of_unknown_gpus_none(query_rows):
+    owed = [row for row in query_rows["lost_by_account"] if row["cluster_id"] == "demo"]
+    lost = [row for row in query_rows["losses"] if row["cluster_id"] == "demo"]
 
     def tile(changed, unknown_count=0):
         built = {"losses": [row | changed for row in lost], "lost_by_account": [*owed[1:]]}
         built["lost_by_account"].append(owed[0] | {"gpu_unknown_count": unknown_count})
-        return screen_of(own_of(frames, **built)).tiles[3]
+        return screen_of(data_of(query_rows, **built)).tiles[3]
 
     nothing = dict.fromkeys(("expected_lost_gpu_hours", "expected_lost_cost"))
     assert tile(nothing, 2).value == "unknown"

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from assets.report.page import build, render, vega_bundle
-from assets.report.queries import read_frames
+from assets.report.queries import read_queries
 from orchestration.settings.home import Home
 from tests.conftest import CAPTURE, refresh
 from tests.report.browser import Tab, browser
@@ -66,7 +66,7 @@ def empty(home: Home) -> Path:
     """The report of a warehouse without clusters."""
     home.root.mkdir(parents=True, exist_ok=True)
     with filled(home.root).reading() as con:
-        html = render(build(read_frames(con), MADE_AT), vega_bundle())
+        html = render(build(read_queries(con), MADE_AT), vega_bundle())
     (home.root / "index.html").write_text(html, encoding="utf-8")
     return home.root / "index.html"
 

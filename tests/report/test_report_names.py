@@ -9,7 +9,7 @@ import pytest
 from assets.public.contents import content_of, contents
 from assets.report.names import HIDDEN, NOTE, hide_names
 from assets.report.page import build, render
-from assets.report.queries import Frames, read_frames, texts
+from assets.report.queries import QueryRows, read_queries, texts
 from assets.report.summary import draw_summary, write_summary
 from tests.report.planting import MADE_AT
 from tests.warehouses import filled, published_tables
@@ -20,7 +20,7 @@ PLANTED = "zebulon-planted"
 
 @pytest.fixture(scope="module")
 def named(planted):
-    """Frames in which a planted name stands wherever a person can be named, of a cluster that hides names."""
+    """Rows in which a planted name stands wherever a person can be named, of a cluster that hides names."""
     with planted.writing() as con:
         con.begin()
         con.execute("delete from raw.clusters")
@@ -64,9 +64,9 @@ def named(planted):
         con.execute(
             f"insert into ops.quarantine values ('demo', 'demo/a', 1, 'field_count', '{PLANTED}-d', '{PLANTED}-r')"
         )
-        frames = read_frames(con)
+        query_rows = read_queries(con)
         con.rollback()
-    return frames
+    return query_rows
 
 
 def text_columns(folder):
@@ -104,30 +104,30 @@ def test_no_name_stands_in_the_report(named, bundle):
 
 
 @pytest.mark.parametrize("hiding", ["are_names_hidden", "is_pseudonymous"])
-def test_no_path_stands_in_the_commands_of_a_cluster_that_hides_names(frames, bundle, hiding):
-    clusters = [cluster | {hiding: cluster["cluster_id"] == "hall-b"} for cluster in frames["clusters"]]
-    for shown, is_hidden in ((frames, False), (Frames({**frames, "clusters": clusters}), True)):
+def test_no_path_stands_in_the_commands_of_a_cluster_that_hides_names(query_rows, bundle, hiding):
+    clusters = [cluster | {hiding: cluster["cluster_id"] == "hall-b"} for cluster in query_rows["clusters"]]
+    for shown, is_hidden in ((query_rows, False), (QueryRows({**query_rows, "clusters": clusters}), True)):
         html = render(build(shown, MADE_AT, sources="/srv/a name"), bundle)
         assert ("/srv/a name/hall-b" not in html) == is_hidden
         assert ("<code>sources/hall-b</code>" in html) == is_hidden
         assert "<code>/srv/a name/demo</code>" in html
 
 
-def test_shown_is_the_default_and_hides_nothing(frames, html):
-    assert not any(cluster["are_names_hidden"] for cluster in frames["clusters"])
-    assert hide_names(frames) is frames
+def test_shown_is_the_default_and_hides_nothing(query_rows, html):
+    assert not any(cluster["are_names_hidden"] for cluster in query_rows["clusters"])
+    assert hide_names(query_rows) is query_rows
     assert NOTE not in html
     assert "user1" in html
 
 
-def test_one_name_has_one_number_and_other_clusters_keep_theirs(frames):
-    clusters = [cluster | {"are_names_hidden": cluster["cluster_id"] == "demo"} for cluster in frames["clusters"]]
+def test_one_name_has_one_number_and_other_clusters_keep_theirs(query_rows):
+    clusters = [cluster | {"are_names_hidden": cluster["cluster_id"] == "demo"} for cluster in query_rows["clusters"]]
     failed = [{"table_name": "estimates.est_repairs", "reason": "ValueError: not for user1"}]
-    hidden = hide_names(Frames({**frames, "clusters": clusters, "not_computed": failed}))
+    hidden = hide_names(QueryRows({**query_rows, "clusters": clusters, "not_computed": failed}))
     assert [row["reason"] for row in hidden["not_computed"]] == ["ValueError"]
     pairs = {
         (f"{kind} {before[column]}", after[column])
-        for name, rows in frames.items()
+        for name, rows in query_rows.items()
         if name != "not_computed"
         for before, after in zip(rows, hidden[name], strict=True)
         for column, kind in PERSONS.items()
@@ -136,6 +136,6 @@ def test_one_name_has_one_number_and_other_clusters_keep_theirs(frames):
     assert pairs
     assert len(pairs) == len({name for name, _ in pairs}) == len({number for _, number in pairs})
     for name in ("failures", "lost_by_account"):
-        kept = [row for row in frames[name] if row["cluster_id"] == "hall-b"]
+        kept = [row for row in query_rows[name] if row["cluster_id"] == "hall-b"]
         assert kept == [row for row in hidden[name] if row["cluster_id"] == "hall-b"]
     assert {row["job_name"] for row in hidden["failures"] if row["cluster_id"] == "demo"} <= {HIDDEN, None}

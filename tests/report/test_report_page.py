@@ -11,7 +11,7 @@ from assets.estimates.table import NEEDED
 from assets.report.filling import environment
 from assets.report.numbers import short
 from assets.report.page import build
-from assets.report.queries import TABLES, Frames, tables_read, texts
+from assets.report.queries import TABLES, QueryRows, tables_read, texts
 from assets.report.wording import number
 from assets.site_rules import toml_text
 from tests.report.clusters import HOSTILE, HOSTILE_SCRIPT
@@ -22,10 +22,12 @@ CHECKPOINTS = "Checkpoints: what a large run without a queue can plan with"
 section_of = environment().get_template("blocks.html.j2").module.section_of
 
 
-def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(frames, page):
-    spoilt = {**frames["checkpoint_plans"][0], "event_count": 3.0, "failures_per_1000_node_days": "many"}
-    plans = [row for row in frames["checkpoint_plans"] if row["cluster_id"] != spoilt["cluster_id"]]
-    other = build(Frames({**frames, "checkpoint_plans": [spoilt, *plans]}), dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+def test_rows_of_one_cluster_that_no_section_expects_spoil_only_that_section(query_rows, page):
+    spoilt = {**query_rows["checkpoint_plans"][0], "event_count": 3.0, "failures_per_1000_node_days": "many"}
+    plans = [row for row in query_rows["checkpoint_plans"] if row["cluster_id"] != spoilt["cluster_id"]]
+    other = build(
+        QueryRows({**query_rows, "checkpoint_plans": [spoilt, *plans]}), dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    )
     assert [section.key for _, section in sections_of(other)] == [section.key for _, section in sections_of(page)]
     failed = [(name, section.title) for name, section in sections_of(other) if section.title.endswith(": not made")]
     assert failed == [(spoilt["cluster_id"], f"{CHECKPOINTS}: not made")]
@@ -38,10 +40,10 @@ OPTIONAL = {name for name in tables_read() if name.startswith("estimates.")} - {
 
 
 @pytest.mark.parametrize("table", sorted(OPTIONAL))
-def test_each_section_says_what_could_not_be_computed_in_place_of_why_nothing_is_there(frames, table):
+def test_each_section_says_what_could_not_be_computed_in_place_of_why_nothing_is_there(query_rows, table):
     empty = {name: [] for name, text in texts().items() if table in TABLES.findall(text)}
     failed = [{"table_name": table, "reason": "MemoryError: 8 GB", "run_id": "run"}]
-    page = build(Frames({**frames, **empty, "not_computed": failed}), MADE_AT)
+    page = build(QueryRows({**query_rows, **empty, "not_computed": failed}), MADE_AT)
     said = f"{table} could not be computed: MemoryError: 8 GB"
     assert (page.warnings[-1], page.not_made) == (said, ())
     made = parse("".join(str(section_of(part, "")) for shown in page.pages for part in shown.sections))
@@ -72,10 +74,10 @@ def test_simulated_is_said_once_on_each_page(root):
         assert page.text.count("SIMULATED") == is_said, page.attributes["id"]
 
 
-def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
+def test_headline_rates_carry_count_exposure_and_interval(demo, query_rows):
     rows = {tuple(row[:2]): row[2:] for row in table(section(demo, "headline"), "Failure rates").rows()}
     (rate,) = (
-        row for row in frames["rates"]
+        row for row in query_rows["rates"]
         if (row["cluster_id"], row["population"], row["counted_as"]) == ("demo", "all", "attempts")
     )  # fmt: skip
     value, limits, rests_on, _ = rows["all jobs", "attempts quoted"]
@@ -84,10 +86,10 @@ def test_headline_rates_carry_count_exposure_and_interval(demo, frames):
     assert rests_on.startswith(f"{rate['failure_count']:.0f} failed attempts in ")
 
 
-def test_measured_and_projected_mttf_stand_apart(demo, frames):
+def test_measured_and_projected_mttf_stand_apart(demo, query_rows):
     (row,) = [row for row in table(section(demo, "mttf"), "MTTF by job size").rows() if row[0] == "256 GPUs"]
-    (measured,) = [row for row in frames.of_cluster("mttf_by_size")["demo"] if row["gpu_count"] == 256]
-    (projected,) = [row for row in frames.of_cluster("projections")["demo"] if row["gpu_count"] == 256]
+    (measured,) = [row for row in query_rows.of_cluster("mttf_by_size")["demo"] if row["gpu_count"] == 256]
+    (projected,) = [row for row in query_rows.of_cluster("projections")["demo"] if row["gpu_count"] == 256]
     assert row[3].startswith(short(measured["measured_hours"]))
     assert row[4].startswith(short(projected["mttf_hours"]))
 
@@ -111,9 +113,9 @@ def test_provenance_accounts_for_every_line(root):
     assert len(table(provenance, "Input files").rows()) == 26
 
 
-def test_the_papers_counting_stands_once_beside_ours(root, frames, planted):
+def test_the_papers_counting_stands_once_beside_ours(root, query_rows, planted):
     rows = {row[0]: row[1:] for row in table(root.all("section", id="paper")[0], "Failures and lost").rows()}
-    states = {row["cluster_id"]: row for row in frames["states"] if row["is_infrastructure"]}
+    states = {row["cluster_id"]: row for row in query_rows["states"] if row["is_infrastructure"]}
     with planted.reading() as con:
         paper, expected = con.execute(
             "select sum(first_order_gpu_hours) + sum(second_order_gpu_hours), sum(expected_lost_gpu_hours) "

@@ -19,7 +19,7 @@ from assets.report.filling import plain_environment
 from assets.report.folder import ReportFolder
 from assets.report.index import index
 from assets.report.page import build, figures_of, render
-from assets.report.queries import read_frames
+from assets.report.queries import read_queries
 from assets.report.rows import DERIVED
 from assets.warehouse import Warehouse
 from orchestration.refresh.progress import ProgressHandler, progress_logger
@@ -46,7 +46,7 @@ def test_examples_hold(module):
 
 def test_an_empty_warehouse_gives_a_page_that_says_so(empty, bundle):
     with empty.reading() as con:
-        page = build(read_frames(con), MADE_AT)
+        page = build(read_queries(con), MADE_AT)
     text = parse(render(page, bundle)).text
     assert "No cluster is in the warehouse" in text
     assert "No run is recorded" in text
@@ -57,7 +57,7 @@ def test_a_cluster_without_attempts_is_named_and_everything_is_missing(empty, bu
     with empty.writing() as con:
         con.execute("insert into marts.dim_clusters (cluster_id, is_simulated) values ('new & <odd>', false)")
     with empty.reading() as con:
-        page = build(read_frames(con), MADE_AT)
+        page = build(read_queries(con), MADE_AT)
     root = parse(render(page, bundle))
     anchor = next(page.attributes["data-cluster"] for page in root.all("article") if "data-cluster" in page.attributes)
     chapter = pages(root, anchor)
@@ -81,7 +81,7 @@ def test_a_cluster_whose_attempts_never_failed_has_bounds(empty, bundle):
         for table, row in tables.items():
             insert_known(con, table, [about | row])
     with empty.reading() as con:
-        page = build(read_frames(con), MADE_AT)
+        page = build(read_queries(con), MADE_AT)
     text = parse(render(page, bundle)).text
     assert "none seen; rate below 6.00 (90%) 0 failed attempts in 500 node-days" in text
     assert "none failed; MTTF above 83.3 days (90%)" in text

@@ -7,17 +7,17 @@ from itertools import pairwise
 import pytest
 
 from assets.report.page import figures_of
-from assets.report.queries import known_of, read_frames
-from tests.report.planting import own_of, section_of
+from assets.report.queries import known_of, read_queries
+from tests.report.planting import data_of, section_of
 from tests.report.reading import table
 from tests.warehouses import filled
 
 
-def test_the_layers_of_a_day_add_up_to_its_rate_and_unknown_days_have_none(page, frames):
+def test_the_layers_of_a_day_add_up_to_its_rate_and_unknown_days_have_none(page, query_rows):
     spec = next(figure.spec for element, figure in figures_of(page) if element == "demo-over-time-chart")
     rows = next(rows for rows in spec["datasets"].values() if "span" in rows[0])
     of_day: dict[str, float] = {}
-    for row in frames["daily_rates"]:
+    for row in query_rows["daily_rates"]:
         if row["cluster_id"] == "demo" and row["failures_per_1000_node_days_30d"] is not None:
             day = str(row["day_date"])
             of_day[day] = of_day.get(day, 0) + row["failures_per_1000_node_days_30d"]
@@ -34,18 +34,18 @@ def test_the_layers_of_a_day_add_up_to_its_rate_and_unknown_days_have_none(page,
     assert len({row["label"] for row in rows} - {"Other causes"}) == 7
 
 
-def test_of_a_study_that_is_too_short_no_node_is_called_suspect_but_idle_hours_are_measured(frames):
+def test_of_a_study_that_is_too_short_no_node_is_called_suspect_but_idle_hours_are_measured(query_rows):
     few = {"has_enough_data": False, "note": "too little to tell: 3 minutes"}
-    rows = [known_of(row | few) for row in frames["hidden_failures"]]
-    said = section_of(own_of(frames, hidden_failures=rows), "nodes", "hidden").text
+    rows = [known_of(row | few) for row in query_rows["hidden_failures"]]
+    said = section_of(data_of(query_rows, hidden_failures=rows), "nodes", "hidden").text
     assert "cannot be told: too little to tell: 3 minutes." in said
     assert "On none of" not in said and "far more often" not in said
     assert "250 GPU-hours were held without use" in said
 
 
-def test_a_place_that_has_all_failures_fails_at_least_so_many_times_as_often(frames):
-    rows = [row | {"ratio": None, "high": None} if row["ratio"] == 5.25 else row for row in frames["places"]]
-    made = section_of(own_of(frames, places=rows), "nodes", "places")
+def test_a_place_that_has_all_failures_fails_at_least_so_many_times_as_often(query_rows):
+    rows = [row | {"ratio": None, "high": None} if row["ratio"] == 5.25 else row for row in query_rows["places"]]
+    made = section_of(data_of(query_rows, places=rows), "nodes", "places")
     assert "fails at least 3.50 times as often as the rest (no node of which failed, lemons aside)" in made.text
     assert table(made, "Places by how they fail").rows()[0][6].split()[:3] == ["at", "least", "3.50"]
 
@@ -61,7 +61,7 @@ def test_places_with_the_same_nodes_are_one_finding(tmp_path):
         ('c', 'rack', null, 'both', null, null);
     """
     with filled(tmp_path, planted).reading() as con:
-        rows = [(row["place"], row["is_found"], row["is_said"]) for row in read_frames(con, "places")["places"]]
+        rows = [(row["place"], row["is_found"], row["is_said"]) for row in read_queries(con, "places")["places"]]
     assert rows == [
         ("r1", True, True), ("s1", True, False), ("r2", True, True), ("r3", False, False), (None, False, False),
     ]  # fmt: skip
@@ -81,7 +81,7 @@ def test_the_budget_burns_over_the_window_of_the_alert_or_the_longest_that_is_kn
     values = ", ".join("null" if value is None else str(value) for value in (*rates, pace and f"'{pace}'"))
     planted = f"insert into marts.agg_availability_monthly (cluster_id, {columns}, burn_pace) values ('c', {values})"
     with filled(tmp_path, planted).reading() as con:
-        (month,) = read_frames(con, "availability")["availability"]
+        (month,) = read_queries(con, "availability")["availability"]
     assert (month["burn_days"], month["burn_rate"]) == window
 
 
@@ -93,5 +93,5 @@ def test_a_node_that_went_out_after_the_end_of_the_records_is_out_for_no_time(tm
     values ('c', 'n1', '2026-01-02', false), ('c', 'n2', '2025-12-31', false);
     """
     with filled(tmp_path, planted).reading() as con:
-        hours = {row["node_id"]: row["open_outage_hours"] for row in read_frames(con, "nodes")["nodes"]}
+        hours = {row["node_id"]: row["open_outage_hours"] for row in read_queries(con, "nodes")["nodes"]}
     assert hours == {"n1": 0, "n2": 24}

@@ -23,7 +23,7 @@ from assets.model.spares import probability_without_spare
 from assets.report.addresses import anchor_of
 from assets.report.filling import environment
 from assets.report.numbers import chance, duration, short
-from assets.report.queries import Own
+from assets.report.queries import ClusterData
 from assets.report.what_if import start_of, what_if, what_if_data, what_if_script, what_if_styles
 from orchestration.cli import app
 from orchestration.read_commands.plan import answer_at
@@ -89,9 +89,9 @@ document.getElementById("answers").textContent = text;
 
 
 @pytest.fixture(scope="module")
-def starts(frames):
+def starts(query_rows):
     """What the sliders of each planted cluster start from."""
-    return {cluster["cluster_id"]: start_of(Own(frames, cluster)) for cluster in frames["clusters"]}
+    return {cluster["cluster_id"]: start_of(ClusterData(query_rows, cluster)) for cluster in query_rows["clusters"]}
 
 
 @pytest.fixture(scope="module")

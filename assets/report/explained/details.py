@@ -9,7 +9,7 @@ from typing import Any
 from assets.report.explained.failures import line_of, parts_of_failure
 from assets.report.explained.nodes import TIMELINE, parts_of_node
 from assets.report.numbers import chance, gpus, moment, printable, short, whole, words
-from assets.report.queries import Own, Row, grouped
+from assets.report.queries import ClusterData, Row, grouped
 from assets.report.tables import Col, second
 from assets.report.wording import job_name
 
@@ -39,7 +39,7 @@ ATTEMPTS = (
 )
 
 
-def failure_details(own: Own) -> dict[str, Any]:
+def failure_details(data: ClusterData) -> dict[str, Any]:
     """Give what the page's script shows of one failure (its explanation, evidence, the attempts of its job) or node.
 
     Long texts (files, checks, messages) repeat: they stand once in a list, and the rows have their places in it.
@@ -50,11 +50,11 @@ def failure_details(own: Own) -> dict[str, Any]:
         cells = [column.text(row) for column in columns]
         return [text if len(text) < MIN_SHARED else texts.setdefault(text, len(texts)) for text in cells]
 
-    evidence, around = (grouped(own.rows(name), "attempt_id") for name in ("evidence", "around"))
-    nodes_by_id = {node["node_id"]: node for node in own.rows("nodes")}
-    runs = grouped(own.rows("failed_runs"), "run_id")
+    evidence, around = (grouped(data.rows(name), "attempt_id") for name in ("evidence", "around"))
+    nodes_by_id = {node["node_id"]: node for node in data.rows("nodes")}
+    runs = grouped(data.rows("failed_runs"), "run_id")
     details = {}
-    for failure in own.rows("failures"):
+    for failure in data.rows("failures"):
         events = evidence.get(failure["attempt_id"], [])
         details[failure["attempt_id"]] = {
             "title": f"Failure of job {job_name(failure)} at {second(failure['failed_at'])} UTC",
@@ -63,12 +63,12 @@ def failure_details(own: Own) -> dict[str, Any]:
                 events,
                 around.get(failure["attempt_id"], []),
                 nodes_by_id.get(failure["culprit_node_id"]),
-                own.cluster,
+                data.cluster,
             ),
             "evidence": [packed(event, EVIDENCE) for event in events],
             "run": failure["run_id"] or "",
         }
-    histories = grouped(own.rows("timelines"), "node_id")
+    histories = grouped(data.rows("timelines"), "node_id")
     return {
         "evidence": [column.head() for column in EVIDENCE],
         "attempts": [column.head() for column in ATTEMPTS],

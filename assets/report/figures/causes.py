@@ -9,14 +9,14 @@ from assets.report.addresses import of_cause
 from assets.report.blocks import Figure
 from assets.report.charts import dots, figure, intervals
 from assets.report.numbers import short
-from assets.report.queries import Own
+from assets.report.queries import ClusterData
 from assets.report.tables import level_of
 from assets.report.wording import number, plural
 
 
-def causes(own: Own) -> Figure | None:
+def causes(data: ClusterData) -> Figure | None:
     """Draw the rate by cause; None where no cause was seen."""
-    rows = [row for row in own.rows("causes", sight="seen") if row["per_million"]]
+    rows = [row for row in data.rows("causes", sight="seen") if row["per_million"]]
     if not rows:
         return None
     drawn = dots(

@@ -28,7 +28,7 @@ from assets.report.charts import (
     pick,
 )
 from assets.report.numbers import gpus, minutes, share, short
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 from assets.report.wording import RATE, plural
 
 PARTS = {
@@ -46,9 +46,9 @@ STEPS = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
 BLUES = ["#f7fbff", "#e1ecf7", "#c6dbef", "#9ecae1", "#6baed6", "#3f8fc4", "#1c6bb0"]
 
 
-def parts_of_time(own: Own) -> Figure | None:
+def parts_of_time(data: ClusterData) -> Figure | None:
     """Draw the shares of progress, costs and waiting by run size, with a mark at the expected ETTR."""
-    rows = [row for row in own.rows("ettr") if row["wallclock_hours"]]
+    rows = [row for row in data.rows("ettr") if row["wallclock_hours"]]
     if not rows:
         return None
     bars = [
@@ -100,12 +100,12 @@ def position(value: float, values: Sequence[float]) -> float:
     return low + math.log(value / values[low]) / math.log(values[low + 1] / values[low])
 
 
-def ettr_grid(own: Own) -> Figure | None:
+def ettr_grid(data: ClusterData) -> Figure | None:
     """Shade what the largest of the cluster's own sizes can expect, and draw the line of the target for each."""
-    plans = own.rows("checkpoint_plans")
+    plans = data.rows("checkpoint_plans")
     if not plans or not plans[0]["node_count"]:
         return None
-    mine, quoted = plans[0], own.rows("projections")
+    mine, quoted = plans[0], data.rows("projections")
     sizes = [row for row in quoted if row["node_count"] and (row["is_cluster_size"] or row["is_largest_job"])]
     sizes = sizes or plans[:1]
     first, target = sizes[-1], mine["ettr_target"]

@@ -23,7 +23,7 @@ from assets.report.charts import (
     zoom,
 )  # fmt: skip
 from assets.report.numbers import gpus, printable, share, whole
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 from assets.report.tables import level_of
 from assets.report.wording import POPULATIONS, bounded, number, plural
 
@@ -32,9 +32,9 @@ SHARES = {"states": "How attempts ended", "sizes": "Job sizes"}
 COMPARED = {"months": "last 30 days", "halves": "later half"}
 
 
-def mttf(own: Own) -> Figure | None:
+def mttf(data: ClusterData) -> Figure | None:
     """Draw the MTTF measured at each size, and the line of one failure rate up to the size of the cluster."""
-    sizes, own_gpu_count = own.rows("mttf_by_size"), own.cluster["gpu_count"]
+    sizes, own_gpu_count = data.rows("mttf_by_size"), data.cluster["gpu_count"]
     measured = [_point(row) for row in sizes if row["is_measured"]]
     right = max([own_gpu_count or 0, *(row["gpus"] for row in measured)])
     theory = [
@@ -120,11 +120,11 @@ def _layers(measured: list[Row], theory: list[Row], own_gpu_count: int | None) -
     return layers
 
 
-def shares(own: Own, key: str) -> Figure | None:
+def shares(data: ClusterData, key: str) -> Figure | None:
     """Draw the share of attempts and of GPU time by final state, or by size, as paired bars."""
     rows = [
         row | {"name": gpus(row["gpu_size_bin"]) if key == "sizes" else row["state"]}
-        for row in own.rows(key)
+        for row in data.rows(key)
         if not row.get("is_infrastructure")
     ]
     if not rows:
@@ -163,9 +163,9 @@ def shares(own: Own, key: str) -> Figure | None:
     )  # fmt: skip
 
 
-def shapes(own: Own) -> Figure | None:
+def shapes(data: ClusterData) -> Figure | None:
     """Draw the Weibull shape of the time to failure at each size."""
-    rows = [row for row in own.rows("time_to_failure") if row["gpu_size_bin"] and row["weibull_shape"] is not None]
+    rows = [row for row in data.rows("time_to_failure") if row["gpu_size_bin"] and row["weibull_shape"] is not None]
     if not rows:
         return None
     drawn = dots(
@@ -191,9 +191,9 @@ def _comparison(row: Row) -> str:
     return f"{COMPARED[row['comparison']]}: {POPULATIONS[row['population']]}"
 
 
-def ratios(own: Own) -> Figure | None:
+def ratios(data: ClusterData) -> Figure | None:
     """Draw the ratio of the rates of incidents of each comparison."""
-    rows = own.rows("compared_rates", is_drawn=True)
+    rows = data.rows("compared_rates", is_drawn=True)
     if not rows:
         return None
     counts = ("failure_count", "other_failure_count")

@@ -7,32 +7,32 @@ from assets.report.addresses import of_cause
 from assets.report.blocks import Figure
 from assets.report.charts import FLAT_AXIS, PICKED, at, colours, figure, hover, layer, name, pick
 from assets.report.numbers import gpus, short, whole
-from assets.report.queries import Own
+from assets.report.queries import ClusterData
 from assets.report.wording import money, plural
 
 OTHER = "Other causes"
 SECOND_ORDER = "second order"
 
 
-def losses(own: Own) -> Figure | None:
+def losses(data: ClusterData) -> Figure | None:
     """Draw what failed attempts lost by cause, and what was lost in second order."""
-    sizes = [row for row in own.rows("losses_by_size", is_total=False) if row["has_loss"]]
+    sizes = [row for row in data.rows("losses_by_size", is_total=False) if row["has_loss"]]
     sizes = [row for row in sizes if row["expected_lost_gpu_hours"]]
     if not sizes:
         return None
-    causes = own.rows("lost_by_cause")
+    causes = data.rows("lost_by_cause")
     labels = {row["failure_category"]: row["label"] for row in causes if row["failure_category"]}
     shades = {labels[category]: palette.colour_of(category) for category in palette.in_order(list(labels))}
     shades |= {OTHER: palette.OTHER} if any(not row["failure_category"] for row in causes) else {}
     parts = [(row["gpu_size_bin"], row["label"] or OTHER, row["gpu_hours"]) for row in causes]
     parts += [(row["gpu_size_bin"], SECOND_ORDER, row["expected_second_order_gpu_hours"] or 0.0) for row in sizes]
-    price, currency = own.cluster["price_per_gpu_hour"], own.cluster["currency"]
+    price, currency = data.cluster["price_per_gpu_hour"], data.cluster["currency"]
     bars = [
         {
             "size": whole(size),
             "part": part,
             "hours": hours,
-            "link": of_cause(own.cluster | {"label": part}) if part in labels.values() else "",
+            "link": of_cause(data.cluster | {"label": part}) if part in labels.values() else "",
             "text": f"{short(hours)} GPU-hours",
         }
         | ({"cost": money(hours * price, currency)} if price and currency else {})

@@ -6,7 +6,7 @@ from assets.report import palette
 from assets.report.blocks import Figure
 from assets.report.charts import FLAT_AXIS, INK, at, colours, dots, figure, hover, intervals, layer, name
 from assets.report.numbers import printable, short
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 from assets.report.tables import level_of
 from assets.report.wording import number, plural
 
@@ -19,9 +19,9 @@ SHADES = {
 """What takes node-hours out of service, or hides whether they were in service."""
 
 
-def places(own: Own, place_kind: str) -> Figure | None:
+def places(data: ClusterData, place_kind: str) -> Figure | None:
     """Draw the rates of the places of one kind; those that differ are blue."""
-    rows = own.rows("places", place_kind=place_kind)
+    rows = data.rows("places", place_kind=place_kind)
     seen = [row for row in rows if row["place"] is not None and row["event_count"]]
     if not seen:
         return None
@@ -48,9 +48,9 @@ def places(own: Own, place_kind: str) -> Figure | None:
     )  # fmt: skip
 
 
-def delivered(own: Own) -> Figure:
+def delivered(data: ClusterData) -> Figure:
     """Draw the share of the node-hours of each month that was not delivered."""
-    months = own.rows("availability")
+    months = data.rows("availability")
 
     def hours(row: Row, kind: str) -> float:
         return float(row[f"{kind.replace(' ', '_')}_node_hours"])

@@ -11,7 +11,7 @@ from assets.report.blocks import Figure
 from assets.report.charts import INK, PICKED, RIM, SOFT, Spec, at, colours, figure, hover, layer, name, pick, zoom
 from assets.report.numbers import printable, short, whole
 from assets.report.observed import has_enough
-from assets.report.queries import Own, Row, grouped
+from assets.report.queries import ClusterData, Row, grouped
 from assets.report.wording import plural, span
 
 WINDOW_DAYS = 30
@@ -40,13 +40,13 @@ def _drawable(daily: list[Row]) -> Days:
     return grouped(known, "day_date")
 
 
-def over_time(own: Own) -> Figure | None:
+def over_time(data: ClusterData) -> Figure | None:
     """Draw the failure rate over time by cause; None where too little was seen for a rate, or for its course."""
-    daily, marks = own.rows("daily_rates"), marks_of(own)
+    daily, marks = data.rows("daily_rates"), marks_of(data)
     days, causes = _drawable(daily), grouped(daily, "failure_category")
-    if len(days) < MIN_POINTS or not has_enough(own):
+    if len(days) < MIN_POINTS or not has_enough(data):
         return None
-    all_days = own.row("rates", population="all", counted_as="attempts")
+    all_days = data.row("rates", population="all", counted_as="attempts")
     labels = {name: rows[0]["label"] for name, rows in causes.items()}
     totals = {name: sum(row["failure_count"] for row in rows) for name, rows in causes.items()}
     ranked = sorted((name for name, count in totals.items() if count), key=lambda name: (-totals[name], name))
@@ -209,23 +209,23 @@ def with_lanes(marks: list[Row], first: dt.date, last: dt.date) -> list[Row]:
     return placed
 
 
-def marks_of(own: Own) -> list[Row]:
+def marks_of(data: ClusterData) -> list[Row]:
     """List what happened when, the checks of one day together."""
     marks = []
-    introduced = own.rows("check_introductions", is_introduction=True)
+    introduced = data.rows("check_introductions", is_introduction=True)
     for day, rows in groupby(introduced, key=lambda row: row["first_reported_at"].date()):
         names = [row["check_name"] for row in rows]
         label = f"check {printable(names[0], 24)}" if len(names) == 1 else plural(len(names), "check")
         marks.append((day, "check", label, ", ".join(map(printable, names))))
-    for row in own.rows("annotations"):
+    for row in data.rows("annotations"):
         if row["annotated_date"]:
             label, text = (printable(row["annotation"], length) for length in (32, 200))
             marks.append((row["annotated_date"], "annotation", label, text))
-    for row in own.rows("known_changes", failure_category="all"):
+    for row in data.rows("known_changes", failure_category="all"):
         if row["change_kind"] not in MARKS:
             label, text = (printable(row["change"], length) for length in (32, 200))
             marks.append((row["changed_at"].date(), "version", label, text))
-    for row in own.rows("rate_changes", failure_category="all"):
+    for row in data.rows("rate_changes", failure_category="all"):
         if row["changed_at"]:
             label = "rate changed" if row["ratio"] is None else f"rate × {short(row['ratio'], 2)}"
             marks.append((row["changed_at"].date(), "change", label, ""))

@@ -11,7 +11,7 @@ from assets.report.blocks import Change, Figure, Measure, Tile
 from assets.report.charts import GRID, Spec, at, figure, hover, labelled, layer
 from assets.report.numbers import UNKNOWN, confidence, duration, printable, share, whole
 from assets.report.observed import observed
-from assets.report.queries import Own, Row
+from assets.report.queries import ClusterData, Row
 from assets.report.tables import ends
 from assets.report.wording import exposure, plural, unit_rate
 
@@ -21,9 +21,9 @@ NO_SERVICE = "no time in service is stated"
 NOT_RECORDED = "not recorded"
 
 
-def by_month(own: Own) -> Figure | None:
+def by_month(data: ClusterData) -> Figure | None:
     """Draw the recorded failures of each calendar month; one without a record has none."""
-    counts = {row["month_at"]: row["recorded_count"] for row in own.rows("recorded", kind="month")}
+    counts = {row["month_at"]: row["recorded_count"] for row in data.rows("recorded", kind="month")}
     if len(counts) < 2:
         return None
     first, last = min(counts), max(counts)
@@ -31,7 +31,7 @@ def by_month(own: Own) -> Figure | None:
         dt.datetime(month // 12, month % 12 + 1, 1)
         for month in range(12 * first.year + first.month - 1, 12 * last.year + last.month)
     ]
-    of_all, (begin, end) = own.row("recorded", kind="all"), observed(own.cluster)
+    of_all, (begin, end) = data.row("recorded", kind="all"), observed(data.cluster)
     begin, end = min(begin or of_all["first_at"], of_all["first_at"]), max(end or of_all["last_at"], of_all["last_at"])
     rows = []
     for month in months:
@@ -62,23 +62,23 @@ def _time(month: dt.datetime) -> str:
     return f"{month:%Y-%m-%dT00:00:00}"
 
 
-def recorded_causes(own: Own) -> list[Row]:
+def recorded_causes(data: ClusterData) -> list[Row]:
     """List the recorded failures by cause, and last those of all causes, each with its rate in service."""
-    rates = {row["cause"]: row for row in own.rows("unit_rates")}
-    rows = [*own.rows("recorded", kind="cause"), *own.rows("recorded", kind="all")]
+    rates = {row["cause"]: row for row in data.rows("unit_rates")}
+    rows = [*data.rows("recorded", kind="cause"), *data.rows("recorded", kind="all")]
     return [row | rates[row["cause"]] for row in rows]
 
 
-def change_of_records(own: Own) -> Change:
+def change_of_records(data: ClusterData) -> Change:
     """Say what a cluster of which records alone are known has of them."""
-    of_all, causes = own.row("recorded", kind="all"), own.rows("recorded", kind="cause")
+    of_all, causes = data.row("recorded", kind="all"), data.rows("recorded", kind="cause")
     said = f"No accounting: of jobs nothing is known. The site recorded {_counted(of_all)}{_most(causes)}."
     return Change(said, "no accounting", plural(of_all["recorded_count"], "recorded failure"))
 
 
-def tiles_of_records(own: Own) -> tuple[Tile, ...]:
+def tiles_of_records(data: ClusterData) -> tuple[Tile, ...]:
     """Build the five numbers of such a cluster."""
-    of_all, found = own.row("recorded", kind="all"), own.row("unit_rates", cause="all")
+    of_all, found = data.row("recorded", kind="all"), data.row("unit_rates", cause="all")
     counted = plural(found["incident_count"] or 0, "moment")
     in_service = (
         exposure(found["failure_count"], found["unit_days"], "unit-days"),
