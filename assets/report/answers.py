@@ -105,7 +105,7 @@ def col(
     )  # fmt: skip
 
 
-SAID = {"CHANGE_DAYS": CHANGE_DAYS, "names_note": NOTE, "scale_verdicts": VERDICT_IN_WORDS}
+CONSTANTS = {"CHANGE_DAYS": CHANGE_DAYS, "names_note": NOTE, "scale_verdicts": VERDICT_IN_WORDS}
 """What templates of pages say as it stands in the code."""
 
 
@@ -133,7 +133,7 @@ class Answer:
         called = (self.rows, self.row, self.note, self.section, self.fold, self.table, self.figure, self.tile)
         words = {method.__name__: method for method in called}
         template = environment().get_template(f"{name}/page.html.j2")
-        template.render(SAID | words | {"cluster": self.data.cluster, "col": col} | more)
+        template.render(CONSTANTS | words | {"cluster": self.data.cluster, "col": col} | more)
         if self.needy:
             needy = "; ".join(filter(None, self.needy))
             said = self._macros.paragraph(

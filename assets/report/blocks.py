@@ -115,7 +115,7 @@ class Section:
 class Change:
     """How the last 30 days went against the 30 before: in words, as a ratio with what it rests on, and its tone."""
 
-    said: str
+    in_words: str
     ratio: str
     detail: str = ""
     tone: Direction = ""

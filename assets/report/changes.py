@@ -40,7 +40,7 @@ class Change:
     `gone`: a cluster. `not compared`: another version of the method, or of the file."""
     what: str
     """The number, in words."""
-    said: str
+    in_words: str
     """The whole row in words."""
 
 

@@ -15,7 +15,7 @@ from assets.report import palette
 from assets.report.blocks import Figure
 from assets.report.numbers import short
 from assets.report.queries import Row
-from assets.report.tables import ends
+from assets.report.tables import limits_of
 
 Spec = dict[str, Any]
 Say = Callable[[Row], str]
@@ -147,7 +147,7 @@ def dots(rows: Iterable[Row], stem: str, label: Say, rests: Say, **others: Say) 
             "low": row[f"{stem}_low"],
             "high": row[f"{stem}_high"],
             "rests": rests(row),
-            "text": f"{short(row[stem])} ({ends(row, stem)})",
+            "text": f"{short(row[stem])} ({limits_of(row, stem)})",
         }
         | {name: say(row) for name, say in others.items()}
         for row in rows

@@ -34,7 +34,7 @@ WORDS |= {
     function.__name__: function
     for function in (
         anchor_of, of_cause, of_failure, of_node, exclude_option, safe_names, lemon_words, saving_of, summed,
-        tables.ends, tables.level_of, tables.steps,
+        tables.limits_of, tables.level_of, tables.steps,
     )
 } | {"second": tables.second}  # fmt: skip
 

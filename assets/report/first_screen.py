@@ -13,7 +13,7 @@ from assets.report.gaps import missing_kinds
 from assets.report.numbers import UNKNOWN, duration, gpus, moment, share, short
 from assets.report.observed import has_enough, is_doubtful, observed, period, reference_of, through
 from assets.report.queries import ClusterData, Row
-from assets.report.tables import ends
+from assets.report.tables import limits_of
 from assets.report.wording import (
     LITTLE,
     POPULATIONS,
@@ -122,7 +122,7 @@ def change_of(data: ClusterData) -> Change:
     if row["verdict"] not in VERDICTS:
         return Change(unknown, CANNOT_TELL, f"too few: {counted}", measure=measure)
     tone, verdict = VERDICTS[row["verdict"]]
-    limits = brackets(ends(row, "ratio"), row["confidence_level"])
+    limits = brackets(limits_of(row, "ratio"), row["confidence_level"])
     ratio = f"\N{MULTIPLICATION SIGN} {short(row['ratio'])}" if row["ratio"] else "more often"
     return Change(f"{verdict}.", ratio, counted, tone, measure, limits)
 
@@ -140,7 +140,7 @@ def _rate_tile(data: ClusterData) -> Tile:
     rests_on = exposure(reference["failure_count"], reference["node_days"])
     if not has_enough(data):
         return Tile(label, LITTLE, details=(rests_on,))
-    limits = brackets(ends(reference, RATE), reference["confidence_level"]) if reference["failure_count"] else ""
+    limits = brackets(limits_of(reference, RATE), reference["confidence_level"]) if reference["failure_count"] else ""
     return Tile(label, rate(reference), limits, (rests_on,), measure=Measure(PER_1000, reference["population"]))
 
 
@@ -153,7 +153,7 @@ def _mttf_tile(data: ClusterData) -> Tile:
     label, row = f"MTTF of a job on all {gpus(data.cluster['gpu_count'])}", projection_of(data)
     if not row or not has_enough(data):
         return Tile(label, LITTLE if row else UNKNOWN, details=() if row else ("no failure rate to project from",))
-    limits = brackets(ends(row, "mttf_hours", duration), row["confidence_level"]) if row["event_count"] else ""
+    limits = brackets(limits_of(row, "mttf_hours", duration), row["confidence_level"]) if row["event_count"] else ""
     largest = data.row("projections", is_largest_job=True).get("gpu_count")
     is_beyond = bool(extrapolation(row["gpu_count"], largest))
     detail = "projected beyond any job seen" if is_beyond else "projected from the rate"
@@ -168,7 +168,7 @@ def _ettr_tile(sizes: list[Row]) -> Tile:
     return Tile(
         f"Progress of scheduled time, runs of {gpus(row['gpu_size_bin'])}",
         share(row["progress_ratio"]),
-        brackets(ends(row, "progress_ratio", share), row["confidence_level"]),
+        brackets(limits_of(row, "progress_ratio", share), row["confidence_level"]),
         (f"{plural(row['run_count'], 'run')}, checkpoints assumed",),
     )
 
@@ -197,7 +197,7 @@ def _seen_days(data: ClusterData) -> tuple[float, float]:
 def _limits_of_loss(study: Row) -> str:
     """Write the interval of a loss; empty where too little was seen for one, though what was seen is a known sum."""
     stem = "expected_lost_gpu_hours"
-    return "" if study[f"{stem}_high"] is None else brackets(ends(study, stem), study["confidence_level"])
+    return "" if study[f"{stem}_high"] is None else brackets(limits_of(study, stem), study["confidence_level"])
 
 
 def losses_of(data: ClusterData, months: str = "study") -> Row:

@@ -190,15 +190,16 @@ def queries_of(answer: str) -> dict[str, str]:
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted((ANSWERS / answer).glob("*.sql"))}
 
 
-def known_of(row: Row) -> Row:
+def without_doubtful_numbers(row: Row) -> Row:
     """Make every number that is estimated unknown where too little was seen of a cluster; its note says why.
 
     >>> seen = {"failure_count": 1.0, "node_days": 0.5, "checkpoint_minutes_young": 84.0, "probability": 0.3}
-    >>> known_of(seen | {"has_enough_data": False})["failure_count"]
+    >>> without_doubtful_numbers(seen | {"has_enough_data": False})["failure_count"]
     1.0
-    >>> [name for name, value in known_of(seen | {"has_enough_data": False}).items() if value is None]
+    >>> [name for name, value in without_doubtful_numbers(seen | {"has_enough_data": False}).items() if value is None]
     ['checkpoint_minutes_young', 'probability']
-    >>> known_of({"lost_gpu_hours": 3.0, "lost_gpu_hours_low": 1.0, "has_enough_data": False})["lost_gpu_hours"]
+    >>> lost = {"lost_gpu_hours": 3.0, "lost_gpu_hours_low": 1.0, "has_enough_data": False}
+    >>> without_doubtful_numbers(lost)["lost_gpu_hours"]
     3.0
     """
     if row.get("has_enough_data") is not False:
@@ -217,12 +218,12 @@ def read_queries(con: duckdb.DuckDBPyConnection, *names: str) -> QueryRows:
     changed = {row["cluster_id"] for row in rows_of(con, CHANGED_PRIVACY)}
 
     def shown(name: str, text: str) -> list[Row]:
-        rows = rows_of(con, text)
+        rows = list(map(without_doubtful_numbers, rows_of(con, text)))
         return rows if name == WITHOUT_NUMBERS else [row for row in rows if row.get("cluster_id") not in changed]
 
     known = {row["table_name"] for row in rows_of(con, "from duckdb_tables() where schema_name = 'raw'")}
     query_rows = QueryRows(
-        (name, list(map(known_of, shown(name, text))) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
+        (name, shown(name, text) if set(re.findall(r"\braw\.(\w+)", text)) <= known else [])
         for name, text in texts().items()
         if not names or name in {*names, "categories"}
     )

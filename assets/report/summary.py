@@ -56,7 +56,7 @@ def write_summary(report: Report, changes: Sequence[Change] | None, made_at: dt.
     lines = [f"# Cluster reliability, {moment(made_at)} UTC"]
     for chapter, first in worst_first(screens_of(report)):
         simulated = " (simulated)" if chapter.is_simulated else ""
-        said = " ".join(filter(None, (first.change.said, first.sentence, *_numbers(first))))
+        said = " ".join(filter(None, (first.change.in_words, first.sentence, *_numbers(first))))
         lines += [
             f"* **{escape(chapter.cluster_id)}**{simulated}: {escape(said)}",
             f"  Data until {_until(chapter, first)}. To do: {to_do(first, 3, escape)}",
@@ -99,7 +99,7 @@ def _changed(changes: Sequence[Change] | None) -> str:
         return "there is none."
     if not changes:
         return "no number moved by more than its interval."
-    said = [f"{escape(change.cluster_id)}: {escape(change.said)}" for change in changes[:2]]
+    said = [f"{escape(change.cluster_id)}: {escape(change.in_words)}" for change in changes[:2]]
     return "; ".join(said) + (f"; {len(changes) - 2} more." if len(changes) > 2 else ".")
 
 
@@ -110,7 +110,7 @@ def draw_summary(report: Report, made_at: dt.datetime) -> bytes:
         {
             "name": printable(chapter.cluster_id, 40) + (" (simulated)" if chapter.is_simulated else ""),
             "about": f"Data until {_until(chapter, first)}; {first.period}",
-            "change": printable(first.change.said, 190),
+            "change": printable(first.change.in_words, 190),
             "tiles": [(textwrap.wrap(tile.label, TILE_CHARACTERS)[:2], tile) for tile in first.tiles[:MAX_TILES]],
             "to_do": printable(f"To do: {to_do(first, 1)}", 150),
         }

@@ -76,7 +76,7 @@ class Col:
         if isinstance(value, Cell):
             return value
         if self.limits and value is not None:
-            detail = ends(row, self.limits, self.write or printable)
+            detail = limits_of(row, self.limits, self.write or printable)
         elif callable(self.detail):
             detail = self.detail(row) or ""
         else:
@@ -98,7 +98,7 @@ def steps(parts: tuple[str, ...]) -> Cell:
     return Cell("".join(parts), parts=parts)
 
 
-def ends(row: Row, stem: str, write: Write = short) -> str:
+def limits_of(row: Row, stem: str, write: Write = short) -> str:
     """Write the two ends of an interval of a row."""
     return span(row[f"{stem}_low"], row[f"{stem}_high"], write)
 

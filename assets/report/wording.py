@@ -202,7 +202,7 @@ def listed(names: Sequence[str], joint: str = "and") -> str:
     return f" {joint} ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
 
 
-def doubt(row: Mapping[str, Any]) -> str:
+def caveats(row: Mapping[str, Any]) -> str:
     """Say what to know of a failure rate: its note, and of a lower bound how many attempts nobody explains."""
     note = printable(row["note"], 200) if row["note"] else ""
     more = plural(row["unexplained_count"] or 0, "more attempt")

@@ -10,7 +10,7 @@ from assets.report.blocks import Measure
 from assets.report.first_screen import change_of
 from assets.report.numbers import short
 from assets.report.page import build, render
-from assets.report.queries import known_of
+from assets.report.queries import without_doubtful_numbers
 from assets.report.summary import screens_of
 from tests.report.planting import data_of, page_of, screen_of
 
@@ -28,7 +28,7 @@ def demo_change(query_rows, **changed):
 
 def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(query_rows):
     worse = demo_change(query_rows)
-    assert (worse.said, worse.ratio) == ("Worse than last month.", "\N{MULTIPLICATION SIGN} 2.40")
+    assert (worse.in_words, worse.ratio) == ("Worse than last month.", "\N{MULTIPLICATION SIGN} 2.40")
     assert (worse.limits, worse.detail) == ("[1.40, 4.30] (90%)", "31 incidents against 13")
     endless = demo_change(
         query_rows, other_failure_count=0.0, other_rate=0.0, ratio=None, ratio_low=1.2, ratio_high=None
@@ -49,7 +49,7 @@ def test_the_first_sentence_answers_whether_it_is_worse_than_last_month(query_ro
 )
 def test_it_cannot_tell_from_too_little_or_from_large_jobs_alone(query_rows, changed, why):
     change = demo_change(query_rows, **changed)
-    assert change.said == "Cannot tell whether it is worse than last month."
+    assert change.in_words == "Cannot tell whether it is worse than last month."
     assert (change.ratio, change.detail, change.tone) == ("cannot tell", why, "")
 
 
@@ -103,7 +103,7 @@ def test_a_loss_of_doubtful_evidence_is_at_least_that(query_rows):
 
 def test_what_was_lost_is_a_known_sum_where_too_little_was_seen_for_an_interval(query_rows):
     seen = {"has_enough_data": False}
-    little = {name: [known_of(row | seen) for row in query_rows[name]] for name in ("losses", "rates")}
+    little = {name: [without_doubtful_numbers(row | seen) for row in query_rows[name]] for name in ("losses", "rates")}
     (lost,) = data_of(query_rows).rows("losses", period="study", loss="all")
     said = short(lost["expected_lost_gpu_hours"])
     first = screen_of(data_of(query_rows, **little))

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from assets.report.page import figures_of
-from assets.report.queries import known_of, read_queries
+from assets.report.queries import read_queries, without_doubtful_numbers
 from tests.report.planting import data_of, section_of
 from tests.report.reading import table
 from tests.warehouses import filled
@@ -36,7 +36,7 @@ def test_the_layers_of_a_day_add_up_to_its_rate_and_unknown_days_have_none(page,
 
 def test_of_a_study_that_is_too_short_no_node_is_called_suspect_but_idle_hours_are_measured(query_rows):
     few = {"has_enough_data": False, "note": "too little to tell: 3 minutes"}
-    rows = [known_of(row | few) for row in query_rows["hidden_failures"]]
+    rows = [without_doubtful_numbers(row | few) for row in query_rows["hidden_failures"]]
     said = section_of(data_of(query_rows, hidden_failures=rows), "nodes", "hidden").text
     assert "cannot be told: too little to tell: 3 minutes." in said
     assert "On none of" not in said and "far more often" not in said

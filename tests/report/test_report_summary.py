@@ -95,9 +95,9 @@ def test_a_number_moved_where_it_left_its_old_interval(planted, numbers, tmp_pat
     assert changes_since(planted.path, numbers) == []
     found = changes_since(before, numbers)
     assert {change.cluster_id for change in found} == {"demo"}
-    said = [change.said for change in found]
+    said = [change.in_words for change in found]
     assert {"sim007 is a lemon now and was none", "sim050 was a lemon and is none now"} <= {*said}
-    moved = {change.what: change.said for change in found if change.kind == "moved"}
+    moved = {change.what: change.in_words for change in found if change.kind == "moved"}
     assert moved.keys() == {"Failure rate of all jobs", "Failure rate of all jobs by incidents"}
     assert "5.00 [4.00, 6.00] before" in moved["Failure rate of all jobs"]
 

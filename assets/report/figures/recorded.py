@@ -12,7 +12,7 @@ from assets.report.charts import GRID, Spec, at, figure, hover, labelled, layer
 from assets.report.numbers import UNKNOWN, confidence, duration, printable, share, whole
 from assets.report.observed import observed
 from assets.report.queries import ClusterData, Row
-from assets.report.tables import ends
+from assets.report.tables import limits_of
 from assets.report.wording import exposure, plural, unit_rate
 
 PER_1000 = "failures per 1,000 unit-days"
@@ -85,7 +85,7 @@ def tiles_of_records(data: ClusterData) -> tuple[Tile, ...]:
         f"begun at {counted}, {confidence(found['confidence_level'])} interval",
     )
     has_rate, measure = bool(found["unit_days"]), Measure(PER_1000, "all", "recorded")
-    limits = f"[{ends(found, RATE).replace(' to ', ', ')}]" if has_rate and found[RATE] else ""
+    limits = f"[{limits_of(found, RATE).replace(' to ', ', ')}]" if has_rate and found[RATE] else ""
     is_down_known = has_rate and found["down_unit_days"] is not None
     down = share(found["down_unit_days"] / found["unit_days"]) if is_down_known else UNKNOWN
     # The note says what of the time down is left out, and why it is unknown.

@@ -73,7 +73,7 @@ SIGHT = """
             and sight.day_date = cast($ended_at as date)
     where nodes.cluster_id = $cluster and nodes.attempt_id = $attempt
 """
-ENDS = {
+END_BY_STATE = {
     "COMPLETED": "It ended by itself.",
     "TIMEOUT": "It reached its time limit of {limit}.",
     "DEADLINE": "It could not end before its deadline.",
@@ -204,7 +204,7 @@ def _why(reader: Reader, attempt: Row) -> str:
 
 def _by_state(reader: Reader, attempt: Row) -> list[str]:
     limit = attempt["time_limit_seconds"]
-    said = ENDS.get(attempt["state"], f"Slurm records it as {attempt['state']}.")
+    said = END_BY_STATE.get(attempt["state"], f"Slurm records it as {attempt['state']}.")
     texts = [said.format(limit="unknown length" if limit is None else duration(limit / 3600))]
     if attempt["state"] == "PENDING" and attempt["pending_reason"]:
         texts.append(f"Slurm gives the reason {printable(attempt['pending_reason'])}.")

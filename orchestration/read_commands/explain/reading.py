@@ -9,7 +9,7 @@ import duckdb
 
 from assets.report.explained.failures import Part
 from assets.report.numbers import duration, printable, share
-from assets.report.queries import Row, add_labels, known_of, texts
+from assets.report.queries import Row, add_labels, texts, without_doubtful_numbers
 from assets.report.wording import span
 from assets.rows import rows_of
 from assets.sql import fill, identifier
@@ -36,7 +36,10 @@ class Reader:
 
     def ask(self, statement: str, **values: Any) -> list[Row]:
         """Run a statement with `$cluster` and other values; categories get their labels."""
-        found = [known_of(row) for row in rows_of(self.con, statement, {"cluster": self.cluster_id, **values})]
+        found = [
+            without_doubtful_numbers(row)
+            for row in rows_of(self.con, statement, {"cluster": self.cluster_id, **values})
+        ]
         add_labels(found, self._labels)
         return found
 
