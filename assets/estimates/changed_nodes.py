@@ -34,18 +34,18 @@ class Change:
     `changed_on` has shape (cohorts,): `inf` for a cohort that never changed, `nan` for one that is not compared.
     """
 
-    known: dict[str, Any]
+    row: dict[str, Any]
     changed_on: Floats
     from_day: int = 0
     to_day: int = 0
 
     def concerns(self, cause: str) -> bool:
         """Whether it may change what is seen of a cause."""
-        return cause == ALL or self.known["failure_categories"] is None or cause in self.known["failure_categories"]
+        return cause == ALL or self.row["failure_categories"] is None or cause in self.row["failure_categories"]
 
     def holds(self, other: Change) -> bool:
         """Whether another takes effect within the days that are compared for this one."""
-        return self.from_day <= other.known["first_day"] and other.known["last_day"] < self.to_day
+        return self.from_day <= other.row["first_day"] and other.row["last_day"] < self.to_day
 
 
 class ChangedCluster:
@@ -76,8 +76,8 @@ class ChangedCluster:
 
     def _bounded(self, change: Change, changes: list[Change]) -> Change:
         """Find the first day that is compared, and the first one after those that are."""
-        own = change.known
-        alike = [one.known for one in changes if one.known["change_kind"] == own["change_kind"]]
+        own = change.row
+        alike = [one.row for one in changes if one.row["change_kind"] == own["change_kind"]]
         before = [one["last_day"] + 1 for one in alike if one["last_day"] <= own["first_day"] - APART_DAYS]
         after = [one["first_day"] for one in alike if one["first_day"] >= own["last_day"] + APART_DAYS]
         return replace(

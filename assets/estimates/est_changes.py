@@ -55,7 +55,7 @@ VERSIONS = ("changes", "node_count")
 INCIDENTS = ("failed_days", "causes", "probabilities")
 NODE_DAYS = ("days", "node_days")
 RATE = (*VERSIONS, *INCIDENTS, *NODE_DAYS)
-KNOWN = ("changes",)
+CHANGES = ("changes",)
 
 TABLE = TableSpec(
     table="est_changes",
@@ -77,13 +77,13 @@ TABLE = TableSpec(
             "",
             "driver, nic_firmware, bios, kernel, slurmd, slurmctld: a version; check: its first report; annotation: a "
             "note of the site.",
-            KNOWN,
+            CHANGES,
             is_required=True,
         ),
-        Column("changed_at", "timestamp", "UTC", "When the first node changed.", KNOWN, is_required=True),
+        Column("changed_at", "timestamp", "UTC", "When the first node changed.", CHANGES, is_required=True),
         Column("failure_category", "varchar", "", "Cause; all: every incident.", ("causes",), is_required=True),
-        Column("last_changed_at", "timestamp", "UTC", "When the last node changed.", KNOWN, is_required=True),
-        Column("change", "varchar", "", "What changed, in words.", KNOWN, is_required=True),
+        Column("last_changed_at", "timestamp", "UTC", "When the last node changed.", CHANGES, is_required=True),
+        Column("change", "varchar", "", "What changed, in words.", CHANGES, is_required=True),
         Column(
             "change_group",
             "bigint",
@@ -186,7 +186,7 @@ TABLE = TableSpec(
             INCIDENTS,
             "Node-days in use on all sides.",
             NODE_DAYS,
-            note_inputs=KNOWN,
+            note_inputs=CHANGES,
         ),
     ),
     inputs=("inp_changes_followed",),
@@ -229,22 +229,22 @@ def _tests(cluster: ChangedCluster, cause: str) -> Iterator[tuple[dict[str, Any]
             yield (
                 test,
                 [
-                    _known(cluster, change, group, test["note"]) | {"failure_category": cause, "change_group": number}
+                    _row_of(cluster, change, group, test["note"]) | {"failure_category": cause, "change_group": number}
                     for change, is_seen in zip(group, has_incident, strict=True)
                     if cause == ALL or is_seen
                 ],
             )
 
 
-def _known(cluster: ChangedCluster, change: Change, group: list[Change], said: str) -> dict[str, Any]:
+def _row_of(cluster: ChangedCluster, change: Change, group: list[Change], said: str) -> dict[str, Any]:
     """Return what a row says of its change alone, and the changes that are inseparable from it."""
-    known = change.known
+    row = change.row
     nodes = cluster.node_count[~np.isnan(change.changed_on)].sum()
-    others = [one.known["change"] for one in group if one is not change]
-    note = "; ".join(filter(None, (said, SEEN_NOT_FAILED if known["change_kind"] == "check" else "")))
-    return {name: known[name] for name in ("change_kind", "changed_at", "last_changed_at", "change")} | {
-        "changed_node_count": None if known["is_of_all"] else cluster.node_count[np.isfinite(change.changed_on)].sum(),
-        "node_count": None if known["is_of_all"] else nodes,
+    others = [one.row["change"] for one in group if one is not change]
+    note = "; ".join(filter(None, (said, SEEN_NOT_FAILED if row["change_kind"] == "check" else "")))
+    return {name: row[name] for name in ("change_kind", "changed_at", "last_changed_at", "change")} | {
+        "changed_node_count": None if row["is_of_all"] else cluster.node_count[np.isfinite(change.changed_on)].sum(),
+        "node_count": None if row["is_of_all"] else nodes,
         "inseparable_from": "; ".join(others) or None,
         "note": note or None,
     }

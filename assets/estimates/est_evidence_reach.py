@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-ENDS = tuple(f"inp_ends_by_size_counted.{name}" for name in ("node_count", "end_count", "control_windows"))
-LATE = ("late_seen_count", "control_hits", "control_onsets", *ENDS)
+END_COUNTS = tuple(f"inp_ends_by_size_counted.{name}" for name in ("node_count", "end_count", "control_windows"))
+LATE = ("late_seen_count", "control_hits", "control_onsets", *END_COUNTS)
 SEEN = ("category", "common", "kernel_only", "checks_only", "uncompared", "is_shown_by_both")
 CATEGORIES = tuple(f"inp_failures_by_source_counted.{name}" for name in SEEN)
 CELLS = ("user_number", "runtime_class", "node_count", "failed", "days")
@@ -163,7 +163,7 @@ TABLE = TableSpec(
             "Attempts counted, as counted_count.",
             CATEGORIES,
             "Attempts that ended FAILED or REQUEUED, counted or not.",
-            ENDS,
+            END_COUNTS,
         ),
     ),
     inputs=(

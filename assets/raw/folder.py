@@ -55,7 +55,7 @@ class SourcesFolder(dg.ConfigurableResource):
         return survey(
             Path(self.path),
             READERS,
-            known={key: file for key, file in known.items() if file.status != REFUSED},
+            known_files={key: file for key, file in known.items() if file.status != REFUSED},
             full=self.full,
             progress=reporter(log),
             with_history=with_history(known),

@@ -129,7 +129,7 @@ class Rows:
     """Whether the table has `dated_by_file_at`, from which the time of a row is settled."""
     export: Export | None = None
     """Set if the files are exports of a span of time."""
-    doubt: str = "string_agg(distinct node_name, ', ')"
+    why_ruled_out: str = "string_agg(distinct node_name, ', ')"
     """An aggregate over the rows of a line that says why all logs together rule them out."""
 
 

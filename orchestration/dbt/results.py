@@ -73,7 +73,7 @@ def dbt_verdicts(con: duckdb.DuckDBPyConnection, result: dict[str, Any], manifes
     verdict = partial(Verdict, table_name, node["name"])
     if status in ("pass", "success"):
         return [verdict(True, is_blocking, "no violation", expected)]
-    found = found_by_cluster(con, str(result.get("compiled_code") or "")) if kind == "test" else {}
+    found = broken_rules_by_cluster(con, str(result.get("compiled_code") or "")) if kind == "test" else {}
     if not found:
         return [verdict(False, is_blocking, message, expected)]
     return [
@@ -82,7 +82,7 @@ def dbt_verdicts(con: duckdb.DuckDBPyConnection, result: dict[str, Any], manifes
     ]
 
 
-def found_by_cluster(con: duckdb.DuckDBPyConnection, test_sql: str) -> dict[str | None, tuple[str, str]]:
+def broken_rules_by_cluster(con: duckdb.DuckDBPyConnection, test_sql: str) -> dict[str | None, tuple[str, str]]:
     """Run a failed test again, as dbt only counts what it finds.
 
     Returns

@@ -177,9 +177,11 @@ def plan_on_cluster(
     rate = weighted_interval(found["failure_count"], found["failure_variance"], found["node_days"])
     months = month_variation(found["month_failure_counts"], found["month_node_days"], float(rate.dispersion))
     fleet = () if run.gpus_per_node else (found["cluster_gpu_count"] or 0, found["cluster_gpu_node_count"] or 0)
-    known = {name: found[name] for name in USUAL if found.get(name) is not None}
+    cluster_costs = {name: found[name] for name in USUAL if found.get(name) is not None}
     nodes = float(nodes_of(run.gpu_count, gpus_per_node, *fleet))
-    return answer_at(rate, int(gpus_per_node), nodes, replace(run, known=known), source=found, months=months)
+    return answer_at(
+        rate, int(gpus_per_node), nodes, replace(run, cluster_costs=cluster_costs), source=found, months=months
+    )
 
 
 def plan_at_rate(failures_per_1000_node_days: float, run: RunToPlan) -> dict[str, Any]:

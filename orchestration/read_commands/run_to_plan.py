@@ -33,7 +33,7 @@ class RunToPlan:
         None if the user did not give them.
     given
         Costs that the user gave, by their names in `USUAL`.
-    known
+    cluster_costs
         Costs that the cluster's settings or records tell.
     """
 
@@ -43,15 +43,15 @@ class RunToPlan:
     checkpoint_minutes: float | None = None
     gpus_per_node: int | None = None
     given: Mapping[str, float] = field(default_factory=dict)
-    known: Mapping[str, float] = field(default_factory=dict)
+    cluster_costs: Mapping[str, float] = field(default_factory=dict)
 
     def cost(self, name: str) -> float:
         """Return what was given, or else what is known, or else what is usual."""
-        return self.given.get(name, self.known.get(name, USUAL[name]))
+        return self.given.get(name, self.cluster_costs.get(name, USUAL[name]))
 
     def source(self, name: str) -> Literal["given", "cluster", "usual"]:
         """Tell which of these it is."""
-        return "given" if name in self.given else "cluster" if name in self.known else "usual"
+        return "given" if name in self.given else "cluster" if name in self.cluster_costs else "usual"
 
     def with_cost(self, name: str, value: float) -> RunToPlan:
         """Return the same run with another cost."""

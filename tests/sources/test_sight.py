@@ -33,7 +33,7 @@ def loaded(folder: Path, files: dict[str, str], con: Any = None) -> Any:
     """Load files of cluster `c1` beside accounting of 30 days in May on two nodes."""
     made = make(folder, {f"c1/{path}": text for path, text in ({"sacct/a.psv": JOBS} | files).items()})
     con = load(made, con, READERS)
-    write_spans(con, survey(made, READERS, known={}))
+    write_spans(con, survey(made, READERS, known_files={}))
     write_sight(con)
     return con
 

@@ -125,13 +125,13 @@ class _Loading:
     survey: Survey
     reader: Reader
     run_id: str
-    known: dict[Key, KnownFile]
+    known_files: dict[Key, KnownFile]
     result: LoadResult = field(default_factory=LoadResult)
     before: dict[Key, KnownFile] = field(init=False)
     """Files known before anything was read."""
 
     def __post_init__(self) -> None:
-        self.before = dict(self.known)
+        self.before = dict(self.known_files)
 
     def batches_to_read(self, *, full: bool) -> list[FileBatch]:
         """Record the files that are missing, refused or unchanged, and return the batches of the others."""
@@ -143,7 +143,7 @@ class _Loading:
         # The files of a cluster that is left out, or whose folder is missing, may still exist.
         removed = {
             key: file
-            for key, file in sorted(self.known.items())
+            for key, file in sorted(self.known_files.items())
             if key[0] in self.survey.clusters and (key not in looked_at or file.version_of is not None)
         }
         unread = {file.key for file in pending}
@@ -159,7 +159,7 @@ class _Loading:
 
     def _forget_copies(self, removed: dict[Key, KnownFile], unchanged: Iterable[Key]) -> None:
         """Forget removed files that were refused or exist under another name; take them out of `removed`."""
-        texts = {(key[0], text_of(key, self.known[key])): key[1] for key in unchanged}
+        texts = {(key[0], text_of(key, self.known_files[key])): key[1] for key in unchanged}
 
         def has_copy(key: Key, file: KnownFile) -> bool:
             text = text_of(key, file)
@@ -180,7 +180,7 @@ class _Loading:
         A file replaces its own account if its bytes are the same or have grown; else the account becomes an older
         version. It also replaces removed files and older versions if it begins with their text.
         """
-        known = {file.key: self.known[file.key] for file in pending if file.key in self.known}
+        known = {file.key: self.known_files[file.key] for file in pending if file.key in self.known_files}
         changed = {
             file.key: known[file.key]
             for file in pending
@@ -231,8 +231,8 @@ class _Loading:
 
     def _note_versions(self, versions: Mapping[Key, KnownFile]) -> None:
         for key, version in versions.items():
-            self.known[key] = version
-            self.known.pop((key[0], str(version.version_of)))
+            self.known_files[key] = version
+            self.known_files.pop((key[0], str(version.version_of)))
 
     def mark_files_that_did_not_grow(self) -> None:
         """Mark as cut off the files whose name has a past day and that still end within a line."""
@@ -272,7 +272,7 @@ class _Loading:
         changed = {
             file.cluster_id
             for file in pending
-            if (before := self.known.get(file.key)) and before.reader and before.reader != keys[file.cluster_id]
+            if (before := self.known_files.get(file.key)) and before.reader and before.reader != keys[file.cluster_id]
         }
         kept = (cluster_id in changed and file.reader != keys[cluster_id] for (cluster_id, _), file in removed.items())
         if count := sum(kept):
@@ -284,7 +284,7 @@ class _Loading:
     def _pending(self, present: Sequence[SourceFile], *, full: bool) -> list[SourceFile]:
         pending = []
         for file in present:
-            before = self.known.get(file.key)
+            before = self.known_files.get(file.key)
             key = reader_key(self.reader, self.survey.clusters[file.cluster_id])
             is_read = before is not None and before.status != REFUSED and before.reader == key
             if full or before is None or not is_read or not is_unchanged(file, before, self.reader):
@@ -308,7 +308,7 @@ class _Loading:
             error = without_quotes(error)
         self.result.files_refused += 1
         self.result.warnings.append(f"not read: {error}")
-        before = self.known.get(file.key)
+        before = self.known_files.get(file.key)
         reader = reader_key(self.reader, self.survey.clusters[file.cluster_id])
         now = KnownFile(
             file.size_bytes, file.modified_at, file.sha256, file.dialect, reader, REFUSED, error.what, error.next_step
@@ -326,7 +326,7 @@ class _Loading:
             elif before is not None:
                 self._note_versions(become_versions(self.con, self.reader, {file.key: before}, self.run_id))
             _insert_row(self.con, "ops.files", row)
-        self.known[file.key] = now
+        self.known_files[file.key] = now
 
 
 def _insert_row(con: duckdb.DuckDBPyConnection, table: str, row: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ ROWS = Rows(
         "ended_at is null",
         "'gcm_sacct', 'jobcomp_text', 'jobcomp_json'",
     ),
-    doubt="any_value(concat(started_at, ' to ', ended_at, ' (UTC) on ', len(node_ids), ' nodes'))",
+    why_ruled_out="any_value(concat(started_at, ' to ', ended_at, ' (UTC) on ', len(node_ids), ' nodes'))",
 )
 """Secrets are masked where records are typed."""
 MAX_YEARS_BEFORE = 5

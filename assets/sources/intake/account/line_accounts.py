@@ -112,7 +112,7 @@ def _quarantine_ruled_out(con: duckdb.DuckDBPyConnection, reader: Reader, survey
     con.execute(
         f"""
         create or replace temp table newly_ruled_out as
-        select cluster_id, path, line_number, new_places.reason, {reader.ROWS.doubt} as detail
+        select cluster_id, path, line_number, new_places.reason, {reader.ROWS.why_ruled_out} as detail
         from raw.{reader.TABLE} inner join new_places using (cluster_id, path, line_number)
         where disposition = new_places.reason group by all
         """

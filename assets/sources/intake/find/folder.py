@@ -191,7 +191,7 @@ def cluster_folders(folder: Path) -> list[Path]:
 def survey(
     folder: Path,
     readers: Mapping[str, Reader],
-    known: Mapping[tuple[str, str], KnownFile] | None = None,
+    known_files: Mapping[tuple[str, str], KnownFile] | None = None,
     *,
     full: bool = False,
     progress: Progress = no_progress,
@@ -205,8 +205,8 @@ def survey(
     folder
         The sources folder.
     readers
-        Reader by kind; only these kinds are examined.
-    known
+        Reader by kind; only these kinds are looked at.
+    known_files
         Files of an earlier refresh: one of the same size and time of change is not opened again, unless `full`.
     full
         Open every file.
@@ -234,7 +234,7 @@ def survey(
         progress("looking at files", count, len(found), done_bytes, total_bytes)
         done_bytes += file.size_bytes
         try:
-            result.files.append(_look(candidate, file, (known or {}).get(file.key), is_opened=full))
+            result.files.append(_look(candidate, file, (known_files or {}).get(file.key), is_opened=full))
         except SourceError as error:
             shown_error = without_quotes(error) if candidate.cluster.is_pseudonymous else error
             result.refused.append(RefusedFile(file, shown_error))
@@ -248,7 +248,7 @@ def survey(
 def are_of_known_sizes(
     folder: Path,
     readers: Mapping[str, Reader],
-    known: Mapping[tuple[str, str], KnownFile],
+    known_files: Mapping[tuple[str, str], KnownFile],
     *,
     with_history: Collection[tuple[str, str]] = (),
     privacy: Privacy | None = None,
@@ -260,7 +260,7 @@ def are_of_known_sizes(
     """
     for candidate in _all_candidates(folder, readers, Survey(with_history=with_history, privacy=privacy)):
         file = _described(folder, candidate)
-        before = known.get(file.key)
+        before = known_files.get(file.key)
         if before is None or (before.status != REFUSED and before.size_bytes != file.size_bytes):
             return False
     return True
