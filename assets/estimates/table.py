@@ -36,7 +36,7 @@ Result = dg.MaterializeResult[None]
 Compute = Callable[["duckdb.DuckDBPyConnection"], "pd.DataFrame"]
 """Reads what an estimate needs and returns its rows."""
 Headline = Callable[["pd.DataFrame"], str]
-"""Says the rows of an estimate in a sentence, which Dagster shows beside the row count."""
+"""Says the rows of an estimate in a sentence, which Dagster shows next to the row count."""
 _log = logging.getLogger(__name__)
 STAGE = "estimates"
 """The stage of the clusters on whose rows an estimate fails."""
