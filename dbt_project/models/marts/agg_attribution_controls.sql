@@ -40,7 +40,7 @@ priorities as (
 
 ),
 
--- The configured window, and halves and multiples of its sides. A side of no length has no multiples.
+-- The configured window, with halves and multiples of its sides. A side of length 0 has no multiples.
 windows as (
 
     select
@@ -88,7 +88,7 @@ sizes as (
 
 ),
 
--- In each window its own evidence: the category that comes first is the one attribution would have chosen.
+-- Evidence in each window: attribution would choose the category that ranks first.
 causes as (
 
     select

@@ -37,8 +37,8 @@ gap_days as (
 
 ),
 
--- A node of Slurm counts from the day on which it is first seen. One that the newest inventory lacks, and that nothing
--- told of for 30 days, counts until it was last seen, as in dim_clusters.
+-- A Slurm node counts from the day it is first seen. A node that the newest inventory lacks and no log has named for 30
+-- days counts until it was last seen, as in dim_clusters.
 counted_nodes as (
 
     select
@@ -59,7 +59,7 @@ counted_nodes as (
 
 ),
 
--- Whether an outage without an end goes on is known as long as something shows the states of nodes.
+-- An open outage is known to continue as long as a source shows the states of nodes.
 outages as (
 
     select
@@ -83,7 +83,7 @@ outages as (
 
 ),
 
--- A job that still holds a node that is out of service uses it: the log has a draining node out from the request on.
+-- A job that still holds an outage's node uses it: in the log, a draining node is out from the request on.
 intervals as (
 
     select * from outages
@@ -151,7 +151,7 @@ states as (
 
 ),
 
--- Within planned work a fault costs nothing; two faults at a time cost once.
+-- A fault during planned work does not count. Overlapping faults count once.
 state_days as (
 
     select
@@ -207,7 +207,7 @@ day_totals as (
 
 ),
 
--- What is neither used nor out of service was idle where accounting and the states of nodes are known, else unknown.
+-- A node neither used nor out of service was idle if accounting and node states are known, else unknown.
 days as (
 
     select
@@ -346,8 +346,8 @@ select
     burns.burn_rate_3d,
     burns.burn_rate_7d,
     burns.burn_rate_28d,
-    -- After the Site Reliability Workbook, ch. 5: of the budget of 30 days 3 takes 30% in 3 days, 2 takes 47% in 7, and
-    -- 1 takes 93% in 28.
+    -- After the Site Reliability Workbook, ch. 5: of the budget of 30 days, a rate of 3 burns 30% in 3 days, 2 burns
+    -- 47% in 7 days, and 1 burns 93% in 28 days.
     case
         when burns.burn_rate_3d >= 3 and burns.burn_rate_1d >= 3 then 'fast'
         when burns.burn_rate_7d >= 2 and burns.burn_rate_1d >= 2 then 'medium'

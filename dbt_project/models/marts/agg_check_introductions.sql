@@ -34,7 +34,7 @@ node_events as (
 slurmctld_events as (
 
     select * from {{ ref('stg_slurmctld__events') }}
-    -- a start of the controller tells of no node
+    -- a start of the controller names no node
     where kind != 'controller_started'
 
 ),
@@ -63,7 +63,7 @@ health_checks as (
 
 ),
 
--- A log speaks only when something happens: its first line is no introduction of anything, but nothing is known before.
+-- A log has lines only when something happens. Its first line is no introduction, but nothing is known before it.
 logs as (
 
     select

@@ -48,7 +48,7 @@ signs as (
 
 ),
 
--- Other signs beside a failure's own cause, each counted as its category, as any category, and as a symptom.
+-- Signs other than the failure's cause. Each counts as its category, as any category and as a symptom.
 both_seen as (
 
     select
@@ -84,7 +84,7 @@ sources as (
 
 ),
 
--- Every sign is listed for every cause, also if it was never seen: the logs decide whether it could have been.
+-- List every sign for every cause, even if never seen. The logs decide whether it could have been seen.
 listed as (
 
     select

@@ -1,6 +1,6 @@
 with
 
--- A loop is of several attempts; most runs have one.
+-- A loop needs several attempts; most runs have one.
 attempts as (
 
     select * from {{ ref('fct_attempts') }}
@@ -41,7 +41,7 @@ failing_runs as (
 
 ),
 
--- What was withdrawn while it waited did not try, and a resized job's segment is not an end: neither breaks a loop.
+-- Jobs withdrawn while waiting never started, and segments of a resized job are not ends: they do not break a loop.
 tries as (
 
     select

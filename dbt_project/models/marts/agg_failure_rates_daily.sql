@@ -55,7 +55,7 @@ daily as (
 
 ),
 
--- A window counts the days of the last 30 that are covered and not cut off.
+-- The trailing window: covered days of the last 30 that are inside the study period.
 windowed as (
 
     select
@@ -64,7 +64,7 @@ windowed as (
         cast(sum(counted_day * failure_count) over trailing_month as bigint) as failure_count_30d,
         cast(sum(cast(counted_day * expected_failure_count as decimal(28, 12))) over trailing_month as double)
             as expected_failure_count_30d,
-        -- A month with a day of unknown exposure has none that is known: its failures would still be counted.
+        -- One day of unknown exposure makes the window's exposure unknown, because its failures still count.
         case
             when count(counted_node_days) over trailing_month = count(*) over trailing_month
                 then cast(sum(cast(counted_node_days as decimal(28, 12))) over trailing_month as double)

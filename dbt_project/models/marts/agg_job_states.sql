@@ -50,7 +50,7 @@ totals as (
 
 ),
 
--- Infrastructure failures are counted in their states as well: the row stands apart and adds to no total.
+-- Infrastructure failures count in their states, too, so this row must not be added to totals.
 rows_shown as (
 
     select

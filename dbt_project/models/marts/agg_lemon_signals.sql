@@ -1,4 +1,4 @@
--- Long, because every sign enters with its own dates and is told only where the logs of its window show it.
+-- Long, because every sign has its own dates and counts only where logs cover its window.
 with
 
 clusters as (
@@ -39,7 +39,7 @@ failures as (
 
 ),
 
--- A heterogeneous job has several nodes, though each of its components may have one.
+-- A heterogeneous job has several nodes, even if each component has one.
 het_failures as (
 
     select distinct
@@ -131,8 +131,8 @@ entries as (
 
 ),
 
--- A window's sum is a running total of what enters and, once it is as old as the window is long, leaves again.
--- What came before the first day enters on it.
+-- A window's sum is a running total: a value enters on its day and leaves when it is as old as the window is long.
+-- Values before the first day enter on the first day.
 changes as (
 
     select
@@ -164,7 +164,7 @@ changes as (
 
 ),
 
--- Doubles hold such counts exactly, and windows add them up faster than whole numbers.
+-- Doubles hold such counts exactly, and window sums of doubles are faster than those of integers.
 daily_changes as (
 
     select
@@ -184,7 +184,7 @@ daily_changes as (
 
 ),
 
--- Use has a value every day: a day's enters, and that of the day which leaves is looked up.
+-- Use has a value on every day: add the new day's and look up that of the day that leaves.
 used_days as (
 
     select
@@ -247,7 +247,7 @@ select
     cast(case when windows_shown.shows_codes then totals.code_count end as integer) as xid_cnt,
     cast(case when windows_shown.shows_tickets then totals.ticket_count end as integer) as tickets,
     cast(case when windows_shown.shows_outages then totals.outage_count end as integer) as out_count,
-    -- Accounting alone never tells which of several nodes failed.
+    -- Accounting alone never shows which of several nodes failed.
     cast(
         case
             when

@@ -22,14 +22,14 @@ sizes as (
 
 ),
 
--- The size is that of the victim, which lost the work, not of the job that room was made for.
+-- The size is that of the victim, which lost the work, not of the instigator.
 lost as (
 
     {{ lost_hours_by(['cluster_id', 'gpu_size_bin']) | indent(4) }}
 
 ),
 
--- A victim of nobody known: whether it is of second order is unknown, too.
+-- Without a known instigator, it is unknown whether the loss is of second order.
 of_unknown_instigators as (
 
     select

@@ -55,7 +55,7 @@ accounting as (
         min(submitted_at) as first_at,
         max(greatest(
             submitted_at, coalesce(started_at, submitted_at), coalesce(ended_at, submitted_at),
-            -- A job that runs was seen running: its elapsed time ends where the export does.
+            -- The elapsed time of a running job ends at the export.
             coalesce(
                 started_at + {{ seconds_interval('elapsed_seconds + coalesce(suspended_seconds, 0)') }},
                 submitted_at
@@ -77,7 +77,7 @@ newest_inventories as (
 
 ),
 
--- Of nodes that the newest inventory lacks, and that nothing told of for 30 days, no more are there.
+-- Leave out nodes that the newest inventory lacks and that no log has named for 30 days.
 nodes_there as (
 
     select
@@ -116,7 +116,7 @@ node_totals as (
 
 ),
 
--- Units that are no nodes are known by the records of their failures alone.
+-- Units other than nodes are known only from their failure records.
 recorded_failures as (
 
     select
@@ -142,7 +142,7 @@ gpu_node_kinds as (
 
 ),
 
--- GPUs of most nodes that have any and that an inventory describes; the larger number of two that are as common.
+-- The most common GPU count of GPU nodes in the inventory; the larger of two equally common ones.
 gpus_of_most_nodes as (
 
     select
@@ -153,7 +153,7 @@ gpus_of_most_nodes as (
 
 ),
 
--- A log without anything worth reading is still a log: what counts is that a file of the kind was read and understood.
+-- A log without relevant lines is still a log: a file of the kind was read and understood.
 kinds_read as (
 
     select
@@ -201,7 +201,7 @@ select
     coalesce(kinds_read.has_inventory, false) as has_inventory,
     coalesce(kinds_read.has_squeue, false) or coalesce(accounting.has_submit_lines, false) as has_exclusions,
     clusters.config_path is not null as is_configured,
-    -- A cluster that cannot be built has no row here; that of the last publication is added when all is judged.
+    -- A cluster that cannot be built has no row here. Publication adds its row from the last publication.
     outdated.cluster_id is not null as is_stale,
     outdated.reason as stale_reason,
     case

@@ -37,7 +37,7 @@ clocks as (
 
 ),
 
--- A job with GPUs, or the driver of one, shows that a node has them. Jobs of known GPUs show that it has none.
+-- A job with GPUs, or a GPU driver, shows that a node has GPUs. Jobs with a known GPU count of 0 show that it has none.
 seen_gpus as (
 
     select

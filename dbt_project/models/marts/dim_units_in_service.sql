@@ -34,7 +34,7 @@ unnested as (
 
 ),
 
--- Where service goes on, failures are known until the newest record.
+-- If service continues, failures are known until the newest record.
 spans as (
 
     select

@@ -1,6 +1,6 @@
 {{ config(post_hook='{{ name_tables_by_schema() }}') }}
 
--- Long, because an attempt is clipped in one view to the study, to its gaps and to what was suspended.
+-- Long, because one view clips an attempt to the study period, to gaps and to suspended time.
 
 {%- set observed_until_at -%}
     coalesce(
@@ -10,7 +10,7 @@
         )
 {%- endset -%}
 {%- set begins_at = 'greatest(attempts.started_at, clusters.study_from_at)' -%}
-{#- The condition is needed: least() passes over NULL, and a job that lost its end would get one. -#}
+{#- The condition is needed: least() ignores NULL, and a job that lost its end would get one. -#}
 {%- set ends_at -%}
     case when {{ observed_until_at }} is not null then least({{ observed_until_at }}, clusters.study_to_at) end
 {%- endset %}
@@ -41,7 +41,7 @@ failures as (
 
 ),
 
--- Nodes with other numbers of GPUs than most of their cluster's. Most clusters have none, and nothing is joined.
+-- Nodes with another GPU count than most nodes of their cluster. Most clusters have none, so the join is empty.
 unusual_nodes as (
 
     select
@@ -87,8 +87,8 @@ bounded as (
 
 ),
 
--- What an attempt ran in a gap is left out. One that began or ended in a gap is seen from its end, or to its beginning.
--- This reads the tables directly: DuckDB keeps a CTE that two others read in memory, and most clusters have no gap.
+-- Leave out runtime in gaps. An attempt that began in a gap is seen from the gap's end; one that ended in a gap, to the
+-- gap's start. Read the tables directly: DuckDB keeps a CTE with two readers in memory, and most clusters have no gap.
 gaps_met as (
 
     select
@@ -132,7 +132,7 @@ seen as (
 
 ),
 
--- Suspended time is no exposure and nobody records when it was: it is spread evenly over the attempt.
+-- Suspended time is no exposure. Its times are not recorded, so spread it evenly over the attempt.
 shares as (
 
     select
@@ -168,8 +168,7 @@ exposed as (
     select
         *,
         exit_seconds - entry_seconds - gap_seconds as seen_seconds,
-        -- A failure in a gap is left out. As a condition of the join that would make DuckDB compare every attempt with
-        -- every failure.
+        -- Leave out failures in a gap. As a join condition, this makes DuckDB compare every attempt with every failure.
         case when not has_unseen_end then attempt_id end as attempt_id_of_seen_end
     from clipped
 

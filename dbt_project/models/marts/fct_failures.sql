@@ -13,7 +13,7 @@ failures as (
 
 ),
 
--- A failure that is more likely a coincidence is joined with no other.
+-- A failure that is more likely a coincidence joins no other.
 likely_failures as (
 
     select * from failures
@@ -27,7 +27,7 @@ covered_nodes as (
 
 ),
 
--- Days of which health checks were given at all.
+-- Days covered by health checks.
 checked_days as (
 
     select
@@ -82,7 +82,7 @@ covered as (
 
 ),
 
--- A switch or storage event over several nodes: the failure's own cause began in it, on the node that failed it.
+-- A switch or storage event over several nodes, in which the failure's cause began on its culprit.
 shared_events as (
 
     select distinct

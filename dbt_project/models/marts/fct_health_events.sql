@@ -31,7 +31,7 @@ keyed as (
 
 ),
 
--- The same texts come again and again, and many are no onset of anything.
+-- The same texts repeat often, and many are no onset.
 messages as (
 
     select

@@ -35,7 +35,7 @@ failures_of_nodes as (
         on
             failures.cluster_id = het_failures.cluster_id
             and failures.attempt_id = het_failures.attempt_id
-    -- What befell several nodes at once is no node's fault.
+    -- An event over several nodes is no fault of one node.
     qualify
         count(failures.shared_event_id) over (partition by failures.cluster_id, failures.incident_id) = 0
 
@@ -72,7 +72,7 @@ culprits as (
 
 ),
 
--- Where nobody knows, it was a node that most of the attempts have in common.
+-- Without a known culprit: a node that most of the attempts share.
 possible_culprits as (
 
     select

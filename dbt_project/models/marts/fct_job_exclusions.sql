@@ -34,7 +34,7 @@ in_submit_lines as (
 
 ),
 
--- Many exclude a drained node, which may be a node that no log names.
+-- Many jobs exclude a drained node, and no log may name it.
 known_in_submit_lines as (
 
     select in_submit_lines.*
@@ -76,5 +76,5 @@ select
     {{ truncate_to_second('max(seen_at)') }} as last_seen_at
 from exclusions
 group by cluster_id, job_id_raw, node_id, source
--- rows of a job beside each other take a third less room
+-- adjacent rows of a job take a third less space
 order by cluster_id, job_id_raw

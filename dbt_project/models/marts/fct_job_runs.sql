@@ -94,7 +94,7 @@ restarted_runs as (
 
 ),
 
--- A few thousand of millions of attempts.
+-- A few thousand out of millions of attempts.
 losses as (
 
     select
@@ -127,7 +127,7 @@ only_attempts as (
 
 ),
 
--- Most runs are a single attempt, which needs no sums.
+-- Most runs have one attempt, which needs no sums.
 runs as (
 
     select

@@ -30,7 +30,7 @@ gaps as (
 
 ),
 
--- Days of accounting: a log of another kind that goes on for longer shows no day on which nothing ran.
+-- Days of accounting: a longer log of another kind cannot show that nothing ran on a day.
 accounting_days as (
 
     select
@@ -45,7 +45,7 @@ accounting_days as (
 
 ),
 
--- Outages come from node events, and where those were not exported from the controller's log.
+-- Outages come from node events, or without them from the controller's log.
 watched_days as (
 
     select distinct
@@ -56,7 +56,7 @@ watched_days as (
 
 ),
 
--- Within a gap of accounting only jobs that outlived it are recorded: there, no record means unknown, elsewhere none.
+-- In a gap of accounting, only jobs that outlived it are recorded: no record means unknown there, and none elsewhere.
 days as (
 
     select
@@ -82,7 +82,7 @@ days as (
 
 ),
 
--- What a fault and planned work take out of service together counts once.
+-- Overlapping faults and planned work count once.
 further_outages as (
 
     select
