@@ -1,5 +1,5 @@
 {#-
-    Every row with one value of the latest of some other rows that are not later: an as-of join, NULL where none is.
+    As-of join: each row with a value of the latest other row that is not later, or NULL.
 
     rows, others: CTEs that share the columns `keys`. at: expression on `rows`. others_at, value: columns of `others`.
 -#}
@@ -19,7 +19,7 @@
             {{ at }} >= {{ others }}.{{ others_at }}
 {%- endmacro %}
 
-{#- Spark has no as-of join, and makes of a correlated one a loop over all pairs, whatever their keys. -#}
+{#- Spark has no as-of join, and turns a correlated one into a loop over all pairs of any keys. -#}
 {% macro spark__asof_left_join(rows, others, keys, at, others_at, value) -%}
     select
         {{ rows }}.*,

@@ -1,13 +1,13 @@
 {#-
-    The attempts that began or ended on a node near one of the events, at most a quarter of an hour beyond the reach.
+    Attempts that began or ended on a node near one of the events, at most a quarter of an hour beyond the window.
 
-    attempts: the table itself, which is read twice: a CTE would be worked out and stored first. event_quarter_hours: as
-    in evidence_near_ends. het_failures: CTE of attempts whose event may have been on a node of another component.
+    attempts: the table, because a CTE that is read twice would be computed and stored first. event_quarter_hours: as in
+    evidence_near_ends. het_failures: CTE of attempts whose event may have been on a node of another component.
 -#}
 {% macro attempts_near_events(attempts, event_quarter_hours, het_failures) -%}
     with
 
-    -- A hash of cluster, node and quarter of an hour. A collision does no harm: one attempt more is looked at.
+    -- A hash of cluster, node and quarter of an hour. A collision is harmless: it adds one attempt.
     event_moments as (
 
         select distinct {{ hash_columns(['cluster_id', 'node_id', 'quarter_hour']) }} as moment_key

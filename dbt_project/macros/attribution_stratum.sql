@@ -1,4 +1,4 @@
-{#- Class of failed attempts among which infrastructure is to blame about equally often: state, nodes, runtime. -#}
+{#- Class of failed attempts with a similar share of infrastructure failures: state, nodes, runtime. -#}
 {% macro attribution_stratum(state, node_count, runtime_seconds) -%}
     {{ state }} || ' ' || {{ node_class(node_count) }} || ' ' || {{ runtime_class(runtime_seconds) }}
 {%- endmacro %}

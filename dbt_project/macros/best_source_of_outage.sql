@@ -1,4 +1,4 @@
-{#- Of rows that are one outage: what knows most of it. -#}
+{#- Best source among the rows of one outage. -#}
 {% macro best_source_of_outage() -%}
     case
         when bool_or(source = 'sacctmgr') then 'sacctmgr'

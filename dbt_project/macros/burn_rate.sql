@@ -1,5 +1,5 @@
-{#- How fast an error budget burned over the newest days: the share of failed hours over the share that may fail. NULL where
-    fewer days are known. What nobody knows of counts as in service: the budget burned at least so fast. -#}
+{#- Burn rate of an error budget over the newest days: share of failed hours / share that may fail. NULL: fewer days are
+    known. Unknown hours count as in service, so the rate is a lower limit. -#}
 {% macro burn_rate(day_count) -%}
     case
         when count(case when days_before < {{ day_count }} then 1 end) = {{ day_count }}

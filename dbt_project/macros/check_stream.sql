@@ -1,18 +1,18 @@
-{#- Node health check scripts report each failure under its own name and success under one: "nhc: Healthy". -#}
+{#- Node health check scripts report each failure under its own name, but success under one: "nhc: Healthy". -#}
 {% macro check_stream(check_key) -%}
     case when {{ check_key }} like 'check!_%' escape '!' then 'nhc' else {{ check_key }} end
 {%- endmacro %}
 
 
-{#- What a result of such a stream speaks of: the script's check, or what the check looked at. -#}
+{#- Subject of a result in such a stream: the script's check, or the check's object. -#}
 {% macro check_stream_subject(check_key, subject) -%}
     case when {{ check_key }} like 'check!_%' escape '!' then {{ check_key }} else {{ subject }} end
 {%- endmacro %}
 
 
 {#-
-    Streams by the key of the results that tell of them: the stream's own, and that of good results that name no subject,
-    which speak for all subjects that ever failed. streams: a CTE.
+    Streams by the keys of their results: the stream's own key, and that of good results without a subject, which count
+    for all subjects that ever failed. streams: a CTE.
 -#}
 {% macro listeners_of_streams(streams) -%}
     select

@@ -1,19 +1,18 @@
 {#-
-    Failures with one label for all that links connect, directly or over others; who is linked to nobody is its own.
+    Failures with one label per connected group. A failure without links is its own group.
 
-    failures: CTE of (cluster_id, attempt_id, failed_at). links: CTE of (cluster_id, attempt_id, linked_attempt_id), each
-    link in both directions; a chain of linked failures has no gap of more than ten minutes. Long, because the two engines
-    have no recursion in common.
+    failures: CTE of (cluster_id, attempt_id, failed_at). links: CTE of (cluster_id, attempt_id, linked_attempt_id),
+    each link in both directions; a chain of linked failures has no gap of more than ten minutes. Long, because the two
+    engines share no form of recursion.
 -#}
 {% macro connected_failures(failures, links) -%}
     {{ adapter.dispatch('connected_failures', 'faultline')(failures, links) }}
 {%- endmacro %}
 
 {#-
-    Every failure points to a name, at first its own. In each pass it takes the smallest among that of the one it
-    points to, those its neighbours are about to have, and what those that point to it have found, until none
-    changes any more (FastSV; Zhang, Azad and Buluc 2020). A chain of 10,000 settles in 16 passes; passing names on
-    would take thousands.
+    Each failure points to a label, at first its own. In each pass it takes the smallest of its target's label, its
+    neighbours' next labels and the labels found by failures that point to it, until nothing changes (FastSV; Zhang,
+    Azad and Buluc 2020). A chain of 10,000 settles in 16 passes; passing labels on would take thousands.
 -#}
 {% macro default__connected_failures(failures, links) -%}
     with recursive
@@ -124,8 +123,8 @@
 {%- endmacro %}
 
 {#-
-    Spark aggregates nothing in a recursion. It takes the links of a stretch of time one by one instead, each giving all
-    of one label the other: a stretch holds a handful of failures, and Spark works on many at once.
+    Spark cannot aggregate in a recursion. Instead, it merges the labels of each link in a stretch of time, one by one.
+    A stretch has a handful of failures, and Spark processes many stretches at once.
 -#}
 {% macro spark__connected_failures(failures, links) -%}
     with

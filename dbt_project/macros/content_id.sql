@@ -1,4 +1,4 @@
-{#- A key made of a row's own content: the same logs give the same key on every run and every machine. -#}
+{#- Key derived from a row's content: the same logs give the same key on every run and every machine. -#}
 {% macro content_id(columns) -%}
     md5(concat_ws(
         '|'

@@ -1,4 +1,4 @@
-{#- Ranks for "the most telling comes first": 1 is the strongest. -#}
+{#- Ranks of evidence: 1 is the strongest. -#}
 {% macro evidence_rank(evidence_class) -%}
     case {{ evidence_class }} when 'A' then 1 when 'B' then 2 else 3 end
 {%- endmacro %}
@@ -9,7 +9,7 @@
 {%- endmacro %}
 
 
-{#- A class can be lowered to supporting evidence, never raised. -#}
+{#- Lower a class to supporting evidence. A class is never raised. -#}
 {% macro cap_at_supporting(evidence_class) -%}
     case {{ evidence_class }} when 'A' then 'B' else {{ evidence_class }} end
 {%- endmacro %}

@@ -1,11 +1,11 @@
 {#-
-    Evidence on the nodes of attempts around their ends, under the rules of attribution: inside the window, begun during
-    the attempt, and not demonstrably after it. A CTE of its own.
+    CTE of evidence on the nodes of attempts around their ends, by the rules of attribution: inside the window, begun
+    during the attempt, and not clearly after it.
 
-    ends: CTE of (cluster_id, attempt_id, started_at, ended_at, window_start_at, window_end_at, node_id), a row per node.
-    attempts: CTE of those that began or ended near an event. event_quarter_hours: CTE of the events, a row for each
-    quarter of an hour in which an attempt may have ended or followed. Some thousand events meet millions of attempts by
-    equality; by node alone each would meet all of them.
+    ends: CTE of (cluster_id, attempt_id, started_at, ended_at, window_start_at, window_end_at, node_id), a row per
+    node. attempts: CTE of those that began or ended near an event. event_quarter_hours: CTE of the events, a row for
+    each quarter of an hour in which an attempt may have ended or followed. Some thousand events join millions of
+    attempts by equality; by node alone each would join all attempts of the node.
 -#}
 {% macro evidence_near_ends(ends, attempts, event_quarter_hours) -%}
     with
@@ -31,7 +31,7 @@
                 and {{ quarter_hour('near_ends.ended_at') }} = events.quarter_hour
                 and near_ends.window_start_at <= events.observed_at
                 and near_ends.window_end_at >= events.observed_at
-        -- What was broken before the attempt began is no onset during it.
+        -- A fault from before the attempt is no onset during it.
         where coalesce(near_ends.started_at <= events.observed_at, true)
 
     ),
@@ -67,7 +67,7 @@
 
     ),
 
-    -- Slurm's times are whole seconds: only a second later is certainly after the end.
+    -- Slurm's times are whole seconds: only times at least a second later are certainly after the end.
     starts_after_end as (
 
         select distinct
@@ -85,7 +85,7 @@
 
     )
 
-    -- A symptom that demonstrably began after the end belongs to what came next on the node.
+    -- A symptom that clearly began after the end belongs to the node's next attempt.
     select
         events_in_window.cluster_id,
         events_in_window.attempt_id,

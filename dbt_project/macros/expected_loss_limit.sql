@@ -1,4 +1,4 @@
-{#- A limit of an expected loss at 90%, as loss_interval of assets/model/loss_limits.py. No loss has no upper limit. -#}
+{#- Limit of an expected loss at 90%, as loss_interval of assets/model/loss_limits.py. Without loss: no upper limit. -#}
 {% macro expected_loss_low(loss, variance) -%}
     case
         when {{ loss }} > 0
@@ -28,7 +28,7 @@
     end
 {%- endmacro %}
 
-{#- What an event that is real with w and then costs m adds to the variance of the expected loss: w m^2 (2 - w). -#}
+{#- Variance that an event of probability w and cost m adds to the expected loss: w m^2 (2 - w). -#}
 {% macro loss_variance_of_event(expected_loss, probability) -%}
     {{ expected_loss }} * {{ expected_loss }} / nullif({{ probability }}, 0) * (2 - {{ probability }})
 {%- endmacro %}

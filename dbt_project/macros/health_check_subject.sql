@@ -1,4 +1,4 @@
-{#- Checks that a site runs once per thing and that name the thing in good and bad results alike. -#}
+{#- Checks that a site runs once per object, and that name the object in good and bad results. -#}
 {% macro checks_with_subjects() -%}
     'service status', 'mounted directory', 'disk usage', 'running process', 'check module', 'check ssh', 'gpumemwatch',
     'gpupciewatch', 'gpunvlinkwatch', 'gpuinforomwatch', 'gpusmwatch', 'gpumcuwatch', 'gpupmuwatch', 'gputhermalwatch',
@@ -7,8 +7,8 @@
 
 
 {#-
-    What such a check looked at: service, directory, volume, process, module, host or GPU. Two checks of one name run side
-    by side on a node; without the subject, each good result of one would clear the other's failure.
+    Object of such a check: service, directory, volume, process, module, host or GPU. A node runs several checks of one
+    name; without the subject, a good result of one would clear another's failure.
 -#}
 {% macro health_check_subject(check_name, message) -%}
     case
@@ -29,7 +29,7 @@
 {%- endmacro %}
 
 
-{#- The subject of events that name none. It keeps them apart from the states of a check of the same name. -#}
+{#- Subject of events without one. It separates them from the states of a check of the same name. -#}
 {% macro subject_of_events() -%}
     '(event)'
 {%- endmacro %}

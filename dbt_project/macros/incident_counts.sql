@@ -1,7 +1,7 @@
-{#- Failures and incidents to expect, with the variances of both, by any columns. `failures` has a row per failure, with
-    `incident_id` and `failure_probability`. An incident of probability w that is expected to take E failures takes
-    m = E / w of them or none: it adds w m^2 (2 - w) to the variance of the failures, w (2 - w) to that of incidents.
-    What has no probability adds nothing. -#}
+{#- Expected failures and incidents, with their variances, by any columns. `failures` has a row per failure, with
+    `incident_id` and `failure_probability`. An incident of probability w with E expected failures has m = E / w
+    failures or none: it adds w m^2 (2 - w) to the variance of failures, and w (2 - w) to that of incidents. An incident
+    of probability 0 adds nothing. -#}
 {% macro incident_counts(failures, columns) -%}
     select
         {{ columns | join(', ') }},
@@ -23,14 +23,13 @@
 {%- endmacro %}
 
 
-{#- What an incident adds to the variance of a sum of which it is expected to take a part. -#}
+{#- Variance that an incident adds to a sum in which it has an expected part. -#}
 {% macro incident_variance(expected, probability) -%}
     {{ expected }} * {{ expected }} / nullif({{ probability }}, 0) * (2 - {{ probability }})
 {%- endmacro %}
 
 
-{#- How far the failures to expect move under other parameters of the posterior that the data allow: their variance over
-    the draws, by any columns. -#}
+{#- Variance of the expected failures over the draws of the posterior's parameters, by any columns. -#}
 {% macro parameter_variances(failures, columns) -%}
     select
         {{ columns | join(', ') }},

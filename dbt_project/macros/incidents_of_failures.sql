@@ -1,8 +1,8 @@
 {#-
-    The incident of each failure: failures that have something in common within ten minutes, directly or over others, are
-    one. A CTE of its own.
+    CTE of each failure's incident: failures that share something within ten minutes, directly or through others, are
+    one.
 
-    failures: CTE of the model's failures. likely_failures: those that may have something in common with others.
+    failures: CTE of the model's failures. likely_failures: failures that may share something with others.
     shared_events: CTE of (cluster_id, attempt_id, failed_at, shared_event_id). het_failures: pairs of components.
     chained_jobs: CTE of the runs of jobs.
 -#}
@@ -22,8 +22,8 @@
 
     ),
 
-    -- What failures can have in common: the node that failed them, any of their nodes if that is unknown, the event, the
-    -- heterogeneous job of which they are components, or the run whose prolog fails wherever it is started.
+    -- What failures can share: their culprit (any of their nodes, if unknown), the event, the heterogeneous job to
+    -- which they belong, or the run with failing prologs.
     shared_things as (
 
         select
@@ -121,7 +121,7 @@
 
     links as (
 
-        -- Most failures share a burst with nobody else: they are done before the linking starts.
+        -- Most failures are alone in their burst and need no linking.
         select
             cluster_id,
             attempt_id,
@@ -146,7 +146,7 @@
 
     )
 
-    -- An attempt's name opens with its cluster's, and so does the incident's.
+    -- The ids of attempts and incidents begin with the cluster's name.
     select
         cluster_id,
         attempt_id,

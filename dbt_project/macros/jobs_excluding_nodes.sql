@@ -1,8 +1,8 @@
 {#-
-    The days from and to which jobs excluded a node. A CTE of its own.
+    CTE of the first and last day on which jobs excluded a node.
 
-    exclusions: marts.fct_job_exclusions, which is read more than once: a CTE would be worked out and stored first.
-    What a job's submit line excludes, queue snapshots may show again. Few jobs are in any, so few need adding up.
+    exclusions: the table marts.fct_job_exclusions, because a CTE that is read twice would be computed and stored first.
+    Queue snapshots may repeat a submit line's exclusions. Few jobs are in snapshots, so few need aggregation.
 -#}
 {% macro jobs_excluding_nodes(exclusions) -%}
     with

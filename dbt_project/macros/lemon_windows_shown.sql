@@ -1,11 +1,11 @@
 {#-
-    Which signs the logs of a window can show: a row per cluster and day on which a window ends. A CTE of its own; the
-    model has the CTEs `clusters`, `settings`, `node_days`, `days_covered`, `accounting` and `inputs` too.
+    CTE of the signals that the logs of a window can show: a row per cluster and last day of a window. Needs the model's
+    CTEs `clusters`, `settings`, `node_days`, `days_covered`, `accounting` and `inputs`.
 -#}
 {% macro lemon_windows_shown() -%}
     with
 
-    -- A check that reads the kernel's log shows the codes as well, where it ever showed one.
+    -- A check that reads the kernel log shows the codes, too, if it ever showed one.
     code_clusters as (
 
         select distinct cluster_id
@@ -14,7 +14,7 @@
 
     ),
 
-    -- What each day's logs could show of a sign.
+    -- What each day's logs could show of a signal.
     signs_shown as (
 
         select
@@ -61,7 +61,7 @@
 
     )
 
-    -- A count is shown if at least half of the window's days are covered; the same half for every node.
+    -- A count is shown if at least half of the window's days are covered, for all nodes alike.
     select
         windows.cluster_id,
         windows.day_date,

@@ -1,6 +1,6 @@
 {#-
-    What failures cost, by the columns `keys`. The months do not add up to the limits of all time: the losses of an
-    incident that goes on into the next month vary together.
+    Cost of failures, by the columns `keys`. Limits of months do not add up to the limits of all time, because losses of
+    one incident in two months vary together.
 -#}
 {% macro lost_hours_by(keys) -%}
 with

@@ -1,4 +1,4 @@
-{#- Whether an attempt that ended in this state may have been ended by infrastructure. -#}
+{#- Whether infrastructure may have ended an attempt in this state. -#}
 {% macro may_be_failed(state) -%}
     {{ state }} in ('NODE_FAIL', 'BOOT_FAIL', 'FAILED', 'REQUEUED')
 {%- endmacro %}

@@ -1,7 +1,7 @@
-{#- Attempts that satisfy `condition`, with the work they did and what of it an interruption lost; of one that still runs,
-    its work so far. A restart is paid once per attempt; the next segment of a resized job goes on without one. Time after
-    it is work and checkpoint writes in turn. Checkpoints leave no trace in the accounting: what an interruption or a
-    time limit lost is an assumption, at most a whole interval. -#}
+{#- Attempts that satisfy `condition`, with their work and what an interruption lost of it. A running attempt counts its
+    work so far. An attempt has one restart; later segments of a resized job have none. The time after it alternates
+    between work and checkpoint writes. Accounting does not record checkpoints, so the loss at an interruption or a time
+    limit is an assumption: at most a whole interval. -#}
 {% macro measured_work(attempts, clusters, condition) %}
 {%- set loses_work = "is_interrupted or state = 'TIMEOUT'" %}
 select

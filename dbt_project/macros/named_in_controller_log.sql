@@ -1,12 +1,12 @@
 {#-
-    Nodes that the controller's log names for attempts. A CTE of its own.
+    CTE of the nodes that the controller's log names for attempts.
 
     suspects: CTE of attempts. slurmctld_events: CTE of the lines about failed prologs and failed nodes.
 -#}
 {% macro named_in_controller_log(suspects, slurmctld_events) -%}
     with
 
-    -- A line names the attempt of the job that ended nearest to it.
+    -- A line belongs to the job's attempt that ended nearest to it.
     attempts_of_lines as (
 
         select
@@ -32,7 +32,7 @@
 
     )
 
-    -- The launch failure names the job, the line after it the node.
+    -- The launch failure names the job. The next line names the node.
     select
         attempts_of_lines.cluster_id,
         attempts_of_lines.attempt_id,

@@ -1,5 +1,5 @@
 {#-
-    Counts beside every onset the nodes with an onset of the same symptom that it reaches back to, itself included.
+    Counts for each onset the nodes with an onset of the same symptom within its reach back, itself included.
 
     onsets: CTE of (cluster_id, symptom, onset_id, node_id, observed_at, reach, reaches_back_to).
 -#}
@@ -18,7 +18,7 @@
     from {{ onsets }}
 {%- endmacro %}
 
-{#- Spark's frames reach back by constants only; no onset reaches further than a slot of ten minutes. -#}
+{#- Spark's frames take only constants. No onset reaches back further than a slot of ten minutes. -#}
 {% macro spark__nodes_within_reach(onsets) -%}
     select
         later.cluster_id,

@@ -1,5 +1,5 @@
-{#- Rows that are one: each overlaps an earlier one of the same keys or begins within a minute after it. They come with
-    the number of what they are together. -#}
+{#- Rows with the number of their group: each row of a group overlaps an earlier row of the same keys, or begins within
+    a minute after it. -#}
 {% macro numbered_within_a_minute(intervals, keys, number) -%}
     select
         *,

@@ -1,6 +1,6 @@
 {#-
-    Which rules of a check fit a text: their orders, as a list with NULL for those that do not; NULL for a check without
-    rules. The patterns are constants, because DuckDB compiles a pattern that comes out of a column for each row
+    Rules of a check that match a text: a list of their orders, with NULL for rules that do not match; NULL for a check
+    without rules. Patterns are constants, because DuckDB compiles a pattern from a column for each row
     (docs/decisions.md).
 -#}
 {% macro orders_of_rules_that_fit(check_key, text) -%}

@@ -1,8 +1,8 @@
 {#-
-    Pairs of an end and what follows it: every follower takes the latest end of its work that no earlier follower took,
-    as a stack does. Ends push, followers pop; the height of the stack is a running sum that restarts at its own lowest
-    point, and a follower's end is the row before it at the same height. An end before the follower's `not_before` is
-    taken and links nothing. Two tables of (work_key, job_key, event_at); followers have not_before too.
+    Pairs of an end and its follower: each follower takes the latest end of its work that no earlier follower took, like
+    a stack. Ends push, followers pop. The height of the stack is a running sum that restarts at its lowest point. A
+    follower's end is the previous row at the same height. An end before the follower's `not_before` is taken, but links
+    nothing. Takes two tables of (work_key, job_key, event_at); followers have not_before, too.
 -#}
 {% macro pair_with_latest_end(ends, followers) -%}
     with
@@ -64,7 +64,7 @@
             lag(job_key) over same_height as previous_job_key,
             lag(event_at) over same_height as previous_event_at
         from floored
-        -- A follower below the lowest point found the stack empty.
+        -- For a follower below the lowest point, the stack was empty.
         where
             is_follower = 0
             or balance >= coalesce(lowest_before, 0)

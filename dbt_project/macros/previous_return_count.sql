@@ -1,4 +1,4 @@
-{#- How often a node had come back before a change of its service: one number for everything between two returns. -#}
+{#- Number of a node's returns before a change of its service: the same for all changes between two returns. -#}
 {% macro previous_return_count() -%}
     coalesce(
             sum(case when kind = 'return' then 1 else 0 end) over (

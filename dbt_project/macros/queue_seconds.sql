@@ -1,4 +1,4 @@
-{#- From eligible to start, in whole seconds; NULL when it never started or either is unknown. -#}
+{#- Whole seconds from eligible to start. NULL: never started, or a time is unknown. -#}
 {% macro queue_seconds(eligible_at, started_at) -%}
     case
         when {{ started_at }} is not null and {{ eligible_at }} is not null

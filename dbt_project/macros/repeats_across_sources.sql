@@ -1,11 +1,11 @@
 {#-
-    CTEs that find the events that repeat another: the bus message of an Xid 79, the result of a check that reads the
-    kernel's log, the state of an agent that also told the event, a reason written by a health check. The last of them,
+    CTEs that find events that repeat another: the bus message of an Xid 79, a result of a check that reads the kernel
+    log, the state of an agent that also reported the event, a reason written by a health check. The last CTE,
     `repeats_across_sources`, has one row per repeating event. events: a CTE.
 -#}
 {% macro repeats_across_sources(events) -%}
--- A check that reads the kernel's log repeats what the kernel said since the check's last good result. An entry of a
--- log of events repeats what the kernel said at its moment.
+-- A check that reads the kernel log repeats kernel messages since its last good result. An entry of an event log
+-- repeats kernel messages of its own time.
 checks_of_kernel_log as (
 
     select
@@ -31,7 +31,7 @@ checks_of_kernel_log as (
 
 ),
 
--- An agent that tells an event also shows the state that the event brought about: one fault, told twice.
+-- An agent that reports an event also shows the resulting state: one fault, reported twice.
 states_of_events as (
 
     select
@@ -96,7 +96,7 @@ originals as (
 
 ),
 
--- A reason that a health check wrote repeats the fault that made it write: same category, not cleared at the time.
+-- A reason written by a health check repeats the check's fault: same category, not cleared at the time.
 reasons_of_checks as (
 
     select

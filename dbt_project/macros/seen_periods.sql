@@ -1,9 +1,8 @@
-{#- CTEs of the study of each cluster, its last 30 days and the 30 days before them, all cut to what was seen.
-
-    `seen_periods` has a row per cluster and period: its ends inside the study, and its days without gaps of accounting
-    and blind days. `period_days` has a row per day of a period that accounting shows: `share` is the part of the day's
-    exposure that lies in the period, on a `is_blind` day less than half of the nodes in use had a log that was
-    understood. Such a day shows no failure of most nodes; where no day has such a log, none is blind. -#}
+{#- CTEs of each cluster's study period, its last 30 days and the 30 days before them, all cut to observed time.
+`seen_periods` has a row per cluster and period: its ends inside the study period, and its days without gaps of
+accounting and blind days. `period_days` has a row per day of a period in accounting: `share` is the part of the day's
+exposure inside the period. On an `is_blind` day, fewer than half of the nodes in use had an understood log, so failures
+of most nodes are not visible. If no day has such a log, none is blind. -#}
 {% macro seen_periods() -%}
     periods as (
         select
@@ -64,7 +63,7 @@
     seen_periods as (
         select
             periods.*,
-            -- NULL where nothing is studied
+            -- NULL: no study period
             if(
                 any_value(periods.to_at) is not null,
                 coalesce(sum(days.seconds) filter (where not days.is_blind), 0) / 86400,

@@ -1,6 +1,6 @@
 {#-
-    What the evidence of an attempt shows, as category, as any category, and as symptom. A CTE of its own. category_shown
-    is the category of a sign that is no sign beside it; sign may be NULL.
+    CTE of the signs in an attempt's evidence: as category, as any category, and as symptom. category_shown is the
+    category that a sign restates: no other sign for a failure of that category. sign may be NULL.
 
     evidence: CTE of (cluster_id, attempt_id, event_id, failure_category). events: CTE of the health events.
 -#}
@@ -28,7 +28,7 @@
 
     ),
 
-    -- The driver's message without a number says what Xid 79 says.
+    -- The driver's message without a number means the same as Xid 79.
     symptoms as (
 
         select distinct

@@ -1,4 +1,4 @@
-{#- Whether a site's rule is of a check: by its exact name, or by a pattern. -#}
+{#- Whether a site's rule applies to a check: by exact name or by pattern. -#}
 {% macro site_rule_fits_check(rules, check_key) -%}
     case
             when {{ rules }}.pattern is null then {{ check_key }} = {{ rules }}.check_name

@@ -1,4 +1,4 @@
-{#- When a stay's time begins to count: when all stays of its group that began before it have ended. -#}
+{#- Start of a stay's unshared time: when all earlier stays of its group have ended. -#}
 {% macro start_of_unshared_time(group) -%}
     greatest(started_at, coalesce(max(ended_at) over (
         partition by {{ group }}

@@ -1,4 +1,4 @@
-{#- When a node booted by a line of the controller, which prints the boot time or how long ago it was, else NULL. -#}
+{#- Boot time of a node in a line of the controller, which prints the time or how long ago it was; else NULL. -#}
 {% macro told_boot_time() -%}
     coalesce(
             {{ timestamp_of_epoch(

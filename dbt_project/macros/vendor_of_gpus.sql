@@ -1,4 +1,4 @@
-{#- The vendor that a model or type of GPUs, or the name of a check, tells of, where it is not NVIDIA. -#}
+{#- Vendor other than NVIDIA that a GPU model or type, or the name of a check, indicates. -#}
 {% macro vendor_of_gpus(text) -%}
     case
         when {{ regex_matches('lower(' ~ text ~ ')', regex_literal(

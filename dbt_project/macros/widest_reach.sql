@@ -1,5 +1,5 @@
 {#-
-    Seconds before and after an attempt's end as far as the widest window of marts.agg_attribution_controls looks.
+    Seconds before and after an attempt's end in the widest window of marts.agg_attribution_controls.
 -#}
 {% macro widest_before_seconds(clusters) -%}
     4 * {{ clusters }}.attribution_before_seconds

@@ -1,6 +1,6 @@
 {#-
-    A text in lower case with # for every number, identifier, date, time and list of numbers in it, so that texts that
-    differ by these alone are one. The names of most nodes differ by a number.
+    A text in lower case with # for each number, identifier, date, time and list of numbers, so that texts that differ
+    only in these are one. The names of most nodes differ by a number.
 -#}
 {% macro without_variable_parts(text) -%}
     {%- set one_line = regex_replace_all('lower(trim(' ~ text ~ '))', regex_literal('\\s+'), "' '") -%}

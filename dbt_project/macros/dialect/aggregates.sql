@@ -1,7 +1,7 @@
 {#- Aggregates and columns. -#}
 
 
-{#- The value in the row that comes first, or last; rows where the value is NULL are passed over. -#}
+{#- Value in the first, or last, row. Rows with a NULL value are skipped. -#}
 {% macro first_by(value, ordering) -%}
     {{ adapter.dispatch('first_by', 'faultline')(value, ordering) }}
 {%- endmacro %}
@@ -41,7 +41,7 @@
 {%- endmacro %}
 
 
-{#- Every column but the named ones, which commas part. -#}
+{#- All columns except the named ones, separated by commas. -#}
 {% macro exclude_columns(columns) -%}
     {{ adapter.dispatch('exclude_columns', 'faultline')(columns) }}
 {%- endmacro %}
@@ -55,7 +55,7 @@
 {%- endmacro %}
 
 
-{#- The nearest whole number; Spark's cast would cut the fraction off. -#}
+{#- The nearest whole number. Spark's cast would truncate. -#}
 {% macro round_to_integer(value) -%}
     {{ adapter.dispatch('round_to_integer', 'faultline')(value) }}
 {%- endmacro %}
@@ -69,7 +69,7 @@
 {%- endmacro %}
 
 
-{#- One number for several columns, to sort and join by. Another version of the engine may give another. -#}
+{#- Hash of several columns, to sort and join by. It may differ between versions of the engine. -#}
 {% macro hash_columns(columns) -%}
     {{ adapter.dispatch('hash_columns', 'faultline')(columns) }}
 {%- endmacro %}
@@ -78,7 +78,7 @@
     hash({{ columns | join(', ') }})
 {%- endmacro %}
 
-{#- Spark passes over NULL: without the text, ('a', NULL, 1) and ('a', 1, NULL) would be one. -#}
+{#- Spark skips NULL: without the text, ('a', NULL, 1) and ('a', 1, NULL) would be equal. -#}
 {% macro spark__hash_columns(columns) -%}
     xxhash64(
         {%- for column in columns %}

@@ -1,5 +1,5 @@
-{#- A table that a model in Python fits. Spark runs no Python here: it reads what a build on DuckDB fitted, exported
-    beside the raw tables. -#}
+{#- A table fitted by a model in Python. Spark runs no Python here: it reads the fits of a build on DuckDB, exported
+    with the raw tables. -#}
 {% macro fitted_table(name) -%}
     {{ adapter.dispatch('fitted_table', 'faultline')(name) }}
 {%- endmacro %}

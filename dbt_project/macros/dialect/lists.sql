@@ -1,7 +1,7 @@
-{#- Lists: the same idea has another name in each engine. The DuckDB form is the default. -#}
+{#- Lists. Function names differ between the engines; the DuckDB form is the default. -#}
 
 
-{#- One row per item, as a column of the select list; an empty list and NULL give none. -#}
+{#- One row per item, as a column of the select list. An empty list and NULL give no row. -#}
 {% macro unnest_list(list) -%}
     {{ adapter.dispatch('unnest_list', 'faultline')(list) }}
 {%- endmacro %}
@@ -24,7 +24,7 @@
     unnest(generate_series({{ first }}, {{ last }}))
 {%- endmacro %}
 
-{#- Without a step, Spark would count down where the last comes before the first. -#}
+{#- Without a step, Spark would count down if the last comes before the first. -#}
 {% macro spark__unnest_integer_range(first, last) -%}
     explode(case when {{ first }} <= {{ last }} then sequence({{ first }}, {{ last }}) end)
 {%- endmacro %}

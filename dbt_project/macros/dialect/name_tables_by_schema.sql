@@ -1,6 +1,6 @@
-{#- The post-hook of views among the marts: it makes the view once more, with tables named by their schema alone. So they
-    mean those of the view's own file, under whatever name a reader opens it. The model passes its tables
-    and `by_schema`, which is undefined at first, to name_table(): dbt builds in two files and needs the database. -#}
+{#- Post-hook of views among the marts: recreates the view with tables named by schema alone. They then refer to the
+    view's own file under any name that a reader opens it. The model passes its tables and `by_schema`, which is
+    undefined at first, to name_table(): dbt builds in two files and needs the database. -#}
 {% macro name_tables_by_schema() -%}
     {{ return(adapter.dispatch('name_tables_by_schema', 'faultline')()) }}
 {%- endmacro %}
@@ -18,7 +18,7 @@
 {%- endmacro %}
 
 
-{#- A table as dbt names it, or by its schema alone. -#}
+{#- Name of a table as in dbt, or with its schema alone. -#}
 {% macro name_table(relation, by_schema) -%}
     {{ relation.include(database=false) if by_schema else relation }}
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#-
-    Seeds on Spark. dbt-spark puts values between quotes as they are, so that a quote in a text ends it, a backslash of a
-    pattern is read as an escape, and an empty cell becomes the text None.
+    Seeds on Spark. dbt-spark quotes values without escaping: a quote in a text ends it, a backslash of a pattern
+    becomes an escape, and an empty cell becomes the text None.
 -#}
 {% macro spark__load_csv_rows(model, agate_table) -%}
     {%- set types = model['config']['column_types'] -%}

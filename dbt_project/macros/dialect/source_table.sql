@@ -3,7 +3,7 @@
     {{ adapter.dispatch('source_table', 'faultline')(schema, table) }}
 {%- endmacro %}
 
-{#- Clusters that cannot be built are kept out here, and nowhere else: what is built is as if they were not there. -#}
+{#- Only this macro leaves out clusters that cannot be built, as if they were not present. -#}
 {% macro default__source_table(schema, table) -%}
     {%- set excluded = excluded_clusters() -%}
     {%- if excluded -%}
@@ -18,13 +18,13 @@
     {%- endif -%}
 {%- endmacro %}
 
-{#- Asking for the source all the same puts it into the lineage. -#}
+{#- Call source() here, too, so that it is in the lineage. -#}
 {% macro spark__source_table(schema, table) -%}
     {%- do source(schema, table) -%}
     parquet.`{{ env_var('FAULTLINE_RAW') }}/{{ schema }}/{{ table }}`
 {%- endmacro %}
 
-{#- The clusters that the run under way leaves out. -#}
+{#- Clusters that the current run leaves out. -#}
 {% macro excluded_clusters() -%}
     {%- if execute -%}
         {%- set found = run_query(

@@ -24,14 +24,14 @@
     '{{ text | replace("'", "''") }}'
 {%- endmacro %}
 
-{#- A raw literal knows no escape; no pattern holds both kinds of quotes. -#}
+{#- A raw literal has no escapes. No pattern has both kinds of quotes. -#}
 {% macro spark__regex_literal(text) -%}
     {%- set quote = '"' if "'" in text else "'" -%}
     r{{ quote }}{{ text }}{{ quote }}
 {%- endmacro %}
 
 
-{#- Every stretch that a pattern fits, replaced by a text. -#}
+{#- Replace every match of a pattern by a text. -#}
 {% macro regex_replace_all(text, pattern, replacement) -%}
     {{ adapter.dispatch('regex_replace_all', 'faultline')(text, pattern, replacement) }}
 {%- endmacro %}
@@ -45,7 +45,7 @@
 {%- endmacro %}
 
 
-{#- Objects of the given fields, out of a JSON list; `fields` is a list of [name, boolean, date, integer or string]. -#}
+{#- Objects with the given fields from a JSON list; `fields` is a list of [name, boolean, date, integer or string]. -#}
 {% macro objects_in_json(json, fields) -%}
     {{ adapter.dispatch('objects_in_json', 'faultline')(json, fields) }}
 {%- endmacro %}
@@ -66,7 +66,7 @@
 {%- endmacro %}
 
 
-{#- A pattern of a site, which ignores case, found anywhere in a text. -#}
+{#- A site's pattern, which ignores case, found anywhere in a text. -#}
 {% macro site_pattern_matches(text, pattern) -%}
     {{ regex_matches(text, "'(?i)' || " ~ pattern) }}
 {%- endmacro %}

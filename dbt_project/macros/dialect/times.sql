@@ -1,7 +1,7 @@
-{#- Times. Every timestamp is UTC without a zone; Spark counts in seconds only where one has a zone, which is UTC too. -#}
+{#- Times. Every timestamp is UTC without a zone. Spark converts to seconds only with a zone, which is UTC, too. -#}
 
 
-{#- Seconds from one timestamp to another, to the microsecond; negative when the second comes first. -#}
+{#- Seconds from one timestamp to another, to the microsecond. Negative: the second comes first. -#}
 {% macro seconds_between(from_at, to_at) -%}
     {{ adapter.dispatch('seconds_between', 'faultline')(from_at, to_at) }}
 {%- endmacro %}
@@ -60,7 +60,7 @@
 {%- endmacro %}
 
 
-{#- Number of the slot of so many seconds since 1970: an equality that narrows a join before its range is checked. -#}
+{#- Number of the time slot of that many seconds since 1970: an equality that narrows a join before its range check. -#}
 {% macro time_slot(at, slot_seconds) -%}
     {{ adapter.dispatch('time_slot', 'faultline')(at, slot_seconds) }}
 {%- endmacro %}
@@ -88,7 +88,7 @@
 {%- endmacro %}
 
 
-{#- A time that is of whole seconds, as those of the accounting are; stored as such it takes half the space. -#}
+{#- A time in whole seconds, as in accounting. Stored as such, it takes half the space. -#}
 {% macro cast_whole_seconds(at) -%}
     {{ adapter.dispatch('cast_whole_seconds', 'faultline')(at) }}
 {%- endmacro %}
@@ -102,7 +102,7 @@
 {%- endmacro %}
 
 
-{#- The second that a time of any precision lies in. -#}
+{#- The second of a time of any precision. -#}
 {% macro truncate_to_second(at) -%}
     {{ adapter.dispatch('truncate_to_second', 'faultline')(at) }}
 {%- endmacro %}
@@ -111,7 +111,7 @@
     cast(date_trunc('second', {{ at }}) as timestamp_s)
 {%- endmacro %}
 
-{#- Spark's date_trunc gives a timestamp with a zone, which is UTC. -#}
+{#- Spark's date_trunc returns a timestamp with a zone, which is UTC. -#}
 {% macro spark__truncate_to_second(at) -%}
     cast(date_trunc('second', {{ at }}) as timestamp_ntz)
 {%- endmacro %}

@@ -1,7 +1,7 @@
-{#- Tables and views are made under their own names, in one statement. dbt-duckdb makes them under another name, renames
-    the old one and the new one, and drops the old one: four statements more for each, which is a tenth of dbt's time
-    where there are few rows. Nobody reads these files while they are built. Hooks, grants, indexes and comments are
-    those of dbt; what dbt-duckdb does for DuckLake and for foreign keys is left out. -#}
+{#- Create tables and views under their own names, in one statement. dbt-duckdb creates them under another name, renames
+    the old and the new one, and drops the old one. These four statements more take a tenth of dbt's time if there are
+    few rows. Nobody reads these files during the build. Hooks, grants, indexes and comments are dbt's. dbt-duckdb's
+    parts for DuckLake and for foreign keys are left out. -#}
 {% materialization table, adapter='duckdb', supported_languages=['sql', 'python'] %}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- set language = model['language'] -%}
@@ -28,7 +28,7 @@
 {% endmaterialization %}
 
 
-{#- The statement that drops what has the name now. What the same statement cannot drop, or not as part of Python, is
+{#- Statement that drops the current relation of that name. Relations that it cannot drop, or not from Python, are
     dropped first. -#}
 {% macro make_way(target_relation, language='sql') %}
     {%- set existing_relation = load_cached_relation(this) -%}
@@ -51,7 +51,7 @@
 {% endmacro %}
 
 
-{#- dbt-duckdb looks for the columns of each relation first. Those of a contract are there. -#}
+{#- dbt-duckdb queries the columns of each relation first. A contract already has them. -#}
 {% macro duckdb__alter_column_comment(relation, column_dict) %}
     {%- for column in column_dict.values() %}
     comment on column {{ relation }}.{{ adapter.quote(column['name']) }} is

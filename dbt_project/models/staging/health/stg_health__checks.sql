@@ -23,7 +23,7 @@ select
     xid_codes,
     message,
     unchanged_since,
-    -- An event is no state. It neither ends nor restarts what a check of the same name reports.
+    -- An event is no state. It neither ends nor restarts a failure of a check of the same name.
     coalesce(
         {{ health_check_subject('lower(trim(check_name))', 'message') }},
         case when check_type = 'event' then {{ subject_of_events() }} end

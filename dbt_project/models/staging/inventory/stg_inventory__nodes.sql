@@ -14,7 +14,7 @@ nodes as (
 
 ),
 
--- What the latest snapshot does not tell: sinfo may leave out the GPUs that slurm.conf defines.
+-- Columns that the latest snapshot lacks: sinfo may leave out the GPUs that slurm.conf defines.
 known_facts as (
 
     select

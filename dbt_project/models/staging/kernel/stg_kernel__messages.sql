@@ -15,7 +15,7 @@ select
     occurred_at,
     time_quality,
     kind,
-    -- Of lines that an earlier version read, only the kind is known.
+    -- For lines read by an earlier version, only the kind is known.
     coalesce(rule, kind) as rule,
     code,
     pci_address,

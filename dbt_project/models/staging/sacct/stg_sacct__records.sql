@@ -7,7 +7,7 @@ records as (
 
 ),
 
--- What a truncated export shows of an attempt before the window in which it was last seen.
+-- Slices of an attempt in a truncated export, before the window in which it was last seen.
 slices as (
 
     select
@@ -83,5 +83,5 @@ left join slices
         records.cluster_id = slices.cluster_id
         and records.job_id_raw = slices.job_id_raw
         and records.submitted_at = slices.submitted_at
-        -- Not the attempt that was requeued in the second of that submission.
+        -- Leave out the attempt that was requeued in the second of that submission.
         and records.started_at > slices.started_at
