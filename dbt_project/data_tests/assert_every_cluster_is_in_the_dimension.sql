@@ -1,5 +1,5 @@
--- Whatever belongs to a cluster belongs to one of the dimension: one test for all tables, where one for each would cost
--- more time in dbt than in the database.
+-- Rows of all tables belong to a cluster of the dimension. One test for all tables, because dbt's overhead of one test
+-- per table exceeds the query time.
 {{ config(meta={'dagster': {'ref': {'name': 'dim_clusters'}}}) }}
 
 {% set tables = [

@@ -1,4 +1,4 @@
--- Xid and SXid messages are neither lost nor counted twice on their way to the events.
+-- Every Xid and SXid message is in exactly one event.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_health_events'}}}) }}
 
 with

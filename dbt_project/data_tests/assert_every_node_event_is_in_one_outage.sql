@@ -1,4 +1,4 @@
--- Recorded intervals are neither lost nor counted twice when they are merged into outages.
+-- Merging recorded intervals into outages neither loses nor repeats any.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_node_outages'}}}) }}
 
 with

@@ -1,4 +1,4 @@
--- The patterns of the seed are constants where findings are classified: each must fit its example in that form.
+-- The seed's patterns are constants in the classification of findings: each must match its example in that form.
 {{ config(tags=['judged_with_the_code']) }}
 
 with

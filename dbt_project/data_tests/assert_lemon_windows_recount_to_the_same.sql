@@ -1,5 +1,5 @@
--- Running totals of what enters and leaves a window end where a plain count over its days ends. Logs that reach back
--- beyond accounting count as far as the configured window does.
+-- A window's running totals equal a plain count over its days. Logs from before accounting count as far back as the
+-- configured window.
 {{ config(tags=['judged_with_the_code'], meta={'dagster': {'ref': {'name': 'agg_lemon_signals'}}}) }}
 
 with

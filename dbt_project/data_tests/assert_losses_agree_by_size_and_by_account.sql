@@ -1,5 +1,4 @@
--- Accounting identity: the work that failures and second-order preemptions lost, by size, by account, by month and as
--- listed.
+-- Accounting identity: work lost to failures and second-order preemptions, by size, by account, by month and as listed.
 {{ config(meta={'dagster': {'ref': {'name': 'agg_lost_hours_by_account'}}}) }}
 
 with

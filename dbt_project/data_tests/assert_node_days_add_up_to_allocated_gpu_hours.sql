@@ -1,5 +1,5 @@
--- Splitting attempts over days and nodes neither loses nor makes GPU time: of attempts whose nodes are known. Where an
--- export tells how many nodes there were and not which, no node has the time.
+-- Splitting attempts with known nodes over days and nodes keeps their GPU time. If an export has only the number of
+-- nodes, no node has the time.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_node_days'}}}) }}
 
 with

@@ -1,4 +1,4 @@
--- Each hour of a node is of one kind: nothing is counted twice, and nothing is lost.
+-- Each hour of a node has exactly one kind.
 {{ config(meta={'dagster': {'ref': {'name': 'agg_availability_monthly'}}}) }}
 
 with

@@ -1,4 +1,4 @@
--- Events, outages, tickets, records of failures and exclusions are about nodes of the dimension.
+-- Events, outages, tickets, failure records and exclusions have nodes of the dimension.
 {{ config(meta={'dagster': {'ref': {'name': 'dim_nodes'}}}) }}
 
 with

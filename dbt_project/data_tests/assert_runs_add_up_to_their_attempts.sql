@@ -1,4 +1,4 @@
--- Accounting identity: attempts, GPU time and scheduled time of the runs are those of the attempts, cluster by cluster.
+-- Accounting identity: runs have the attempts, GPU time and scheduled time of their attempts, by cluster.
 {{ config(tags=['judged_with_the_code'], meta={'dagster': {'ref': {'name': 'fct_job_runs'}}}) }}
 
 with

@@ -1,4 +1,4 @@
--- Shares of states, without the row INFRASTRUCTURE, and of sizes: of attempts always, of GPU time where any is known.
+-- Shares of states (without the row INFRASTRUCTURE) and of sizes: of attempts always, of GPU time if any is known.
 {{ config(tags=['judged_with_the_code']) }}
 
 with

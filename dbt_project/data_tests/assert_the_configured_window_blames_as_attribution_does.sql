@@ -1,5 +1,5 @@
--- In the configured window, the control's failed attempts are the failures that evidence explains and nobody names.
--- Their causes may differ: the control takes the paper's order of causes in every window, attribution the likeliest.
+-- In the configured window, the control's failed attempts are the failures with evidence and no named culprit. Causes
+-- may differ: the control uses the paper's order in every window, attribution the most probable cause.
 {{ config(tags=['judged_with_the_code']) }}
 
 with

@@ -60,7 +60,7 @@ def test_an_incident_strikes_each_of_its_culprits_once(warehouse):
 
 
 def test_the_reference_is_chosen_by_exposure_alone(warehouse):
-    """300 node-days of large jobs, else of whole nodes, else the nodes; all where no attempt tells its nodes."""
+    """300 node-days of large jobs, else of whole nodes, else the nodes; all where no attempt names its nodes."""
 
     def reference():
         est_failure_rates(warehouse=warehouse)
@@ -82,7 +82,7 @@ def test_the_reference_is_chosen_by_exposure_alone(warehouse):
         "untracked": ("all", "attempts"), "empty": ("all", "attempts"),
     }  # fmt: skip
     (row,) = read(warehouse, "est_failure_rates", cluster_id="untracked", population="nodes")
-    assert (row["failure_count"], row["node_days"], row["note"]) == (None, None, "no attempt tells its nodes")
+    assert (row["failure_count"], row["node_days"], row["note"]) == (None, None, "no attempt names its nodes")
 
 
 def test_large_jobs_that_share_their_nodes_are_not_the_reference(anew, warehouse):

@@ -70,7 +70,7 @@ def test_a_log_that_is_understood_shows_failures_and_bounds_what_it_never_showed
 def test_a_log_that_was_refused_or_not_understood_is_none(minimal, cluster):
     count, high, note, is_lower_bound = reference(minimal, cluster)
     assert (count, high, is_lower_bound) == (None, None, True)
-    assert "not observable: 5 attempts ended FAILED on nodes of which no log was understood" in note.split("; ")
+    assert "not observable: 5 attempts ended FAILED on nodes without an understood log" in note.split("; ")
     unseen = "not observable: no kernel log or log of node events was understood"
     *found, note = cause(minimal, cluster, "gpu_memory")
     assert (found, note.endswith(f"; {unseen}")) == ([None, None, 0], True)

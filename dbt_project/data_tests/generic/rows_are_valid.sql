@@ -1,10 +1,9 @@
 {#- Checks the rows of a model in one statement. With a test for each rule, dbt would take longer than DuckDB does.
-    keys: columns, or lists of columns, that identify a row: never missing, never the same in two rows
-    required: columns that are never missing
-    accepted_values: for a column, the values that it may have; a missing value is accepted
-    references: columns whose values exist in another model, `but` for a few; a row in which one is missing is not
-        looked up
-    A row is found once for each rule that it breaks, with all its columns. Its cluster_id says whose failure it is. -#}
+    keys: columns, or lists of columns, that identify a row: never NULL and unique
+    required: columns that are never NULL
+    accepted_values: the values that a column may have; NULL is accepted
+    references: columns with values of another model, except those in `but`; rows with a NULL are not looked up
+    Returns a row once per broken rule, with all its columns. Its cluster_id says which cluster fails. -#}
 {% test rows_are_valid(model, keys=[], required=[], accepted_values={}, references=[]) %}
 
 {%- set broken = [] -%}

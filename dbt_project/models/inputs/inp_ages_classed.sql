@@ -17,7 +17,7 @@ attempts as (
     where exposure_seconds > 0 or exposure_seconds is null or failure_probability > 0
 ),
 
--- A failure within the first second is one at one second; what entered as it ended was not watched.
+-- A failure within the first second counts at one second. An attempt that entered as it ended was not observed.
 ages as (
     select
         *,

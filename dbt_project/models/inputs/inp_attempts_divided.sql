@@ -35,7 +35,7 @@ pieces as (
         (epoch(stretch_from_at) - epoch(seen_from_at)) / (epoch(seen_to_at) - epoch(seen_from_at)) as from_share,
         (epoch(stretch_to_at) - epoch(seen_from_at)) / (epoch(seen_to_at) - epoch(seen_from_at)) as to_share
     from stretches
-    -- Not where attempts are divided: DuckDB would read all of them, though there is no gap.
+    -- Not in the CTE that divides attempts: DuckDB would read all of them, even without a gap.
     where gap_seconds > 0
 ),
 

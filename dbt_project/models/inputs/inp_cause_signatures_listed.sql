@@ -94,7 +94,7 @@ select
 from {{ ref('stg_config__rules') }}
 where kind = 'node_reason'
 union
--- What was found could be seen.
+-- A cause that was found could be seen.
 select
     failures.cluster_id,
     case events.source when 'kernel' then 1 when 'health_check' then 2 else 4 end as kind,

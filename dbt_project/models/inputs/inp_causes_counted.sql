@@ -40,7 +40,7 @@ showable as (
     group by clusters.cluster_id, categories.failure_category, vendors.gpu_vendor
 ),
 
--- Node-days that are alike, and the share of each day's work that they did; where GPU-hours are unknown, of its use.
+-- Groups of like node-days with their share of each day's work, or of its use if GPU-hours are unknown.
 node_days as (
     select
         cluster_id,
@@ -118,8 +118,8 @@ exposures as (
     group by causes.cluster_id, causes.failure_category, causes.is_shown_by_accounting
 ),
 
--- An end shortly after midnight may have its evidence before. A failure without a culprit may lie on any of its nodes;
--- a single outer join that names the condition compares each failure with each node of each attempt.
+-- An end shortly after midnight may have evidence before it. A failure without a culprit may be on any of its nodes. A
+-- single outer join with this condition would compare each failure with each node of each attempt.
 failed_nodes as (
     select
         cluster_id,
@@ -159,7 +159,7 @@ seen_failures as (
     where sight.kinds & showable.kinds > 0
 ),
 
--- A failure without GPU-hours would raise the rate of the others; where no attempt has any, there is no rate to raise.
+-- A failure without GPU-hours would raise the rate of the others. If no attempt has GPU-hours, there is no rate.
 failures as (
     select
         attempts.cluster_id,
@@ -199,8 +199,8 @@ parameter_variances as (
     {{ parameter_variances('counted_failures', ['cluster_id', 'failure_category']) }}
 ),
 
--- By the paper's rule each attributed failure is certain, and all ended attempts count, as in
--- {{ ref('agg_failure_rates_by_cause') }}.
+-- By the paper's rule, each attributed failure is certain and all ended attempts count, as in {{
+-- ref('agg_failure_rates_by_cause') }}.
 paper_counts as (
     select
         cluster_id,
@@ -253,7 +253,7 @@ counted as (
     left join counts using (cluster_id, failure_category)
     left join parameter_variances using (cluster_id, failure_category)
     union all by name
-    -- What the paper's rule found it counts over all GPU-hours, as in the mart.
+    -- The paper's rule counts its failures over all GPU-hours, as in the mart.
     select
         listed.* replace (
             if(

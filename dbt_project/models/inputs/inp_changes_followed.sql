@@ -2,13 +2,13 @@ with clusters as (
     select
         cluster_id,
         cast(study_from_at as date) as first_date,
-        -- a study that ends at midnight does not reach the day that begins then
+        -- a study that ends at midnight does not include the next day
         cast(study_to_at - interval 1 microsecond as date) - cast(study_from_at as date) + 1 as day_count
     from {{ ref('dim_clusters') }}
     where study_from_at is not null
 ),
 
--- A new check or note is of all nodes, which stand here as one without a name.
+-- A new check or note concerns all nodes: one row without a node name.
 changes as (
     select
         * replace (coalesce(node_id, '') as node_id),
@@ -52,8 +52,8 @@ changes_of_nodes as (
     where first_day between 0 and clusters.day_count - 1
 ),
 
--- A node-day counts where the logs that a cluster usually has of its nodes were all understood: where one of them ends,
--- what can be seen changes.
+-- A node-day counts if all logs that the cluster usually has of its nodes were understood. If one ends, what can be
+-- seen changes.
 usual as (
     select
         cluster_id,
@@ -72,7 +72,7 @@ usual as (
     group by cluster_id
 ),
 
--- Of each node, within the study period.
+-- Per node, within the study period.
 node_days as (
     select
         sight.cluster_id,
@@ -85,7 +85,7 @@ node_days as (
     group by sight.cluster_id, sight.node_id, sight.day_date
 ),
 
--- An incident lies on the node that is most likely its culprit. What failed at midnight ran on the day before.
+-- An incident belongs to its most probable culprit. An attempt that failed at midnight ran on the day before.
 incidents as (
     select
         cluster_id,
@@ -98,7 +98,7 @@ incidents as (
     group by cluster_id, coalesce(incident_id, attempt_id)
 ),
 
--- Nodes with the same history of changes are one cohort. A node without a name stands for those that are not known.
+-- Nodes with the same history of changes are one cohort. A node without a name means unknown nodes.
 histories as (
     select
         nodes.cluster_id,
@@ -192,7 +192,7 @@ hours as (
     group by cluster_id, cohort
 ),
 
--- Where the day of its node does not count, an incident does not either.
+-- An incident does not count if its node-day does not.
 failures as (
     select
         cluster_id,

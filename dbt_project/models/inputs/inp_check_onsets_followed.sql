@@ -45,7 +45,7 @@ found as (
     group by onsets.onset
 ),
 
--- The probability of each event to have ended an attempt; there is none where Slurm names the node.
+-- Probability that each event ended an attempt. None if Slurm names the node.
 attributed as (
     select
         cluster_id,
@@ -58,7 +58,7 @@ attributed as (
     group by cluster_id, evidence.event_id
 ),
 
--- A failure follows its own evidence at once.
+-- A failure follows its own evidence immediately.
 followed as (
     select
         onsets.*,
@@ -83,7 +83,7 @@ followed as (
     left join attributed using (cluster_id, fault_id)
 ),
 
--- A job survived what its node showed up to a moment.
+-- A job survived what its node showed until then.
 surviving_jobs as (
     select
         hash(attempt_nodes.cluster_id, attempt_nodes.node_id) as node_key,
@@ -99,7 +99,7 @@ surviving_jobs as (
     where attempts.started_at <= survived_until_at
 ),
 
--- Jobs of a day without onsets are put together: there are fewer days than jobs to put in order.
+-- Group jobs by days without onsets: fewer days than jobs have to be sorted.
 jobs_and_onsets as (
     select
         node_key,
@@ -162,7 +162,7 @@ select
     coalesce(survived.is_survived, false) as is_survived,
     case
         when followed.probability is not null then followed.probability
-        -- Half of 7 days, those of the calendar that begin with the onset's.
+        -- Half of 7 calendar days from the onset's day.
         when followed.until_at = followed.observed_at + interval 7 day and weeks_in_use.in_use_hours >= 84 then 0
         when followed.is_logged then 1
     end as probability

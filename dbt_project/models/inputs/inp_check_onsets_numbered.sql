@@ -17,7 +17,7 @@ select
         greatest(events.observed_at, coalesce(nodes.last_seen_at, timestamp 'infinity'))
     ) as seen_to_at,
     greatest(events.observed_at, coalesce(interruptions.occurred_at, timestamp 'infinity')) as interrupted_at,
-    -- The fault is reported while the node is out, or shortly after it boots.
+    -- The fault may be reported while the node is out, or shortly after it boots.
     greatest(
         coalesce(interruptions.occurred_at + interval 15 minute, timestamp 'infinity'), interruptions.ended_at
     ) as back_at

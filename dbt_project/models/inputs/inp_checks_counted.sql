@@ -3,7 +3,7 @@ with clusters as (
         clusters.cluster_id,
         clusters.study_from_at,
         clusters.study_to_at,
-        -- longer than the window of attribution
+        -- longer than the attribution window
         to_seconds(configured.attribution_before_seconds) + interval 1 microsecond as before
     from {{ ref('dim_clusters') }} as clusters
     inner join {{ ref('stg_config__clusters') }} as configured using (cluster_id)
@@ -52,7 +52,7 @@ failures as (
     where failures.failed_at between clusters.study_from_at and clusters.study_to_at
 ),
 
--- The probability of each event to have ended an attempt; there is none where Slurm names the node.
+-- Probability that each event ended an attempt. None if Slurm names the node.
 attributed as (
     select
         failures.cluster_id,
@@ -64,7 +64,7 @@ attributed as (
     inner join failures using (cluster_id, attempt_id)
 ),
 
--- What a check saw of the component before the window of attribution, within the hour, is as likely as the failure.
+-- What a check saw of the component within the hour before the attribution window is as probable as the failure.
 early_alarms as (
     select
         alarms.cluster_id,
@@ -108,7 +108,7 @@ onset_components as (
     ) as listed
 ),
 
--- Days that nodes were followed for a check: by each onset, and by any.
+-- Days that nodes were followed for a check: after each onset, and after any onset.
 followed_days as (
     select
         cluster_id,
@@ -144,7 +144,7 @@ fault_counts as (
     group by cluster_id, faults.component
 ),
 
--- What happens where no onset is followed: a rate of few faults, or of few days, is known badly.
+-- Rate of faults without a followed onset. A rate from few faults or few days is imprecise.
 fleet_rates as (
     select
         cluster_id,
@@ -171,7 +171,7 @@ chances as (
     group by onsets.onset
 ),
 
--- Onsets of one hour, or of one node with one outcome, are a burst.
+-- Onsets of one hour, or of one node with one outcome, form a burst.
 judged as (
     select
         *,
@@ -215,7 +215,7 @@ rate_variances as (
     group by cluster_id, check_key
 ),
 
--- Outages that somebody asked for, with the checks by which it may have been.
+-- Requested outages, with the checks that may have caused the request.
 asked_outages as (
     select
         outages.cluster_id,
@@ -268,7 +268,7 @@ drained as (
     group by outages.cluster_id, outages.check_key
 ),
 
--- Who showed a fault, and when first. A reason that a check wrote is no other log.
+-- Logs that showed a fault, and when first. A reason written by a check is no other log.
 sightings as (
     select
         cluster_id,

@@ -12,7 +12,7 @@ clusters as (
         clusters.has_accounting,
         clusters.is_simulated,
         epoch(clusters.study_to_at - clusters.study_from_at) as study_seconds,
-        -- none that could be seen is as little as none that was
+        -- no visible incident says as little as no incident
         coalesce(counts.failure_count, 0) as incident_count,
         coalesce(counts.node_days, 0) as node_days
     from {{ ref('dim_clusters') }} as clusters

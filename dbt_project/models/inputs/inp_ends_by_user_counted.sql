@@ -13,7 +13,7 @@ with sorted_ends as (
     group by cluster_id, month_date, user_name, node_count, runtime_class
 ),
 
--- What ran longer was exposed in all classes below its own, whether or not anything ended there.
+-- A longer attempt was exposed in all classes below its own, even in classes without an end.
 longest as (
     select
         cluster_id,

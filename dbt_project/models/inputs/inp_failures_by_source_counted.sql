@@ -19,7 +19,7 @@ failures as (
     where failures.failed_at > clusters.study_from_at and failures.failed_at <= clusters.study_to_at
 ),
 
--- Without a vendor the node may be of any.
+-- Without a vendor, the node may be of any vendor.
 shown_by_both as (
     select
         clusters.cluster_id,

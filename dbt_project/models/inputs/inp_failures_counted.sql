@@ -8,12 +8,12 @@ with clusters as (
     from {{ ref('dim_clusters') }}
 ),
 
--- No failure was seen among ends that nobody could judge: that is no count of failures.
+-- No failure was seen, but some ends could not be judged: the count is unknown.
 judged as (
     select
         sums.* replace (sums.is_unknowable or not clusters.has_accounting as is_unknowable),
         sums.failure_count = 0 and sums.unseen_count > 0 as is_unseen,
-        -- in a month, also what began before it
+        -- in a month, including what began before it
         sums.attempt_count > 0 or sums.node_days > 0 as has_run,
         clusters.has_gpus_per_node,
         clusters.has_evidence,
@@ -24,9 +24,9 @@ judged as (
     inner join clusters using (cluster_id)
 ),
 
--- Exposure alone decides which rate is quoted. Where failures had a say, a cluster whose large jobs never failed would
--- be quoted by those that did. Jobs that share nodes are each charged with all of them, while a node's failure ends one
--- of the jobs on it: large jobs are quoted where nine tenths of their node-days or more are not known to be shared.
+-- Exposure alone decides which rate is quoted. If failures counted, a cluster whose large jobs never fail would be
+-- quoted by jobs that do. Jobs on shared nodes each count all node-days, but a node's failure ends only one of them. So
+-- quote large jobs if at least nine tenths of their node-days are not known to be shared.
 quoted as (
     select
         cluster_id,
@@ -70,7 +70,7 @@ select
             null
         ),
         case
-            when judged.is_unknowable and judged.population = 'nodes' then 'no attempt tells its nodes'
+            when judged.is_unknowable and judged.population = 'nodes' then 'no attempt names its nodes'
             when judged.is_unknowable and judged.population = 'whole_nodes' and not judged.has_gpus_per_node
                 then 'GPUs per node unknown'
             when judged.is_unknowable then 'the GPU count of every attempt is unknown'
@@ -89,7 +89,7 @@ select
             when judged.node_days = 0 then 'the attempts add up to no node-days'
             when judged.is_unseen
                 then format(
-                    'not observable: {} ended FAILED on nodes of which no log was understood',
+                    'not observable: {} ended FAILED on nodes without an understood log',
                     if(
                         judged.unseen_count = 1,
                         '1 attempt',

@@ -5,7 +5,7 @@ with periods as (
 populations as (
     select
         population,
-        -- Failures of nodes are those of all attempts.
+        -- Failures of the population `nodes` are those of all attempts.
         if(population = 'nodes', 'all', population) as attempts_of
     from (select unnest(['gpus_gt_128', 'whole_nodes', 'all', 'nodes']) as population) as named
 ),
@@ -36,7 +36,7 @@ exposures as (
     group by days.cluster_id, days.period, populations.population
 ),
 
--- The population of attempts whose size is unknown is unknown.
+-- An attempt of unknown size has an unknown population.
 unknown as (
     select
         cluster_id,
@@ -50,7 +50,7 @@ unknown as (
     group by cluster_id, period
 ),
 
--- Ends that no log could have shown to be failures of infrastructure.
+-- Ends that no log could have shown to be infrastructure failures.
 unseen as (
     select
         periods.cluster_id,
@@ -67,7 +67,7 @@ unseen as (
     group by periods.cluster_id, periods.period, populations.population
 ),
 
--- Jobs that share a node use it once.
+-- Use of a shared node counts once.
 physical_days as (
     select
         cluster_id,
@@ -91,7 +91,7 @@ physical as (
     group by periods.cluster_id, periods.period
 ),
 
--- An incident belongs to the day of its first failure. What failed at midnight ran on the day before.
+-- An incident belongs to the day of its first failure. An attempt that failed at midnight ran on the day before.
 failure_days as (
     select
         * replace (coalesce(incident_id, attempt_id) as incident_id),
@@ -118,7 +118,7 @@ failures as (
     inner join populations on {{ is_in_population('populations.attempts_of', 'days') }}
 ),
 
--- A failure whose node-days are unknown would raise the rate without its exposure.
+-- A failure with unknown node-days would raise the rate without its exposure.
 measured_failures as (
     select * from failures
     where node_days is not null
@@ -224,7 +224,7 @@ select
         when cells.counted_as = 'attempts_paper' then paper_counts.failure_count
         when cells.counted_as = 'incidents_paper' then paper_counts.incident_count
     end, 0) as failure_count,
-    -- Poisson counts where every failure is certain and alone: that is how the paper takes them.
+    -- Poisson counts of certain, independent failures, as in the paper.
     coalesce(case
         when cells.population = 'nodes' then node_counts.failure_variance
         when cells.counted_as = 'attempts' then counts.failure_variance

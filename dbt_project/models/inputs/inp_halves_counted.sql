@@ -2,7 +2,7 @@ with clusters as (
     select
         cluster_id,
         cast(study_from_at as date) as first_date,
-        -- a study that ends at midnight does not reach the day that begins then
+        -- a study that ends at midnight does not include the next day
         cast(study_to_at - interval 1 microsecond as date) as last_date
     from {{ ref('dim_clusters') }}
 ),
@@ -25,7 +25,7 @@ exposures as (
     group by days.cluster_id
 ),
 
--- An incident falls on the day of its first failure. A failure whose node-days are unknown would raise the rate without
+-- An incident belongs to the day of its first failure. A failure with unknown node-days would raise the rate without
 -- its exposure.
 failure_days as (
     select
@@ -45,7 +45,7 @@ failures as (
     inner join halves on days.cluster_id = halves.cluster_id and days.day_date >= halves.first_date
 ),
 
--- Without the variance of the parameters of the posterior: they move both sides alike.
+-- Without the variance of the posterior's parameters, which move both sides alike.
 counts as (
     {{ incident_counts('failures', ['cluster_id', 'is_later']) }}
 ),

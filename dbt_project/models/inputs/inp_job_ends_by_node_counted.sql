@@ -6,7 +6,7 @@ with clusters as (
     from {{ ref('dim_clusters') }}
 ),
 
--- A failure that is attributed already is not hidden, and planned work or a lack of machines is no failure.
+-- An attributed failure is not hidden. Planned work and a lack of machines are no failures.
 ends as (
     select
         attempts.cluster_id,
@@ -19,7 +19,7 @@ ends as (
             attempts.gpu_size_bin,
             attempts.node_count
         ) as stratum,
-        -- What bears one name is one job of a day, however often it is started again.
+        -- Starts of one name on one day are one job.
         hash(coalesce(attempts.job_name, attempts.run_id), cast(attempts.started_at as date)) as job,
         attempts.state = 'FAILED' and attempts.runtime_seconds < 300 as is_failed_early,
         attempts.state = 'TIMEOUT' as is_timeout
@@ -68,8 +68,7 @@ repeated_jobs as (
     where attempt_count > 1
 ),
 
--- A job counts once on each of its nodes, and so do its attempts together in the sum over nodes: each by less than 1
--- where a node had several of them.
+-- A job counts once on each of its nodes. If a node had several of its attempts, each counts less than 1.
 weights as (
     select
         stratum,

@@ -24,8 +24,7 @@ used_days as (
     where study_hours > 0
 ),
 
--- All incidents happen on the nodes in use, however many jobs share one; where no attempt names its nodes, on those of
--- the attempts.
+-- Count all incidents over the nodes in use, shared or not; if no attempt names its nodes, over those of the attempts.
 days as (
     select
         days.cluster_id,
@@ -59,7 +58,7 @@ exposures as (
     group by days.cluster_id, days.population
 ),
 
--- An incident falls on its first failure.
+-- An incident belongs to its first failure.
 failures as (
     select
         failed.cluster_id,
@@ -94,7 +93,7 @@ incidents as (
     where has_nodes
 ),
 
--- What failed at midnight ran on the day before.
+-- An attempt that failed at midnight ran on the day before.
 seen_incidents as (
     select
         incidents.*,

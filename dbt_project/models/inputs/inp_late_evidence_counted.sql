@@ -33,11 +33,11 @@ onsets as (
         clusters.after_seconds
     from {{ ref('fct_health_events') }} as events
     inner join clusters using (cluster_id)
-    -- A repeat of another event is none.
+    -- A repeat of another event is no evidence.
     where events.is_evidence
 ),
 
--- The end of the planned outages that began up to each of them; one that lasts has none.
+-- The latest end of the planned outages up to each of them. An open outage has no end.
 planned_outages as (
     select
         cluster_id,
@@ -50,7 +50,7 @@ planned_outages as (
     where is_planned
 ),
 
--- What a node shows within an hour of its incident may be of the incident.
+-- Events of a node within an hour of its incident may belong to the incident.
 late_onsets as (
     select onsets.*
     from onsets
@@ -69,7 +69,7 @@ late_onsets as (
         and coalesce(onsets.observed_at > failed.failed_at + interval 1 hour, true)
 ),
 
--- An end that saw the onset lies in one of two half-hours.
+-- An end before the onset is in one of two half-hours.
 onset_slots as (
     select distinct
         cluster_id,
@@ -78,7 +78,7 @@ onset_slots as (
     from late_onsets
 ),
 
--- Most ends have no onset anywhere near them: these go before the nodes are looked up.
+-- Most ends have no onset nearby. Drop them before looking up nodes.
 near_ends as (
     select
         slotted_ends.cluster_id,
@@ -104,7 +104,7 @@ near_ends as (
             and slotted_ends.slot = node_slots.slot
 ),
 
--- Late evidence of an end is an onset on one of its nodes in the half-hour after the window of attribution.
+-- Late evidence of an end: an onset on one of its nodes in the half-hour after the attribution window.
 ends_with_late_onsets as (
     select near_ends.*
     from near_ends
@@ -121,7 +121,7 @@ controls as (
     where is_control
 ),
 
--- The ends before an onset lie in the months of the first and of the last of them.
+-- The ends before an onset are in the month of the first or of the last of them.
 onset_months as (
     select
         onsets.cluster_id,

@@ -100,14 +100,14 @@ spans as (
 
     select
         clusters.cluster_id,
-        -- Not the end of all records: an inventory or a check may be months younger than accounting.
+        -- Do not use the end of all records: an inventory or a check may be months younger than accounting.
         cast(clusters.study_to_at as date) as last_date,
         {{ days_between('cast(clusters.study_from_at as date)', 'cast(clusters.study_to_at as date)') }} + 1
             as day_count,
         settings.lemon_window_days,
         settings.lemon_rate_days,
         settings.lemon_thresholds,
-        -- Days after which a node that fails 10 times as often as the fleet is expected to have failed 5 times.
+        -- Days in which a node that fails 10 times as often as the fleet has 5 expected failures.
         5 * uses.study_node_days / nullif(10 * incident_counts.incident_count * uses.in_use_ratio, 0) as telling_days
     from clusters
     inner join settings on clusters.cluster_id = settings.cluster_id
@@ -160,7 +160,7 @@ select
     cast(least(windows.lemon_window_days, floor(windows.day_count / 2)) as integer) as judged_days,
     cast(windows.day_count as integer) as day_count,
     windows.lemon_thresholds as thresholds,
-    -- The paper looks at 512 GPUs and more; where hardly a job is as large, at the largest that are common.
+    -- The paper uses 512 GPUs and more. If few jobs are as large, use the largest common size.
     cast(case
         when sizes.count_512 >= 30 then 512
         when sizes.count_256 >= 30 then 256

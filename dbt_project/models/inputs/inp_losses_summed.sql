@@ -46,7 +46,7 @@ losses as (
     where attempts.end_reason = 'capacity'
 ),
 
--- What was lost at midnight ran on the day before.
+-- An attempt lost at midnight ran on the day before.
 losses_of_periods as (
     select
         losses.*,
@@ -70,7 +70,7 @@ losses_of_periods as (
             and losses.lost_at <= gaps.to_at
 ),
 
--- The study has all that its accounting holds, as the credit statement does; its rate has what was seen.
+-- The study has all losses in accounting, as the credit statement does. Its rate has only observed ones.
 counted_losses as (
     select * from losses_of_periods
     where is_seen or period = 'study'
@@ -152,7 +152,7 @@ select
     allocations.gpu_hours as allocated_gpu_hours,
     cast(coalesce(sums.failure_count, 0) as bigint) as failure_count,
     coalesce(sums.expected_failure_count, 0) as expected_failure_count,
-    -- nothing was lost, or something of unknown size
+    -- no loss, or a loss of unknown size
     if(sums.loss is null, 0, sums.lost_gpu_hours) as lost_gpu_hours,
     if(sums.loss is null, 0, sums.expected_lost_gpu_hours) as expected_lost_gpu_hours,
     if(sums.loss is null, 0, sums.seen_lost_gpu_hours) as seen_lost_gpu_hours,

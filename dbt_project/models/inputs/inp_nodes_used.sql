@@ -27,7 +27,7 @@ uses as (
     group by node_days.cluster_id, node_days.node_id
 ),
 
--- An incident costs at most half the time between two checkpoints.
+-- An incident costs at most half the checkpoint interval.
 periods as (
     select
         windows.cluster_id,
@@ -57,7 +57,7 @@ lengths as (
     group by periods.cluster_id
 ),
 
--- What attempts ran in these days, by the runtime that they had at its beginning and end.
+-- Runs of attempts in these days, by their runtime at the start and at the end.
 runs as (
     select
         attempts.cluster_id,
@@ -80,7 +80,7 @@ runs as (
         and attempts.seen_to_at > periods.from_at
 ),
 
--- An incident at runtime t costs min(t, most) of each GPU: the mean over t is the integral over the time.
+-- An incident at runtime t costs min(t, most) per GPU. The mean over t is the integral over the time.
 run_losses as (
     select
         cluster_id,
@@ -110,7 +110,7 @@ losses as (
     group by attempt_nodes.cluster_id, attempt_nodes.node_id
 ),
 
--- Jobs that share a node fail together: how many of them an incident ends on the node that caused it.
+-- Jobs that share a node fail together: number of jobs that an incident ends on its culprit.
 attempts_of_incidents as (
     select
         cluster_id,
@@ -127,7 +127,7 @@ attempts_of_incidents as (
     group by cluster_id
 ),
 
--- Runs that restart take the place of others, which lose work too.
+-- Restarted runs preempt others, which lose work, too.
 second_order as (
     select
         lost.cluster_id,
@@ -163,7 +163,7 @@ lost as (
     group by periods.cluster_id
 ),
 
--- A ticket that was closed before these days says nothing of them.
+-- A ticket closed before these days says nothing about them.
 components as (
     select
         tickets.cluster_id,
@@ -200,14 +200,14 @@ select
     windows.rate_start_date as window_start_date,
     windows.thresholds,
     coalesce(uses.in_use_node_days, 0) as in_use_node_days,
-    -- Where no log of any node was understood, all nodes are judged alike by what accounting shows.
+    -- If no log of any node was understood, accounting alone judges all nodes.
     if(
         coalesce(max(uses.seen_node_days) over (partition by nodes.cluster_id), 0) = 0,
         coalesce(uses.in_use_node_days, 0),
         coalesce(uses.seen_node_days, 0)
     ) as seen_node_days,
     lengths.days,
-    -- Known GPU counts stand for the rest, where that is little.
+    -- Known GPU counts represent the rest, if the rest is small.
     if(losses.known_seconds >= 0.9 * losses.seconds, losses.attempts_gpu_hours, null) as attempts_gpu_hours,
     if(
         losses.known_seconds >= 0.9 * losses.seconds,

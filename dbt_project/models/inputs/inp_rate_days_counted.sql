@@ -30,7 +30,7 @@ probabilities as (
     group by cluster_id, incident_id
 ),
 
--- What failed at midnight ran on the day before.
+-- An attempt that failed at midnight ran on the day before.
 dated_incidents as (
     select
         *,
@@ -110,7 +110,7 @@ series as (
     group by cluster_id, failure_category
 ),
 
--- what a site wrote down, and checks that were added: of a check's cause alone, unless nobody knows which that is
+-- a site's notes, and added checks: only for the check's cause, unless the cause is unknown
 notes as (
     select
         cluster_id,
@@ -144,7 +144,7 @@ notes_of_series as (
     group by series.cluster_id, series.failure_category
 ),
 
--- logs that go on all the time and give evidence of faults
+-- continuous logs with evidence of faults
 logs as (
     select
         cluster_id,

@@ -12,7 +12,7 @@ with clusters as (
         from {{ ref('dim_units_in_service') }}
         group by cluster_id
     ) as in_service using (cluster_id)
-    -- Where outages were no longer recorded, a fault that took an idle node out was not seen.
+    -- Once outages are no longer recorded, a fault that takes out an idle node is not seen.
     left join (
         select
             cluster_id,
@@ -29,7 +29,7 @@ causes as (
     where is_infrastructure and failure_category != 'unattributed'
 ),
 
--- A node that is rebooted or worked on in a plan before it comes back was out in one piece.
+-- A node that has a reboot or planned work before it comes back has one stay out of service.
 numbered as (
     select
         *,
@@ -75,7 +75,7 @@ incidents as (
     where suspects.is_known and suspects.incident_probability >= 0.5
 ),
 
--- Where the reason of an outage does not name its cause, that of a failed job on the node does.
+-- If the reason of an outage names no cause, use the cause of a failed job on the node.
 outages as (
     select
         spells.cluster_id,
@@ -102,7 +102,7 @@ outages as (
     group by all
 ),
 
--- A stay out is called by its first fault; faults that followed within it count as well.
+-- A stay out of service has the name of its first fault. Later faults in it count, too.
 failures as (
     select
         cluster_id,
@@ -127,7 +127,7 @@ failures as (
     where not is_planned
 ),
 
--- Actions that the words of a repair name, and reboots that were seen; the most thorough one counts.
+-- Actions named in a repair's texts, and recorded reboots. The most thorough one counts.
 actions as (
     select
         outages.cluster_id,
@@ -225,7 +225,7 @@ repairs as (
         case
             when acted.place > 2
                 then ['none', 'not recorded', 'reboot', 'unknown', 'reset', 'reseat', 'exchange'][acted.place]
-            -- Nothing was seen, where a reboot would have been.
+            -- Nothing was seen, but a reboot would have been.
             when acted.place = 1 or (acted.place is null and sight.node_id is not null) then 'none'
             else 'unknown'
         end as repair_action,
@@ -237,7 +237,7 @@ repairs as (
             outages.cluster_id = clusters.cluster_id
             and outages.ended_at >= clusters.from_at
             and outages.ended_at < clusters.to_at
-    -- Records of failures alone show a node only when it fails: it is there all the time.
+    -- Failure records show a node only when it fails. It is present all the time.
     left join {{ ref('dim_nodes') }} as nodes
         on
             clusters.has_accounting
@@ -290,7 +290,7 @@ timed_spells as (
     from spells
 ),
 
--- The clock stands still while the node is out for something else: the last time is cut where the clock ends.
+-- The clock stops while the node is out for another reason. Cut the last time at the end of the clock.
 in_service as (
     select
         followed.cluster_id,

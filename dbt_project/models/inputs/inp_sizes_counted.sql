@@ -11,7 +11,7 @@ exposures as (
         gpu_size_bin,
         cast(sum(attempt_count) as bigint) as attempt_count,
         coalesce(cast(sum(exposure_seconds) as double), 0) / 3600 as runtime_hours,
-        -- A bin holds all sizes up to its upper edge: the line is drawn at the mean, weighted by time.
+        -- A bin has all sizes up to its upper edge. The line uses the mean, weighted by time.
         cast(sum(node_days) as double) * 86400
         / nullif(cast(sum(exposure_seconds_with_nodes) as double), 0) as mean_node_count
     from {{ ref('inp_exposure_days_summed') }}
@@ -37,7 +37,7 @@ parameter_variances as (
     {{ parameter_variances('failed_attempts', ['cluster_id', 'gpu_size_bin']) }}
 ),
 
--- One job that fails again and again is one cause of many failures of its size.
+-- A job in a crash loop is one cause of many failures of its size.
 loops as (
     select
         cluster_id,

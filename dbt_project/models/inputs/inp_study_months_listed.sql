@@ -16,7 +16,7 @@ months as (
     where study_from_at < study_to_at
 ),
 
--- What lies on an edge of the study period belongs to its first or last month: the months make up the whole.
+-- Values on an edge of the study period belong to its first or last month, so that months add up to the whole.
 periods as (
     select
         cluster_id,

@@ -27,7 +27,7 @@ exposures as (
     group by cluster_id
 ),
 
--- Stated times may overlap, as where batches of units came one after the other: each moment counts once.
+-- Stated periods may overlap, for instance when batches of units arrive in turn. Each moment counts once.
 in_service as (
     select
         cluster_id,
@@ -53,7 +53,7 @@ in_service as (
     group by cluster_id, stretch
 ),
 
--- One event may have taken down all that failed at the same moment.
+-- One event may have taken down all units that failed at the same time.
 incidents as (
     select
         failures.cluster_id,
@@ -80,7 +80,7 @@ counts as (
     group by cluster_id, cause
 ),
 
--- Of a unit that is down for two reasons at once, the time counts once. Units of different nodes may share a name.
+-- Time of a unit that is down for two reasons counts once. Units of different nodes may share a name.
 down as (
     select
         failures.cluster_id,
@@ -115,7 +115,7 @@ down_times as (
     group by cluster_id, cause
 ),
 
--- Records of the time in service, and those that do not say which unit was down or for how long.
+-- Records inside the time in service, and records without a unit or a duration.
 records_in_service as (
     select
         failures.cluster_id,
@@ -145,7 +145,7 @@ joined as (
         coalesce(down_times.down_unit_days, 0) as down_unit_days,
         records_in_service.record_count,
         coalesce(records_in_service.silent_count, 0) as silent_count,
-        -- The sum of the times of many units may be off in its last digits.
+        -- The sum of many units' times may differ in its last digits.
         coalesce(max(down_times.down_unit_days) over (partition by recorded.cluster_id), 0)
         > exposures.unit_days * (1 + 1e-9) as is_beyond_service
     from recorded
@@ -169,7 +169,7 @@ select
     case
         when unit_days is null
             then
-                'no accounting of the units: [[failures.in_service]] in cluster.toml tells how many there were, '
+                'no accounting of the units: [[failures.in_service]] in cluster.toml says how many there were, '
                 || 'and when'
         when is_beyond_service
             then

@@ -31,7 +31,7 @@ shown as (
     left join {{ ref('dim_nodes') }} as nodes using (cluster_id, node_id)
 ),
 
--- Versions of a component that begin on one day are one change, as firmware of several adapters.
+-- Versions of a component that begin on one day are one change, for instance firmware of several adapters.
 new_versions as (
     select
         cluster_id,
@@ -63,7 +63,7 @@ compared as (
     group by all
 )
 
--- A node that had the version from the start, or gave it up, shows nothing of the change.
+-- A node that had the version from the start, or reverted it, says nothing about the change.
 select
     cluster_id,
     component as change_kind,

@@ -18,7 +18,7 @@ numbering as (
 
 ),
 
--- Continuations of a resized job repeat the Start of the whole chain; they begin where they were submitted.
+-- Later segments of a resized job repeat the first segment's Start. They begin at their submission.
 timed_records as (
 
     select
@@ -27,7 +27,7 @@ timed_records as (
         case
             when records.started_at is not null then greatest(records.started_at, records.submitted_at)
         end as segment_started_at,
-        -- An export without NodeList still tells how many nodes a job that ran was given.
+        -- An export without NodeList still has the number of a job's allocated nodes.
         case
             when {{ list_length('records.node_ids') }} > 0 or records.started_at is null
                 then {{ list_length('records.node_ids') }}
@@ -72,7 +72,7 @@ measured_records as (
         case
             when not has_ended then null
             when segment_started_at is null then 0
-            -- The elapsed time of a continuation is that of the whole chain: suspension has to be taken off its span.
+            -- The elapsed time of a later segment is that of all segments: subtract suspension from its own span.
             else {{ round_to_integer(
                 'greatest(0, least(elapsed_seconds, '
                 ~ seconds_between('segment_started_at', 'ended_at')
@@ -84,7 +84,7 @@ measured_records as (
 
 ),
 
--- A runaway suspect has lost its end: nobody knows for how long it ran.
+-- A suspected runaway job has lost its end: its runtime is unknown.
 observed_records as (
 
     select
@@ -101,7 +101,7 @@ observed_records as (
 
 ),
 
--- An attempt that still runs has been exposed to failures until it was last seen.
+-- A running attempt is exposed to failures until it was last seen.
 exposed_records as (
 
     select

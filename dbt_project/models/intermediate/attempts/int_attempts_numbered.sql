@@ -11,7 +11,7 @@ records as (
         started_at,
         ended_at,
         db_index,
-        -- The number of a user without a name may be that of a name that is gone.
+        -- The number of a user without a name may belong to a deleted name.
         case when user_name not like 'uid:%' then user_name end as known_user_name,
         job_name,
         state
@@ -30,7 +30,7 @@ repeated_job_ids as (
 
 ),
 
--- Most jobs have one record. Putting only the others in order saves most of the time at millions of records.
+-- Most jobs have one record. Sorting only the others saves most of the time for millions of records.
 repeated_records as (
 
     select
@@ -78,10 +78,9 @@ followed_records as (
 
 ),
 
--- A requeue is submitted when the attempt before it ends, by the same user and under the same name. It hardly ever
--- follows an end that the job came to by itself, as the controller soon forgets such a job. Records between may be
--- missing, and jobs are renamed, so one sign is not enough. Ids come round, and begin anew when the controller loses
--- its state.
+-- A requeue is submitted when the previous attempt ends, by the same user and under the same name. It rarely follows an
+-- end by the job itself, because the controller soon forgets such a job. Records between may be missing, and jobs are
+-- renamed, so one sign is not enough. Ids wrap, and restart when the controller loses its state.
 ordered_records as (
 
     select

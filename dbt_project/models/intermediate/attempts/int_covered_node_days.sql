@@ -65,7 +65,7 @@ exposures as (
 
 ),
 
--- Accounting begins with the first attempt, and where there is none the cluster with the first sight of a node.
+-- Accounting begins with the first attempt. Without attempts, the cluster begins with the first sight of a node.
 first_moments as (
 
     select
@@ -89,13 +89,13 @@ first_moments as (
 
 )
 
--- On a day that no export covers nobody knows what failed, and what ran is known only of jobs that ended later.
+-- On a day without an export, failures are unknown, and runtime is known only for jobs that ended later.
 select
     days_covered.cluster_id,
     days_covered.day_date,
-    -- A day without attempts had no exposure; one whose attempts' nodes are unknown had an unknown one.
+    -- A day without attempts had no exposure. A day with unknown nodes had an unknown exposure.
     case when exposures.cluster_id is null then 0 else exposures.node_days end as node_days,
-    -- Where exports show no running jobs, what still ran at the end of the last days is on no record.
+    -- If exports have no running jobs, attempts still running at the end of the last days are not recorded.
     study_periods.study_to_at < study_periods.data_through_at
     and study_periods.study_to_at < cast(days_covered.day_date as timestamp) + interval 1 day as is_cut_off
 from days_covered

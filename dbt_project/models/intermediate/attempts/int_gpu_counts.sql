@@ -17,7 +17,7 @@ records as (
 
 ),
 
--- Accounting names GPUs from some day on: a record of that day tells nothing about the days before.
+-- Accounting names GPUs from some day on. A record of that day says nothing about earlier days.
 gpu_tracking as (
 
     select
@@ -47,7 +47,7 @@ smallest_gpu_nodes as (
 ),
 
 -- A record without GPUs has none once accounting names GPUs; before that it is unknown. Most counts fit into the
--- smallest nodes, and need no look at each node.
+-- smallest nodes and need no check of each node.
 doubtful_records as (
 
     select
@@ -123,7 +123,7 @@ where has_no_gpu
 
 union all
 
--- Whole nodes only: every node is known, and has no GPU or has all its CPUs allocated. Else the job's share is unknown.
+-- Whole nodes only: each node is known and has no GPU or all its CPUs allocated. Else the job's share is unknown.
 select
     cluster_id,
     job_id_raw,

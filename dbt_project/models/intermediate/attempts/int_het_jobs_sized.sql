@@ -14,7 +14,7 @@ components as (
 
 ),
 
--- The components of a job are submitted together. The same number hours later is another job: ids wrap, and begin anew
+-- The components of a job are submitted together. The same number hours later is another job: ids wrap, and restart
 -- when the controller loses its state.
 ordered_components as (
 

@@ -1,6 +1,6 @@
 {% set release_tolerance_seconds = 5 %}
 
--- Long, because jobs are linked twice: by the release of a dependency, and the others by their submission.
+-- Long, because jobs are linked twice: by the release of a dependency, then by submission.
 with
 
 summarised_jobs as (
@@ -15,9 +15,8 @@ clusters as (
 
 ),
 
--- Work is known by user, name, GPUs and array task, so that tasks of one array never follow each other while task 3 of
--- the next array may follow task 3; the same with parts of heterogeneous jobs. One number for all of it is what makes
--- many jobs sort in seconds.
+-- Work is identified by user, name, GPUs and array task. Tasks of one array never follow each other, but task 3 of the
+-- next array may follow task 3; likewise parts of heterogeneous jobs. One hash of these sorts many jobs in seconds.
 jobs as (
 
     select
@@ -30,8 +29,8 @@ jobs as (
         summarised_jobs.is_dependent,
         summarised_jobs.started_at,
         summarised_jobs.ended_at,
-        -- Slurm releases a dependent job within seconds of the end it waited for. It follows at the latest when it
-        -- starts: so it overlaps no predecessor.
+        -- Slurm releases a dependent job within seconds of the end it waited for. It follows at its start at the
+        -- latest, so it overlaps no predecessor.
         case
             when summarised_jobs.eligible_at > summarised_jobs.submitted_at
                 then least(
@@ -43,7 +42,7 @@ jobs as (
                 )
         end as released_at,
         clusters.runs_chain_gap_seconds as gap_seconds,
-        -- An end that a release or a submission may follow lies in the same slot or in one beside it.
+        -- An end that a release or a submission may follow is in the same slot or in an adjacent one.
         greatest(clusters.runs_chain_gap_seconds, {{ 2 * release_tolerance_seconds }}) as slot_seconds,
         {{ hash_columns([
             'summarised_jobs.cluster_id',
@@ -62,8 +61,8 @@ jobs as (
 
 ),
 
--- A job that was withdrawn before it ran can be followed as well. But it must have ended later than it can follow: this
--- makes the ends along a chain grow, so no chain closes on itself.
+-- A job withdrawn before it ran can be followed, too. But it must have ended later than it can follow. So ends increase
+-- along a chain, and no chain has a cycle.
 finished_jobs as (
 
     select
@@ -98,8 +97,8 @@ delayed_jobs as (
 
 ),
 
--- The last pending reason often reads 'Priority' by the time such a job starts: released at the very moment of an end
--- tells as much.
+-- The last pending reason is often 'Priority' by the time such a job starts. A release at the time of an end is
+-- equivalent.
 released_jobs as (
 
     select distinct
@@ -124,7 +123,8 @@ released_jobs as (
 
 ),
 
--- An end in the slot of the release, or beside it, is necessary and cheap to look up: it spares the sort of the others.
+-- An end in the slot of the release, or in an adjacent one, is necessary and cheap to look up. It avoids sorting the
+-- others.
 jobs_near_releases as (
 
     select *
@@ -178,7 +178,7 @@ submitted_jobs as (
 
 ),
 
--- The same with submissions: an end in their slot or in the one before.
+-- Likewise for submissions: an end in their slot or in the previous one.
 followable_jobs as (
 
     select *
@@ -206,7 +206,7 @@ links as (
 
 )
 
--- What chains need to know of both jobs, so that nobody has to look at all jobs again.
+-- Columns of both jobs that chains need, so that no reader scans all jobs again.
 select
     jobs.cluster_id,
     jobs.job_key,

@@ -8,7 +8,7 @@ attempts as (
 
 ),
 
--- What no other record is named like, which is most, neither carries on anything nor is carried on.
+-- Most jobs have a unique name. They continue no job, and no job continues them.
 repeated_names as (
 
     select {{ hash_columns(name) }} as name_key
@@ -35,7 +35,7 @@ counted_attempts as (
 
 )
 
--- Most jobs have one attempt and need no adding up; of the others, any may have been renamed.
+-- Most jobs have one attempt and need no aggregation. Any of the others may have been renamed.
 select
     cluster_id,
     job_key,

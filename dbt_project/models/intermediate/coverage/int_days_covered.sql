@@ -6,7 +6,7 @@ spans as (
 
 ),
 
--- What is said to go until midnight does not cover the day that begins then; the last record of a log does.
+-- A stated span until midnight does not cover the next day. The last record of a log covers its day.
 ends as (
 
     select

@@ -14,7 +14,7 @@ files as (
 
 ),
 
--- A file may have several older versions; it is told of once.
+-- A file may have several older versions. Report it once.
 ended as (
 
     select

@@ -67,7 +67,7 @@ last_moments as (
 
 ),
 
--- Where running jobs were exported with the last that ended, and where a site says until when, nothing is unfinished.
+-- If running jobs were exported with the last ended ones, or if a site states the end, nothing is unfinished.
 open_ends as (
 
     select
@@ -84,7 +84,7 @@ open_ends as (
 
 ),
 
--- Durations in steps of a fifth: enough to tell how much node time is in longer ones.
+-- Durations in steps of a fifth: precise enough for the share of node time in longer ones.
 lengths as (
 
     select
@@ -113,7 +113,7 @@ tried_delays as (
 
 ),
 
--- Of the node time of a moment, the share that is in jobs which end later than that many seconds after it.
+-- Share of node time at a moment in jobs that end more than that many seconds later.
 unfinished as (
 
     select
@@ -138,7 +138,7 @@ delays as (
 
 ),
 
--- The last stretch, in which half of the node use or more would be unfinished, and the four before it.
+-- The last stretch, with at least half of the node use unfinished, and the four before it.
 stretches as (
 
     select
@@ -184,7 +184,7 @@ uses as (
 select
     covered.cluster_id,
     covered.from_at as study_from_at,
-    -- Use that falls towards the end means that the export left out jobs that still ran.
+    -- Falling use towards the end means that the export left out running jobs.
     case
         when uses.last_node_count < 0.7 * uses.node_count_before then uses.complete_to_at
         else covered.to_at

@@ -1,4 +1,4 @@
--- Long, because every question about a result needs the one before it, and all of them share one sort.
+-- Long, because every comparison needs the previous result, and all share one sort.
 with
 
 site_rules as (
@@ -20,8 +20,8 @@ streams as (
 
 ),
 
--- File keys are integers, which sort fast. This small table is the side that the join holds in memory: if all results
--- come from one file, the other side would have one key only.
+-- File keys are integers, which sort fast. The join holds this small table in memory: if all results come from one
+-- file, the other side would have only one key.
 files as (
 
     select
@@ -33,14 +33,14 @@ files as (
 
 ),
 
--- Most checks of most nodes never fail: there is nothing to follow.
+-- Most checks of most nodes never fail and need no stream.
 listeners as (
 
     {{ listeners_of_streams('streams') | indent(4) }}
 
 ),
 
--- A check that was switched off, crashed or could not tell says neither that a fault is there nor that it went.
+-- A check that was off, crashed or undecided shows neither a fault nor its end.
 answered as (
 
     select
@@ -71,7 +71,7 @@ heard as (
         keyed.*,
         listeners.stream_key,
         listeners.silence_seconds,
-        -- An entry of a log tells what happened; GCM's check of that log fails until somebody clears it.
+        -- A log entry reports an event. GCM's check of that log fails until somebody clears the log.
         listeners.is_sticky and coalesce(keyed.check_type != 'event', true) as is_sticky,
         case when listeners.is_message_telling then keyed.message end as telling_message
     from keyed
@@ -117,7 +117,7 @@ sequenced as (
 
 ),
 
--- Good results that follow good results, by far the most, end here.
+-- Good results after good results, by far the most, end here.
 failing_or_healed as (
 
     select * from sequenced
@@ -158,7 +158,7 @@ placed_after_boot as (
         message_key,
         job_id_raw,
         previous_observed_at,
-        -- A failure that goes on after a boot, within a stretch of which only the ends are kept, begins again there.
+        -- A failure that continues after a boot inside a stretch begins again at the boot.
         case
             when not is_good and booted_at > unchanged_since and unchanged_since = previous_observed_at
                 then booted_at
@@ -169,7 +169,7 @@ placed_after_boot as (
             not is_good
             and not was_good
             and (
-                -- One fault is reported several times within seconds, as by a kernel in several lines.
+                -- One fault may be reported several times within seconds, for instance in several kernel lines.
                 (not is_sticky and observed_at > previous_observed_at + interval 5 second)
                 or observed_at > previous_observed_at + {{ seconds_interval('silence_seconds') }}
                 or booted_at > previous_observed_at

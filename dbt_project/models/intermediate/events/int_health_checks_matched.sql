@@ -13,7 +13,7 @@ reported as (
         cluster_id,
         check_key
     from {{ ref('stg_health__checks') }}
-    -- Most clusters have no rules: nothing of theirs is read.
+    -- Most clusters have no rules: read nothing of theirs.
     where cluster_id in (select rules.cluster_id from rules)
 
 )

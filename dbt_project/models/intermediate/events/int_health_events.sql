@@ -85,7 +85,7 @@ from_kernel as (
         cast(null as string) as subject,
         code,
         case when code is null then {{ empty_integer_list() }} else {{ list_literal(['code']) }} end as codes,
-        -- The three lines without a number say what Xid 79 says.
+        -- The three lines without a number mean the same as Xid 79.
         case kind when 'xid' then code when 'fell_off_bus' then 79 end as fault_code,
         failure_category,
         co_category,
@@ -105,8 +105,8 @@ from_kernel as (
 
 ),
 
--- A drained node's row begins when its last job has ended: without the request's time it cannot explain that end. One
--- that still runs a job has no row yet, but a request.
+-- A drained node's row begins when its last job has ended: without the time of the request, it cannot explain that end.
+-- A draining node that still runs a job has a request, but no row yet.
 outage_reasons as (
 
     select
@@ -219,7 +219,7 @@ judged as (
     select
         events.*,
         repeats_across_sources.duplicate_of_event_id,
-        -- What repeats another event supports it and proves nothing of its own.
+        -- A repeat supports the other event and proves nothing itself.
         case
             when repeats_across_sources.event_id is null then events.evidence_class
             else {{ cap_at_supporting('events.evidence_class') }}

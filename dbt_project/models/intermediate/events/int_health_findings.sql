@@ -89,8 +89,8 @@ named_by_xid as (
 
 ),
 
--- Rules of `nhc` are of all checks of the script: Azure's gives each failure a code.
--- A check of GCM may be named like one of the script.
+-- Rules of `nhc` apply to all checks of the script: Azure's gives each failure a code. A GCM check may have the name of
+-- one of the script.
 texts as (
 
     select
@@ -110,7 +110,7 @@ fitting as (
 
 ),
 
--- One result can name several faults (an event log, a diagnosis of many tests): each category is a symptom of its own.
+-- One result can name several faults (an event log, a diagnosis of many tests). Each category is a symptom.
 named_by_message as (
 
     select
@@ -126,12 +126,12 @@ named_by_message as (
         on
             fitting.rules_of = rules.check_key
             and fitting.rule_order = rules.rule_order
-    -- What the site says of a check comes before what its messages mean elsewhere.
+    -- A site's rule for a check overrides the built-in rules for its messages.
     left join site_checks
         on
             fitting.cluster_id = site_checks.cluster_id
             and fitting.check_key = site_checks.check_key
-    -- A diagnosis quotes the Xid that failed one of its tests, and may name other tests that failed.
+    -- A diagnosis quotes the Xid of a failed test and may name other failed tests.
     left join named_by_xid
         on
             fitting.finding_key = named_by_xid.finding_key

@@ -38,8 +38,8 @@ ranked as (
 
 ),
 
--- Change numbers that follow one another carry the same symptom on: they share the difference to its own count. What
--- only warned and then fails, or supports and then is evidence, is a symptom that begins anew.
+-- Consecutive change numbers continue a symptom: they share the difference to its own count. A change from warning to
+-- failure, or from support to evidence, is a new onset.
 islands as (
 
     select
@@ -96,7 +96,7 @@ onsets as (
 
 ),
 
--- Codes that appear in one result: the most telling one stands for those that are no evidence themselves.
+-- Codes in one result: the one that ranks first represents those that are not evidence themselves.
 coded as (
 
     select
@@ -138,7 +138,7 @@ telling as (
 
 ),
 
--- What is said of one symptom at one moment is one event: an event log tells of lost power and lost redundancy in one
+-- Reports of one symptom at one time are one event: an event log may report lost power and lost redundancy in one
 -- second.
 told_once as (
 

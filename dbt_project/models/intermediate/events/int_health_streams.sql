@@ -64,7 +64,7 @@ good_checks as (
 
 ),
 
--- What also logs good results ends its episodes with them.
+-- A check that also logs good results ends its episodes with them.
 streams_of_failures_alone as (
 
     select streams.*
@@ -92,7 +92,7 @@ sequenced as (
 
 ),
 
--- Of a stretch only the ends are kept; the results between them came every quarter of an hour at least.
+-- Only the ends of a stretch are kept. Its results came at least every quarter of an hour.
 gaps as (
 
     select
@@ -141,7 +141,7 @@ select
     min(streams.first_failed_at) over (
         partition by streams.cluster_id, streams.check_stream
     ) as check_first_failed_at,
-    -- In steps of five minutes: what a night adds moves the median by seconds, and must not move it here.
+    -- In steps of five minutes, because one night's results shift the median by seconds and must not change it here.
     cast(
         least(greatest(6 * 300 * round(coalesce(medians.gap_seconds, 86400) / 300), 1800), 86400) as integer
     ) as silence_seconds,

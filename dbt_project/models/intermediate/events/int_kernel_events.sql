@@ -7,7 +7,7 @@
 
 with
 
--- A clean-up names the error that cost a program its GPU. That error was fatal to it, whatever the driver called it.
+-- A clean-up names the error that cost a program its GPU. That error was fatal, even if the driver did not say so.
 messages as (
 
     select
@@ -81,7 +81,7 @@ of_rules as (
         coalesce(site_rules.evidence_class, rules.evidence_class, 'none') as evidence_class
     from messages
     left join rules on messages.rule = rules.rule
-    -- What the rule of a site means may change after the log was read.
+    -- A site may change its rule after the log was read.
     left join site_rules
         on
             messages.cluster_id = site_rules.cluster_id
@@ -90,7 +90,7 @@ of_rules as (
 
 ),
 
--- That a fault is over, or that a driver was loaded, is no symptom.
+-- The end of a fault, or the load of a driver, is no symptom.
 other_messages as (
 
     select {{ exclude_columns('is_event') }}
@@ -113,7 +113,7 @@ endings as (
 
 ),
 
--- A GPU that the driver has reset within the minute works again: that it hung proves no failure.
+-- A GPU that the driver reset within the minute works again, so the hang proves no failure.
 ended as (
 
     select distinct
@@ -142,7 +142,7 @@ classified as (
 
 ),
 
--- The driver announces that a GPU must be reset or its node rebooted: what it reported just before was that grave.
+-- The driver requests a reset of a GPU or a reboot of its node: the error reported just before was that severe.
 drastic_recoveries as (
 
     select
@@ -172,8 +172,8 @@ recovered as (
 
 ),
 
--- A clean-up, or the need of a reset or reboot, follows a fault. Where the log has proof of that fault, it says nothing
--- new; else it is the proof.
+-- A clean-up, or a request for a reset or reboot, follows a fault. If the log proves that fault, it adds nothing;
+-- otherwise it is the proof.
 followed as (
 
     select

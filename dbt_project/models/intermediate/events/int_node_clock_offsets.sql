@@ -12,7 +12,7 @@ slurmctld_events as (
 
 ),
 
--- The node's clock says when it booted in its kernel log.
+-- Boot time in the kernel log, by the node's clock.
 by_node_clock as (
 
     select
@@ -26,7 +26,7 @@ by_node_clock as (
 
 ),
 
--- The controller works the boot time out from its own clock and the node's time since boot.
+-- The controller computes the boot time from its own clock and the node's uptime.
 by_controller_clock as (
 
     select
@@ -63,7 +63,7 @@ pairs as (
 
 ),
 
--- A clock that is set, or that keeps no summer time beside a controller that does, is ahead otherwise from a boot on.
+-- If a clock is set, or only the controller keeps summer time, the lead changes at a boot.
 compared as (
 
     select
@@ -105,7 +105,7 @@ agreeing as (
 
 ),
 
--- The boots of a clock that drifts agree each with the next, and not all of them: it is measured anew at each boot.
+-- Adjacent boots of a drifting clock agree, but not all boots do: measure its lead again at each boot.
 numbered as (
 
     select
@@ -134,7 +134,7 @@ measured as (
 
 ),
 
--- A clock that was set back may show the beginning of a span before that of the one before: spans never overlap.
+-- After a clock was set back, a span may seem to begin before the previous one. Spans must not overlap.
 bounded as (
 
     select
@@ -157,7 +157,7 @@ select
     span_number,
     boot_count,
     ahead_seconds,
-    -- Logging starts up to half a minute after the boot, and one boot may be matched with another one.
+    -- Logging starts up to half a minute after the boot, and one boot may be matched with another.
     case when agreeing_boot_count >= 2 and abs(ahead_seconds) > 60 then ahead_seconds else 0 end as corrected_seconds,
     from_at,
     lead(from_at) over (partition by cluster_id, node_id order by span_number) as to_at

@@ -41,7 +41,7 @@ in_slurmctld_log as (
         coalesce(reasons.failure_category, 'unmapped') as failure_category,
         reasons.co_category,
         coalesce(reasons.severity, 'info') as severity,
-        -- A reason written down without taking the node out is a comment on something older.
+        -- A reason that does not take the node out comments on an older event.
         case
             when withdrawals.state_of_reason is not null then coalesce(reasons.evidence_class, 'none')
             else {{ cap_at_supporting("coalesce(reasons.evidence_class, 'none')") }}
@@ -58,7 +58,7 @@ in_slurmctld_log as (
 
 ),
 
--- A line of the controller that takes no node out of service, but that the site has a rule for.
+-- A line of the controller that takes no node out of service, but matches a site rule.
 by_site_rule as (
 
     select

@@ -63,14 +63,14 @@ named as (
 
 ),
 
--- Most attempts neither began nor ended near an event: they are left out before anything else is asked of them.
+-- Most attempts neither began nor ended near an event. Drop them first.
 attempts as (
 
     {{ attempts_near_events(ref('int_attempts'), 'event_quarter_hours', 'het_failures') | indent(4) }}
 
 ),
 
--- Those that infrastructure may have failed, and their control: work that ended well under the same rules.
+-- Attempts that infrastructure may have failed, and as controls, completed attempts under the same rules.
 ends as (
 
     select
@@ -103,8 +103,8 @@ ends as (
 
 ),
 
--- Where Slurm names the node that failed the attempt, what happened on the others is a coincidence. The node that
--- failed a component of a heterogeneous job may be one of another component.
+-- If Slurm names the node that failed the attempt, events on other nodes are coincidences. The culprit of a component
+-- of a heterogeneous job may be a node of another component.
 nodes_of_ends as (
 
     select

@@ -35,7 +35,7 @@ evidence as (
 
 outages as (
 
-    -- A drain takes effect when the last job on the node has ended: it ended none.
+    -- A drain takes effect when the last job on the node has ended, so it ends no job.
     select
         *,
         case
@@ -120,7 +120,7 @@ explained as (
         on
             attempts.cluster_id = components.cluster_id
             and attempts.attempt_id = components.attempt_id
-    -- Nothing else can be a failure or planned. Most FAILED attempts end here.
+    -- No other attempt can be a failure or planned. Most FAILED attempts end here.
     where
         attempts.state != 'FAILED'
         or evidence_counts.evidence_count > 0
@@ -128,8 +128,8 @@ explained as (
 
 ),
 
--- Where Slurm names the node that ended the attempt, why the others went out of service does not matter. A requeued
--- attempt has one named where its prolog failed. Root cancels what still runs on a node that drains for planned work.
+-- If Slurm names the node that ended the attempt, outages of the others do not matter. A requeued attempt has a named
+-- node if its prolog failed. Root cancels jobs that still run on a node that drains for planned work.
 nodes_of_ends as (
 
     select
@@ -163,7 +163,7 @@ nodes_of_ends as (
 
 ),
 
--- A machine that a cloud could not give never booted; one that does not boot after planned work has a fault.
+-- A machine that a cloud could not provide never booted. A machine that does not boot after planned work has a fault.
 possible_ends as (
 
     select
@@ -176,7 +176,7 @@ possible_ends as (
 
 ),
 
--- Taking a node down ends its jobs within five seconds: in the same slot or in one beside it.
+-- Taking a node down ends its jobs within five seconds: in the same slot or in an adjacent one.
 begun_with_ends as (
 
     select
@@ -202,7 +202,7 @@ begun_with_ends as (
 
 ),
 
--- On a node that drains for planned work a job may run on until the work begins.
+-- On a node that drains for planned work, a job may run until the work begins.
 planned_outages as (
 
     select
@@ -228,7 +228,7 @@ ends_with_plans as (
 
 ),
 
--- What then ends without evidence of a fault was ended by the work: a node switched off leaves NODE_FAIL.
+-- Then an end without evidence of a fault is due to the work: a node switched off leaves NODE_FAIL.
 planned_ends as (
 
     select

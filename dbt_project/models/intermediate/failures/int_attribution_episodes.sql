@@ -3,7 +3,7 @@ with
 evidence as (
 
     select * from {{ ref('int_attempt_end_evidence') }}
-    -- Where Slurm names the node, there is nothing to fit.
+    -- If Slurm names the node, there is nothing to fit.
     where
         is_in_window
         and not is_named
@@ -73,7 +73,7 @@ gaps as (
 
 ),
 
--- Symptoms of one fault follow one another within minutes: together they are judged once.
+-- Symptoms of one fault follow each other within minutes. Judge them once, together.
 numbered as (
 
     select
@@ -106,7 +106,7 @@ described as (
 
 ),
 
--- The fault that failed a job before this one on the node goes on to show, until its checks have run.
+-- A fault that failed an earlier job on the node still shows until its checks have run.
 explained as (
 
     select distinct

@@ -24,7 +24,7 @@ node_events as (
 
 ),
 
--- All that accounting, the log or a node's row can name a node for.
+-- All attempts for which accounting, the log or a node's row can name a node.
 suspects as (
 
     select * from {{ ref('int_attempts') }}
@@ -81,7 +81,7 @@ suspect_nodes as (
 
 ),
 
--- What began within five seconds lies in the same slot or beside it.
+-- Outages within five seconds begin in the same slot or in an adjacent one.
 suspect_slots as (
 
     select
@@ -91,7 +91,7 @@ suspect_slots as (
 
 ),
 
--- Without the log, the node that went out of service in the second the attempt ended tells as much.
+-- Without the log, a node that went out of service in the second in which the attempt ended is the culprit.
 named_by_node_event as (
 
     select
@@ -133,7 +133,7 @@ named_of_jobs as (
 
     union all
 
-    -- The node that failed one component of a heterogeneous job failed those that ended with it.
+    -- The culprit of one component of a heterogeneous job is the culprit of components that ended with it.
     select
         named.cluster_id,
         het_failures.attempt_id,
@@ -149,7 +149,7 @@ named_of_jobs as (
 
 ),
 
--- A node that is not one of the job's own cannot have failed it: the name was misread or is spelt otherwise.
+-- Only a node of the job can have failed it. Another name was misread or is another spelling.
 named_of_own_nodes as (
 
     select

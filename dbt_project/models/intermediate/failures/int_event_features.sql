@@ -28,7 +28,7 @@ outages as (
     select * from {{ ref('int_node_outages') }}
     where
         not is_planned
-        -- A node that Slurm drains because a job could not be cleaned up says something of the job.
+        -- A drain by Slurm because a job could not be cleaned up says something about the job.
         and not {{ regex_matches(
             "lower(coalesce(reason, ''))", "'kill task failed|epilog|prolog|batch job|duplicate job'"
         ) }}
@@ -39,7 +39,7 @@ evidence as (
 
     select
         *,
-        -- What the node's own clock showed, as its check results do.
+        -- Times of the node's own clock, as in its check results.
         observed_at + {{ seconds_interval('clock_offset_seconds') }} as logged_at,
         case
             when check_name = 'node reason' then 'reason'
@@ -53,7 +53,7 @@ evidence as (
 
 ),
 
--- What speaks of a node within five minutes lies in the same slot of five minutes or beside it.
+-- Reports of a node within five minutes are in the same five-minute slot or in an adjacent one.
 other_events as (
 
     select
@@ -104,7 +104,7 @@ accompanied as (
 
 ),
 
--- Good results are cut down to the ends of a stretch, and failing ones may be: within a stretch the check kept failing.
+-- Good results, and sometimes failing ones, keep only the ends of a stretch: inside it, the check kept failing.
 check_quarter_hours as (
 
     select
@@ -135,7 +135,7 @@ failing_again as (
         {{ seconds_between('check_quarter_hours.logged_at', 'checks.observed_at') }} > 150
         and {{ seconds_between('check_quarter_hours.logged_at', 'checks.observed_at') }} <= 1020
     union
-    -- Of a stretch of a day only the ends are kept: in between, the check failed in every quarter of an hour.
+    -- Only the ends of a day's stretch are kept: in between, the check failed in every quarter of an hour.
     select
         evidence.cluster_id,
         evidence.event_id

@@ -12,7 +12,7 @@ posteriors as (
 
 ),
 
--- Of an attempt whose culprit Slurm names, nothing is fitted.
+-- Attempts with a culprit named by Slurm have no fit.
 failures as (
 
     select * from {{ ref('int_attempts_interrupted') }}

@@ -36,7 +36,7 @@ checks as (
 
 ),
 
--- The culprit is one of the nodes of the evidence, if there is any.
+-- If there is evidence, the culprit is one of its nodes.
 watched_nodes as (
 
     select distinct
@@ -79,7 +79,7 @@ watched_days as (
 
 ),
 
--- Check results are by far the largest table: they are read once, against the quarters of an hour the windows touch.
+-- Check results are by far the largest table: read them once, by the quarters of an hour that windows touch.
 watched_quarter_hours as (
 
     select
@@ -102,7 +102,7 @@ inner join checks
         and watched_quarter_hours.window_start_at <= checks.observed_at
         and watched_quarter_hours.window_end_at >= checks.observed_at
 union
--- Within a stretch of a day of which only the ends are kept, a result came in every quarter of an hour.
+-- Only the ends of a day's stretch are kept: in between, a result came in every quarter of an hour.
 select
     watched_days.cluster_id,
     watched_days.attempt_id,

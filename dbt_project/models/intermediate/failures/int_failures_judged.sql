@@ -3,7 +3,7 @@ with
 failures as (
 
     select * from {{ ref('int_attempts_interrupted') }}
-    -- Taking a node down for maintenance ends its jobs too: Slurm calls that NODE_FAIL, and it is no fault.
+    -- Taking a node down for maintenance ends its jobs, too. Slurm calls that NODE_FAIL, but it is no fault.
     where not is_planned
 
 ),
@@ -124,7 +124,7 @@ select
     coalesce(ranked.evidence_rank, 1) as evidence_rank,
     ranked.lag_seconds,
     ranked.probability as event_probability,
-    -- Slurm itself says that a node failed, or names the node: then infrastructure it was.
+    -- If Slurm says that a node failed, or names the node, infrastructure is the cause.
     cast(case
         when failures.state in ('NODE_FAIL', 'BOOT_FAIL') or failures.is_culprit_named then 1
         else attempt_posteriors.probability

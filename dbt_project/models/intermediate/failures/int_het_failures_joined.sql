@@ -10,7 +10,7 @@ components as (
 
 )
 
--- What ends one component of a heterogeneous job ends the others with it.
+-- The end of one component of a heterogeneous job ends the others.
 select
     components.cluster_id,
     components.attempt_id,

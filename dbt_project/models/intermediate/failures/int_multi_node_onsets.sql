@@ -24,7 +24,7 @@ failures as (
 
 ),
 
--- The controller notices a reboot when the node registers again, which takes each node another time.
+-- The controller notices a reboot when the node registers again, after a time that differs between nodes.
 reboots as (
 
     select
@@ -49,7 +49,7 @@ periods as (
 
 ),
 
--- A check says only that the fault began since it last was good: its onset reaches back by that, five minutes at most.
+-- A check shows that the fault began after its last good result: its onset reaches back to it, at most five minutes.
 onsets_of_symptoms as (
 
     select
@@ -68,8 +68,8 @@ onsets_of_symptoms as (
 
 ),
 
--- The controller gives up all nodes that fell silent together in one pass, within seconds. Two minutes would join what
--- has nothing in common but the silence: four faults planted one after another on four nodes of a small cluster.
+-- The controller gives up all nodes that fell silent together in one pass, within seconds. Two minutes would join
+-- unrelated silences: four faults planted one after another on four nodes of a small cluster.
 lost_nodes as (
 
     select
@@ -101,7 +101,7 @@ rebooted_nodes as (
 
 ),
 
--- The jobs of a node end when its reboot is noticed, or before, when it is given up for its silence.
+-- Jobs of a node end when its reboot is noticed, or earlier, when it is given up for its silence.
 failures_of_reboots as (
 
     select
@@ -153,8 +153,8 @@ counted as (
 
 ),
 
--- Two nodes are the two ends of one link. More of them come together by chance the oftener, the more onsets there are:
--- at most 0.05 such crowds are to be expected in the whole study, by Chernoff's bound of the Poisson tail.
+-- Two nodes may be the two ends of one link. The more onsets there are, the more often groups form by chance: at most
+-- 0.05 groups are expected in the whole study period, by Chernoff's bound of the Poisson tail.
 crowded as (
 
     select

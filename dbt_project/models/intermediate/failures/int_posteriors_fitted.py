@@ -20,13 +20,13 @@ from assets.model.attribution.evidence import (
 from assets.model.attribution.posterior import DRAWS, attribute
 
 SEED = 20_241_029
-"""The seed of every cluster's draws. Renaming a cluster changes no number."""
+"""Seed of every cluster's draws. Renaming a cluster changes no number."""
 BEFORE_END = {
     -30.0: "last_half_minute_seconds",
     -120.0: "last_two_minutes_seconds",
     -300.0: "last_five_minutes_seconds",
 }
-"""Column of `int_control_windows` with the time between a border of `LAG_EDGES` and the end, by the border."""
+"""Map each border of `LAG_EDGES` to the column of `int_control_windows` with the time between it and the end."""
 EPISODE_KEY = ["cluster_id", "attempt_id", "node_id", "episode_number"]
 
 
@@ -122,7 +122,7 @@ def moments(times: pd.Series) -> np.ndarray:
 
 
 def controls(windows: pd.DataFrame, at_rest: pd.DataFrame, numbers: dict[str, pd.Index]) -> Controls:
-    """Put the windows of completed attempts in the order of the nodes; a node without any has spent no time in them."""
+    """Return the windows of completed attempts in the order of the nodes, with 0 for a node without any."""
     nodes, checks = numbers["node_id"], numbers["check_key"]
     known = windows.set_index("node_id").reindex(nodes)
     seconds = known.drop(columns=["cluster_id"]).fillna(0.0).astype(float)

@@ -70,7 +70,7 @@ happenings as (
 
 )
 
--- A code counts once however often it comes back: up to its next time, or to the end of its own window.
+-- A code counts once even if it repeats: up to its next time, or to the end of its own window.
 select
     cluster_id,
     node_id,

@@ -48,8 +48,7 @@ failure_records as (
 
 ),
 
--- Node lists repeat: the times are folded before the lists are unfolded. A job that runs was seen running: its elapsed
--- time ends where the export does.
+-- Node lists repeat: aggregate times before expanding the lists. The elapsed time of a running job ends at the export.
 allocations as (
 
     select
@@ -80,8 +79,8 @@ allocated_nodes as (
 
 ),
 
--- `told_by` is what tells the vendor of the node's GPUs, and `name` how it tells it. A list of places alone, such as
--- topology.conf, does not tell whether jobs can use a node.
+-- `told_by` is the source of the vendor of the node's GPUs, `name` its text. A list of places alone, such as
+-- topology.conf, does not show whether jobs can use a node.
 sightings as (
 
     select
@@ -190,7 +189,7 @@ vendors as (
 
 ),
 
--- The driver that spoke last is the one that is in use.
+-- The driver that logged last is in use.
 ranked as (
 
     select

@@ -13,7 +13,7 @@ spans as (
 
 ),
 
--- The study begins again after each gap of accounting.
+-- The study period restarts after each gap of accounting.
 dated_spans as (
 
     select

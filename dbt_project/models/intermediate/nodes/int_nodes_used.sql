@@ -18,7 +18,7 @@ nodes as (
 
 ),
 
--- One number for cluster and node is what makes millions of stays sort in seconds. GPU hours stay NULL where unknown.
+-- One hash of cluster and node sorts millions of stays in seconds. Unknown GPU hours stay NULL.
 stays as (
 
     select
@@ -40,7 +40,7 @@ stays as (
 
 ),
 
--- Most stays end on the day they began and need no expansion.
+-- Most stays end on their first day and need no expansion.
 stay_days as (
 
     select
@@ -75,8 +75,8 @@ stay_days as (
 
 ),
 
--- Jobs share a node: each stay counts from when those before it have left. Day by day, because the highest of all rows
--- before is found in a fraction of the time where they are few.
+-- Jobs share a node: each stay counts from the end of the stays before it. By day, because a running maximum over few
+-- rows takes a fraction of the time.
 counted_stay_days as (
 
     select

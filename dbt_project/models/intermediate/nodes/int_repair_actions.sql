@@ -53,7 +53,7 @@ texts as (
 
 ),
 
--- Clusters share many of their texts, and each is held against the built-in rules once.
+-- Clusters share many texts. Match each text with the built-in rules once.
 distinct_texts as (
 
     select distinct text_key from texts

@@ -26,7 +26,7 @@ returns as (
 
 ),
 
--- Slurm keeps reason and time until the node comes back: all snapshots that show them tell of one withdrawal.
+-- Slurm keeps reason and time until the node comes back: all snapshots that show them are one withdrawal.
 withdrawals as (
 
     select
@@ -83,7 +83,7 @@ returned as (
 
 )
 
--- A node has one reason at a time: the next one ends what the one before tells.
+-- A node has one reason at a time: the next reason ends the previous withdrawal.
 select
     withdrawals.cluster_id,
     withdrawals.node_id,

@@ -35,7 +35,7 @@ failure_records as (
     select * from {{ ref('stg_failures__records') }}
     where
         node_id is not null
-        -- A part that fails need not take its node down.
+        -- A failed part need not take its node down.
         and unit_name is null
 
 ),
@@ -55,9 +55,9 @@ reasons as (
 
 ),
 
--- Of a cluster without accounting, the records of its failures are all that tells. A record without an end is open
--- where it is the node's last and others have one, and else it does not tell how long the node was out. Where other
--- logs show the node out at that time or later, they tell of its return.
+-- Without accounting, failure records are the only source. A record without an end is open if it is the node's last and
+-- other records have ends; otherwise the length of the outage is unknown. If other logs show the node out at that time
+-- or later, they show its return, too.
 recorded_failures as (
 
     select
@@ -69,7 +69,7 @@ recorded_failures as (
 
 ),
 
--- A node that inventory snapshots show out, at a time when neither node events nor the log show it out.
+-- A node that is out in inventory snapshots while neither node events nor the log show it out.
 intervals as (
 
     select * from stated
@@ -129,8 +129,8 @@ intervals as (
 
 ),
 
--- Where no inventory lists it, a node that Slurm switches on and off by itself is one of a cloud. A machine that it got
--- boots and answers: where nothing answered since the last one was switched off, there was none.
+-- A node without inventory that Slurm switches on and off by itself is a cloud node. A provided machine boots and
+-- answers: if nothing answered since the last one was switched off, there was none.
 never_registered as (
 
     select
@@ -171,7 +171,7 @@ classified as (
         coalesce(reasons.evidence_class, 'none') as evidence_class,
         case
             when never_registered.node_id is not null then 'capacity'
-            -- In a reservation for maintenance a node that stops answering was switched off.
+            -- A node that stops answering in a maintenance reservation was switched off.
             when
                 reasons.failure_category = 'node_fail_unattributed'
                 and contains(coalesce(intervals.state_flags, ''), '$')
@@ -199,7 +199,7 @@ classified as (
 
 ),
 
--- Slurm writes a new row when only a flag of the state changes; a repair that takes a few seconds longer is one outage.
+-- Slurm writes a new row even if only a flag of the state changes. A gap of a few seconds does not end an outage.
 numbered as (
 
     {{ numbered_within_a_minute(
@@ -226,7 +226,7 @@ parts as (
         {{ first_by('evidence_class', 'started_at') }} as evidence_class,
         {{ first_by('origin', 'started_at') }} as origin,
         {{ best_source_of_outage() }} as source,
-        -- What the controller's log tells of an outage that an export of events goes on with is no row of that export.
+        -- Do not count rows of the controller's log if the events export covers the outage.
         coalesce(nullif(count(case when source = 'sacctmgr' then 1 end), 0), count(*)) as interval_count,
         {{ first_by('source_path', 'started_at') }} as source_path,
         {{ first_by('source_line_number', 'started_at') }} as source_line_number
@@ -235,7 +235,7 @@ parts as (
 
 ),
 
--- A reason that snapshots show asks for the first outage after it, and not for later ones of the same reason.
+-- A reason in snapshots requests only the first outage after it, not later ones of the same reason.
 asked_in_inventory as (
 
     select
@@ -299,7 +299,7 @@ select
     parts.source_path,
     parts.source_line_number
 from parts
--- Event rows carry whole seconds, the log milliseconds: some tolerance on either side.
+-- Event rows have whole seconds, the log milliseconds: allow some tolerance on both sides.
 left join service_changes as withdrawals
     on
         parts.cluster_id = withdrawals.cluster_id
@@ -318,7 +318,7 @@ left join inventory_requests
 
 union all
 
--- A drain asked for while a job still runs has no row yet; the inventory knows reason and time.
+-- A drain requested while a job still runs has no row yet. The inventory has its reason and time.
 select
     asked.cluster_id,
     asked.node_id,
@@ -347,7 +347,7 @@ left join reasons
         and lower(asked.reason) = reasons.reason_key
 where
     asked.part_number is null
-    -- Every line of the log: a check that sets its reason again is one withdrawal, and has the time of the last.
+    -- Use every line of the log: a check that sets its reason again is one withdrawal with the time of its last line.
     and not exists (
         select 1
         from service_changes

@@ -13,7 +13,7 @@ priorities as (
 
 ),
 
--- Planned work and a fault stay apart, whichever came first.
+-- Planned work and faults stay separate, in any order.
 numbered as (
 
     {{ numbered_within_a_minute('parts', ['cluster_id', 'node_id', 'is_planned'], 'outage_number') | indent(4) }}
@@ -30,7 +30,7 @@ merged as (
         min(started_at) as started_at,
         case when bool_and(ended_at is not null) then max(ended_at) end as ended_at,
         {{ first_by('state', 'started_at') }} as state,
-        -- What is asked for later gives an outage another reason.
+        -- A later request gives an outage another reason.
         case when min(requested_at) <= min(started_at) then min(requested_at) end as requested_at,
         {{ best_source_of_outage() }} as source,
         bool_or(source = 'failures') as has_failure_record,
@@ -44,7 +44,7 @@ merged as (
 
 ),
 
--- The rule by which a reason that names several codes is classified.
+-- The same rule classifies a reason with several codes.
 most_telling as (
 
     select numbered.*
@@ -80,7 +80,7 @@ select
     merged.requested_at,
     merged.source,
     merged.interval_count,
-    -- A record of a failure is cited with its own reason, and nothing else is cited for it.
+    -- Cite a failure record with its own reason and nothing else.
     case when merged.has_failure_record then most_telling.source_path else merged.source_path end as source_path,
     case
         when merged.has_failure_record then most_telling.source_line_number else merged.source_line_number

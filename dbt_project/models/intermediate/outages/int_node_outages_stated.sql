@@ -20,7 +20,7 @@ event_spans as (
 
 ),
 
--- Only the controller's log reports what came back after the last export of events.
+-- Only the controller's log reports returns after the last export of events.
 later_returns as (
 
     select
@@ -38,7 +38,7 @@ later_returns as (
 
 ),
 
--- A node has one state at a time: an open row ended at the latest where the node's next row begins.
+-- A node has one state at a time: an open row ends at the latest when the node's next row begins.
 recorded as (
 
     select
@@ -69,7 +69,7 @@ recorded as (
 
 ),
 
--- Slurm keeps the reason of a node that is out already, whatever it finds after that.
+-- Slurm keeps the reason of a node that is already out, even after later findings.
 effective_withdrawals as (
 
     select * from service_changes
@@ -91,7 +91,7 @@ withdrawn_nodes as (
 
 ),
 
--- Where an export of node events or a row of the node says whether it is out, and from when on.
+-- Spans in which an export of node events, or a row of the node, says whether it is out, and since when.
 known as (
 
     select
@@ -113,7 +113,7 @@ known as (
 
 ),
 
--- Until when it is known, of all that begins up to a time.
+-- Latest end of the spans that begin up to a time.
 known_ends as (
 
     select
@@ -166,8 +166,8 @@ withdrawals_with_starts as (
 
 ),
 
--- Outside of that, the controller's log shows when a node was taken out and came back. What it says of a node that a
--- row shows out, or that begins within a minute, is the same outage.
+-- Outside these spans, the controller's log shows when a node went out and came back. A withdrawal in the log is the
+-- same outage as a row that overlaps it or begins within a minute.
 unrecorded_withdrawals as (
 
     select * from withdrawals_with_starts
@@ -190,7 +190,7 @@ logged as (
             )
         ) as ended_at,
         replace(state_of_reason, '$', '') as state,
-        -- In a reservation for maintenance the log has DRAINED$.
+        -- In a maintenance reservation, the log has DRAINED$.
         case when contains(state_of_reason, '$') then '$' end as state_flags,
         reason,
         cast(null as string) as reason_user,

@@ -98,7 +98,7 @@ categories as (
 
 ),
 
--- Texts Slurm gives a node by itself; its log tells the occasion and leaves the text out.
+-- Texts that Slurm gives a node by itself. Its log has the occasion without the text.
 slurm_texts as (
 
     select {{ unnest_list(list_literal([
@@ -141,7 +141,7 @@ reasons as (
 
 ),
 
--- Clusters share most of their texts, and each is held against the built-in rules once.
+-- Clusters share most texts. Match each text with the built-in rules once.
 texts as (
 
     select distinct reason_key from reasons
@@ -161,7 +161,7 @@ first_rule as (
         row_number() over (
             partition by texts.reason_key
             order by
-                -- A named problem beats the word of an action, as it is why a node is rebooted or repaired.
+                -- A named problem beats an action, because it is the reason for a reboot or repair.
                 rules.failure_category in ('planned', 'repair')
                 and {{ regex_matches('texts.reason_key', "'(hardware|software|user)_problem'") }},
                 rules.rule_order
@@ -180,7 +180,7 @@ first_origin as (
 
 ),
 
--- A reason that quotes a check, "HC: check name: message", says what the check's own result says.
+-- A reason that quotes a check, "HC: check name: message", means the same as the check's own result.
 quoted_check as (
 
     select
@@ -213,7 +213,7 @@ quoted_check as (
 
 ),
 
--- The same of the site's own checks.
+-- Likewise for the site's own checks.
 site_check as (
 
     select
@@ -264,7 +264,7 @@ site_rule as (
 
 ),
 
--- The number after "Xid" and after the bracket with the PCI address, never a number inside that bracket.
+-- The number after "Xid" and after the bracket with the PCI address, never a number inside the bracket.
 codes_listed as (
 
     select
@@ -345,7 +345,7 @@ select
         first_rule.evidence_class,
         'none'
     ) as evidence_class,
-    -- Slurm and health checks write known texts; whatever else stands there, a person wrote.
+    -- Slurm and health checks write known texts. A person wrote any other text.
     coalesce(first_origin.origin, 'administrator') as origin
 from reasons
 left join first_rule on reasons.reason_key = first_rule.reason_key

@@ -1,4 +1,4 @@
--- Long, because what the log states and what only follows from it are numbered together, one level above the logs.
+-- Long, because stated and inferred changes are numbered together, one level above the logs.
 with
 
 events as (
@@ -28,7 +28,7 @@ snapshots as (
 
 ),
 
--- One command or one finding of Slurm prints its lines within milliseconds of each other.
+-- Lines of one command or one finding of Slurm are milliseconds apart.
 withdrawal_lines as (
 
     select
@@ -60,7 +60,7 @@ withdrawal_groups as (
 
 ),
 
--- A node that registers with less than it should have is drained; one that is out already is only found to be invalid.
+-- A node that registers with less than configured is drained. If it is already out, this is only a finding.
 requests as (
 
     select
@@ -86,8 +86,8 @@ requests as (
 
 ),
 
--- A node that misses a beat and answers the next one never left service. One that is given work and does not boot in
--- time leaves it.
+-- A node that misses one ping and answers the next never left service. A node that gets work and does not boot in time
+-- leaves it.
 detections as (
 
     select
@@ -112,8 +112,8 @@ detections as (
 
 ),
 
--- A machine that is switched off keeps its fault; of a cloud node nothing is left. Where no inventory tells which it
--- is, a node that Slurm switches off by itself is one of a cloud.
+-- A machine keeps its fault when switched off; a cloud node does not. Without inventory, a node that Slurm switches off
+-- by itself is a cloud node.
 nodes_of_no_cloud as (
 
     select
@@ -125,9 +125,9 @@ nodes_of_no_cloud as (
 
 ),
 
--- "Now responding" is said of drained nodes too: only "returned to service" and a new state end a withdrawal. The new
--- state of a node that comes back is what its jobs make of it: idle, or allocated and mixed while they still run. A
--- command that Slurm refuses, because the node has one of these states already, tells it too.
+-- "Now responding" appears for drained nodes, too. Only "returned to service" and a new state end a withdrawal. The new
+-- state depends on the node's jobs: idle, or allocated and mixed while they still run. A command that Slurm refuses,
+-- because the node already has one of these states, shows a return, too.
 returns as (
 
     select
@@ -211,13 +211,13 @@ withdrawn_stretches as (
 
 ),
 
--- Slurm sets down only what is not down already: a node that is set down a second time was back in between. A drain
--- outlasts that.
+-- Slurm sets a node down only if it is not down: a node set down a second time was back in between. A drain outlasts
+-- this.
 set_down_again as (
 
     select
         *,
-        -- It was last heard of this long before Slurm gave it up: SlurmdTimeout as Slurm ships it.
+        -- Its last answer came this long before Slurm gave it up: the default of SlurmdTimeout.
         greatest(previous_changed_at + interval 1 second, changed_at - interval 300 second) as last_known_at
     from withdrawn_stretches
     where
@@ -228,7 +228,7 @@ set_down_again as (
 
 ),
 
--- Of clusters that are known by the log alone.
+-- Only for clusters without node events.
 job_starts as (
 
     select
@@ -245,7 +245,7 @@ job_starts as (
 
 unstated_returns as (
 
-    -- It was back when it answered again, if the log tells that, and at the latest when it was last heard of.
+    -- The node was back when it answered again, if the log shows it, and at the latest at its last answer.
     select
         set_down_again.cluster_id,
         set_down_again.node_id,
@@ -270,8 +270,8 @@ unstated_returns as (
 
     union all
 
-    -- Slurm starts nothing on a node that drains or is down, though jobs that run there go on: a start tells that the
-    -- node is back. What starts within a minute may have been given the node before, and have waited for it to boot.
+    -- Slurm starts no job on a node that drains or is down, although running jobs continue. So a start shows that the
+    -- node is back. A job that starts within a minute may have got the node before and waited for its boot.
     select
         withdrawn_stretches.cluster_id,
         withdrawn_stretches.node_id,
@@ -313,7 +313,7 @@ changes as (
 
 ),
 
--- One number for everything between two returns, and for the second of them.
+-- One number for all changes between two returns, and for the second return.
 counted as (
 
     select
@@ -333,7 +333,7 @@ select
     min(case when kind = 'return' then changed_at end) over (
         partition by cluster_id, node_id, return_count
     ) as returned_at,
-    -- A health check that sets the same reason every few minutes has asked once.
+    -- A health check that sets the same reason every few minutes makes one request.
     kind != 'return' and row_number() over (
         partition by cluster_id, node_id, return_count, kind = 'return', lower(reason)
         order by changed_at, source_path, source_line_number

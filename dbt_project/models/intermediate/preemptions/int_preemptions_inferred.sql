@@ -9,8 +9,7 @@ attempts as (
 logged as (
 
     select * from {{ ref('int_preemptions_logged') }}
-    -- A job that the log names is the instigator, even if accounting does not have it: exports of ended jobs lack it as
-    -- long as it runs.
+    -- A job named in the log is the instigator even if accounting lacks it: exports of ended jobs lack running jobs.
     where
         is_named
         or instigator_attempt_id is not null
@@ -105,7 +104,7 @@ candidates as (
             and victim_slots.attempt_id != starts.attempt_id
             and victim_slots.ended_at <= starts.started_at
             and victim_slots.ended_at + interval 600 second >= starts.started_at
-            -- Room is made for a job that waits: what became eligible only later found the nodes free.
+            -- Slurm preempts for a waiting job. A job that became eligible later found the nodes free.
             and victim_slots.ended_at + interval 2 second >= starts.waiting_since
     group by victim_slots.cluster_id, victim_slots.attempt_id, starts.attempt_id
 
@@ -152,13 +151,14 @@ left join failures
     on
         instigator_runs.cluster_id = failures.cluster_id
         and instigator_runs.previous_attempt_id = failures.attempt_id
--- The victim's own next attempt often returns to the nodes it was taken from.
+-- The victim's own next attempt often returns to the same nodes.
 where victim_runs.run_id != instigator_runs.run_id
 qualify
     row_number() over (
         partition by candidates.cluster_id, candidates.attempt_id
         order by
-            -- Slurm preempts for another QOS or partition: a job of the victim's own fills what the instigator left.
+            -- Slurm preempts for another QOS or partition. A job of the victim's own fills nodes that the instigator
+            -- left.
             coalesce(
                 victim_runs.qos = instigator_runs.qos and victim_runs.partition = instigator_runs.partition, false
             ) asc,

@@ -1,5 +1,4 @@
--- Long, because a line names the preempted job, and the job that took its place only sometimes: else the lines around
--- it tell.
+-- Long, because a line names the preempted job, but not always its instigator. Then neighbouring lines name it.
 with
 
 preemption_lines as (
@@ -55,8 +54,8 @@ attempts as (
 
 ),
 
--- A line belongs to the attempt of the job that ended nearest to it: a victim may be requeued, run again and be
--- preempted anew within the two minutes.
+-- A line belongs to the job's attempt that ended nearest to it: a victim may be requeued, run again and be preempted
+-- again within the two minutes.
 nearest_attempts as (
 
     select
@@ -89,7 +88,7 @@ nearest_attempts as (
 
 ),
 
--- And an attempt to the line nearest to its end.
+-- An attempt belongs to the line nearest to its end.
 victim_lines as (
 
     select
@@ -120,7 +119,7 @@ instigators_named as (
 
 ),
 
--- Other tasks of an array may have started within the minute that a single job is given.
+-- Other tasks of an array may have started within the minute that a single job has.
 instigator_candidates as (
 
     select
@@ -134,11 +133,11 @@ instigator_candidates as (
         on
             instigators_named.cluster_id = attempts.cluster_id
             and instigators_named.instigator_job_id_raw = attempts.job_id_raw
-            -- A job that has the number later, when numbers have come round, is another one.
+            -- A later job that reuses the number is another job.
             and instigators_named.logged_at >= attempts.submitted_at
             and (
                 instigators_named.logged_at - interval 60 second <= attempts.started_at
-                -- Still waiting, or withdrawn before it got the nodes: room was made for it all the same.
+                -- Still waiting, or withdrawn before it got the nodes: it is the instigator nevertheless.
                 or (
                     attempts.started_at is null
                     and instigators_named.logged_at - interval 2 second
@@ -164,7 +163,7 @@ instigator_candidates as (
 
 ),
 
--- What room was made for starts next: the job itself, of an array whichever task is the first.
+-- The instigator starts next: the job itself or, for an array, its first task to start.
 instigator_attempts as (
 
     select * from instigator_candidates
@@ -209,7 +208,7 @@ unnamed_victim_slots as (
 
 ),
 
--- slurmctld makes room for one job at a time: a victim whose line names nobody fell with those logged around it.
+-- slurmctld preempts for one job at a time: a victim without a named instigator shares that of its neighbouring lines.
 logged_around as (
 
     select

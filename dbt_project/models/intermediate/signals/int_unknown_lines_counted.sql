@@ -3,7 +3,7 @@ with
 unknown_lines as (
 
     select * from {{ ref('stg_logs__unknown_lines') }}
-    -- A host that is not of the cluster, such as a server that keeps logs, says nothing of its nodes.
+    -- A host outside the cluster, such as a log server, says nothing about its nodes.
     where
         node_id is not null
         or source_kind = 'slurmctld'
@@ -28,7 +28,7 @@ in_files as (
 
 ),
 
--- The same lines stand in syslog and kern.log, or in two copies of one log: those of the file with most of them count.
+-- syslog and kern.log, or two copies of a log, have the same lines. Count those of the file with the most.
 counted_once as (
 
     select *

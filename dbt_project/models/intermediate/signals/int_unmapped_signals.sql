@@ -3,7 +3,7 @@ with
 events as (
 
     select * from {{ ref('int_health_events') }}
-    -- What repeats another event is counted there.
+    -- Repeats count with the event that they repeat.
     where duplicate_of_event_id is null
 
 ),
@@ -71,7 +71,7 @@ shapes as (
 
 ),
 
--- A reason that speaks of an Xid without its number can be told by its text alone.
+-- A reason with an Xid but without its number is identified by its text alone.
 unmapped_reasons as (
 
     select
@@ -146,7 +146,7 @@ select
     observed_at as last_at,
     cast(1 as bigint) as event_count,
     event_id,
-    -- Those of an event are the event's.
+    -- An event has these values in its own row.
     cast(null as string) as example,
     cast(null as string) as source_path,
     cast(null as bigint) as source_line_number
