@@ -43,7 +43,7 @@ select
     judged.*
 from {{ model }} as judged
 where ({{ named }}) in (
-    {#- Not `except`: it reads all rows of the other model into memory where this one has few. #}
+    {#- Not `except`: it loads all rows of the other model into memory, even if this one has few. #}
     select {% for column in columns %}referring.{{ column }}{{ ', ' if not loop.last }}{% endfor %}
     from {{ model }} as referring
     anti join {{ reference['to'] }} as referred

@@ -199,8 +199,8 @@ parameter_variances as (
     {{ parameter_variances('counted_failures', ['cluster_id', 'failure_category']) }}
 ),
 
--- By the paper's rule, each attributed failure is certain and all ended attempts count, as in {{
--- ref('agg_failure_rates_by_cause') }}.
+-- By the paper's rule, each attributed failure is certain and all ended attempts count, as in
+-- {{ ref('agg_failure_rates_by_cause') }}.
 paper_counts as (
     select
         cluster_id,
