@@ -1,6 +1,6 @@
-"""Which evidence ended its attempt, fitted cluster by cluster; the mathematics are in assets/model/attribution/.
+"""Fit for each cluster which evidence ended each attempt, by assets/model/attribution.
 
-Rows are put in a fixed order first, so that the same logs give the same numbers whatever DuckDB's threads do.
+Rows are sorted first, so that the same logs give the same numbers in any order of DuckDB's threads.
 """
 
 from typing import Any

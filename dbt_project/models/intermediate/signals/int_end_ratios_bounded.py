@@ -1,4 +1,4 @@
-"""Compare how often failed and completed ends have a signal, by assets/model/rate_ratio.py. """
+"""Compare how often failed and completed ends have a signal, by assets/model/rate_ratio.py."""
 
 from typing import Any
 
