@@ -1,7 +1,7 @@
-"""The rules that the name of a column asks for, over all tables of a schema, and the columns that are exceptions.
+"""Rules that follow from the names of columns, for all tables of a schema, and the columns that are exceptions.
 
-A new column whose name ends in the usual words is judged without another line. One rule on one table is one check,
-whatever its columns; the finding says which of them is wrong.
+A new column with one of the usual endings is judged without further code. One rule on one table is one check, whatever
+its columns; the finding names the wrong column.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Columns = Mapping[str, str]
 """DuckDB's types of a table's columns by name, in their order."""
 
 EARLIEST, EARLIEST_RECORD = "2000-01-01", "1980-01-01"
-"""Before which no log is believed, and no record of a failure, as these are kept for decades."""
+"""The earliest believed times of logs, and of failure records, which are kept for decades."""
 
 MAX_UNKNOWN_NODE_SHARE = 0.5
 MAX_KEY_COLUMNS = 6
@@ -53,17 +53,17 @@ SIGNED = frozenset(
 )
 """Numbers that may be negative though they have such a word."""
 JUDGED_AS_RECORDED = frozenset(("elapsed_seconds", "suspended_seconds", "time_limit_seconds"))
-"""What a mart repeats of a record of accounting, of which raw.sacct may have a few odd ones."""
+"""Columns that a mart copies from accounting records; raw.sacct may have a few odd values."""
 
 SHARE = re.compile(
     r"(^|_)(ettr|p_value|q_value|precision|probability|reach|recall)(_|$)"
     r"|_(distance|fdr|ratio|share)(_|$)|^(availability|objective|single_node_node_failure_rate)$"
 )
 NO_SHARES = frozenset(("odds_ratio", "unchanged_ratio"))
-"""Ratios of rates or odds, which may be more than 1, as what is called `ratio` alone."""
+"""Ratios of rates or odds, which may exceed 1. So may a column named `ratio` alone."""
 
 BOUNDED = {"ettr_bound": "ettr_measured", "progress_ratio_bound": "progress_ratio"}
-"""Limits of a value with a name of its own: what unknown checkpoints leave open."""
+"""Limits with a name of their own, and their value: the range that unknown checkpoints leave open."""
 
 IN_ORDER = (
     *(("first_at", "last_at"), ("first_seen_at", "last_seen_at"), ("first_reported_at", "last_reported_at")),
@@ -76,20 +76,20 @@ IN_ORDER = (
         ("window_end_date", "judged_end_date"),
     ),
 )
-"""Moments of which the first does not come after the second."""
+"""Pairs of moments: the first is not later than the second."""
 IN_ORDER_ONCE_TYPED = (("submitted_at", "started_at"), ("requested_at", "started_at"))
-"""The same behind raw: a requeued job is submitted anew, and its earlier records say so too."""
+"""As above, but not in raw: there, the earlier records of a requeued job have its new submit time."""
 
 PLANNED = frozenset(("closed_at", "dated_by_file_at", "eligible_at", "reason_at"))
-"""Times that nothing is computed with, or that may be planned for any day."""
+"""Times that no computation uses, or that may be planned for any day."""
 PLANNED_TABLES = frozenset(("dim_units_in_service",))
-"""Tables of what a site says itself, which may begin or end in the future."""
+"""Tables of a site's own statements, which may begin or end in the future."""
 
 TIMED_BY_OTHERS = frozenset(("fct_attempt_exposures", "fct_job_runs"))
-"""Views whose times are those of fct_attempts, which are judged there: each rule would work them out once more."""
+"""Views with the times of fct_attempts, which are judged there: each rule would compute them again."""
 
 WITHOUT_EXPOSURE = frozenset(("est_lost_gpu_hours",))
-"""Estimates that are no rates: what they count may have been lost in no time at all."""
+"""Estimates that are no rates: a loss needs no exposure."""
 
 NUMBERS = "numbers are finite, and counts, times, rates and costs are not negative"
 EVIDENCE = "the confidence level lies between 0 and 1, and events were seen over some exposure, or the method says not"
@@ -99,9 +99,9 @@ Violation = tuple[str, str]
 
 
 def rules_of_columns(schema: str, table: str, columns: Columns) -> list[Rule]:
-    """Return the rules that the columns of a table ask for.
+    """Return the rules that apply to the columns of a table.
 
-    Rules of raw tables allow a cluster's share of odd rows, and so do those of times, which all come from logs.
+    Rules of raw tables tolerate a cluster's share of odd rows, and so do rules for times: all come from logs.
     """
     is_raw = schema == "raw"
     earliest = EARLIEST if is_raw and table != "unit_failures" else EARLIEST_RECORD
@@ -128,7 +128,7 @@ def rules_of_columns(schema: str, table: str, columns: Columns) -> list[Rule]:
 
 
 def _rule(check: str, holds: str, violations: Sequence[Violation], key: Sequence[str], tolerates_share: bool) -> Rule:
-    """Make one rule of what is wrong with each column of a table."""
+    """Combine the violations of a table's columns into one rule."""
     wrong = [f"case when {condition} then {words} end" for condition, words in violations]
     return Rule(
         check,
@@ -178,7 +178,7 @@ def _outside_limits(columns: Columns) -> list[Violation]:
         low, high = (f"{name.removesuffix(side)}{limit}" for limit in ("low", "high"))
         value = BOUNDED.get(base) or _value_of(name, columns)
         present = [column for column in (low, value, high) if column is not None and column in columns]
-        # The limits are compared as well: a value that is unknown may have both.
+        # Compare the limits with each other too: an unknown value may have both.
         pairs = combinations([identifier(column) for column in present], 2)
         if columns[name] == "DOUBLE":
             wrong = [f"{first} > {second} + 1e-9 * (1 + abs({second}))" for first, second in pairs]
@@ -190,7 +190,7 @@ def _outside_limits(columns: Columns) -> list[Violation]:
 
 
 def _value_of(name: str, columns: Columns) -> str | None:
-    """Name the value that a column is a limit of; a bare `low` or `high` belongs to the column before `low`."""
+    """Return the value that a column limits; a bare `low` or `high` belongs to the column before `low`."""
     base, _, side = name.rpartition("_")
     if side not in ("low", "high"):
         return None
@@ -201,7 +201,7 @@ def _value_of(name: str, columns: Columns) -> str | None:
 
 
 def _unbelievable(columns: Columns, earliest: str) -> list[Violation]:
-    """Find times so early or late that a clock or a format was misread, by the law of the readers."""
+    """Find times outside the range that readers accept: a clock or a format was misread."""
     latest = "greatest(timezone('UTC', now()), (select max(modified_at) from ops.files)) + interval 1 day"
     return [
         (
@@ -221,7 +221,7 @@ def _out_of_order(columns: Columns, is_raw: bool) -> list[Violation]:
 
 
 def _unstated(columns: Columns) -> list[Violation]:
-    """Find estimates that do not say how sure they are, or rest on events that were seen over no exposure."""
+    """Find estimates without a confidence level, or with events but no exposure."""
     if not {"cluster_id", "confidence_level", "event_count", "exposure"} <= columns.keys():
         return []
     return [
@@ -241,7 +241,7 @@ def _is_number(kind: str) -> bool:
 
 
 def nodes_known() -> Rule:
-    """Warn when most rows of a cluster name hosts that are not its nodes: then names need an alias or a suffix rule."""
+    """Warn if most rows of a cluster name unknown hosts: then names need an alias or a suffix rule."""
     query = f"""
         select cluster_id, concat(
             cluster_id, ': ', count(*) filter (disposition = 'unknown_node'), ' of ', count(*),

@@ -1,13 +1,13 @@
-"""What must hold for the tables of `estimates` beyond what their columns' names ask for.
+"""Rules for the tables of `estimates`, in addition to those that follow from column names.
 
-A verdict, or a sum of columns of the same row, only a change of code can break: tests hold them.
+Only a change of code can break a verdict or a sum within a row: tests check those.
 """
 
 from __future__ import annotations
 
 from assets.expectations.rules import Rule, no_finding
 
-# Not always all of them: one that failed as the records began was not watched before.
+# Fewer is allowed: the time before a failure at the start of the records was not observed.
 FAILURES_AMONG = """
     select
         cluster_id,

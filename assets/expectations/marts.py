@@ -1,4 +1,4 @@
-"""What must hold for the tables of `marts` beyond what their columns' names ask for: all is there, and believable."""
+"""Rules for the tables of `marts`, in addition to those that follow from column names: completeness, plausibility."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from assets.expectations.rules import Rule, no_finding, no_row, same_total
 MAX_INFRASTRUCTURE_FAILURES = 0.2
 MAX_COMPLETED_WITH_EVIDENCE = 0.01
 MAX_ALLOCATED_RATIO = 1.05
-"""Node failures are noticed minutes late, so two jobs may seem to hold a GPU at once for a while."""
+"""Slurm notices node failures minutes late, so two jobs may seem to hold a GPU at once."""
 
 LAST_DAY = "(to_at - if(known_by = 'log', 0, 1) * interval 1 second)::date"
-"""What is said to go until midnight ends on the day before."""
+"""A stated span that ends at midnight ends on the day before."""
 
 COVERED_FAILURES = f"""
     select cluster_id, count(*) as total
@@ -56,8 +56,8 @@ FAILURES_BELIEVABLE = f"""
     having count(*) filter (is_infrastructure_failure) > {MAX_INFRASTRUCTURE_FAILURES} * count(*)
 """
 
-# Events and attempts meet per node and week: on the node alone a year of a large cluster makes 10^9 pairs, and by the
-# day an attempt of months takes hundreds of rows.
+# Events and attempts are joined by node and week: by node alone, a year of a large cluster makes 10^9 pairs; by day, an
+# attempt of months takes hundreds of rows.
 COMPLETED_WITH_EVIDENCE = f"""
     with evidence as (
         select distinct cluster_id, node_id, observed_at, date_trunc('week', observed_at) as week_date
@@ -122,13 +122,13 @@ RULES: dict[str, list[Rule]] = {
             "ends_complete",
             "(is_terminal and not has_ended) or (has_ended and runtime_seconds is null)",
             ("attempt_id", "is_terminal", "has_ended", "runtime_seconds"),
-            "what is over has ended, and what has ended has a runtime",
+            "terminal attempts have ended, and ended attempts have a runtime",
         ),
         no_row(
             "gpus_of_nodes",
             "gpu_count_source = 'refuted'",
             ("attempt_id", "job_id", "node_count", "source_path", "source_line_number"),
-            "no job has more GPUs than its nodes; of one that has, they count as unknown",
+            "no job has more GPUs than its nodes; if one has, its GPUs count as unknown",
             warns=True,
         ),
         no_finding("failures_believable", FAILURES_BELIEVABLE, "infrastructure ends few of the attempts", warns=True),

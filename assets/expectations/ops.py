@@ -86,7 +86,7 @@ RULES: dict[str, list[Rule]] = {
             "identity",
             "lines_in <> loaded + skipped + quarantined or least(loaded, skipped, quarantined) < 0",
             ("path", "lines_in", "loaded", "skipped", "quarantined"),
-            "lines_in = loaded + skipped + quarantined, of which none is negative",
+            "lines_in = loaded + skipped + quarantined, and none is negative",
         ),
         no_finding("after_now", AFTER_NOW, "no record is dated after now", warns=True),
         no_finding("begins_before_now", ALL_AFTER_NOW, "accounting begins before now"),

@@ -1,6 +1,6 @@
-"""What must hold for the tables of `raw` beyond what their columns' names ask for.
+"""Rules for the tables of `raw`, in addition to those that follow from column names.
 
-One odd row is no news. Most rows being odd means that something was misread.
+One odd row is normal. If most rows are odd, something was misread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLURMCTLD_KINDS = (
 
 COMPONENTS = ("GPU", "DIMM", "PCIe", "EUD", "BIOS", "NIC", "PSU", "Optics", "CPU", "other", "unknown")
 
-# One query over the table keeps `{batch}`, the name of the table, and finds clusters that have no row at all.
+# `{batch}` stands for the table; the query also finds clusters without any row.
 RECORDS_PRESENT = """
     with counted as (
         select cluster_id from {batch} where disposition = 'loaded'
@@ -172,4 +172,4 @@ RULES: dict[str, list[Rule]] = {
     "tickets": of_data(TICKETS),
     "unit_failures": of_data([nodes_known()]),
 }
-"""Rules by table. The other tables of the schema are of our own making."""
+"""Rules by table. Faultline itself makes the other tables of the schema."""

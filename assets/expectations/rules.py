@@ -1,4 +1,4 @@
-"""The few shapes of rule the suites are written in. Great Expectations judges all rules of a table in one query.
+"""The kinds of rules in the suites. Great Expectations judges all rules of a table in one query.
 
 A rule finds violations in SQL. Every rule has a name, the sentence that must hold, and a severity: it blocks or only
 warns. Rules that the code guarantees hold for every row. Rules about the data (`of_data`) allow the share of odd rows
@@ -24,15 +24,15 @@ class Rule:
     holds
         What should be true, as a clause a person reads.
     condition, finding
-        SQL condition of a row that is a violation, and the words that say what is wrong with it. One scan finds the
+        SQL condition of a violating row, and the SQL text that says what is wrong with it. One scan finds the
         violations of all such rules of a table.
     query
-        In their place: SQL over `{batch}`, the table. Each row that it finds is a violation: `finding` says in words
-        what is wrong, and `cluster_id` with whose rows; NULL concerns all clusters.
+        Instead of both: SQL over `{batch}`, the table. Each row that it returns is a violation: `finding` says what
+        is wrong, and `cluster_id` names the cluster; NULL concerns all clusters.
     warns
         The refresh goes on when it is violated.
     tolerates_share
-        One odd row of a cluster, or the share that its settings allow, is no more than a warning.
+        One odd row of a cluster, or the share that its settings allow, is only a warning.
     """
 
     check: str
@@ -64,7 +64,7 @@ def no_row(check: str, where: str, shows: Sequence[str], holds: str, warns: bool
 
 
 def shown(names: Sequence[str]) -> str:
-    """Write the SQL that shows columns of a row with their names."""
+    """Return the SQL that shows columns of a row with their names."""
     parts = ", ', ', ".join(f"{literal(f'{name} ')}, coalesce({identifier(name)}::varchar, 'NULL')" for name in names)
     return f"concat({parts})"
 
@@ -88,7 +88,7 @@ def values_known(holds: str, **allowed: Iterable[str]) -> Rule:
 
 
 def of_data(rules: Iterable[Rule]) -> list[Rule]:
-    """Change rules so that they only warn while a cluster has one odd row, or the share that its settings allow."""
+    """Return rules that only warn while a cluster has one odd row, or the share that its settings allow."""
     return [replace(rule, tolerates_share=True) for rule in rules]
 
 

@@ -20,10 +20,10 @@ SHOWN_FINDINGS = 3
 
 
 class RulesHold(gxe.UnexpectedRowsExpectation):
-    """Great Expectations' rule that a query finds no row, in one scan, not two.
+    """Expect that a query finds no row, with one scan instead of Great Expectations' two.
 
-    A row is about one rule: in which clusters it is violated, how often, three of the findings, and whether the
-    cluster tolerates as many.
+    Each row describes one rule: the clusters that violate it, how often, three findings, and whether the cluster
+    tolerates that many.
     """
 
     metric_dependencies: ClassVar[tuple[str, ...]] = ("unexpected_rows_query.table",)
@@ -41,7 +41,7 @@ class RulesHold(gxe.UnexpectedRowsExpectation):
 
 
 def suite_of(rules: Sequence[Rule], has_clusters: bool = True) -> list[Expectation]:
-    """Give the expectation that judges rules together; its `meta` names the rules.
+    """Return the expectation that judges rules together; its `meta` names the rules.
 
     A violation in a table without clusters concerns all clusters.
     """
@@ -52,7 +52,7 @@ def suite_of(rules: Sequence[Rule], has_clusters: bool = True) -> list[Expectati
 
 
 def _findings(rules: Sequence[Rule]) -> str:
-    """Write the query that gives a row for each violated rule."""
+    """Return the query that gives one row for each violated rule."""
     of_rows = [rule for rule in rules if rule.condition]
     queries = [_rows_found(of_rows)] if of_rows else []
     queries += [
@@ -87,7 +87,7 @@ def _findings(rules: Sequence[Rule]) -> str:
 
 
 def _rows_found(rules: Sequence[Rule]) -> str:
-    """Write the query that finds the rows which violate rules, in one scan."""
+    """Return the query that finds the violating rows of rules in one scan."""
     found = ", ".join(
         f"case when {rule.condition}"
         f" then struct_pack(check_name := {literal(rule.check)}, finding := {rule.finding}) end"
@@ -105,7 +105,7 @@ def _rows_found(rules: Sequence[Rule]) -> str:
 
 
 def _tolerance(tolerating: Sequence[Rule]) -> str:
-    """Write the query that tells of each finding whether its cluster tolerates as many; `{batch}` is the table."""
+    """Return the query that adds to each finding whether its cluster tolerates that many; `{batch}` is the table."""
     if not tolerating:
         return "select *, false as is_tolerated from findings"
     return f"""
