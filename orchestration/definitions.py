@@ -1,4 +1,4 @@
-"""Everything Dagster loads, on one screen."""
+"""Everything that Dagster loads, on one screen."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FLOW = (
 
 
 def build(settings: HomeSettings, caller: Caller | None = None) -> dg.Definitions:
-    """Bind assets, checks, the job, schedule and sensors to one home, its settings and who runs the job."""
+    """Bind assets, checks, the job, schedule and sensors to one home, its settings and the caller of the job."""
     dbt.prepare(settings)
     to_pull = clusters_to_pull(settings.home.sources)
     pulls = [pulls_asset(settings.home, to_pull)] if to_pull else []
@@ -66,7 +66,7 @@ def build(settings: HomeSettings, caller: Caller | None = None) -> dg.Definition
 
 
 def finished(assets: Sequence[Any], settings: HomeSettings) -> list[Any]:
-    """Give every asset its group, and what readers see the time within which a night has to renew it."""
+    """Add to every asset its group, and a freshness policy to assets that readers see."""
     policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.freshness_hours))
 
     def completed(spec: dg.AssetSpec) -> dg.AssetSpec:
@@ -81,5 +81,5 @@ def finished(assets: Sequence[Any], settings: HomeSettings) -> list[Any]:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Bind them to the settings of this process: Dagster's code server, which starts here."""
+    """Return the definitions for the settings of this process; Dagster's code server starts here."""
     return build(read_settings())

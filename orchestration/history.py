@@ -1,8 +1,8 @@
 """Dagster's history of runs in its own SQLite files, written without a new connection and an fsync for each event.
 
-Dagster opens a file anew for every event and waits for the disk. A refresh has 900 events, and that took 15 of its
-seconds (dagster#19618, closed). Here connections are kept. A power cut may cost the history of runs, never
-data: the warehouse is flushed before it is published. dagster.yaml names these classes.
+Dagster opens the file again for every event and waits for the disk. A refresh has 900 events, which took 15 s
+(dagster#19618, closed). Here connections stay open. A power cut may cost the history of runs, never data: the warehouse
+is flushed before it is published. dagster.yaml names these classes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BUSY_SECONDS = 30
 
 
 class EventHistory(SqliteEventLogStorage):
-    """The events of each run in a file of its own, and an index of all runs."""
+    """The events of each run in its own file, and an index of all runs."""
 
     def __init__(self, base_dir: str, inst_data: Any = None) -> None:
         self._engines: dict[str, Engine] = {}
@@ -46,13 +46,13 @@ class EventHistory(SqliteEventLogStorage):
         return cls(str(Path(config_value["dagster_home"], "history", "runs")), inst_data)
 
     def has_table(self, table_name: str) -> bool:
-        """Look for a table until it is there: Dagster asks with every check and opens the file for each answer."""
+        """Remember which tables exist: Dagster asks with every check and opens the file each time."""
         if table_name not in self._tables and super().has_table(table_name):
             self._tables.add(table_name)
         return table_name in self._tables
 
     def _has_asset_key_col_on_connection(self, conn: Connection, column_name: str) -> bool:
-        """Look for a column until it is there: Dagster lists the columns anew several times for each event."""
+        """Remember which columns exist: Dagster lists the columns several times for each event."""
         if column_name not in self._columns and super()._has_asset_key_col_on_connection(conn, column_name):
             self._columns.add(column_name)
         return column_name in self._columns
@@ -62,7 +62,7 @@ class EventHistory(SqliteEventLogStorage):
         return column_name in self._columns or super().has_asset_key_col(column_name)
 
     def has_secondary_index(self, name: str) -> bool:
-        """Look for an index until it is there: Dagster asks each time it reads about assets."""
+        """Remember which indexes exist: Dagster asks each time that it reads about assets."""
         if name not in self._indexes and super().has_secondary_index(name):
             self._indexes.add(name)
         return name in self._indexes
@@ -87,7 +87,7 @@ class EventHistory(SqliteEventLogStorage):
                 yield connection
 
     def delete_events(self, run_id: str) -> None:
-        """Delete what is known of a run: its file too, and the outcomes of its checks, both of which Dagster leaves."""
+        """Delete a run's events, and its file and the outcomes of its checks, which Dagster leaves."""
         super().delete_events(run_id)
         with self.index_connection() as connection:
             connection.exec_driver_sql("delete from asset_check_executions where run_id = ?", (run_id,))
@@ -100,7 +100,7 @@ class EventHistory(SqliteEventLogStorage):
                 path.unlink(missing_ok=True)
 
     def give_back_space(self) -> None:
-        """Write the index anew when more than half of it is empty; with a run a night that is never the case again."""
+        """Rewrite the index if more than half of it is empty; with one run a night this happens once."""
         with self.index_connection() as connection:
             pages, empty = (
                 connection.exec_driver_sql(f"pragma {name}").scalar_one() for name in ("page_count", "freelist_count")
@@ -146,17 +146,17 @@ class RunHistory(SqliteRunStorage):
 
 
 def make_file(file: Path) -> None:
-    """Make a file of pages that two events fit on, unless there is one: an event takes 3 KB, and SQLite's pages 4."""
+    """Create a missing file with pages for two events: an event takes 3 KB, and SQLite's default page has 4 KB."""
     if not file.exists():
         with closing(sqlite3.connect(file)) as connection:
             connection.executescript("pragma page_size = 8192; vacuum")
 
 
 def open_file(address: str) -> Engine:
-    """Keep the connections to a file, and do not wait for the disk.
+    """Return an engine that keeps its connections, and does not wait for the disk.
 
-    SQLAlchemy's pool lends a connection to one thread at a time. A pool with a connection per thread closes some of
-    them when there are many threads, and the daemon then crashed.
+    SQLAlchemy's pool lends a connection to one thread at a time. A pool with one connection per thread closes some of
+    them if there are many threads, and the daemon then crashed.
     """
     engine = create_engine(address, max_overflow=-1, connect_args={"timeout": BUSY_SECONDS})
     listen(engine, "connect", lambda connection, _: connection.execute("pragma synchronous = off"))

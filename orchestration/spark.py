@@ -1,7 +1,7 @@
-"""`python -m orchestration.spark`: raw tables out as Parquet for a build on Spark, and its marts back in.
+"""`python -m orchestration.spark`: export raw tables as Parquet for a build on Spark, and import its marts.
 
-The export reads the working file, and the import writes the publication that is built next. No refresh can start in the
-meantime.
+The export reads the working file, and the import writes the file for the next publication. No refresh can start
+meanwhile.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ app = typer.Typer(
 
 
 def export_raw(home: Home, folder: Path, as_json: bool = False) -> None:
-    """Write every table that dbt reads and print what was written."""
+    """Write every table that dbt reads, and print the written tables."""
     from assets.raw.parquet import export_tables
     from assets.warehouse import Warehouse
 
@@ -50,7 +50,7 @@ def export_raw(home: Home, folder: Path, as_json: bool = False) -> None:
 
 
 def import_marts(home: Home, folder: Path, as_json: bool = False) -> None:
-    """Replace the rows of every mart by those of a folder of Parquet files; either all marts or none."""
+    """Replace the rows of every mart by those in a folder of Parquet files; either all marts or none."""
     from assets.warehouse import Warehouse
 
     warehouse = Warehouse(path=str(home.working_file), publication=str(home.build_file))
@@ -122,7 +122,7 @@ def _export_raw(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write what was read as Parquet, by cluster and date: the input of the dbt project on Spark."""
+    """Write the raw tables as Parquet, by cluster and date: the input of the dbt project on Spark."""
     answer(lambda: export_raw(settings_of(home).home, folder, as_json), writes=True)
 
 
@@ -132,7 +132,7 @@ def _import_marts(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replace the marts that were built here by those that Spark built, for estimates and report."""
+    """Replace the marts of this home by those that Spark built, for estimates and report."""
     answer(lambda: import_marts(settings_of(home).home, folder, as_json), writes=True)
 
 

@@ -1,1 +1,1 @@
-"""Alerts: what is told, to whom, and once."""
+"""Alerts: events, channels, and a record that each event is sent once."""

@@ -1,6 +1,6 @@
-"""The ways an alert goes out: a webhook and a command, of the home and of each cluster. No name or error has a secret.
+"""Channels for alerts: a webhook and a command, of the home and of each cluster. No name or error shows a secret.
 
-An address of a webhook is a secret, as whoever knows it can post there. Nothing runs through a shell.
+A webhook's address is a secret, because whoever knows it can post there. No command runs through a shell.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Send = Callable[[Message], None]
 
 @dataclass(frozen=True)
 class Channel:
-    """A way out by the name that people read. One of a cluster gets that cluster's events of some kinds, others all."""
+    """A channel and its name. A cluster's channel gets that cluster's events of some kinds; others get all events."""
 
     name: str
     send: Send = field(repr=False)
@@ -38,7 +38,7 @@ class Channel:
     kinds: Sequence[str] = ()
 
     def takes(self, event: Event) -> bool:
-        """Return whether it gets an event."""
+        """Return whether this channel gets an event."""
         kind, cluster_id = about(event.key)
         return not event.is_history and (
             self.cluster_id is None or (self.cluster_id == cluster_id and kind in self.kinds)
@@ -46,7 +46,7 @@ class Channel:
 
 
 def channels_of(settings: HomeSettings) -> list[Channel]:
-    """List the channels of the home, and those that the file of each cluster names."""
+    """List the channels of the home, and those in each cluster's file."""
     files = sorted(settings.home.sources.glob("*/cluster.toml"))
     of_clusters = [channel for file in files for channel in _channels_of_cluster(file.parent)]
     return [*channels_of_home(settings), *of_clusters]
@@ -60,7 +60,7 @@ def channels_of_home(settings: HomeSettings) -> list[Channel]:
 
 
 def _channels_of_cluster(folder: Path) -> list[Channel]:
-    """List a cluster's channels; whoever else may write its file could send anything anywhere, so they send nothing."""
+    """List a cluster's channels; if another user may write the file, they send nothing."""
     from assets.sources.settings import read_settings
 
     cluster, _ = read_settings(folder, folder.name)
@@ -95,7 +95,7 @@ def webhook(address: str | None, file: str | None = None) -> Send:
 
 
 def command(words: Sequence[str]) -> Send:
-    """Run a program with the message as JSON on standard input; status 0 means that it was delivered."""
+    """Run a program with the message as JSON on standard input; exit status 0 means delivered."""
 
     def send(message: Message) -> None:
         program = Path(words[0]).name

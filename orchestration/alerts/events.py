@@ -1,7 +1,7 @@
-"""What there is to tell: events of a publication, of a refresh that failed, and of a night without one.
+"""The events to report: of a publication, of a failed refresh, and of a night without a publication.
 
-Events are read from what is published, never guessed from what changed: an event that was not sent because a process
-died is still there the next time. Clusters that keep older numbers have no new changes and lemons.
+Events are computed from the published state, not from differences: if a process dies before it sends an event, the next
+one finds it again. Clusters that keep older numbers have no new changes and lemons.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from orchestration.read_commands.stale import Stale, last_run
 from orchestration.settings.home import Home
 
 NEWS_DAYS = 92
-"""Of a cluster that is seen for the first time, a change that is older than this at the end of its data is history."""
+"""For a cluster seen for the first time, a change at least so many days before the end of its data is history."""
 TITLES = {
     "cluster": "no new numbers",
     "change_point": "the failure rate changed",
@@ -50,10 +50,10 @@ BURNS = """
 
 @dataclass(frozen=True)
 class Event:
-    """Something to send once: two events with one key are the same event (`about` reads it).
+    """An event to send once; events with the same key are the same event (`about` parses the key).
 
-    The subject says in a few words what it is about, the line tells people, the details programs. What is history is
-    remembered, and sent nowhere.
+    The subject names it in a few words, the line is for people, the details are for programs. History is remembered,
+    and sent nowhere.
     """
 
     key: str
@@ -65,12 +65,12 @@ class Event:
 
     @property
     def title(self) -> str:
-        """The title of its message: that of its kind, else its subject."""
+        """The title of its message: the title of its kind, else its subject."""
         return self.subject if self.subject == REMOVED_KEY else TITLES.get(about(self.key)[0], self.subject)
 
 
 def events_of_publication(home: Home, ledger: Ledger) -> Iterator[Event]:
-    """Read what readers see now."""
+    """Yield the events of the current publication."""
     from assets.report import news
     from assets.report.names import hide_names
     from assets.report.queries import QueryRows, grouped
@@ -78,7 +78,7 @@ def events_of_publication(home: Home, ledger: Ledger) -> Iterator[Event]:
     with published(home.published_file) as con:
         ends, failed = rows_of(con, f"from ({CLUSTER_OUTCOMES}) order by cluster_id"), rows_of(con, NOT_COMPUTED)
         lemons, changes, burns = (grouped(rows_of(con, sql), "cluster_id") for sql in (LEMONS, CHANGES, BURNS))
-    # The words of errors may quote a log.
+    # Error texts may quote a log.
     shown = hide_names(
         QueryRows({"clusters": ends, "clusters_without_numbers": ends, "checks": [], "not_computed": failed})
     )
@@ -116,7 +116,7 @@ def events_of_publication(home: Home, ledger: Ledger) -> Iterator[Event]:
 
 
 def _removed_key_events(home: Home) -> Iterator[Event]:
-    """Make an event for each key of a `cluster.toml` that is not read any more."""
+    """Yield an event for each removed key that a `cluster.toml` still has."""
     from assets.sources.settings import read_settings, warnings_of
 
     for file in sorted(home.sources.glob("*/cluster.toml")):
@@ -126,14 +126,14 @@ def _removed_key_events(home: Home) -> Iterator[Event]:
 
 
 def failure_event(message: str, run_id: str | None, subject: str = "the refresh failed") -> Event:
-    """Make the event of a refresh that failed; without a run, the same message is one event a day."""
+    """Return the event of a failed refresh; without a run, the same message is one event a day."""
     digest = hashlib.sha256(message.encode()).hexdigest()[:16]
     key = run_id or f"{datetime.now(UTC):%Y-%m-%d}:{digest}"
     return Event(f"failure:{key}", subject, message, details={"run_id": run_id})
 
 
 def events_of_night(home: Home, found: Stale | None, ledger: Ledger) -> Iterator[Event]:
-    """Make the event of a night without publication, and again that of a last run that failed if it may be unsent."""
+    """Yield the event of a night without publication, and that of a failed last run again if it may be unsent."""
     if found:
         yield Event(f"stale:{found.run_id}", "no new publication", found.line, details={"since": found.since})
     run = last_run(home)

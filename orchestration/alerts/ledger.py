@@ -1,8 +1,8 @@
-"""What was sent, in a small SQLite file of the home that survives rebuilds and rollbacks.
+"""The record of sent alerts, in a small SQLite file of the home that survives rebuilds and rollbacks.
 
-An event is claimed before it is sent, and one process sends at a time, so that two never send one event. What certainly
-did not arrive is sent again with later refreshes. What may have arrived (a time-out, a process that was killed while it
-sent) is sent once more. If the file is lost, all current events are sent once more.
+A process claims an event before it sends it, and one process sends at a time, so that no event is sent twice. An alert
+that certainly did not arrive is sent again with later refreshes. One that may have arrived (a time-out, a process
+killed while it sent) is sent once more. If the file is lost, all current events are sent once more.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from orchestration.upkeep.permissions import private_files
 
 QUIET_DAYS = 28
-"""A node that was off the list of lemons for so long is a new event."""
+"""A node that returns to the list of lemons after so many days is a new event."""
 WAIT_SECONDS = 120
-"""For how long to wait while another process sends."""
+"""How long to wait while another process sends."""
 SCHEMA = """
 create table sent (
     key text not null,
@@ -50,7 +50,7 @@ TAKE_OVER = (
 
 
 class Ledger:
-    """The file, while no other process sends."""
+    """The open file; no other process sends meanwhile."""
 
     def __init__(self, con: sqlite3.Connection) -> None:
         self._con = con
@@ -68,19 +68,19 @@ class Ledger:
                     self._con.executemany("insert into sent values (?, ?, datetime('now'), 0, 0)", rows)
 
     def claim(self, keys: Sequence[str], channel: str) -> list[str]:
-        """Claim those events that are to be sent on a channel, and return their keys."""
+        """Claim the events to send on a channel, and return their keys."""
         with self._con:
             return [key for key in keys if self._con.execute(CLAIM, [key, channel]).rowcount]
 
     def record(self, keys: Sequence[str], channel: str, has_arrived: bool | None) -> None:
-        """Record whether claimed events arrived; None: they may have, as the claim says."""
+        """Record whether claimed events arrived; None leaves the claim's state: they may have."""
         with self._con:
             self._con.executemany(RECORD, [(has_arrived, key, channel) for key in keys])
 
     def lemon_episodes(self, cluster_id: str, nodes: Sequence[str], day: date) -> dict[str, str]:
-        """Note that nodes are on the list of a day, and return the day since which each is.
+        """Note that nodes are on the list on a day, and return the first day of each node's episode.
 
-        A node that was off the list for fewer than 28 days of the cluster's data is still in its old episode.
+        A node that was off the list for fewer than 28 days of the cluster's data continues its old episode.
         """
         episodes = {}
         seen = "select key, time from sent where channel = '' and key like 'seen:%' order by key"
@@ -101,7 +101,7 @@ class Ledger:
 
 @contextmanager
 def open_ledger(file: Path) -> Iterator[Ledger]:
-    """Open the file, or make it, once no other process sends; the lock ends with the block or with the process."""
+    """Open or create the file once no other process sends; the lock ends with the block or with the process."""
     with private_files():
         file.parent.mkdir(parents=True, exist_ok=True)
         lock, con = (sqlite3.connect(path, timeout=WAIT_SECONDS) for path in (file.with_suffix(".lock"), file))

@@ -1,4 +1,4 @@
-"""Send what is new on every channel, once. Nothing here ever makes a refresh fail, and no text has a secret.
+"""Send new events on every channel, once. Nothing here makes a refresh fail, and no text has a secret.
 
 Events of one kind and cluster go out as one message.
 """
@@ -24,19 +24,19 @@ from orchestration.terminal.posting import NotDelivered
 Say = Callable[[str], None]
 
 MAX_LINES = 20
-"""A message has at most so many lines of events; it says how many more there are."""
+"""The most lines of events in a message; it says how many more there are."""
 MAX_LINE = 2_000
 
 
 def tell_of_publication(settings: HomeSettings, say: Say) -> None:
-    """Send what is new in what readers see now, and what could not be sent the last times."""
+    """Send the new events of the current publication, and those that could not be sent before."""
     _tell(settings, lambda ledger: events_of_publication(settings.home, ledger), say)
 
 
 def tell_of_failure(settings: HomeSettings, message: str, run_id: str | None, say: Say) -> None:
     """Report that a refresh failed, unless another process has reported this run.
 
-    Where the ledger cannot be written (a full disk, a home that is not mounted), all go to the home's channels.
+    If the ledger cannot be written (a full disk, a home that is not mounted), all the home's channels get the message.
     """
     event = failure_event(message, run_id)
     is_home = os.path.isdir(settings.home.work)  # noqa: PTH112 -- Path.is_dir() may raise
@@ -46,14 +46,14 @@ def tell_of_failure(settings: HomeSettings, message: str, run_id: str | None, sa
 
 
 def tell_if_stale(settings: HomeSettings, say: Say) -> Stale | None:
-    """Report once that the newest publication is too old, and a failure that could not be sent; return the former."""
+    """Report once that the newest publication is too old, and any unsent failure; return the former."""
     found = stale(settings.home, settings.freshness_hours)
     _tell(settings, lambda ledger: events_of_night(settings.home, found, ledger), say)
     return found
 
 
 def send_test(settings: HomeSettings) -> list[tuple[str, str | None]]:
-    """Send a test message on every channel, those of clusters too; return each channel and why it failed, if it did."""
+    """Send a test message on every channel, clusters' included; return each channel with its problem or None."""
     found = []
     for channel in channels_of(settings):
         line = f"{channel.name} for {channel.cluster_id or settings.home.root} works. Nothing is wrong."
@@ -63,7 +63,7 @@ def send_test(settings: HomeSettings) -> list[tuple[str, str | None]]:
 
 
 def _tell(settings: HomeSettings, find: Callable[[Ledger], Iterable[Event]], say: Say) -> bool:
-    """Send what is due, and return whether the ledger could be used; every problem becomes a line."""
+    """Send due events, and return whether the ledger could be used; every problem becomes a line."""
     is_claimed = False
     try:
         channels = channels_of(settings)
@@ -95,7 +95,7 @@ def _send(channel: Channel, message: Message, say: Say) -> bool | None:
 
 
 def _deliver(channel: Channel, message: Message) -> tuple[bool | None, str | None]:
-    """Send a message; return whether it arrived, None if that is not known, and why it may not have."""
+    """Send a message; return whether it arrived (None if unknown), and the problem."""
     try:
         channel.send(message)
     except NotDelivered as error:

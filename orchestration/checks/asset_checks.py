@@ -1,4 +1,4 @@
-"""The suites of `assets.expectations` as Dagster checks, one per table, each verdict also a row in ops.checks.
+"""The suites of `assets.expectations` as Dagster checks, one per table; each verdict is also a row in ops.checks.
 
 A check stops the refresh when a finding concerns all clusters, or when no cluster is left to publish. A finding about
 one cluster is written to ops.cluster_failures, and that cluster keeps its last good data.
@@ -32,7 +32,7 @@ DEMANDS = "Numbers, shares, limits and times are what the names of their columns
 
 
 def suites() -> list[tuple[str, str]]:
-    """List (schema, table) of every table that is judged: of raw and ops what was read, and all marts and estimates."""
+    """List (schema, table) of every judged table: those of raw and ops with rules, and all marts and estimates."""
     read = [(schema, table) for schema in ("raw", "ops") for table in OWN_RULES[schema]]
     marts = sorted(path.stem for path in (DBT_PROJECT / "models" / "marts").glob("*.sql"))
     estimates = sorted(path.stem for path in Path(assets.estimates.__path__[0]).glob("est_*.py"))
@@ -40,7 +40,7 @@ def suites() -> list[tuple[str, str]]:
 
 
 def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str, str], list[Verdict]]:
-    """Validate tables of a DuckDB file; the file is closed again when this returns."""
+    """Return the verdicts on tables of a DuckDB file, by table; the file is closed again afterwards."""
     from orchestration.checks.great_expectations_duckdb import validating
 
     found = {}
@@ -58,7 +58,7 @@ def judge(warehouse: Warehouse, tables: list[tuple[str, str]]) -> dict[tuple[str
 
 
 def check_name(schema: str, table: str) -> str:
-    """Name the Dagster check of a table."""
+    """Return the name of a table's Dagster check."""
     return f"{schema}_{table}_expectations"
 
 
@@ -79,7 +79,7 @@ def all_checks(estimates: Iterable[object]) -> list[dg.AssetChecksDefinition]:
 
 
 def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinition:
-    """Build a check per table, all in one step; what is downstream stops when no cluster can be published."""
+    """Build one check per table, all in one step; downstream steps stop if no cluster can be published."""
     by_key = {dg.AssetCheckKey(dg.AssetKey([*table]), check_name(*table)): table for table in tables}
     specs = [
         dg.AssetCheckSpec(key.name, asset=key.asset_key, blocking=True, description=_demand(*table))
@@ -107,13 +107,13 @@ def checks_of(step: str, tables: list[tuple[str, str]]) -> dg.AssetChecksDefinit
 
 
 def _demand(schema: str, table: str) -> str:
-    """Say what the check of a table demands, in one sentence."""
+    """Return what the check of a table demands, in one sentence."""
     of_columns = [] if schema == "ops" else [DEMANDS]
     return "; ".join([*of_columns, *(rule.holds for rule in OWN_RULES[schema].get(table, []))]) + "."
 
 
 def record_verdicts(con: duckdb.DuckDBPyConnection, run_id: str, step: str, found: Sequence[Verdict]) -> None:
-    """Write the verdicts of a step to ops.checks, and the clusters that they hold back to ops.cluster_failures.
+    """Write the verdicts of a step to ops.checks, and the clusters that they block to ops.cluster_failures.
 
     Verdicts on a cluster that failed in another step are left out: its rows are incomplete anyway.
     """
@@ -128,7 +128,7 @@ def record_verdicts(con: duckdb.DuckDBPyConnection, run_id: str, step: str, foun
 
 
 def result_of(key: dg.AssetCheckKey, found: list[Verdict], stops: Container[str]) -> dg.AssetCheckResult:
-    """Combine the verdicts on a table into one Dagster result; `stops` has the lines of those that stop the refresh."""
+    """Combine the verdicts on a table into one Dagster result; `stops` holds the verdicts that stop the refresh."""
     failed = [verdict for verdict in found if not verdict.passed]
     is_blocked = any(str(verdict) in stops for verdict in failed)
     return dg.AssetCheckResult(
@@ -146,9 +146,9 @@ def result_of(key: dg.AssetCheckKey, found: list[Verdict], stops: Container[str]
 
 
 def failed_checks(con: duckdb.DuckDBPyConnection, run_id: str) -> list[Verdict]:
-    """Read the failed checks that stop a run.
+    """Return the failed checks that stop a run.
 
-    They are the checks that concern all clusters and, if no cluster is left to publish, those of single clusters too.
+    These are the checks that concern all clusters and, if no cluster is left to publish, those of single clusters too.
     """
     failed = verdicts.read_failed(con, run_id, is_blocking=True)
     if is_any_cluster_left(con, run_id):

@@ -36,7 +36,7 @@ TYPES: dict[str, type[TypeEngine[Any]]] = {
     "BOOLEAN": Boolean, "INTEGER": Integer, "BIGINT": BigInteger, "DOUBLE": Double, "VARCHAR": String, "DATE": Date,
     "TIMESTAMP": DateTime, "TIMESTAMP_S": DateTime,
 }  # fmt: skip
-"""What GX may want to know of DuckDB's types."""
+"""SQLAlchemy's types by DuckDB's, for GX."""
 
 
 class ReadOnlyDialect(duckdb_engine.Dialect):
@@ -54,12 +54,12 @@ class ReadOnlyDialect(duckdb_engine.Dialect):
         """Do nothing: a rollback here would drop the rows GX has not fetched yet."""
 
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> list[Any]:
-        """Ask DuckDB itself; PostgreSQL's catalogue, which duckdb-engine asks, takes longer than a suite's queries."""
+        """Ask DuckDB itself: duckdb-engine asks PostgreSQL's catalogue, which takes longer than a suite's queries."""
         columns = connection.exec_driver_sql(f'describe "{table_name}"').fetchall()
         return [{"name": name, "type": TYPES.get(kind, NullType)()} for name, kind, *_ in columns]
 
     def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """Name none: no table here has a key that DuckDB knows of."""
+        """Return no key: DuckDB knows of none in these tables."""
         return {"constrained_columns": [], "name": None}
 
 
@@ -68,7 +68,7 @@ registry.register(DIALECT, __name__, ReadOnlyDialect.__name__)
 
 @dataclass(frozen=True)
 class Validator:
-    """One GX datasource on one open file; validates one table after the other."""
+    """One GX datasource on one open file."""
 
     con: duckdb.DuckDBPyConnection
     datasource: Any
@@ -76,9 +76,9 @@ class Validator:
     """By schema and name of every table and view of the file."""
 
     def validate(self, schema: str, table: str, rules: Sequence[Rule]) -> list[ExpectationValidationResult]:
-        """Judge the rules of a table together, or each alone where they cannot be computed together.
+        """Judge the rules of a table together, or each alone if they cannot be computed together.
 
-        The `meta` of a result's configuration names the rules that it is about.
+        The `meta` of a result's configuration names its rules.
         """
         if not rules:
             return []
@@ -117,7 +117,7 @@ def _columns(con: duckdb.DuckDBPyConnection) -> Mapping[tuple[str, str], Columns
 
 @contextmanager
 def validating(warehouse: Warehouse) -> Iterator[Validator]:
-    """Give a validator on a connection of its own, which SQLAlchemy only borrows.
+    """Yield a validator on a connection of its own, which SQLAlchemy only borrows.
 
     GX does not release a file when its engine is disposed of, and the next writer would be locked out.
     """

@@ -27,7 +27,7 @@ _DATABASE_ERROR = re.compile(
 
 @dataclass(frozen=True)
 class Verdict:
-    """One check on one table; `str()` is the line a person reads. Secrets in the values that it quotes are masked.
+    """One check on one table; `str()` is the line for people. Secrets in quoted values are masked.
 
     A blocking failure with a cluster keeps the new numbers of that cluster from being published. A blocking failure
     without one concerns all clusters.
@@ -58,7 +58,7 @@ class Verdict:
 def verdicts_of(
     table_name: str, rules: Sequence[Rule], results: Sequence[ExpectationValidationResult]
 ) -> list[Verdict]:
-    """Turn GX results into verdicts: one if a rule holds or could not be computed, else one per cluster at fault."""
+    """Turn GX results into verdicts: one if a rule holds or could not be computed, else one per violating cluster."""
     not_computed: dict[str, str] = {}
     violated: dict[str, list[dict[str, Any]]] = {}
     for result in results:
@@ -94,7 +94,7 @@ def _verdicts(
 
 
 def missing_table(table_name: str) -> Verdict:
-    """Make the verdict on a table that does not exist."""
+    """Return the verdict on a table that does not exist."""
     return Verdict(table_name, "exists", False, True, "the table does not exist", f"{table_name} exists")
 
 
@@ -125,7 +125,7 @@ def record(con: duckdb.DuckDBPyConnection, run_id: str, verdicts: Sequence[Verdi
 
 
 def read_failed(con: duckdb.DuckDBPyConnection, run_id: str, is_blocking: bool) -> list[Verdict]:
-    """Read the failed checks of a run, in the order they were made."""
+    """Return the failed checks of a run, in the order in which they were made."""
     rows = con.execute(
         """
         select table_name, check_name, passed, is_blocking, coalesce(observed, ''), coalesce(expected, ''),
@@ -140,21 +140,21 @@ def read_failed(con: duckdb.DuckDBPyConnection, run_id: str, is_blocking: bool) 
 
 
 def _findings(examples: Sequence[str], count: int) -> str:
-    """Join the first sentences without repeats, and say how many more findings there are."""
+    """Join the examples without repeats, and say how many more findings there are."""
     shown = list(dict.fromkeys(examples))
     more = count - len(examples)
     return "; ".join(shown) + (f"; and {more:,} more" if more > 0 else "")
 
 
 def raised(result: ExpectationValidationResult) -> list[dict[str, Any]]:
-    """Give the errors for which a result could not be computed."""
+    """Return the errors that kept a result from being computed."""
     info: dict[str, Any] = result.exception_info or {}
     errors = [info] if "exception_message" in info else info.values()
     return [error for error in errors if error.get("raised_exception")]
 
 
 def _error(result: ExpectationValidationResult) -> str | None:
-    """Find DuckDB's own message in the errors of what could not be computed."""
+    """Return DuckDB's own message from the errors of a result that could not be computed."""
     errors = raised(result)
     if not errors:
         return None

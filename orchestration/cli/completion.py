@@ -1,7 +1,7 @@
 """What Tab completes in the shell besides commands and options: clusters, tables and simulated profiles.
 
-Each callback answers within a second and prints nothing: where it cannot know, there is nothing to complete. Nothing
-heavy is imported. `faultline --install-completion` installs the completion.
+Each callback answers within a second and prints nothing; without an answer, nothing is completed. Nothing heavy is
+imported. `faultline --install-completion` installs the completion.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLUSTERS = "select cluster_id from marts.dim_clusters"
 
 
 def complete_clusters(context: typer.Context, incomplete: str) -> list[str]:
-    """List the published clusters, and those that have a folder of logs, that begin with what is typed."""
+    """List the clusters that are published or have a folder of logs, and begin with the typed text."""
     home = _home(context)
     if home is None:
         return []
@@ -32,7 +32,7 @@ def complete_clusters(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_tables(incomplete: str) -> list[str]:
-    """List the tables by their full names; what is typed may begin the schema or the table's own name."""
+    """List the tables by their full names; the typed text may begin the schema or the table's own name."""
     from orchestration.read_commands.catalogue import definitions
 
     names = definitions()
@@ -42,7 +42,7 @@ def complete_tables(incomplete: str) -> list[str]:
 
 
 def complete_profiles(incomplete: str) -> list[str]:
-    """List what can be simulated; the file of profiles is read without loading the simulator."""
+    """List the simulated profiles from their file, without loading the simulator."""
     file = files("assets") / "simulation" / "clusters" / "profiles.toml"
     return _beginning(tomllib.loads(file.read_text(encoding="utf-8")), incomplete)
 
@@ -64,5 +64,5 @@ def _home(context: typer.Context) -> Home | None:
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    # What a terminal would act on is not offered, and neither is what a shell would split.
+    # Leave out names that a terminal would act on or a shell would split.
     return sorted(name for name in names if name.startswith(incomplete) and name.isprintable() and " " not in name)

@@ -13,20 +13,20 @@ EXAMPLES = """Examples:
 
 Before the first refresh: `faultline doctor --sources /var/log/clusters`
 
-What no rule knows of one cluster, as lines for its cluster.toml: `faultline doctor gpu1 --rules`
+Signals of one cluster that no rule knows, as lines for its cluster.toml: `faultline doctor gpu1 --rules`
 """
 
 
 def doctor(
     cluster: Annotated[
         str | None,
-        typer.Argument(help="Leave out what concerns another cluster alone.", autocompletion=complete_clusters),
+        typer.Argument(help="Leave out findings on other clusters.", autocompletion=complete_clusters),
     ] = None,
     *,
     sources: SourcesOption = None,
     home: HomeOption = None,
     rules: Annotated[
-        bool, typer.Option("--rules", help="Print the lines to paste for what no rule knows; --json always has them.")
+        bool, typer.Option("--rules", help="Print lines to paste for signals that no rule knows; --json has them, too.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

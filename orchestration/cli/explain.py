@@ -33,9 +33,9 @@ def explain(
     ],
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", help="Of this cluster [default: any].", autocompletion=complete_clusters),
+        typer.Option("--cluster", help="Search in this cluster [default: any].", autocompletion=complete_clusters),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Show so many entries of a node's history.")] = 30,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most N entries of a node's history.")] = 30,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:

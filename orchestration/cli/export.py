@@ -15,11 +15,11 @@ EXAMPLES = """Examples:
 
 Two tables: `faultline export /data/faultline --table fct_attempts --table est_failure_rates`
 
-As CSV, with what only you know: `faultline export /data/csv --format csv --license CC-BY-4.0`
+As CSV, with a license: `faultline export /data/csv --format csv --license CC-BY-4.0`
 
-What may leave the house, without names: `faultline export /data/open --public --cluster-name "GPU cluster A"`
+For the public, without names: `faultline export /data/open --public --cluster-name "GPU cluster A"`
 
-Names for two of several clusters: `faultline export /data/open --public --cluster-name red=A --cluster-name blue=B`
+With new names for two clusters: `faultline export /data/open --public --cluster-name red=A --cluster-name blue=B`
 """
 
 _ADDRESS = re.compile(r"https?://[^\s/]\S*")
@@ -27,7 +27,7 @@ _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
 def _address(text: str | None) -> str | None:
-    """Check an address; an empty one is not stated."""
+    """Check an address; return None for an empty one."""
     stated = (text or "").strip() or None
     if stated and not _ADDRESS.fullmatch(stated):
         raise typer.BadParameter("an address begins with https:// or http:// and has no blanks")
@@ -35,7 +35,7 @@ def _address(text: str | None) -> str | None:
 
 
 def _license(text: str | None) -> str | None:
-    """Check the address of a license, or give that of an identifier of SPDX."""
+    """Return the address of a license, which may be given as an SPDX identifier."""
     stated = (text or "").strip()
     return f"https://spdx.org/licenses/{stated}" if _SPDX.fullmatch(stated) else _address(stated)
 
@@ -57,11 +57,11 @@ def export(
         list[str] | None,
         typer.Option(
             "--cluster-name",
-            help="With --public, what a cluster is called: NAME, or OLD=NEW where there are several; can be repeated "
+            help="With --public, the new name of a cluster: NAME, or OLD=NEW if there are several; can be repeated "
             "[default: cluster-1, cluster-2, ...].",
         ),
     ] = None,
-    fmt: Annotated[Literal["parquet", "csv"], typer.Option("--format", help="Form of the tables' files.")] = "parquet",
+    fmt: Annotated[Literal["parquet", "csv"], typer.Option("--format", help="Format of the files.")] = "parquet",
     license_url: Annotated[
         str | None,
         typer.Option(
@@ -80,7 +80,7 @@ def export(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the published tables as Parquet or CSV, with what every table, column and unit means in Croissant 1.1."""
+    """Write the published tables as Parquet or CSV, and describe every table, column and unit in Croissant 1.1."""
     from orchestration.read_commands import export as exporting
     from orchestration.read_commands.croissant import NOT_STATED, Owner
 

@@ -13,20 +13,20 @@ EXAMPLES = """Examples:
 
 On a host that has Slurm's commands: `faultline init gpu1`
 
-Slurm is asked on another host: `faultline init gpu1 --ssh login1`
+Ask Slurm on another host: `faultline init gpu1 --ssh login1`
 
-Only show what would be written: `faultline init gpu1 --print`
+Print the file, and write nothing: `faultline init gpu1 --print`
 """
 
 
 def init(
-    cluster: Annotated[str, typer.Argument(help="The cluster's name, which becomes that of its folder.")],
+    cluster: Annotated[str, typer.Argument(help="Name of the cluster and of its folder.")],
     sources: SourcesOption = None,
     home: HomeOption = None,
     ssh: SshOption = None,
     is_printed: Annotated[bool, typer.Option("--print", help="Print the file, and write nothing.")] = False,
 ) -> None:
-    """Make a cluster's folder with a cluster.toml of what a site decides, and ask Slurm what it can."""
+    """Make a cluster's folder with a cluster.toml of the site's settings, filled in from Slurm where possible."""
     from orchestration.new_cluster.folder import make_cluster, show_file
 
     if is_printed:

@@ -18,11 +18,11 @@ def lemons(
         str | None,
         typer.Option("--cluster", help="This cluster only [default: all].", autocompletion=complete_clusters),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Describe at most so many nodes per cluster.")] = 30,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Describe at most N nodes per cluster.")] = 30,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the nodes to take out, with reasons and a line for Slurm; say so where the data cannot tell."""
+    """List the nodes to take out, with reasons and a line for Slurm; say so if the data do not suffice."""
     from orchestration.read_commands import lemon_list
     from orchestration.read_commands.plan import WrongQuestion
     from orchestration.read_commands.saying import say_answer

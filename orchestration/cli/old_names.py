@@ -1,4 +1,4 @@
-"""The names that commands had before: for one release they run the new call, or say what replaces them."""
+"""Old names of commands: for one release they run the new call, or say what replaces them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _run(app: typer.Typer, name: str, arguments: Sequence[str]) -> None:
 
 
 def _as_options(option: str, arguments: Sequence[str]) -> list[str]:
-    """Write a cluster and patterns of its files as options CLUSTER/PATTERN, and keep the other options."""
+    """Turn a cluster and patterns of its files into options CLUSTER/PATTERN, and keep the other options."""
     names, options = [], []
     words = iter(arguments)
     for word in words:

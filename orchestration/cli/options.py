@@ -21,7 +21,7 @@ from orchestration.terminal.output import say, silence, streams
 
 HomeOption = Annotated[
     Path | None,
-    # A reader of the publish group may pass through a home, and not list it.
+    # A reader of the publish group may enter a home, but not list it.
     typer.Option(
         "--home", readable=False, help="Folder of everything Faultline keeps [env FAULTLINE_HOME, default data]"
     ),
@@ -61,7 +61,7 @@ SshOption = Annotated[
 
 
 def run_app(app: typer.Typer, name: str) -> None:
-    """Run a command line by its name; an error of the system becomes one line, whatever command meets it."""
+    """Run a command line by its name; an operating-system error in any command becomes one line."""
     try:
         with streams():
             app(prog_name=name)
@@ -80,7 +80,7 @@ def fail(message: str, status: int = 1) -> NoReturn:
 
 
 def warn_of_environment() -> None:
-    """Say on stderr which variables of the environment are no setting."""
+    """Say on stderr which environment variables are no setting."""
     for warning in warnings_of_environment():
         say(f"faultline: {warning}", is_error=True)
 
@@ -102,7 +102,7 @@ def answer(call: Callable[[], Any], *, writes: bool = False) -> Any:
     call
         The work of the command.
     writes
-        The command changes files: after Ctrl-C it gets the time to undo unfinished changes.
+        The command changes files: after Ctrl-C, wait until it has undone unfinished changes.
     """
     from orchestration.read_commands.published import NothingPublished, ReadingError
     from orchestration.terminal.interruption import run_interruptibly

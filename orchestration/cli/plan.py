@@ -1,4 +1,4 @@
-"""`faultline plan`: what a run has to expect."""
+"""`faultline plan`: the interruptions, checkpoints and ETTR of a planned run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = (
     "Examples: `faultline plan --gpus 4096 --cluster mycluster --write 30s --days 14`; "
     "`faultline plan --gpus 131072 --rate 6.5 --queue 30m --spares 4`"
 )
-# Far beyond any machine; what lies outside is a slip of the keyboard, of which floats would make infinities.
+# Far beyond any machine: a larger value is a typing error, which floats would turn into infinity.
 MAX_GPUS = 1_000_000_000
 RATES = (1e-6, 1e6)
 MAX_DAYS = 36_500
@@ -55,7 +55,7 @@ def plan(  # noqa: PLR0917
     ] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option("--checkpoint", help="Judge this interval, too [default: Young's; 60m where writes are free]."),
+        typer.Option("--checkpoint", help="Judge this interval, too [default: Young's; 60m if writes are free]."),
     ] = None,
     days: Annotated[float, typer.Option("--days", help="Days for which the run holds its nodes.")] = 30,
     target: Annotated[float, typer.Option("--target", help="ETTR to reach, between 0 and 1.")] = 0.9,
@@ -65,9 +65,9 @@ def plan(  # noqa: PLR0917
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what a run has to expect: interruptions, how often to checkpoint, what ETTR.
+    """Predict a run's interruptions and ETTR, and how often it should write checkpoints.
 
-    Durations are written 30s, 5m, 1h. What you leave out is assumed: the answer names it, with what it changes.
+    Write durations as 30s, 5m, 1h. The answer lists the values that it assumes, and the effect of each.
     """
     from orchestration.read_commands import plan as planning
     from orchestration.read_commands.run_to_plan import RunToPlan, minutes_of, spares_of

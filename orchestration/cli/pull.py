@@ -24,7 +24,7 @@ EXAMPLES = """Examples:
 
 All clusters with `[pull]` in their cluster.toml: `faultline pull`
 
-What would be run: `faultline pull gpu1 --ssh login1 --dry-run`
+Print the commands, and run none: `faultline pull gpu1 --ssh login1 --dry-run`
 
 A year, of a cluster without `[pull]`: `faultline pull gpu1 --ssh faultline@login1 --since 365d`
 
@@ -47,18 +47,18 @@ def pull(  # noqa: PLR0917
         str | None, typer.Option("--since", help="First day, as 2026-01-31 (UTC) or 90d [default: cluster.toml]")
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", help="First day that is not wanted any more [default: up to now]")
+        str | None, typer.Option("--until", help="First day that is not fetched any more [default: up to now]")
     ] = None,
     ssh: SshOption = None,
-    again: Annotated[bool, typer.Option("--again", help="Ask for days that are complete too.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Fetch complete days again, too.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands, and run none of them.")] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Fetch accounting, node events, nodes and the queue from Slurm into the sources folder, day by day.
 
-    One query runs at a time. What was fetched is not asked for again, except for the last days: Slurm may write late.
-    A pull that was stopped goes on where it was. Exit 1 when something could not be fetched.
+    One query runs at a time. Days that were fetched are not fetched again, except for the last ones: Slurm may write
+    late. A pull that was stopped continues where it was. Exit 1 when something could not be fetched.
     """
     from orchestration.pull.clusters import ClusterPull, Span, pull_all
     from orchestration.pull.host import PullFailed

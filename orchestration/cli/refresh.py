@@ -21,7 +21,7 @@ EXAMPLES = """Examples:
 
 Logs elsewhere: `faultline refresh --sources /var/log/clusters --home /srv/faultline`
 
-What would be forgotten: `faultline refresh --forget 'gpu1/sacct/2023-*'`
+List what would be forgotten: `faultline refresh --forget 'gpu1/sacct/2023-*'`
 
 Forget it, and publish without it: `faultline refresh --forget 'gpu1/sacct/2023-*' --yes`
 """
@@ -38,13 +38,13 @@ def refresh(  # noqa: PLR0917
         typer.Option("--strict", help="Exit with 1 when a cluster is stale: not built, or its logs not fetched."),
     ] = False,
     no_pull: Annotated[
-        bool, typer.Option("--no-pull", help="Take the logs that are there; fetch none from Slurm.")
+        bool, typer.Option("--no-pull", help="Read the logs in the sources folder; fetch none from Slurm.")
     ] = False,
     from_marts: Annotated[
         bool,
         typer.Option(
             "--from-marts",
-            help="Build no marts: publish what `python -m orchestration.spark import-marts` has put there.",
+            help="Build no marts: publish those that `python -m orchestration.spark import-marts` imported.",
         ),
     ] = False,
     forget: Annotated[
@@ -52,8 +52,8 @@ def refresh(  # noqa: PLR0917
         typer.Option(
             "--forget",
             metavar="CLUSTER[/PATTERN]",
-            help="List what was read of files that are no longer in the sources folder, and of older versions of files,"
-            " `*` for any text; can be repeated. Of a cluster whose privacy changed, list all.",
+            help="List the lines read from files that are no longer in the sources folder, and from older versions of"
+            " files, `*` for any text; can be repeated. If a cluster's privacy changed, list all of its lines.",
             autocompletion=complete_clusters,
         ),
     ] = None,
@@ -61,7 +61,7 @@ def refresh(  # noqa: PLR0917
         bool,
         typer.Option(
             "--yes",
-            help="With --forget: delete it (where privacy changed, also all publications, reports, logs of runs, alerts"
+            help="With --forget: delete them (if privacy changed, also all publications, reports, logs of runs, alerts"
             " sent and Dagster's history), and refresh if any log is left.",
         ),
     ] = False,
@@ -95,7 +95,7 @@ def refresh(  # noqa: PLR0917
     else:
         outcome.print(console)
     if not sys.stdout.isatty():
-        # cron sends what is on stderr, and throws away what goes to /dev/null.
+        # cron mails stderr; a job usually sends stdout to /dev/null.
         output.say_lines([line for line in outcome.problem_lines() if line], is_error=True)
     if console.problem is not None:
         to_stderr(f"the output could not be written ({console.problem}); what was published is complete")
@@ -105,7 +105,7 @@ def refresh(  # noqa: PLR0917
 
 
 def _forget(settings: HomeSettings, named: list[str], *, is_confirmed: bool, as_json: bool) -> dict[str, Any] | None:
-    """Forget files, or list them; return their JSON form if a refresh follows, and None after the answer."""
+    """Forget files, or list them; return their JSON form if a refresh follows, else print it and return None."""
     from assets.report.wording import plural
     from assets.sources.text.privacy_key import WrongKey
     from orchestration.refresh.forgetting import CannotForget, forget, has_logs

@@ -43,7 +43,7 @@ def _list(home: Home) -> None:
 
 
 def write_files(home: Home, out: Path, fresh_hours: float) -> Path:
-    """Write every page of the report of the published warehouse into a folder, and return the path of the first.
+    """Write every page of the published report into a folder, and return the path of the first.
 
     Data that ends more than `fresh_hours` ago is called old.
     """

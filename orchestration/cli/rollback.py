@@ -1,4 +1,4 @@
-"""`faultline rollback`: back to an earlier publication."""
+"""`faultline rollback`: show readers an earlier publication."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ EXAMPLES = "Example: `faultline rollback 41`"
 def rollback(
     publication: Annotated[
         str | None,
-        typer.Argument(help="Its number, or the beginning of its run [default: the one before what readers see]."),
+        typer.Argument(help="Its number, or the beginning of its run [default: the one before the current one]."),
     ] = None,
     home: HomeOption = None,
 ) -> None:
-    """Let readers see an earlier publication, warehouse and report, until new logs come."""
+    """Show readers an earlier publication, warehouse and report, until new logs come."""
     from orchestration.metrics.collecting import keep_metrics
     from orchestration.publication.rollback import RollbackFailed, run_rollback
 

@@ -1,4 +1,4 @@
-"""`faultline simulate`: the raw logs of simulated clusters, and the truth planted in them."""
+"""`faultline simulate`: raw logs of simulated clusters, and the planted truth."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def simulate(  # noqa: PLR0917
             "--until",
             formats=["%Y-%m-%d"],
             metavar="DATE",
-            help="The midnight at which the logs end [default: the last one for demo, else the profile's].",
+            help="Midnight at which the logs end [default: the last one for demo, else the profile's].",
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same bytes.")] = 1,
@@ -60,7 +60,7 @@ def simulate(  # noqa: PLR0917
     ] = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the raw logs of simulated clusters, and the truth planted in them apart."""
+    """Write the raw logs of simulated clusters, and the planted truth into another folder."""
     end = until.date() if until else datetime.now(UTC) if profile == "demo" else None
     try:
         summary = simulate_with_progress(profile, out, days=days, scale=scale, seed=seed, dirt=dirt, until=end)
@@ -75,7 +75,7 @@ def simulate(  # noqa: PLR0917
 def simulate_with_progress(
     profile: str, out: Path, *, days: int | None, scale: float, seed: int, dirt: float, until: date | datetime | None
 ) -> Summary:
-    """Simulate a profile and show the progress on stderr, if a person is looking.
+    """Simulate a profile and show the progress on stderr if it is a terminal.
 
     Raises
     ------

@@ -25,7 +25,7 @@ def status(
         typer.Option(
             "--alert",
             help="Print nothing, unless the newest publication is older than FAULTLINE_FRESHNESS_HOURS:"
-            " then send an alert, once, say so on stderr and exit with 1.",
+            " then send an alert once, say so on stderr and exit with 1.",
         ),
     ] = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`faultline tables`: what is published; of one table of any schema, its file, upstream tables and columns."""
+"""`faultline tables`: the published tables, or the file, upstream tables and columns of one table of any schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tables(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what is published: tables, rows, what one row is; of one table, its file, upstream tables and columns."""
+    """List the published tables with their rows and grain, or one table's file, upstream tables and columns."""
     file = settings_of(home).home.published_file
     if table is None:
         from orchestration.read_commands.catalogue import show_tables

@@ -1,4 +1,4 @@
-"""The command `faultline ui`: its options, what it refuses, and what it says at start."""
+"""`faultline ui`: its options, what it refuses, and what it prints at start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ On this machine: `faultline ui --port 3001`, then open the address that it print
 
 From another machine: `ssh -L 3000:localhost:3000 HOST`, then open the same address there.
 
-For people who may look and change nothing: `faultline ui --read-only`
+For people who may only look: `faultline ui --read-only`
 
 Behind a proxy with single sign-on (docs/ui.md):
 `faultline ui --token-file /etc/faultline/token --allowed-host faultline.example.org`
@@ -32,7 +32,7 @@ def ui(  # noqa: PLR0917
         str,
         typer.Option(
             "--host",
-            help="Address to listen on. One that others can reach needs `--i-have-a-proxy` or a token of yours.",
+            help="Address to listen on. If others can reach it, it needs `--i-have-a-proxy` or a token of yours.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
@@ -62,7 +62,7 @@ def ui(  # noqa: PLR0917
         typer.Option("--i-have-a-proxy", help="A proxy encrypts and restricts what reaches `--host` from the network."),
     ] = False,
 ) -> None:
-    """Open Dagster's web UI with assets, checks, runs and the nightly schedule; only who has the token gets in."""
+    """Serve Dagster's web UI with assets, checks, runs and the nightly schedule; it demands a token."""
     from orchestration.ui.guard import LOOPBACK, Rules
     from orchestration.ui.serving import ANY_ADDRESS, Address, NotServing, serve
     from orchestration.ui.tokens import Token, WeakToken

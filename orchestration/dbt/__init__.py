@@ -1,1 +1,1 @@
-"""The dbt project as Dagster assets: parsing, building, results, lineage, and which rows can be reused."""
+"""The dbt project as Dagster assets: parsing, building, results and lineage."""

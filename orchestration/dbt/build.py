@@ -1,6 +1,6 @@
 """The dbt project as Dagster assets: one build, its tests as asset checks, its column lineage kept in ops.lineage.
 
-It holds no rule about the data. The manifest is made by `prepare`, never at import.
+It holds no rule about the data. `prepare` makes the manifest; an import never does.
 """
 
 import json
@@ -30,31 +30,31 @@ from orchestration.settings.home import DBT_PROJECT, Home
 
 PROJECT = DbtProject(DBT_PROJECT)
 JUDGED_WITH_THE_CODE = "judged_with_the_code"
-"""Tag of the tests that no input can fail, such as those of seeds. They run with the tests of the code alone."""
+"""Tag of the tests that no input can fail, such as those of seeds. They run only with the tests of the code."""
 ONE_THREAD = ["--threads", "1", "--log-level-file", "info"]
-"""Statements lie in files beside the log: in the log as well they would cost a twentieth of dbt's own time."""
+"""Statements are in files next to the log: writing them to the log too would take a twentieth of dbt's own time."""
 TESTS_OF_CODE = f"resource_type:test,tag:{JUDGED_WITH_THE_CODE}"
-"""dbt's own words for them.
+"""dbt's selection of these tests.
 
-Not their path: dbt looks for a path in the current folder, and then adds the tests of models that read a seed.
+A selection by path fails: dbt looks in the current folder, and adds the tests of models that read a seed.
 """
 STAGE = "build"
-"""The stage of the clusters on whose rows a statement fails."""
+"""Stage in ops.cluster_failures for clusters whose rows make a statement fail."""
 OF_EARLIER_VERSIONS = ("built", "touched", "kept")
-"""Schemas that earlier versions left in the working file of a home."""
+"""Schemas that earlier versions left in the working file."""
 OF_ALL_TABLES = {"unique_id", "invocation_id", "status"}
-"""Metadata of dagster-dbt that say no more than the table's name and that it was built."""
+"""Metadata of dagster-dbt that only repeat the table's name and that it was built."""
 MAX_SHOWN = 3
 """The message of a failed build names at most this many failed statements."""
 
 
 def manifest_of(home: Home) -> Path:
-    """Path of the parsed project; beside it lies `partial_parse.msgpack`, from which dbt goes on."""
+    """Return the path of the parsed project; `partial_parse.msgpack`, dbt's own cache, is in the same folder."""
     return cache_folder(home) / "manifest.json"
 
 
 def lineage_of(home: Home) -> Path:
-    """Path of the kept lineage of the models' columns."""
+    """Return the path of the kept lineage of the models' columns."""
     return cache_folder(home) / "column_lineage.json"
 
 
@@ -72,12 +72,12 @@ class Translator(DagsterDbtTranslator):
         self._lineage = lineage
 
     def get_metadata(self, dbt_resource_props: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Add the lineage of columns, which the first refresh of a version of the code does not know."""
+        """Add the lineage of columns, which is unknown in the first refresh of a code version."""
         table = ".".join(self.get_asset_key(dbt_resource_props).path)
         return {**super().get_metadata(dbt_resource_props), **self._lineage.get(table, {})}
 
     def get_asset_key(self, dbt_resource_props: Mapping[str, Any]) -> dg.AssetKey:
-        """Return [schema, table] for models, seeds and the sources they read."""
+        """Return [schema, table] for models, seeds and sources."""
         return dg.AssetKey([dbt_resource_props["schema"], dbt_resource_props["name"]])
 
     def get_group_name(self, dbt_resource_props: Mapping[str, Any]) -> str | None:
@@ -87,7 +87,7 @@ class Translator(DagsterDbtTranslator):
     def get_asset_check_spec(
         self, asset_spec: dg.AssetSpec, manifest: Mapping[str, Any], unique_id: str, project: DbtProject | None
     ) -> dg.AssetCheckSpec | None:
-        """Add a description, which dagster-dbt takes of `meta` alone."""
+        """Add a description, which dagster-dbt takes only from `meta`."""
         spec = super().get_asset_check_spec(asset_spec, manifest, unique_id, project)
         if spec is None:
             return None
@@ -102,10 +102,10 @@ class Translator(DagsterDbtTranslator):
 
 
 def prepare(settings: HomeSettings) -> None:
-    """Parse the dbt project, which takes 5 s, unless the cache of this version of the code has a whole manifest.
+    """Parse the dbt project, which takes 5 s, unless the cache of this code version has a whole manifest.
 
-    A new manifest takes an old one's place whole: another process may be reading it. `DbtProject` parses under
-    `dagster dev` alone, then each time, and writes into the manifest that others read.
+    A new manifest replaces the old one in one step, because another process may read it. `DbtProject` parses only under
+    `dagster dev`, each time, and writes into the manifest that others read.
     """
     manifest = manifest_of(settings.home)
     if _is_readable(manifest):
@@ -132,21 +132,21 @@ def _is_readable(file: Path) -> bool:
 
 
 def dbt_resource(home: Home) -> DbtCliResource:
-    """Build the resource."""
+    """Return the dbt resource."""
     return DbtCliResource(PROJECT, dbt_executable=DBT)
 
 
 def build_arguments() -> list[str]:
-    """Arguments of one `dbt build`.
+    """Return the arguments of one `dbt build`.
 
-    Unit tests and tests with that tag judge the code, so they run with the other tests, not here.
+    Unit tests and tests with the tag `judged_with_the_code` test the code, so they run with its tests, not here.
     """
     arguments = ["build", RESULTS_ONLY, *ONE_THREAD, "--exclude-resource-type", "unit_test"]
     return [*arguments, "--exclude", TESTS_OF_CODE]
 
 
 def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
-    """Build the assets of every seed and model; dbt's sources make them wait for the raw tables."""
+    """Return the assets of every seed and model; dbt's sources make them wait for the raw tables."""
 
     @dbt_assets(
         manifest=manifest_of(settings.home),
@@ -170,7 +170,7 @@ def dbt_models(settings: HomeSettings) -> dg.AssetsDefinition:
 
 
 class StatementsFailed(Exception):
-    """Statements that failed, by dbt's ids of the models, with their errors."""
+    """The failed statements with their errors, by dbt's ids of the models."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         self.errors = errors
@@ -179,7 +179,7 @@ class StatementsFailed(Exception):
 
 
 def failed_statements(run_results: Path) -> StatementsFailed:
-    """Read which statements of a build failed."""
+    """Return the failed statements of a build."""
     results = json.loads(run_results.read_text(encoding="utf-8"))["results"] if run_results.exists() else []
     return StatementsFailed(
         {
@@ -191,7 +191,7 @@ def failed_statements(run_results: Path) -> StatementsFailed:
 
 
 class Build:
-    """One build of the dbt project, once more without the clusters on whose rows a statement fails."""
+    """One build of the dbt project; if the rows of some clusters make a statement fail, it is repeated without them."""
 
     def __init__(
         self, settings: HomeSettings, context: dg.AssetExecutionContext, dbt: DbtCliResource, warehouse: Warehouse
@@ -202,7 +202,7 @@ class Build:
         self._manifest = json.loads(manifest_of(settings.home).read_bytes())
 
     def events(self) -> Iterator[Any]:
-        """Build, and yield what dbt tells of each model and test once."""
+        """Build, and yield one event of dbt for each model and test."""
         announced: set[str] = set()
         invocation = self._begin()
         for event in invocation.stream():
@@ -222,13 +222,13 @@ class Build:
                 yield _briefly(event)
 
     def _leave_out_bad_clusters(self, failed: StatementsFailed) -> bool:
-        """Leave out the clusters on whose rows the statements fail; return whether there are any.
+        """Leave out the clusters whose rows make the statements fail; return whether there are any.
 
-        A trial builds what the statements read as well. A build of chosen models would leave that as it is.
+        A trial also builds the upstream models of these statements, which a build of chosen models would not.
         """
         if not failed.errors or self._context.is_subset:
             return False
-        # Of the tests none but those that failed.
+        # No tests except those that failed.
         selected = " ".join(f"+{self._manifest['nodes'][key]['name']}" for key in failed.errors)
         trial = ["build", "--indirect-selection", "empty", "--select", selected]
         attempt = partial(build_again, self._settings, self._warehouse, trial)
@@ -248,13 +248,13 @@ class Build:
         return invocation
 
     def record(self) -> None:
-        """Keep the verdicts of dbt's tests, however the build ended."""
+        """Record the verdicts of dbt's tests, however the build ended."""
         with self._warehouse.writing() as con:
             manifest = manifest_of(self._settings.home)
             record_dbt_results(con, self._context.run_id, self._target / "run_results.json", manifest)
 
     def require_success(self) -> None:
-        """Fail where a statement did, or where what tests found leaves nothing to publish."""
+        """Raise if a statement failed, or if failed tests leave nothing to publish."""
         if self._failed is not None:
             raise dg.Failure(description=self._why(self._failed))
         with self._warehouse.writing() as con:
@@ -267,7 +267,7 @@ class Build:
             record_lineage(con, kept, self._manifest, compiled, self._context.log.warning)
 
     def _why(self, failed: StatementsFailed) -> str:
-        """Say what failed, and that leaving out a cluster does not help."""
+        """Return what failed, and that leaving out a cluster does not help."""
         what = "; ".join(failed.messages[:MAX_SHOWN]) or DBT_TELLS_NOTHING
         help_ = " (the rows of no single cluster cause it)" if failed.errors and may_be_of_rows(failed) else ""
         return (
@@ -277,9 +277,9 @@ class Build:
 
 
 def build_again(settings: HomeSettings, warehouse: Warehouse, arguments: Sequence[str] = ("run",)) -> None:
-    """Build models again without telling Dagster of it, from the clusters that the run does not leave out by now.
+    """Build models again without events for Dagster, from the clusters that the run has not left out so far.
 
-    `StatementsFailed` is raised where statements fail.
+    Raise `StatementsFailed` if statements fail.
     """
     target = settings.home.work / "dbt-again"
     (target / "run_results.json").unlink(missing_ok=True)
@@ -300,14 +300,14 @@ def build_again(settings: HomeSettings, warehouse: Warehouse, arguments: Sequenc
 
 
 def _name(event: Any) -> str:
-    """Name what an event is about: a model that was built, or a test that was run."""
+    """Return the name of an event's model or test."""
     if isinstance(event, dg.Output):
         return str(event.output_name)
     return f"{getattr(event, 'asset_key', '')} {getattr(event, 'check_name', '')}"
 
 
 def _briefly(event: Any) -> Any:
-    """Leave out what is the same for all tables of a build: Dagster's history has three copies of it for each."""
+    """Drop metadata that repeat the table's name: Dagster's history keeps three copies of them for each table."""
     metadata = {name: value for name, value in (event.metadata or {}).items() if name not in OF_ALL_TABLES}
     if isinstance(event, dg.Output):
         return dg.Output(event.value, event.output_name, metadata=metadata)
@@ -315,7 +315,7 @@ def _briefly(event: Any) -> Any:
 
 
 def begin_publication(home: Home, warehouse: Warehouse) -> None:
-    """Drop what the last build made: no table of a model that is gone stays, and a new file is small."""
+    """Drop what the last build made: tables of deleted models do not stay, and a new file is small."""
     with warehouse.writing() as con:
         for schema in ("inputs", "intermediate", *OF_EARLIER_VERSIONS):
             con.execute(f"drop schema if exists {schema} cascade")

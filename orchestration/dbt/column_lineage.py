@@ -1,7 +1,7 @@
-"""Which column of a model comes from which: read from the compiled statements once per version of the code.
+"""The lineage of the models' columns, read from the compiled statements once per code version.
 
-It depends on the project and on the columns of the raw tables alone, so it is kept next to the manifest. Dagster has
-it as metadata of the assets' definitions: attached to each materialization it would be half of Dagster's history.
+It depends only on the project and on the columns of the raw tables, so it is kept next to the manifest. Dagster gets it
+as metadata of the assets' definitions: attached to each materialization, it would be half of Dagster's history.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Row = tuple[str, str, str, str]
 
 
 def kept_lineage(file: Path) -> list[Row] | None:
-    """Return the rows that are kept; None if there are none, or the file cannot be read."""
+    """Return the kept rows; None if there are none, or the file cannot be read."""
     try:
         return [(table, column, upstream, name) for table, column, upstream, name in json.loads(file.read_bytes())]
     except (OSError, ValueError, TypeError):
@@ -51,7 +51,7 @@ def record_lineage(
     compiled: Path | None,
     warn: Callable[[str], None],
 ) -> None:
-    """Write the lineage of the models to ops.lineage after a build that succeeded.
+    """Write the lineage of the models to ops.lineage after a successful build.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def columns_of_sources(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
 def read_lineage(
     manifest: Mapping[str, Any], compiled: Path, sources: Mapping[str, list[str]], warn: Callable[[str], None]
 ) -> list[Row]:
-    """Read the lineage from compiled statements; a table's comes after those that it reads.
+    """Return the lineage from compiled statements; a table follows the tables that it reads.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def read_lineage(
             with (DBT_PROJECT / node["original_file_path"]).open(newline="") as seed:
                 columns[table] = next(csv.reader(seed))
         elif node["language"] != "sql":
-            # The columns of a model in Python stand in its properties.
+            # A Python model lists its columns in its properties.
             columns[table] = list(node["columns"])
         else:
             statement = (compiled / node["package_name"] / node["original_file_path"]).read_text()
@@ -131,7 +131,7 @@ def read_lineage(
 def _origins(
     statement: str, parents: Iterable[Mapping[str, Any]], columns: Mapping[str, list[str]]
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return the columns of a statement, each with the tables and columns that it comes from."""
+    """Return the columns of a statement, each with its source tables and columns."""
     schema: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
     for node in parents:
         if known := columns.get(_table(node)):

@@ -1,8 +1,8 @@
-"""dbt's command line in the folder of the files it builds: `faultline-dbt build`, which dagster-dbt starts as `dbt`.
+"""dbt's command line in the folder of the files that it builds: `faultline-dbt`, which dagster-dbt starts as `dbt`.
 
-dagster-dbt asks it for its version before each build, which takes dbt itself 4 s. dbt parses the whole project again,
-for as long as it takes to start, whenever its profile names other files than the last time. Under names relative to
-the current folder the files of every home are called the same.
+dagster-dbt asks for dbt's version before each build, which takes dbt itself 4 s; this module answers at once. Whenever
+its profile names other files, dbt parses the whole project again, which takes as long as its start. With paths relative
+to the current folder, every home's files have the same names.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from orchestration.terminal.output import say
 DBT = Path(sys.executable).with_name("faultline-dbt")
 """The console script of this module."""
 RESULTS_ONLY = "--no-write-json"
-"""dbt writes the manifest twice in each build, which takes a tenth of its time. With this it writes no JSON at all."""
+"""Without this, dbt writes the manifest twice in each build, which takes a tenth of its time."""
 
 
 def main() -> None:
-    """Run dbt on the files that the environment names; its arguments are those of the process."""
+    """Run dbt on the files named by the environment, with the arguments of this process."""
     arguments = sys.argv[1:]
     if arguments == ["--version"]:
         say(f"installed: {version('dbt-core')}")
@@ -41,17 +41,17 @@ def main() -> None:
     done = dbtRunner().invoke(arguments)
     if isinstance(done.result, RunExecutionResult) and RESULTS_ONLY in arguments:
         done.result.write(str(Path(os.environ["DBT_TARGET_PATH"], "run_results.json")))
-    # As dbt itself ends: 1 where a statement failed, 2 where dbt did.
+    # dbt's own exit status: 1 if a statement failed, 2 if dbt failed.
     sys.exit(2 if done.exception else int(not done.success))
 
 
 def _end_with_the_reader() -> None:
-    """End this process when nobody reads its output any more: the refresh that started it has died.
+    """End this process when its output has no reader any more, because the refresh that started it died.
 
-    It would go on building, and hold the files that the next refresh opens.
+    Otherwise it would continue to build, and hold the files that the next refresh opens.
     """
     output = select.poll()
-    # Without being asked for, a pipe whose other end is closed is always told; nothing else of it is.
+    # With an empty mask, poll reports nothing but the closed other end of a pipe.
     output.register(sys.stdout, 0)
     output.poll()
     os._exit(1)

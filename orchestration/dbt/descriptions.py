@@ -1,4 +1,4 @@
-"""What each of dbt's tests claims, in sentences, for Dagster's pages and ops.checks."""
+"""The claims of dbt's tests as sentences, for Dagster's pages and ops.checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def describe_test(test: Mapping[str, Any]) -> str:
 
 
 def _describe_rules(arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Describe what the test `rows_are_valid` asks, rule by rule."""
+    """Yield a sentence for each rule of the test `rows_are_valid`."""
     for key in arguments.get("keys", []):
         yield f"Every row has a value of {_and(key)}, and no two have the same."
     if arguments.get("required"):

@@ -1,6 +1,6 @@
-"""The processes of dbt that this process has started, for whoever ends a run.
+"""The dbt processes that this process started, to be ended with the run.
 
-A step that is stopped between two events of dbt leaves it running, and with it the lock of the working file.
+A step that is stopped between two events of dbt leaves it running, and it keeps the working file locked.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class DbtKilled(OSError):
-    """A signal ended dbt: neither a statement nor a row is at fault."""
+    """A signal ended dbt: no statement or row is the cause."""
 
 
 _started: list[subprocess.Popen[Any]] = []
@@ -23,7 +23,7 @@ def note_started(process: subprocess.Popen[Any]) -> None:
 
 
 def require_not_killed(exit_status: int | None) -> None:
-    """Raise `DbtKilled` if a process of dbt ended by a signal."""
+    """Raise `DbtKilled` if a signal ended a process of dbt."""
     if exit_status is not None and exit_status < 0:
         raise DbtKilled(
             f"dbt was killed ({signal.strsignal(-exit_status)}), most often because the machine or container ran out of"
@@ -33,7 +33,7 @@ def require_not_killed(exit_status: int | None) -> None:
 
 
 def end_started() -> None:
-    """End what still runs. DuckDB undoes what it had not committed when the file is opened next."""
+    """End the processes that still run. DuckDB undoes uncommitted changes when the file is opened next."""
     while _started:
         process = _started.pop()
         if process.poll() is None:

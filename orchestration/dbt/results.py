@@ -1,4 +1,4 @@
-"""dbt's test results as rows of ops.checks, beside those of Great Expectations.
+"""dbt's test results as rows of ops.checks, like those of Great Expectations.
 
 It reads dbt's artifacts and judges nothing itself.
 """
@@ -25,21 +25,21 @@ MAX_ROW_CHARACTERS = 500
 
 
 def record_dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> int:
-    """Write the results of dbt's tests as those of the suites are written; return the number of verdicts."""
+    """Write the results of dbt's tests to ops.checks; return the number of verdicts."""
     found = dbt_results(con, run_id, run_results, manifest)
     record_verdicts(con, run_id, "dbt", found)
     return len(found)
 
 
 def dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, manifest: Path) -> list[Verdict]:
-    """Give dbt's test results, and models that failed to build.
+    """Return the verdicts of dbt's tests, and of models that failed to build.
 
     Parameters
     ----------
     con, run_id
         A connection to what was built, and the run that built.
     run_results, manifest
-        dbt's artifacts; results older than the run's start in ops.runs are those of an earlier build and are ignored.
+        dbt's artifacts; results older than the run's start in ops.runs are from an earlier build and are ignored.
     """
     if not (run_results.exists() and manifest.exists()):
         return []
@@ -53,10 +53,10 @@ def dbt_results(con: duckdb.DuckDBPyConnection, run_id: str, run_results: Path, 
 
 
 def dbt_verdicts(con: duckdb.DuckDBPyConnection, result: dict[str, Any], manifest: dict[str, Any]) -> list[Verdict]:
-    """Turn one dbt result into verdicts: of a failed test one for each cluster with rows that it found.
+    """Turn one dbt result into verdicts; a failed test has one for each cluster with rows that it found.
 
-    There is none for a model that was built and for what was skipped. All tests are warnings to dbt, so that it builds
-    what lies downstream of one that failed for a cluster; `meta: {warns: true}` marks those that are no more than that.
+    Models that were built and skipped tests have none. To dbt, all tests are warnings, so that it builds what is
+    downstream of a test that failed for one cluster; `meta: {warns: true}` marks the tests that only warn.
     """
     unique_id, status = str(result["unique_id"]), str(result["status"])
     kind = unique_id.partition(".")[0]
@@ -83,14 +83,13 @@ def dbt_verdicts(con: duckdb.DuckDBPyConnection, result: dict[str, Any], manifes
 
 
 def broken_rules_by_cluster(con: duckdb.DuckDBPyConnection, test_sql: str) -> dict[str | None, tuple[str, str]]:
-    """Run a failed test again, as dbt only counts what it finds.
+    """Run a failed test again, because dbt only counts the rows that it finds.
 
     Returns
     -------
     dict
-        By cluster how many rows break which rule and the first of them, and which rules would hold if none did, where
-        the test names them. Rows that name no cluster stand under None. It is empty where the statement cannot be run
-        again.
+        By cluster: how many rows break each rule, with the first of them, and the rules that must hold, if the test
+        names them. The key of rows without a cluster is None. It is empty if the statement cannot be run again.
     """
     if not test_sql:
         return {}
@@ -121,7 +120,7 @@ def _count_and_first(count: int, which: str, first: dict[str, Any]) -> str:
 
 
 def _judged_node(test: dict[str, Any], manifest: dict[str, Any]) -> dict[str, Any]:
-    """Find the model, seed or source a test stands under; a test of several models belongs to the first."""
+    """Return the model, seed or source that a test belongs to; for several models, the first."""
     candidates = [test.get("attached_node"), *(test.get("depends_on") or {}).get("nodes", [])]
     for unique_id in candidates:
         found = manifest["nodes"].get(unique_id) or manifest.get("sources", {}).get(unique_id)

@@ -1,6 +1,6 @@
 """`faultline doctor`: what is missing or wrong in the sources, the home and the last publication.
 
-It changes nothing, and it does not read logs from end to end: a refresh reports what is in their lines.
+It changes nothing, and it does not read whole logs: a refresh reports what is in their lines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MIN_FREE_BYTES = 1 << 30
 
 
 def show_doctor(home: Home, cluster_id: str | None = None, *, shows_rules: bool = False, as_json: bool = False) -> bool:
-    """Print what is missing or wrong, and the command that fixes it; tell whether nothing is an error."""
+    """Print what is missing or wrong, and the command that fixes it; return whether no finding is an error."""
     findings = doctor(home)
     if cluster_id is not None:
         findings = _without_other_clusters(findings, cluster_id, home)
@@ -50,7 +50,7 @@ def show_doctor(home: Home, cluster_id: str | None = None, *, shows_rules: bool 
 
 
 def doctor(home: Home) -> list[Finding]:
-    """Gather all findings on a home and its sources; one that folder and publication both have is listed once."""
+    """Return all findings on a home and its sources; one that is in both the folder and the publication counts once."""
     now = [
         *sources_findings(home.sources),
         *pull_findings(home),
@@ -76,7 +76,7 @@ def doctor(home: Home) -> list[Finding]:
 
 
 def _without_other_clusters(findings: list[Finding], cluster_id: str, home: Home) -> list[Finding]:
-    """Keep what concerns a cluster, the home or the sources folder."""
+    """Return the findings on a cluster, the home or the sources folder."""
     places = [(finding, finding.where.partition("/")[0]) for finding in findings]
     is_known = (home.sources / cluster_id).is_dir() or cluster_id in {place for _, place in places}
     if home.sources.is_dir() and not is_known:
@@ -85,7 +85,7 @@ def _without_other_clusters(findings: list[Finding], cluster_id: str, home: Home
 
 
 def home_findings(home: Home) -> list[Finding]:
-    """Check the home folder: who may write, free space, and what killed processes left behind."""
+    """Check the home folder: permissions, free space, and leftovers of killed processes."""
     existing = next(folder for folder in (home.root, *home.root.parents) if folder.exists())
     if not os.access(existing, os.W_OK):
         what = "this user may not write there"
@@ -104,7 +104,7 @@ def home_findings(home: Home) -> list[Finding]:
             return [*findings, Finding("note", what, str(home.root), "wait for it; `faultline status` follows it")]
         problem = problem_of_current(home)
         if problem is not None:
-            step = "`faultline refresh` publishes it anew; until then, `faultline rollback` goes back to an earlier one"
+            step = "`faultline refresh` publishes it again; until then, `faultline rollback` shows an earlier one"
             findings.append(Finding("error", f"damaged: {problem}", str(home.published_file), step))
         for path in set_aside_files(home):
             what = "was damaged and is kept aside; nothing needs it"
@@ -115,14 +115,12 @@ def home_findings(home: Home) -> list[Finding]:
         journal = home.working_file.with_name(f"{home.working_file.name}.wal")
         if journal.exists():
             what = "the last refresh did not end in order; what it had written is in this journal"
-            findings.append(
-                Finding("note", what, str(journal), "`faultline refresh` takes it up again; do not delete it")
-            )
+            findings.append(Finding("note", what, str(journal), "`faultline refresh` replays it; do not delete it"))
     return findings
 
 
 def settings_findings(home: Home) -> list[Finding]:
-    """Show how the user's dagster.yaml differs from Faultline's own, and what it gives up."""
+    """Report how the user's dagster.yaml differs from Faultline's own, and what is lost by that."""
     changes = changes_of_user(home)
     if not changes:
         return []
@@ -143,8 +141,8 @@ def alert_findings(home: Home) -> list[Finding]:
     try:
         failing = problems(home)
     except sqlite3.Error as error:
-        what = f"what was told cannot be read: {one_line(error)}"
-        return [Finding("warning", what, str(home.alerts), "remove the file: what is known now is told once more")]
+        what = f"the record of sent alerts cannot be read: {one_line(error)}"
+        return [Finding("warning", what, str(home.alerts), "remove the file: current alerts are then sent once more")]
     return [
         Finding(
             "warning",
@@ -157,7 +155,7 @@ def alert_findings(home: Home) -> list[Finding]:
 
 
 def run_findings(home: Home) -> list[Finding]:
-    """Report a last run that failed, and one that keeps Dagster's queue waiting."""
+    """Report a failed last run, and a dead run that blocks Dagster's queue."""
     try:
         found = status(home)
     except ReadingError as error:

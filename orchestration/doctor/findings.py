@@ -29,10 +29,10 @@ class Finding:
     next_step: str
     details: tuple[str, ...] = ()
     paste: tuple[str, ...] = ()
-    """Lines that the next step says to paste; they are printed as they stand."""
+    """Lines to paste, as the next step says; they are printed unchanged."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form; it has no key for details or lines where there are none."""
+        """Return the JSON form; empty `details` and `paste` have no key."""
         return {name: value for name, value in asdict(self).items() if value or name not in ("details", "paste")}
 
 

@@ -1,4 +1,4 @@
-"""Findings on what is fetched from Slurm: a pull that failed, or was never made."""
+"""Findings on pulls from Slurm: one that failed, or was never made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchestration.settings.home import Home
 def pull_findings(home: Home) -> list[Finding]:
     """Report the clusters with `[pull]` whose last pull did not fetch everything.
 
-    Tables that are not obeyed are among the findings on the sources.
+    The findings on the sources include `[pull]` tables that are not obeyed.
     """
     findings = []
     for cluster_id, pull in clusters_to_pull(home.sources).items():

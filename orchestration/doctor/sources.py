@@ -1,4 +1,4 @@
-"""Findings in a sources folder: wrong settings, and missing kinds of logs with what cannot be known without them."""
+"""Findings in a sources folder: wrong settings, and missing kinds of logs with the consequences."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from assets.sources.settings import KINDS, ClusterSettings, Pull, Untrusted, rea
 from orchestration.doctor.findings import Finding, Level
 
 PULLED_KINDS = {"sacct": "sacct", "events": "sacctmgr", "inventory": "scontrol", "squeue": "squeue"}
-"""What `faultline pull` fetches, and the command that it runs for it."""
+"""The kinds of logs that `faultline pull` fetches, and the command for each."""
 
 
 def sources_findings(sources: Path) -> list[Finding]:
-    """Gather the findings on every cluster of a sources folder."""
+    """Return the findings on every cluster of a sources folder."""
     try:
         folders = cluster_folders(sources)
     except SourceErrors as caught:
@@ -58,7 +58,7 @@ def _settings_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:
 
 
 def _log_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:
-    """Look at what a refresh would read of a cluster, without reading it."""
+    """Return the findings on the files that a refresh would read, without reading them."""
     ignored: list[SourceError] = []
     try:
         found = [*candidates(cluster, folder, READERS, ignored)]
@@ -72,7 +72,7 @@ def _log_findings(folder: Path, cluster: ClusterSettings) -> list[Finding]:
         findings.append(Finding("warning", IN_SERVICE.consequence, where, IN_SERVICE.command))
     for kind in KINDS:
         files = [candidate for candidate in found if candidate.path.is_relative_to(folder / kind)]
-        # Before accounting, no other log explains a failure.
+        # Without accounting, no other log explains a failure.
         if not files and (kind == "sacct" or not has_records_alone):
             level = "warning" if has_records_alone else LOG_KINDS[kind].weight
             findings.append(_missing_kind(folder, kind, cluster.pull, level))
@@ -112,6 +112,6 @@ def _finding(level: Level, error: SourceError) -> Finding:
 
 
 def _by_pull(folder: Path, kind: str) -> str:
-    """Name the command that fetches a kind of logs where Slurm's commands are at hand."""
+    """Return the command that fetches a kind of log, if Slurm's commands are on this machine."""
     is_here = kind in PULLED_KINDS and shutil.which(PULLED_KINDS[kind]) is not None
     return f"faultline pull {shlex.quote(folder.name)}, as Slurm's commands are on this machine; or " if is_here else ""

@@ -29,14 +29,14 @@ from orchestration.settings.home import Home
 
 NOT_READ = "not read"
 _PLAIN = re.compile(r'[^"$`!\\\n]*')
-"""Text without a special meaning for a shell between double quotes."""
+"""Text that a shell does not interpret between double quotes."""
 _NAMED = re.compile(r"rows say '([^']*)'")
-"""The name of a cluster in the warning of rows of another one."""
+"""The cluster's name in the warning that rows belong to another cluster."""
 STALE_AFTER = timedelta(days=2)
 MAX_SIGNALS = 50
-"""How many signals that no rule knows are listed for a cluster."""
+"""The most unknown signals that are listed for a cluster."""
 MIN_COVERED_RATIO = 0.95
-"""A log that covers less of the study period is reported: sacct exports one day by default, for instance."""
+"""A log that covers less of the study period is reported: by default, sacct exports one day."""
 CLUSTERS_BUILT = "select cluster_id from marts.dim_clusters where not is_stale order by cluster_id"
 STALE = f"from ({CLUSTER_OUTCOMES}) where is_stale order by cluster_id"
 WARNED = """
@@ -49,7 +49,7 @@ QUARANTINED = """
     order by path
 """
 NEWEST = """
-    -- A job that runs is as new as the export that shows it.
+    -- A running job is as new as the export that shows it.
     select
         clusters.cluster_id,
         clusters.is_simulated,
@@ -61,7 +61,7 @@ NEWEST = """
     order by clusters.cluster_id
 """
 NODE_SIZES = """
-    -- Where no inventory describes nodes: how many GPUs on a node jobs had at most, and how many it is taken to have.
+    -- Without an inventory: the most GPUs that a job had on a node, and the assumed number of GPUs of a node.
     select
         clusters.cluster_id, clusters.gpus_per_node,
         cast(max(ceil(attempts.gpu_count / attempts.node_count)) as integer) as most_gpus
@@ -89,7 +89,7 @@ REFUTED = """
 
 
 def warehouse_findings(home: Home) -> list[Finding]:
-    """Gather the advice; none when nothing is published."""
+    """Return the findings; none if nothing is published."""
     if not home.published_file.exists():
         return []
     with published(home.published_file) as con:
@@ -98,7 +98,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
         return [
             *stale_clusters,
             *_not_computed_findings(con, home),
-            # The finding on a stale cluster names the file that made it so.
+            # The finding on a stale cluster already names these files.
             *(
                 finding
                 for finding in refused
@@ -119,7 +119,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
 
 
 def _stale_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """List the clusters that keep older numbers, whatever the reason; the folder may look well by now."""
+    """List the clusters that keep older numbers, for whatever reason; the folder may be in order by now."""
     return [
         Finding("error", stale(cluster), cluster["cluster_id"], "mend what it names, then run `faultline refresh`")
         for cluster in rows_of(con, STALE)
@@ -135,7 +135,7 @@ def _not_computed_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[F
 
 
 def _refused_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """List files that were not read, not to their end, or not understood.
+    """List files that were not read, not read to their end, or not understood.
 
     A cluster with such accounting keeps its last good data.
     """
@@ -151,17 +151,17 @@ def _refusal(file: Row) -> str:
     what = f"{NOT_READ}: {file['reason']}" if file["status"] == "refused" else file["reason"]
     if file["since_at"] is None:
         return what
-    return f"{what}; older versions of it count, which tell of nothing after {moment(file['since_at'])} UTC"
+    return f"{what}; older versions of it count, which end at {moment(file['since_at'])} UTC"
 
 
 def _first_days(con: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
-    """Read the day on which the study period of each cluster begins, as exports are asked for."""
+    """Return the first day of each cluster's study period, as exports take it."""
     days = con.execute("select cluster_id, strftime(study_from_at, '%Y-%m-%d') from marts.dim_clusters").fetchall()
     return defaultdict(lambda: START, {cluster_id: day for cluster_id, day in days if day})
 
 
 def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
-    """Word the warnings of readers as the report does; an unknown warning is shown as it is."""
+    """Return the warnings of readers in the words of the report; an unknown warning is shown unchanged."""
     findings, first_days = [], _first_days(con)
     for path, warning in con.execute(WARNED).fetchall():
         name, _, detail = warning.partition(": ")
@@ -180,7 +180,7 @@ def _file_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
 
 
 def _query(sql: str) -> str:
-    """Return a `faultline query` command, quoted so that a shell runs nothing in a file's name."""
+    """Return a `faultline query` command, quoted so that a shell runs no part of a file's name."""
     return f'faultline query "{sql}"' if _PLAIN.fullmatch(sql) else f"faultline query {shlex.quote(sql)}"
 
 
@@ -218,7 +218,7 @@ def _span_finding(covered: Row, home: Home, first_day: str) -> Finding:
 
 
 def _node_size_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
-    """Compare the size that nodes are taken to have with the jobs on them, where no inventory tells it."""
+    """Report clusters without an inventory whose jobs contradict the assumed number of GPUs per node."""
     return [
         Finding(
             "warning",
@@ -233,7 +233,7 @@ def _node_size_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Find
 
 
 def _refuted_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """Tell of accounting records that have more GPUs than their nodes."""
+    """Report accounting records with more GPUs than their nodes have."""
     return [
         Finding(
             "warning",
@@ -246,7 +246,7 @@ def _refuted_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
 
 
 def _folder_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
-    """List the clusters whose folder is gone; of one that is stale for this, the reason says it."""
+    """List the clusters without a folder; a cluster that is stale for this is reported as stale."""
     if not home.sources.is_dir():
         return []
     return [
@@ -257,7 +257,7 @@ def _folder_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding
 
 
 def _unmapped_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Finding]:
-    """List by cluster what no rule knows, the most telling first, with the lines that map it."""
+    """List by cluster the signals that no rule knows, the most informative first, with the lines that map them."""
     findings: list[Finding] = []
     for cluster_id, rows in groupby(rows_of(con, LISTED), key=lambda row: row["cluster_id"]):
         if not (home.sources / cluster_id).is_dir():
@@ -266,7 +266,7 @@ def _unmapped_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Findi
         shown = signals[:MAX_SIGNALS]
         step = f"paste what concerns you into {cluster_id}/cluster.toml, with the right category"
         if len(shown) < len(signals):
-            step += f"; these are the most telling {len(shown)} of {len(signals):,}, all stand in "
+            step += f"; these are the most informative {len(shown)} of {len(signals):,}, all are in "
             step += "marts.agg_unmapped_signals"
         findings.append(
             Finding(
@@ -281,7 +281,7 @@ def _unmapped_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Findi
 
 
 def _age_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """Report accounting that is old, or later than this machine's clock says that it is now."""
+    """Report accounting that is old, or later than this machine's clock."""
     now = datetime.now(UTC).replace(tzinfo=None)
     findings = []
     for cluster_id, is_simulated, newest in con.execute(NEWEST).fetchall():

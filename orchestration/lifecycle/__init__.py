@@ -1,1 +1,1 @@
-"""What a run holds of a home from its first writing to its end, and the assets that pull and publish."""
+"""The session of a run, which locks and repairs the home, and the assets that pull and publish."""

@@ -1,4 +1,4 @@
-"""The last asset of a refresh: readers get the new warehouse and its report."""
+"""The last asset of a refresh, which publishes the new warehouse and its report."""
 
 from collections.abc import Iterator
 
@@ -14,15 +14,15 @@ from orchestration.settings.environment import HomeSettings
 
 
 def published_asset(settings: HomeSettings, upstream: dg.AssetKey) -> dg.AssetsDefinition:
-    """Build the asset that publishes a home once everything upstream of it is done."""
+    """Return the asset that publishes a home after everything upstream of it."""
     home = settings.home
     spec = dg.AssetSpec(
         ["published", "warehouse"],
         deps=[upstream],
         kinds={"duckdb"},
         skippable=True,
-        description="The warehouse and the report made with it, which readers see from one moment to the next, after"
-        " every blocking check. One file per home.\n\nOnly a run of all assets and checks publishes.",
+        description="The warehouse and its report, published in one step after every blocking check. One file per"
+        " home.\n\nOnly a run of all assets and checks publishes.",
     )
 
     @dg.multi_asset(name="published__warehouse", specs=[spec])
@@ -36,7 +36,7 @@ def published_asset(settings: HomeSettings, upstream: dg.AssetKey) -> dg.AssetsD
             failed = failed_checks(con, context.run_id)
             if failed:
                 raise dg.Failure(description="\n".join(["blocking checks failed:", *map(str, failed)]))
-            # For readers: the publication holds the stages up to here.
+            # For readers: the publication includes the stages up to here.
             record_stages(con, context.instance, context.run_id)
             copy_alerts(con, home)
         counts = publish_run(warehouse, home, context.run_id, settings.keep_publications, settings.publish_group)

@@ -1,7 +1,7 @@
-"""The asset in front of raw, which fetches logs from Slurm.
+"""The asset upstream of raw, which fetches logs from Slurm.
 
-A refresh pulls before it takes the lock. A failed pull stops nothing. The cluster is built from the logs that are
-there, and is marked as stale.
+A refresh pulls before it takes the lock. A failed pull stops nothing: the cluster is built from the present logs, and
+is marked as stale.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ from orchestration.settings.home import Home
 
 
 def pulls_asset(home: Home, clusters: Mapping[str, Pull | Untrusted]) -> dg.AssetsDefinition:
-    """Build the asset that fetches the logs of the clusters of a home before they are read."""
+    """Return the asset that fetches the logs of a home's clusters before they are read."""
 
     @dg.asset(key=["sources", "pulls"], group_name="sources", kinds={"slurm"})
     def pulls(
         context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[SessionWarehouse]
     ) -> dg.MaterializeResult[None]:
-        """How fetching the logs from Slurm ended, which a refresh does first; `faultline refresh` has done it before.
+        """How fetching logs from Slurm ended, the first step of a refresh; `faultline refresh` does it before the run.
 
         Accounting, node events, nodes and the queue. One folder per cluster with `[pull]` in its cluster.toml.
         """

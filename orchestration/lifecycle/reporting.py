@@ -1,4 +1,4 @@
-"""Report how a refresh ended: alerts, lineage and metrics, which other programs read. It never makes one fail."""
+"""Report the outcome of a refresh: alerts, lineage and metrics for other programs. It never makes a refresh fail."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from orchestration.settings.environment import HomeSettings
 def report_end(
     settings: HomeSettings, say: Say, message: str | None, run_id: str | None, *, has_published: bool = False
 ) -> None:
-    """Report how a refresh ended, whose lock is given back: the working file is read for the metrics.
+    """Report how a refresh ended, after it released its lock: the metrics read the working file.
 
     Parameters
     ----------
     settings
         The home, and where reports go.
     say
-        Called with a line about what could not be sent.
+        Called with a line for each problem.
     message
         Why the refresh failed; None if it did not.
     run_id
@@ -35,6 +35,6 @@ def report_end(
         send_failure(settings, run_id, message, say)
     if run_id is not None and has_published:
         send_publication(settings, run_id, say)
-    # Where the home cannot be written, the failure says so already.
+    # If the home cannot be written, the failure says so already.
     if settings.metrics_file or os.access(settings.home.work, os.W_OK):
         keep_metrics(settings, say)

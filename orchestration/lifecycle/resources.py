@@ -1,6 +1,6 @@
 """The resources of the assets, bound to one home.
 
-None of them accepts configuration from a run: a user who may start runs cannot choose a program, a path or a limit.
+No resource accepts configuration from a run: a user who may start runs cannot choose a program, a path or a limit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from orchestration.settings.home import Home
 def resources(
     settings: HomeSettings, caller: Caller | None = None, everything: Everything | None = None
 ) -> dict[str, Any]:
-    """Build every resource, for the runs of a caller; without `everything`, each of them makes a part of a refresh."""
+    """Return every resource for the runs of a caller; without `everything`, each run is only a part of a refresh."""
     home = settings.home
     return {
         "warehouse": dg.ResourceDefinition(
@@ -51,7 +51,7 @@ def resources(
 def _warehouse_of(
     settings: HomeSettings, caller: Caller, everything: Everything | None, context: dg.InitResourceContext
 ) -> Iterator[SessionWarehouse]:
-    """Name the files of a home, with the limits of the settings; close them and the session when the run has ended."""
+    """Yield the warehouse of a home with the limits of the settings; close it and the session when the run ends."""
     if context.run is None or context.instance is None or context.log is None:
         raise dg.DagsterInvariantViolationError("the warehouse is opened by runs alone")
     say = caller.say or context.log.warning
@@ -72,17 +72,17 @@ def _warehouse_of(
 
 
 class AskedSources(SourcesFolder):
-    """The sources folder of a run that nobody asked for: it builds only what is new."""
+    """The sources folder of a scheduled run or a sensor's run, which builds only if something is new."""
 
     home: str
 
     def has_news(self) -> bool:
-        """Compare the folder and the code with what is published."""
+        """Return whether the folder or the code differ from the publication."""
         return not is_up_to_date(Home.at(Path(self.home), Path(self.path)), Path(self.privacy_key))
 
 
 def _sources_of(settings: HomeSettings, run: dg.DagsterRun | None) -> SourcesFolder:
-    """Name the folder; runs of the schedule and of sensors ask whether anything in it is new."""
+    """Return the folder; for runs of the schedule and of sensors, one that can ask for news."""
     given: dict[str, Any] = {
         "path": str(settings.home.sources),
         "privacy": str(settings.home.privacy),
@@ -95,10 +95,10 @@ def _sources_of(settings: HomeSettings, run: dg.DagsterRun | None) -> SourcesFol
 
 
 def bound(make: Callable[[dg.DagsterRun | None], dg.ConfigurableResource]) -> dg.ResourceDefinition:
-    """Make a resource that is new for each run and refuses all configuration.
+    """Return a resource that is created for each run and refuses all configuration.
 
-    Dagster lets a run's configuration replace any field of a `ConfigurableResource`. Through the web server that would
-    let a request name the program that is run for dbt.
+    Dagster lets a run's configuration replace any field of a `ConfigurableResource`. A request to the web server could
+    then choose the program that runs as dbt.
     """
 
     def provide(context: dg.InitResourceContext) -> Iterator[Any]:

@@ -1,8 +1,8 @@
-"""What a run of Dagster's holds of a home: its lock, its repair, its row in ops.runs, and the report of its end.
+"""The session of a Dagster run on a home: its lock, the repair of the home, its row in ops.runs, and its report.
 
-A session begins when the run first writes, as pulling logs may take hours, and ends after its last step. A run
-of chosen assets is no refresh: it publishes nothing, and its row is deleted at its end. The rows that it wrote to
-ops.checks and ops.cluster_failures stay, and after a kill its row in ops.runs stays as failed.
+A session begins at the run's first write, because pulling logs may take hours, and ends after its last step. A run
+of selected assets is no refresh: it publishes nothing, and its row is deleted at its end. Its rows in ops.checks and
+ops.cluster_failures stay; if it is killed, its row in ops.runs stays as failed.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ STOPPED = "it was stopped between two steps; nothing was published; `faultline r
 
 @dataclass
 class Caller:
-    """Who runs the job: how long the run waits for the home, where its lines go, and whether its end was reported."""
+    """Who runs the job: how long it waits for the home, where its lines go, and whether its outcome was reported."""
 
     patience_seconds: float = 60
     say: Say | None = None
-    """None: to the log of the run."""
+    """Where lines for people go; None: to the log of the run."""
     has_reported: bool = False
 
 
 class Session:
-    """What a run holds of a home.
+    """A run's hold on a home.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ class Session:
         self._died: list[str] = []
 
     def begin(self) -> None:
-        """Take the home, unless this run has it already.
+        """Take the home's lock, repair the home and open the run's row, unless that is done.
 
         Raises
         ------
         RefreshRunning
-            Another process has it.
+            Another process holds the lock.
         """
         if self._held is not None:
             return
@@ -123,16 +123,16 @@ class Session:
             )
         problem = problem_of_current(home)
         if problem is not None:
-            self._say(f"{home.published_file} was damaged ({problem}): what readers see is published anew")
+            self._say(f"{home.published_file} was damaged ({problem}): what readers see is published again")
         self._has_read_deep = home.damage_suspected.exists()
         heal(home, self._say, deep=self._has_read_deep, is_full=self._settings.is_full)
         home.damage_suspected.unlink(missing_ok=True)
 
     def end(self) -> None:
-        """Close the run's row, give the home back and report; what goes wrong becomes a line.
+        """Close the run's row, release the lock and report; every problem becomes a line.
 
-        Dagster says how a run ended after its resources are gone: it failed if a step did. Where none did, and nothing
-        was published either, whoever started the run knows why.
+        Dagster sets a run's status only after its resources are closed: it failed if a step did. If no step failed and
+        nothing was published, the process that started the run knows why.
         """
         end_started()
         run_id, home, has_begun = self._run.run_id, self._settings.home, self._held is not None
@@ -173,7 +173,7 @@ class Session:
                 home.damage_suspected.touch()
             close_row(home, run_id, message, is_refresh=self.is_whole)
             with Warehouse(path=str(home.working_file)).writing() as con:
-                # The stage of publication has ended only now.
+                # The stage of publication ends only here.
                 record_stages(con, self._instance, run_id)
             delete_old_runs(self._instance, KEPT_DAYS, run_id)
             home.unfinished_run.unlink(missing_ok=True)
@@ -182,7 +182,7 @@ class Session:
 
 
 def open_row(home: Home, run_id: str) -> list[str]:
-    """Open a run's row in ops.runs and clean up after killed runs; return those, whose end nobody has reported."""
+    """Open a run's row in ops.runs and clean up after killed runs; return these runs, which are not reported yet."""
     outcomes = [last_outcome(home, cluster_id) for cluster_id in clusters_to_pull(home.sources)]
     with Warehouse(path=str(home.working_file)).writing() as con:
         remove_leftovers(home)
@@ -199,7 +199,7 @@ def open_row(home: Home, run_id: str) -> list[str]:
 
 
 def mark_unpublished_run_as_failed(con: duckdb.DuckDBPyConnection, home: Home) -> None:
-    """Mark the last run as failed if it was killed after it recorded its publication and before readers saw it."""
+    """Mark the last run as failed if it was killed between recording its publication and showing it to readers."""
     last = con.execute("select run_id from ops.published order by rowid desc limit 1").fetchone()
     if last is None or was_published(home, last[0]):
         return
@@ -212,7 +212,7 @@ def mark_unpublished_run_as_failed(con: duckdb.DuckDBPyConnection, home: Home) -
 
 
 def close_row(home: Home, run_id: str, message: str | None, *, is_refresh: bool) -> None:
-    """Mark a run as failed unless it was published; the row of a run that is no refresh is deleted."""
+    """Mark a run as failed unless it was published; delete the row of a run that is no refresh."""
     with Warehouse(path=str(home.working_file)).writing() as con:
         if is_refresh:
             con.execute(
@@ -230,13 +230,13 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, kw_only=True)
 class SessionWarehouse(OpenWarehouse):
-    """A warehouse whose first opening begins the session of its run."""
+    """A warehouse that begins its run's session when it is first opened."""
 
     session: Session = field(repr=False, compare=False)
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give a connection to the open files; DuckDB's error for a signal is Dagster's again, which ends the run."""
+        """Yield a connection to the open files; turn DuckDB's error for a signal into Dagster's, which ends the run."""
         try:
             self.session.begin()
             with super().writing() as con:

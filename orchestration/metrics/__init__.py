@@ -1,1 +1,1 @@
-"""Metrics for Prometheus: what readers see, and how the pipeline does."""
+"""Metrics for Prometheus: the published numbers and the state of the pipeline."""

@@ -31,19 +31,19 @@ PREFIX = "faultline_"
 
 
 class Metrics:
-    """A collector of prometheus_client: every call of `collect` reads the home anew.
+    """A collector of prometheus_client: every call of `collect` reads the home again.
 
     Parameters
     ----------
     settings
-        Name the home.
+        The settings with the home.
     """
 
     def __init__(self, settings: HomeSettings) -> None:
         self._settings = settings
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Read everything; a home without a publication has the metrics of its runs only."""
+        """Yield every metric; a home without a publication has only the metrics of its runs."""
         from prometheus_client.core import GaugeMetricFamily
 
         def gauge(name: str, text: str, labels: Sequence[str] = ()) -> GaugeMetricFamily:
@@ -75,7 +75,7 @@ def _rows(home: Home) -> Iterator[tuple[Family, list[dict[str, Any]]]]:
         holder = stack.enter_context(free_of_refresh(home.lock_file))
         runs = seen
         if holder is None and os.access(home.working_file, os.R_OK):
-            # Another process may hold the file.
+            # Another process may have locked the file.
             with suppress(duckdb.Error):
                 runs = stack.enter_context(duckdb.connect(str(home.working_file), read_only=True))
         if runs is not None:
@@ -84,7 +84,7 @@ def _rows(home: Home) -> Iterator[tuple[Family, list[dict[str, Any]]]]:
 
 
 def _rows_of(con: duckdb.DuckDBPyConnection, family: Family) -> list[dict[str, Any]]:
-    """Return a family's rows: none from a file of an earlier version, which lacks its table."""
+    """Return a family's rows; none if an earlier version wrote the file, without the table."""
     try:
         return rows_of(con, family.sql)
     except duckdb.CatalogException:
@@ -92,7 +92,7 @@ def _rows_of(con: duckdb.DuckDBPyConnection, family: Family) -> list[dict[str, A
 
 
 def headline_numbers(file: Path) -> dict[str, float]:
-    """Read the headline numbers of every cluster from a published file, each under its cluster, name and labels."""
+    """Return the headline numbers of every cluster from a published file, by cluster, name and labels."""
     found = {}
     with published(file) as con:
         for family in PUBLISHED:
@@ -132,9 +132,9 @@ def exposition(settings: HomeSettings) -> bytes:
 
 
 def write_metrics(settings: HomeSettings, file: Path) -> None:
-    """Replace a textfile whole, so that nobody reads half of it.
+    """Replace a textfile in one step, so that nobody reads half of it.
 
-    A file outside of the home is for the node exporter, which is another user. It says nothing of users or jobs.
+    A file outside the home is readable for the node exporter, which runs as another user. It has no users or jobs.
     """
     text = exposition(settings)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def write_metrics(settings: HomeSettings, file: Path) -> None:
 
 
 def keep_metrics(settings: HomeSettings, say: Say) -> None:
-    """Write the textfile of a home after a refresh; a problem becomes a line, as the refresh is done."""
+    """Write the textfile of a home after a refresh; a problem becomes a line, because the refresh is complete."""
     file = settings.metrics_file or settings.home.metrics
     try:
         write_metrics(settings, file)

@@ -1,8 +1,8 @@
-"""The metrics of a home: names, help, labels, and the statement that each one's values come from.
+"""The metrics of a home: names, help, labels, and the statements that compute the values.
 
-Values about clusters are those that readers see, also after a rollback. What is unknown has no sample, never zero;
-neither has an estimate of a cluster of which too little was seen.
-Moments are exported, not ages, because a textfile is as old as the last refresh: the age of the data is
+Values about clusters come from the current publication, also after a rollback. An unknown value has no sample, never
+zero; neither has an estimate from too little data.
+Times are exported instead of ages, because a textfile is as old as the last refresh: the age of the data is
 `time() - faultline_data_through_timestamp_seconds`. Every value is a gauge: counts fall when logs are forgotten.
 """
 
@@ -16,18 +16,18 @@ from assets.bad_clusters.cluster_outcomes import CLUSTER_OUTCOMES
 
 @dataclass(frozen=True)
 class Family:
-    """Metrics that one statement gives.
+    """The metrics that one statement computes.
 
     Attributes
     ----------
     sql
-        Its rows have the labels, and a column for each metric. Every row about a cluster has `cluster` and `simulated`.
+        Returns the labels and one column for each metric. Rows about a cluster have `cluster` and `simulated`.
     labels
         Names of labels.
     metrics
         Help by the name of the metric, without `faultline_`.
     limited
-        Those of the metrics that have `_low` and `_high` as well.
+        The metrics that also have `_low` and `_high`.
     """
 
     sql: str
@@ -36,7 +36,7 @@ class Family:
     limited: Sequence[str] = ()
 
     def columns(self) -> list[tuple[str, str]]:
-        """List name and help of every metric, limits included."""
+        """Return name and help of every metric, including limits."""
         found = []
         for name, text in self.metrics.items():
             found.append((name, text))
@@ -122,7 +122,7 @@ PUBLISHED = (
         where evidence.month_date is null and evidence.has_enough_data
         """,
         ("cluster", "simulated", "confidence"),
-        {"evidence_reach_ratio": "Share of the failures that the evidence showed. Absent: it cannot be told."},
+        {"evidence_reach_ratio": "Share of the failures that the evidence showed. Absent: unknown."},
         ("evidence_reach_ratio",),
     ),
     Family(
@@ -258,7 +258,7 @@ PUBLISHED = (
         {"published_rows": "Rows of a published table."},
     ),
 )
-"""What is read from the file that readers see."""
+"""Metrics from the published file."""
 HEADLINE = ("failures_per_1000_node_days", "mttf_hours", "progress_ratio", "expected_lost_gpu_hours")
 """The metrics that Dagster plots over the publications."""
 
@@ -271,7 +271,7 @@ RUNS = Family(
     """,
     ("status",),
     {
-        "runs": "Refreshes that the home remembers, by how they ended.",
+        "runs": "Refreshes in the home's history, by how they ended.",
         "run_seconds_mean": "Their mean duration.",
     },
 )
@@ -303,7 +303,7 @@ LAST_RUN_STAGES = Family(
     {"last_run_stage_seconds": "How long the steps of each of its stages took."},
 )
 OF_RUNS = (RUNS, LAST_RUN, LAST_RUN_STAGES)
-"""What is read from the working file, in which failed runs stand too; while a refresh runs, from the published file."""
+"""Metrics from the working file, which also has failed runs; while a refresh runs, from the published file."""
 
 OF_HOME = {
     "publication_timestamp_seconds": "When the publication that readers see was made.",

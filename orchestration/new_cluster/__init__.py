@@ -1,1 +1,1 @@
-"""A new cluster's folder: what Slurm tells of it, and the `cluster.toml` with what a site decides."""
+"""A new cluster's folder and its `cluster.toml`: the site's settings, filled in from Slurm where possible."""

@@ -1,7 +1,7 @@
 """Make a cluster's folder with a folder for each kind of log and a `cluster.toml`. Nothing that exists is changed.
 
-The file is `cluster.toml` of this package, with what Slurm says as keys, asked here or over ssh. Where it gives no
-answer, the file is written without it and a note says so. Only a host that was named and does not answer is an error.
+The file is this package's `cluster.toml` with keys set from Slurm's answers, asked here or over ssh. Without an answer
+the file is written without these keys, and a note says so. Only a named host that does not answer is an error.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ ZONE = ("/bin/sh", "-c", "readlink -f /etc/localtime; cat /etc/timezone 2>/dev/n
 
 @dataclass
 class Facts:
-    """What was found."""
+    """What Slurm's answers contain."""
 
     values: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
-    """Value and where it comes from, by section and key of `cluster.toml`."""
+    """Value and its origin, by section and key of `cluster.toml`."""
     notes: list[str] = field(default_factory=list)
-    """What else a person should know, one sentence each."""
+    """Further notes for people, one sentence each."""
 
 
 def make_cluster(sources: Path, cluster: str, ssh: str | None) -> list[str]:
-    """Write the folder, and return what was made and the next steps, line by line.
+    """Write the folder, and return what was written and the next steps, line by line.
 
-    Raise `ReadingError` if the name cannot be a folder's, there is such a file already, or it cannot be written.
+    Raise `ReadingError` if the name is not allowed, the file exists already, or it cannot be written.
     """
     folder = sources / cluster
     file = folder / "cluster.toml"
@@ -53,7 +53,7 @@ def make_cluster(sources: Path, cluster: str, ssh: str | None) -> list[str]:
         raise ReadingError(f"{file} exists and is left as it is; --print shows what would be written")
     facts = ask(cluster, ssh)
     try:
-        # What others may write is not obeyed later.
+        # A file that others may write is not obeyed later.
         with private_files(WRITE_OF_OTHERS):
             for kind in LOG_KINDS:
                 (folder / kind).mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def _require_name(cluster: str) -> None:
 def cluster_toml(facts: Facts) -> str:
     """Return the text of a new file.
 
-    There, a line that begins with `#` and no blank is a key, to be set by taking the `#` away.
+    In the template, a line that begins with `#` and no blank is a key that is not set.
     """
     text = files(__package__).joinpath("cluster.toml").read_text(encoding="utf-8")
     for (section, key), (value, source) in facts.values.items():
@@ -106,7 +106,7 @@ def ask(cluster: str, ssh: str | None) -> Facts:
     host, facts = Host(Pull(ssh=ssh, timeout_seconds=SECONDS)), Facts()
     config, nodes, zone = (_answer(host, command) for command in (CONFIG, NODES, ZONE))
     if not config and not nodes:
-        facts.notes.append("Slurm was not asked: scontrol is not there, or does not answer; --ssh HOST asks there")
+        facts.notes.append("Slurm was not asked: scontrol is missing, or does not answer; --ssh HOST asks on a host")
         return facts
     _take_config(facts, dict(re.findall(r"^(\w+)\s*= (.*?)\s*$", config, re.MULTILINE)), cluster)
     _take_nodes(facts, nodes)
@@ -155,4 +155,4 @@ def _take_nodes(facts: Facts, text: str) -> None:
         ((usual_model, nodes),) = models.most_common(1)
         facts.values["", "gpu_model"] = (usual_model, f"Gres of {nodes} nodes, as Slurm writes it")
     if len(counts) > 1 or len(models) > 1:
-        facts.notes.append("nodes differ in their GPUs: exports of the inventory tell which node has what")
+        facts.notes.append("nodes differ in their GPUs: exports of the inventory show which node has what")

@@ -1,6 +1,6 @@
-"""A refresh as OpenLineage events: what was read, which table and column was made of which, which checks held.
+"""A refresh as OpenLineage events: the logs that were read, the lineage of tables and columns, and the checks.
 
-The refresh is a run, and each table is a job with a run of its own, whose parent is the refresh. A raw table's inputs
+The refresh is a run. Each table is a job with its own run; the parent of that run is the refresh. A raw table's inputs
 are folders of logs, by cluster and kind. Tables are named `schema.table`, and folders by their paths in the sources.
 """
 
@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 import duckdb
 
 PRODUCER = "urn:faultline:refresh"
-"""The project has no address of its own, so its events are told apart by a name."""
+"""The project has no address, so a name identifies its events."""
 SPECIFICATION = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 FACETS = {
     "columnLineage": "1-2-0/ColumnLineageDatasetFacet",
@@ -30,7 +30,7 @@ FACETS = {
     "processing_engine": "1-1-1/ProcessingEngineRunFacet",
     "schema": "1-2-0/SchemaDatasetFacet",
 }
-"""Facets by their keys, with the versions of their schemas."""
+"""Facets by key, with the versions of their schemas."""
 REFRESH, CHECKS = "refresh", "checks"
 Event = dict[str, Any]
 
@@ -69,7 +69,7 @@ class _Run:
     names: Namespaces
 
     def event(self, job: str, state: str, at: datetime, **parts: Any) -> Event:
-        """Make an event of the refresh, or of a job whose parent it is."""
+        """Return an event of the refresh, or of one of its jobs."""
         is_refresh = job == REFRESH
         facets = parts.pop("facets", {})
         if not is_refresh:
@@ -93,12 +93,12 @@ class _Run:
         }
 
     def table(self, name: str, **facets: Any) -> dict[str, Any]:
-        """Name a table, and say what is known of it."""
+        """Return a table as a dataset with facets."""
         return {"namespace": self.names.home, "name": name, "facets": facets}
 
 
 def facet(key: str, **parts: Any) -> dict[str, Any]:
-    """Make a facet: who says so, by which schema, and what it says."""
+    """Return a facet with its producer, its schema and its content."""
     schema = FACETS[key]
     kind = schema.partition("/")[2]
     url = f"https://openlineage.io/spec/facets/{schema}.json#/$defs/{kind}"
@@ -106,14 +106,14 @@ def facet(key: str, **parts: Any) -> dict[str, Any]:
 
 
 def events_of_publication(con: duckdb.DuckDBPyConnection, run_id: str, names: Namespaces) -> Iterator[Event]:
-    """Give the events of the refresh that made a publication: its start, each table, the checks, its end.
+    """Yield the events of the refresh that made a publication: its start, each table, the checks, its end.
 
     Parameters
     ----------
     con
         The published file.
     run_id
-        Of a row of `ops.runs`.
+        The run, which has a row in `ops.runs`.
     names
         How the home and its sources are named.
     """
@@ -145,7 +145,7 @@ def events_of_publication(con: duckdb.DuckDBPyConnection, run_id: str, names: Na
 
 
 def event_of_failure(run_id: str, message: str, version: str, names: Namespaces) -> Event:
-    """Give the event of a refresh that failed; `message` has no secrets."""
+    """Return the event of a failed refresh; `message` has no secrets."""
     facets = {"errorMessage": facet("errorMessage", message=message, programmingLanguage="Python")}
     return _Run(run_id, version, names).event(REFRESH, "FAIL", datetime.now(UTC), facets=facets)
 
@@ -158,7 +158,7 @@ def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[Any, ...]]
 
 
 def _folders(con: duckdb.DuckDBPyConnection, names: Namespaces) -> dict[str, list[dict[str, Any]]]:
-    """Give the folders of logs behind each raw table."""
+    """Return the folders of logs behind each raw table."""
     from assets.sources.formats import READERS
 
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)

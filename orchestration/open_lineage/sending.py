@@ -1,4 +1,4 @@
-"""Send the events of a refresh where FAULTLINE_OPENLINEAGE says. Nothing here ever makes a refresh fail."""
+"""Send the events of a refresh where FAULTLINE_OPENLINEAGE says. Nothing here makes a refresh fail."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from orchestration.upkeep.permissions import mode_for_others
 
 Say = Callable[[str], None]
 MAX_SECONDS = 60
-"""How long all events of a refresh may take together; each has the shorter limit of a channel."""
+"""The limit for all events of a refresh together; each event has the shorter limit of a channel."""
 
 
 def send_publication(settings: HomeSettings, run_id: str, say: Say) -> None:
-    """Send the events of the refresh that made what is published; a problem becomes a line."""
+    """Send the events of the refresh that made the publication; a problem becomes a line."""
     if not settings.lineage.is_set:
         return
     with _saying_what_fails(say), published(settings.home.published_file) as con:
@@ -33,7 +33,7 @@ def send_publication(settings: HomeSettings, run_id: str, say: Say) -> None:
 
 
 def send_failure(settings: HomeSettings, run_id: str | None, message: str, say: Say) -> None:
-    """Send that a refresh failed; one that never had a run has no event."""
+    """Send the event of a failed refresh; a refresh without a run has no event."""
     if not settings.lineage.is_set or run_id is None:
         return
     with _saying_what_fails(say):
@@ -48,7 +48,7 @@ def namespaces(settings: HomeSettings) -> Namespaces:
 
 @contextmanager
 def _saying_what_fails(say: Say) -> Iterator[None]:
-    """Say what went wrong in a line. The text of an error that nobody foresaw may hold a secret: its kind is said."""
+    """Say what went wrong in a line; of an unexpected error only the type, because its text may hold a secret."""
     try:
         yield
     except (ReadingError, duckdb.Error, NotDelivered, OSError) as error:

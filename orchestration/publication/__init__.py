@@ -1,1 +1,1 @@
-"""What readers see: publications, the switch between them, whether they are up to date, last good rows."""
+"""Publications: their folders, the switch between them, whether they are up to date, and last good rows."""

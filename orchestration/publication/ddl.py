@@ -1,6 +1,6 @@
-"""What the SQL files of schemas raw and ops say of their tables and columns, in the comments beside them.
+"""Descriptions of the tables and columns of schemas raw and ops, from the comments in their SQL files.
 
-A column without a comment means what the first column of its name in the file means.
+A column without a comment has the description of the first column of that name in the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Declared:
 
 @cache
 def declared_tables() -> dict[str, Declared]:
-    """Read every `create table` of schemas raw and ops, by `schema.table`."""
+    """Return every declared table of schemas raw and ops, by `schema.table`."""
     found = {}
     for file in TABLE_FILES:
         text = file.read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def declared_tables() -> dict[str, Declared]:
 
 
 def comments(table: str) -> Iterator[str]:
-    """Give the statements that comment a table and its columns, as far as the DDL says something of them."""
+    """Yield the statements that add the DDL's comments to a table and its columns."""
     if declared := declared_tables().get(table):
         name = identifier(*table.split("."))
         if declared.description:

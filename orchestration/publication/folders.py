@@ -1,15 +1,15 @@
-"""The folders of publications, and the link that says which of them readers see.
+"""The folders of publications, and the link to the one that readers see.
 
     HOME/publications/<run>/faultline.duckdb        the file for readers
     HOME/publications/<run>/report/index.html       the report made with it
     HOME/publications/<run>/publication.json        its number, its run, when it was made and by which code
-    HOME/publications/current -> <run>              the only thing that changes when something is published
+    HOME/publications/current -> <run>              the only change when something is published
     HOME/warehouse/faultline.duckdb -> ../publications/current/faultline.duckdb
     HOME/reports/latest -> ../publications/current/report
 
 A folder is written under a hidden name, flushed to disk and renamed before the link points to it. Whenever the process
-is killed, readers see the warehouse and the report of one run. The number of a publication says which one is newer; the
-clock is not used.
+is killed, readers see the warehouse and the report of the same run. Publications are ordered by their numbers, not by
+the clock.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ DESCRIPTION = "publication.json"
 WAREHOUSE = "faultline.duckdb"
 REPORT = "report"
 PIN = "pinned.json"
-"""Written by a rollback. It counts only while the link points to the publication that it names."""
+"""Written by a rollback; valid only while the link points to the publication that it names."""
 
 
 class NoSuchPublication(Exception):
-    """There is no publication to go back to; its text says which there are."""
+    """There is no such publication; the text says which there are."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication that is kept; the higher its number, the newer it is."""
+    """A kept publication; a higher number is newer."""
 
     number: int
     run_id: str
@@ -62,12 +62,12 @@ class Publication:
 
     @property
     def report(self) -> Path:
-        """The page."""
+        """The first page of the report."""
         return self.folder / REPORT / "index.html"
 
     @property
     def made_at(self) -> datetime:
-        """When it was made; where its description is lost, when its file was written."""
+        """When it was made; without a description, when its file was written."""
         try:
             moment = datetime.fromisoformat(self.published_at)
         except ValueError:
@@ -76,7 +76,7 @@ class Publication:
 
 
 def current_publication(home: Home) -> Publication | None:
-    """Return the publication that readers see; None where nothing is published in this layout."""
+    """Return the publication that readers see; None if nothing is published in this layout."""
     if not home.current.is_dir():
         return None
     found = _read(home.current)
@@ -87,7 +87,7 @@ def current_publication(home: Home) -> Publication | None:
 
 
 def kept_publications(home: Home) -> list[Publication]:
-    """List the publications that readers see or that a rollback can choose, the newest first."""
+    """List the current publication and those that a rollback can choose, the newest first."""
     last = _last_number(home)
     found = {publication.run_id: publication for publication in _described(home) if publication.number <= last}
     current = current_publication(home)
@@ -108,10 +108,10 @@ def pinned_publication(home: Home) -> Publication | None:
 
 
 def problem_of_current(home: Home) -> str | None:
-    """Describe the damage of the current publication in one line; return None if there is none.
+    """Return the damage of the current publication in one line; None if there is none.
 
-    A file whose size or time is not the one it was written with is read from end to end: a plain copy of a home has
-    other times.
+    A file with another size or time than it was written with is read from end to end: a plain copy of a home has other
+    times.
     """
     if not home.current.is_dir():
         return problem_of(home.published_file) if home.published_file.is_file() else None
@@ -137,7 +137,7 @@ def was_published(home: Home, run_id: str) -> bool:
 
 
 def leftovers(home: Home) -> list[Path]:
-    """List what was left when a process was killed while it published; readers never saw it."""
+    """List what a process left when it was killed while it published; readers never saw it."""
     found = []
     if home.publications.is_dir():
         kept = {publication.run_id for publication in kept_publications(home)}
@@ -160,9 +160,9 @@ def remove_leftovers(home: Home) -> None:
 def publish(
     home: Home, run_id: str, code_version: str, warehouse: Path, report: Path, *, group: str | None = None
 ) -> Publication:
-    """Copy a warehouse and its report into a new publication, and let readers see it.
+    """Copy a warehouse and its report into a new publication, and show it to readers.
 
-    Nothing that readers see changes before the last copy is on disk.
+    Readers see no change before the last copy is on disk.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def publish(
 
 
 def put_back_link(home: Home) -> Publication | None:
-    """Let readers see the newest publication that they have certainly seen, where the link to it was lost."""
+    """Restore a lost link: show readers the newest publication that they have certainly seen."""
     newest = newest_publication(home)
     if newest is None or home.current.exists() or home.published_file.is_file() or problem_of(newest.file):
         return None
@@ -236,14 +236,14 @@ def remove_old(home: Home, keep: int) -> list[Publication]:
 
 
 def roll_back(home: Home, wanted: str | None = None) -> Publication:
-    """Let readers see another publication until something new is published.
+    """Show readers another publication until something new is published.
 
     Parameters
     ----------
     home
         The home, whose lock this process holds.
     wanted
-        The number or the beginning of the run of the publication; by default, the one before what readers see.
+        The number or the beginning of the run of the publication; by default, the one before the current one.
 
     Raises
     ------
@@ -266,8 +266,8 @@ def roll_back(home: Home, wanted: str | None = None) -> Publication:
     (target,) = meant
     if damage := problem_of(target.file):
         raise NoSuchPublication(f"{target.file} is damaged ({damage}); `faultline status` lists the others")
-    # The pin is written first: it counts only once the link points to the publication that it names.
-    # Whoever may pass through the folder may read it.
+    # The pin is written first: it is valid only once the link points to the publication that it names.
+    # Every user who may enter the folder may read it.
     pin = json.dumps({"run_id": target.run_id, "newest": _last_number(home)})
     replace_file(home.publications / PIN, pin.encode(), 0o644)
     _place_public_links(home)
@@ -297,10 +297,10 @@ def _pinned_at(home: Home, current: Publication) -> int | None:
 
 
 def _last_number(home: Home) -> int:
-    """Return the number of the last publication; folders with a higher number were never seen by readers."""
+    """Return the number of the last publication; readers never saw a folder with a higher number."""
     current = current_publication(home)
     if current is None:
-        # The link is lost. Each publication was seen before the next was begun; of the last nobody can tell.
+        # The link is lost. Readers saw each publication before the next one began; for the last one this is unknown.
         return max(sorted(publication.number for publication in _described(home))[:-1], default=0)
     return _pinned_at(home, current) or current.number
 
@@ -309,14 +309,14 @@ def _described(home: Home) -> list[Publication]:
     try:
         entries = [*home.publications.iterdir()]
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        # A reader of the publish group may pass through the folder, and not list it.
+        # A reader of the publish group may enter the folder, but not list it.
         return []
     folders = [path for path in entries if path != home.current and not path.name.startswith(".")]
     return [found for folder in folders if (found := _read(folder)) is not None and found.run_id == folder.name]
 
 
 def _read(folder: Path) -> Publication | None:
-    """Read the description in a folder; return None if it is missing or damaged."""
+    """Return the publication that a folder describes; None if the description is missing or damaged."""
     try:
         found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         return Publication(
@@ -339,7 +339,7 @@ def _describe(publication: Publication, folder: Path) -> None:
 
 
 def _written(path: Path) -> list[int] | None:
-    """Return size and modification time of a file, by which a later change is noticed."""
+    """Return size and modification time of a file, which show a later change."""
     if not path.is_file():
         return None
     found = path.stat()

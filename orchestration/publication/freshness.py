@@ -1,12 +1,12 @@
-"""Decide whether a refresh has anything to do.
+"""Decide whether a refresh has anything new to publish.
 
 The sources folder and the code are compared with those of the published file. A log file with the same size and
-modification time is unchanged, one of another size has changed, and no file is read where there is one. Otherwise its
-hash decides, and its time too where rows depend on it. A refused file is unchanged while it is refused for the same
-reason. A home is never up to date while no cluster can be built, or while a cluster that was built before can no longer
-be built: then the refresh has to run and report it. So it has to when the logs of a cluster cannot be fetched any more,
-or can be again: the publication says which clusters are stale. It has to run as well where an estimate could not be
-computed, or where this machine's clock was behind the records.
+modification time is unchanged. A file of another size has changed; if there is one, no file is read. Otherwise the
+hash decides, and also the time if rows depend on it. A refused file is unchanged while it is refused for the same
+reason. A refresh must run while no cluster can be built, or while a cluster that was built before can no longer be
+built, to report it. It must run if the logs of a cluster cannot be fetched any more, or can be fetched again, because
+the publication names the stale clusters. It must run if an estimate could not be computed, or if this machine's clock
+was behind the records.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NOW_IN_THE_PAST = """
     where files.last_at <= timezone('UTC', now())
     limit 1
 """
-"""Records that this machine's clock called the future, and calls the past now: nobody adds a log when it is set."""
+"""Records that were in the future by this machine's clock, and are not any more: setting the clock adds no log."""
 
 NOT_PULLED = "select cluster_id from ops.pulls where status = 'failed'"
 
@@ -50,7 +50,7 @@ NOT_PULLED = "select cluster_id from ops.pulls where status = 'failed'"
 def is_up_to_date(home: Home, key_file: Path | None = None) -> bool:
     """Return whether a refresh would publish what is already published.
 
-    After a rollback only new logs count: those that the newest publication was not made from.
+    After a rollback only logs count that the newest publication does not contain.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def is_up_to_date(home: Home, key_file: Path | None = None) -> bool:
     key_file
         The key of pseudonyms.
     """
-    # The readers need pyarrow, which a refresh that stops at its settings does without.
+    # The readers import pyarrow, which a refresh that stops at its settings does not need.
     from assets.sources.formats import READERS
 
     if not (home.published_file.exists() and home.report.exists()) or problem_of_current(home) or _is_damaged(home):
@@ -78,13 +78,13 @@ def is_up_to_date(home: Home, key_file: Path | None = None) -> bool:
     except duckdb.Error:
         # Damaged, or of another version.
         return False
-    # A refresh that was killed is done again, as is that of another version.
+    # A killed refresh is repeated, and so is a refresh of another version.
     is_done = is_complete and last is not None and last[0] == code_version() and not home.unfinished_run.exists()
     if last is None or not (is_done or is_pinned):
         return False
     history = with_history(known)
     try:
-        # Most nights have a new file or a longer one. It is found without reading what the refresh reads anyway.
+        # Most nights have a new or a longer file, which is found without reading any file.
         if not are_of_known_sizes(home.sources, READERS, known, with_history=history, privacy=privacy):
             return False
         found = survey(home.sources, READERS, known, with_history=history, privacy=privacy)
@@ -102,7 +102,7 @@ def is_up_to_date(home: Home, key_file: Path | None = None) -> bool:
 
 
 def _is_damaged(home: Home) -> bool:
-    """Return whether the working file is damaged, or may be; while a run has it, that run knows."""
+    """Return whether the working file is damaged or may be; while a run holds it, that run decides."""
     if home.damage_suspected.exists():
         return True
     with free_of_refresh(home.lock_file) as holder:
@@ -110,7 +110,7 @@ def _is_damaged(home: Home) -> bool:
 
 
 def _failed_pulls(home: Home, found: Survey) -> set[str]:
-    """Name the clusters whose newest accounting could not be fetched at the last pull."""
+    """Return the clusters whose last pull could not fetch the newest accounting."""
     outcomes = {
         cluster_id: last_outcome(home, cluster_id)
         for cluster_id, cluster in found.clusters.items()
@@ -122,7 +122,7 @@ def _failed_pulls(home: Home, found: Survey) -> set[str]:
 def _files_are_unchanged(
     found: Survey, known: Mapping[tuple[str, str], KnownFile], readers: Mapping[str, Reader]
 ) -> bool:
-    """Return whether the files of all clusters that can be built were read, or refused for the same reason, before."""
+    """Return whether all files of usable clusters were read before, or refused for the same reason."""
     files = {file.key: file for file in found.files}
     refused = {refusal.file.key: refusal.error.what for refusal in found.refused}
     return (

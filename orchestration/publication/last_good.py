@@ -1,9 +1,9 @@
-"""Clusters that could not be built keep the rows of the last publication, marked as stale.
+"""Keep the last publication's rows of clusters that could not be built, marked as stale.
 
-This step runs after everything is built and checked, and before the report is written. Where a check failed for a
-cluster that was built, the marts are built once more without it. Rows of another version of the code are not taken
-over, as they may have another meaning, and none of a cluster whose privacy changed. A cluster without usable rows is
-published without numbers. Comparisons between clusters are then computed again.
+This step runs after everything is built and checked, and before the report is written. If a check failed for a cluster
+that was built, the marts are built once more without it. Rows of another code version are not kept, because their
+meaning may differ, and neither are rows of a cluster with changed privacy. A cluster without usable rows is published
+without numbers. Comparisons between clusters are then computed again.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -44,7 +44,7 @@ _STALE = f"""
 
 
 def remove_estimates(con: duckdb.DuckDBPyConnection, failing: Collection[str]) -> None:
-    """Remove what was estimated of clusters before they failed."""
+    """Delete the estimates of clusters that failed later."""
     for schema, table in con.execute(_TABLES).fetchall():
         if schema == "estimates":
             name = identifier(PUBLICATION, schema, table)
@@ -54,7 +54,7 @@ def remove_estimates(con: duckdb.DuckDBPyConnection, failing: Collection[str]) -
 def keep_last_good(
     con: duckdb.DuckDBPyConnection, failing: Mapping[str, Sequence[str]], published_file: Path, version: str
 ) -> list[str]:
-    """Add the rows of the last publication of clusters of which nothing was built.
+    """Add the last publication's rows of clusters without new rows.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ def keep_last_good(
     published_file
         The last publication.
     version
-        Of the code that runs.
+        Version of the running code.
 
     Returns
     -------
-    The failing clusters that now have the numbers of the last publication.
+    The failing clusters that keep the numbers of the last publication.
     """
     if not failing:
         return []
@@ -85,17 +85,17 @@ def keep_last_good(
 
 
 def compare_clusters(con: duckdb.DuckDBPyConnection) -> None:
-    """Compare all clusters again, with the rows that were taken over."""
+    """Compare all clusters again, including the rows of the last publication."""
     if est_rate_ratios.TABLE.name not in {row[0] for row in con.execute(NOT_COMPUTED).fetchall()}:
         try:
             ratios = est_rate_ratios.compared(con, with_left_out=True)
             write(con, est_rate_ratios.TABLE, ratios, est_rate_ratios.headline(ratios))
-        except Exception as error:  # noqa: BLE001 -- which errors it raises again, it decides
+        except Exception as error:  # noqa: BLE001 -- publish_without_rows raises some errors again
             publish_without_rows(con, est_rate_ratios.TABLE, error)
 
 
 def _is_attached(con: duckdb.DuckDBPyConnection, published_file: Path) -> bool:
-    """Attach the last publication; a damaged one is treated as absent, as the refresh is about to replace it."""
+    """Attach the last publication; a damaged one counts as absent, because the refresh will replace it."""
     if not published_file.exists():
         return False
     try:
@@ -134,13 +134,13 @@ def _take_over(con: duckdb.DuckDBPyConnection, stale: list[str], failing: Mappin
 
 
 def last_good_asset(settings: HomeSettings, upstream: Sequence[dg.AssetKey]) -> dg.AssetsDefinition:
-    """Build the asset that puts last good rows in place once everything is built and checked."""
+    """Return the asset that adds last good rows once everything is built and checked."""
 
     @dg.asset(key=["ops", "cluster_failures"], group_name="ops", deps=upstream, kinds={"duckdb"})
     def cluster_failures(
         context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[Warehouse]
     ) -> dg.MaterializeResult:
-        """Clusters that could not be built; in marts and estimates their rows are those of the last publication.
+        """Clusters that could not be built; marts and estimates keep their rows of the last publication.
 
         One row per run, cluster and reason.
         """

@@ -1,8 +1,8 @@
-"""The last step of a refresh: readers get the new warehouse and its report, both in one atomic step.
+"""The last step of a refresh: publish the new warehouse and its report together, in one atomic step.
 
 Marts and estimates are built in the file for readers; the tables about runs and checks are added here. Raw records and
 intermediate tables are several times as large and stay in the working file. A refresh with a failed blocking check does
-not get here, so the last publication stays. Readers with an open connection keep the file they opened.
+not get here, so the last publication stays. Readers with an open connection keep the file that they opened.
 """
 
 import json
@@ -22,7 +22,7 @@ from orchestration.upkeep.permissions import WrongGroup
 
 ADDED_SCHEMAS = ("ops",)
 ADDED_TABLES = ("raw.clusters",)
-"""The settings that the publication was made with; the next refresh compares them."""
+"""The settings of the publication, with which the next refresh compares its own."""
 _ADDED = f"""
     select
         database_name, schema_name || '.' || table_name as name, sql,
@@ -49,7 +49,7 @@ INPUT_HASH = """
 
 
 def complete_publication(con: duckdb.DuckDBPyConnection) -> None:
-    """Add the tables that readers get besides marts and estimates, and write the file to disk.
+    """Add the other tables for readers to marts and estimates, and write the file to disk.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _added(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str, bool]]:
 
 
 def _published_rows(database: str, name: str, changed: Sequence[str]) -> str:
-    """Name the rows of a table that are published: of clusters whose privacy changed, nothing but this reason."""
+    """Return SQL for the published rows of a table: of clusters with changed privacy, only that reason."""
     table = f"{identifier(database)}.{identifier(*name.split('.', 1))}"
     if not changed:
         return table
@@ -92,7 +92,7 @@ def _published_rows(database: str, name: str, changed: Sequence[str]) -> str:
 
 
 def row_counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Exact rows of every table a reader sees, by `schema.table`."""
+    """Return the exact row count of every table for readers, by `schema.table`."""
     changed = [cluster_id for (cluster_id,) in con.execute(CHANGED_PRIVACY).fetchall()]
     built = con.execute(_BUILT, {"schemas": READER_SCHEMAS}).fetchall()
     tables = [(name, has_clusters, database) for database, name, _, has_clusters in _added(con)]
@@ -104,7 +104,7 @@ def row_counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
 
 
 def close_run(con: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, int]:
-    """Mark the run as succeeded and record the publication; return the row counts it publishes."""
+    """Mark the run as succeeded and record the publication; return its row counts."""
     now = datetime.now(UTC).replace(tzinfo=None)
     (input_hash,) = con.execute(INPUT_HASH).fetchall()[0]
     counts = row_counts(con)
@@ -126,7 +126,7 @@ def reopen_run(con: duckdb.DuckDBPyConnection, run_id: str, why: str) -> None:
 
 
 def publish_run(warehouse: Warehouse, home: Home, run_id: str, keep: int, group: str | None = None) -> dict[str, int]:
-    """Publish what a run has built, and return the row count of each table.
+    """Publish what a run built, and return the row count of each table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`faultline rollback`: readers see an earlier publication until there is something new to publish."""
+"""`faultline rollback`: show readers an earlier publication until there is something new to publish."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Pull clusters: ask for their windows, the oldest first, one at a time, and keep each answer as soon as it is whole.
+"""Pull clusters: ask for their windows, the oldest first, one at a time, and keep each complete answer at once.
 
-A pull that is stopped goes on where it was. A kind of log that fails does not stop the others. What is remembered of
-the pulls of a cluster lies in the hidden folder `.pull` with the files that it is about, which can be moved or pulled
-into from another home. Readers of logs skip hidden folders and files.
+A stopped pull continues where it was. A kind of log that fails does not stop the others. The state of a cluster's pulls
+is in the hidden folder `.pull` next to the files that it describes, so that the cluster's folder can be moved, or used
+by another home. Readers of logs skip hidden folders and files.
 """
 
 from __future__ import annotations
@@ -36,40 +36,40 @@ FOLDER, STATE, LOCK = ".pull", "state.json", "lock"
 MAX_JOBS_OF_QUERY = 500
 MAX_FAILURES_IN_A_ROW = 2
 MIN_BELIEVED_SHARE = 0.5
-"""An answer with fewer than this share of the records that the file has is not believed."""
+"""An answer with a smaller share of the file's records is refused."""
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Span:
-    """What a pull is asked for; None stands for what the settings and earlier pulls say."""
+    """The days to pull; None means as the settings and earlier pulls say."""
 
     since: date | None = None
     until: date | None = None
-    """The first day that is not wanted any more."""
+    """The first day that is not fetched any more."""
     is_again: bool = False
-    """Ask for complete windows too."""
+    """Ask for complete windows, too."""
 
 
 class State(BaseModel):
-    """What is known of a cluster's pulls."""
+    """The state of a cluster's pulls."""
 
     since: date | None = None
     """The first day that was ever asked for."""
     complete: dict[str, set[date]] = {}
     """Days that were asked for after their end, by kind."""
     first: dict[str, date] = {}
-    """By kind, the first day on which something ended: before it, Slurm may have forgotten what there was."""
+    """By kind, the first day on which something ended: before it, Slurm may have purged its records."""
     open_jobs: dict[str, int] = {}
-    """Jobs that ran at the end of the last pull, each by number and submission, with the submission."""
+    """Submission times of the jobs that ran at the end of the last pull, by number and submission."""
     pulled_to: datetime | None = None
     """The moment up to which accounting is in the sources folder."""
 
 
 def clusters_to_pull(sources: Path) -> dict[str, Pull | Untrusted]:
-    """Return the clusters whose `cluster.toml` has a table `[pull]`: its settings, or why these are not obeyed.
+    """Return the clusters with a table `[pull]` in `cluster.toml`: its settings, or why they are not obeyed.
 
-    A `cluster.toml` that is wrong has no settings.
+    A wrong `cluster.toml` counts as none.
     """
     try:
         folders = cluster_folders(sources)
@@ -89,7 +89,7 @@ def pull_all(
 ) -> list[Pulled]:
     """Pull clusters, one after the other, into the sources folder or another one.
 
-    Whatever goes wrong is among the problems of the results. They are kept in the home, unless the logs go elsewhere.
+    The results hold every problem. They are kept in the home, unless the logs go elsewhere.
     """
     found = []
     for cluster_id, pull in clusters.items():
@@ -117,9 +117,9 @@ def now() -> datetime:
 
 
 def read_state(cluster_folder: Path) -> State:
-    """Read what is known of a cluster's pulls; a file that is missing or damaged says nothing.
+    """Return the state of a cluster's pulls; a missing or damaged file counts as empty.
 
-    Then every window is asked for again, and an answer that is there already changes nothing.
+    Then every window is asked for again, and an answer equal to the file changes nothing.
     """
     try:
         return State.model_validate_json((cluster_folder / FOLDER / STATE).read_bytes())
@@ -146,7 +146,7 @@ def lock_of(cluster_folder: Path) -> Iterator[None]:
 
 
 class ClusterPull:
-    """One pull of one cluster up to now; `say` takes a line about each query. It fails where [pull] is not obeyed."""
+    """One pull of one cluster up to now; `say` takes a line about each query. It fails if [pull] is not obeyed."""
 
     def __init__(self, cluster_id: str, folder: Path, pull: Pull | Untrusted, say: Say) -> None:
         if isinstance(pull, Untrusted):
@@ -161,16 +161,16 @@ class ClusterPull:
         self._ended: set[str] = set()
 
     def commands(self, span: Span) -> list[str]:
-        """Return what a pull would run now, each as it is typed into bash; nothing is run or written.
+        """Return the commands that a pull would run now, as typed into bash; nothing is run or written.
 
-        A pull names only those fields of accounting that the version of sacct lists.
+        A pull asks only for the fields of accounting that its version of sacct lists.
         """
         words = [queries.LIST_FIELDS, queries.SHOW_CONFIGURATION] if "sacct" in self._pull.kinds else []
         words += [self._query(kind, due).words for kind in self._pull.kinds for due in self._due(kind, span)]
         return [self._host.shown(command) for command in words]
 
     def run(self, span: Span) -> Pulled:
-        """Fetch what is due, and return what was done; what failed is among the problems of the result.
+        """Fetch what is due, and return what was done, with its problems.
 
         Raise `PullRunning` if another process pulls this cluster, `OSError` if its folder cannot be written.
         """
@@ -189,14 +189,14 @@ class ClusterPull:
         return Pulled(self._cluster_id, status, now().isoformat(), reached, self._counts, self._problems)
 
     def _first_day(self, span: Span) -> date:
-        """Return the first day to fetch: as asked, else as configured, else that of earlier pulls."""
+        """Return the first day to fetch: as asked, else as configured, else as in earlier pulls."""
         days = timedelta(days=self._pull.first_days)
         return span.since or self._pull.since or self._state.since or self._now.date() - days
 
     def _due(self, kind: str, span: Span) -> list[Window | None]:
-        """List the windows to ask for: for the first time, or again because records may have come late.
+        """List the windows to ask for: for the first time, or again because records may be late.
 
-        What shows only the present has no window. A file that was deleted is fetched again.
+        A kind that shows only the present has no window. A deleted file is fetched again.
         """
         end = self._now if span.until is None else min(self._now, queries.midnight(span.until))
         if kind not in queries.WINDOWED:
@@ -206,7 +206,7 @@ class ClusterPull:
         there = {
             day
             for day in self._state.complete.get(kind, ())
-            # Before anything ended, days have no file.
+            # Days before the first end have no file.
             if first is None or day < first or (self._folder / kind / f"pulled-{day}.psv").exists()
         }
         return [
@@ -231,7 +231,7 @@ class ClusterPull:
                 return
 
     def _fetch_kind(self, kind: str, due: list[Window | None]) -> None:
-        """Ask for the windows of a kind; one that fails is left for the next pull, and two in a row end the kind."""
+        """Ask for the windows of a kind; a failed one is left for the next pull, and two in a row end the kind."""
         self._counts[kind] = {"asked": 0, "records": 0, "written": 0}
         if kind == "sacct":
             self._fields = queries.fields_of_version(self._host.text_of(queries.LIST_FIELDS))
@@ -274,13 +274,13 @@ class ClusterPull:
         self._say(f"{self._cluster_id} {file.name}: {found.record_count:,} records of {query.kind}")
 
     def _require_believable(self, query: Query, found: Answer, file: Path) -> None:
-        """Refuse an answer that lacks most of what the same question gave before: a good file is not lost to it."""
+        """Refuse an answer that lacks most of the records of the file, so that a good file is not lost."""
         if query.window is None or not file.exists():
             return
         try:
             before = queries.judge(query, file.read_bytes()).record_count
         except PullFailed:
-            # Another version of sacct wrote other columns, or somebody changed the file.
+            # Another version of sacct wrote other columns, or the file was changed.
             return
         if found.record_count < MIN_BELIEVED_SHARE * before:
             raise PullFailed(
@@ -290,10 +290,10 @@ class ClusterPull:
             )
 
     def _covered_from(self, query: Query, found: Answer) -> datetime | None:
-        """Return from when on an answer has all that ended in its window, and note the first day with an end.
+        """Return the moment from which an answer is complete for its window, and note the first day with an end.
 
-        None stands for no such moment. Before the first end, an empty answer may mean that Slurm has forgotten what
-        there was. It must not look like quiet, so there is no file.
+        None: it is complete nowhere. Before the first end, an empty answer may mean that Slurm purged its records. It
+        must not look like a quiet day, so there is no file.
         """
         if query.window is None:
             return None
@@ -307,13 +307,13 @@ class ClusterPull:
         return None if found.first_moment is None else datetime.fromtimestamp(found.first_moment, UTC)
 
     def _fetch_ended_late(self) -> None:
-        """Ask by number for jobs that ran at the last pull, run no longer, and ended in no window that was asked for.
+        """Ask by number for jobs that ran at the last pull, do not run now, and ended in no window of this pull.
 
         Slurm wrote their end late, or somebody set it (`sacctmgr show runawayjobs`).
         """
         running, before = self._open, self._state.open_jobs
         missing = {job: before[job] for job in before if job not in running and job not in self._ended}
-        # Those that do not fit on a command line are asked for at the next pull.
+        # Jobs that do not fit on a command line are left for the next pull.
         asked = dict(islice(missing.items(), MAX_JOBS_OF_QUERY))
         if asked:
             self._fetch_one(queries.of_jobs(asked, self._now, self._pull, self._fields))
@@ -328,7 +328,7 @@ class ClusterPull:
 
 
 def _write(file: Path, content: bytes) -> bool:
-    """Write a file that readers see whole or not at all, and return whether it changed: the same bytes leave it."""
+    """Write a file in one step, unless it has the same bytes; return whether it changed."""
     if file.exists() and file.read_bytes() == content:
         return False
     file.parent.mkdir(parents=True, exist_ok=True)

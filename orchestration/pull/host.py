@@ -1,6 +1,6 @@
-"""Run Slurm's commands here or on a host that ssh reaches, one at a time, and refuse an answer that failed.
+"""Run Slurm's commands here or over ssh, one at a time, and refuse failed answers.
 
-No shell of this machine sees a word. The remote shell sees each one quoted. Nothing is ever asked for on a terminal.
+No shell of this machine is used. The remote shell gets each word quoted. Nothing asks for input on a terminal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assets.sources.settings import Pull
 from assets.sources.text.masking import mask
 
 ENVIRONMENT = ("env", "TZ=UTC", "LC_ALL=C", EPOCH_TIMES)
-"""Windows are asked for in UTC, and errors are in English."""
+"""Makes windows UTC and errors English."""
 SSH = (
     "ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=30",
     "-o", "ServerAliveCountMax=4",
@@ -32,7 +32,7 @@ ERROR = re.compile(
     r"|slurm accounting storage is disabled|.*\bproblem (?:with|talking to) (?:query|the database)|.*invalid field",
     re.I,
 )
-"""Begins a line with which a command of Slurm says that it failed."""
+"""The beginning of a line in which a Slurm command reports an error."""
 BY_HAND = (
     "see that slurmdbd and slurmctld run (`sacctmgr list qos`, `scontrol ping`) and run the command by hand: a login on"
     " that host may print a greeting on terminals only; if the answer is whole all the same, name the line in"
@@ -41,7 +41,7 @@ BY_HAND = (
 
 
 class PullProblem(Exception):
-    """What happened, and what to do next, with secrets masked."""
+    """A problem and its next step, with secrets masked."""
 
     def __init__(self, what: str, next_step: str = BY_HAND) -> None:
         self.what, self.next_step = mask(what), mask(next_step)
@@ -49,11 +49,11 @@ class PullProblem(Exception):
 
 
 class PullFailed(PullProblem):
-    """A query gave nothing that can be kept."""
+    """A query returned nothing usable."""
 
 
 class HostUnreachable(PullProblem):
-    """No further query would be answered."""
+    """The host would answer no further query."""
 
 
 class PullRunning(PullProblem):
@@ -70,23 +70,23 @@ class Host:
     def command(self, words: Sequence[str]) -> list[str]:
         """Return the program and arguments that run a command."""
         pull = self._pull
-        # A program with a path of its own is not one of Slurm's.
+        # An absolute path stays: such a program is not Slurm's.
         program = str(PurePosixPath(pull.bin or "", words[0]))
         there = [*pull.prefix, *ENVIRONMENT, program, *words[1:]]
         return there if pull.ssh is None else [*SSH, *pull.ssh_options, "--", pull.ssh, shlex.join(there)]
 
     def shown(self, words: Sequence[str]) -> str:
-        """Return the command as it is typed into bash."""
+        """Return the command as typed into bash."""
         return in_shell(self.command(words))
 
     def text_of(self, words: Sequence[str]) -> str:
-        """Run a command, and return what it prints as text."""
+        """Run a command, and return its output as text."""
         return self.run(words).decode("utf-8", errors="replace")
 
     def run(self, words: Sequence[str]) -> bytes:
-        """Run a command after the rest that the one before it needs, and return what it prints.
+        """Run a command, after a pause for the previous one, and return its output.
 
-        Raise `PullFailed` if it ran for too long or says that it failed, `HostUnreachable` if no command can be run.
+        Raise `PullFailed` if it ran for too long or reports an error, `HostUnreachable` if no command can be run.
         """
         time.sleep(max(0.0, self._rest_until - time.monotonic()))
         argv, limit, started = self.command(words), self._pull.timeout_seconds, time.monotonic()
@@ -104,17 +104,17 @@ class Host:
             finally:
                 if process.returncode is None:
                     with suppress(ProcessLookupError):
-                        # What the command started ends too.
+                        # End the command's child processes, too.
                         os.killpg(process.pid, signal.SIGKILL)
                 now = time.monotonic()
-                # A quick query needs no long rest: 90 days without a job would take minutes.
+                # A quick query needs only a short pause: otherwise 90 days without a job would take minutes.
                 self._rest_until = now + min(now - started, MAX_REST_SECONDS)
         lines = [line.strip() for line in errors.decode("utf-8", errors="replace").splitlines() if line.strip()]
         self._require_success(words[0], process.returncode, lines)
         return answer
 
     def _require_success(self, program: str, status: int, lines: list[str]) -> None:
-        """Refuse a bad exit status, and an error on stderr that is not known to be harmless whatever the status is."""
+        """Refuse a bad exit status, and, for any status, an error on stderr that is not known to be harmless."""
         ssh, said = self._pull.ssh, lines[-1] if lines else "it printed no reason"
         if ssh is not None and status == SSH_FAILED:
             trial = in_shell([*SSH, *self._pull.ssh_options, "--", ssh, "true"])

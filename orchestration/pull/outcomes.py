@@ -1,4 +1,4 @@
-"""What a pull of a cluster did, and how the last one ended, kept in the home for doctor, status and refresh."""
+"""The outcome of a cluster's pull; the last one is kept in the home for doctor, status and refresh."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import duckdb
 
 PULLED, INCOMPLETE, FAILED, BUSY = "pulled", "incomplete", "failed", "busy"
-"""How a pull ended: with all that was asked for; without some of it; without the newest accounting; not begun, because
-another one runs. The last is not kept."""
+"""How a pull ended: with everything; without some of it; without the newest accounting; not started, because another
+pull runs. The last is not kept."""
 REASON_WITH_NAMES = "its reason is not kept, as the text may hold names; `faultline pull` shows it"
-"""What is kept of a cluster with pseudonyms in place of a reason, which may quote what a command printed."""
+"""Kept instead of the reason if a cluster has pseudonyms: a reason may quote the output of a command."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Pulled:
     pulled_to: str | None = None
     """The moment up to which accounting is in the sources folder."""
     kinds: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By kind of log, how many queries were asked, records answered and files written."""
+    """By kind of log, the numbers of queries, records and written files."""
     problems: list[dict[str, str]] = field(default_factory=list)
     """What could not be fetched: `kind` of log, `what` and why, and the `next_step`."""
 
@@ -55,13 +55,13 @@ class Pulled:
         return "\n".join(dict.fromkeys(each["next_step"] for each in self.problems)) or None
 
     def row(self) -> dict[str, str | None]:
-        """Return what `ops.pulls` and `status --json` show of it."""
+        """Return the row for `ops.pulls` and `status --json`."""
         names = ("cluster_id", "status", "ended_at", "pulled_to", "reason", "next_step")
         return {name: getattr(self, name) for name in names}
 
 
 def lines_of(pulled: Pulled) -> Iterator[str]:
-    """Say what a pull fetched, a line for each kind of log."""
+    """Yield what a pull fetched, one line for each kind of log."""
     for kind, counts in pulled.kinds.items():
         yield f"{pulled.cluster_id} {kind:<10}" + ", ".join(f"{number:,} {what}" for what, number in counts.items())
     reached = f", accounting up to {in_words(pulled.pulled_to)}" if pulled.pulled_to else ""
@@ -69,7 +69,7 @@ def lines_of(pulled: Pulled) -> Iterator[str]:
 
 
 def keep_outcome(home: Home, pulled: Pulled) -> None:
-    """Remember how a pull of a home's cluster ended."""
+    """Keep the outcome of a pull in the home."""
     from orchestration.upkeep.disk import replace_file
     from orchestration.upkeep.permissions import private_files
 
@@ -83,7 +83,7 @@ def keep_outcome(home: Home, pulled: Pulled) -> None:
 
 
 def last_outcome(home: Home, cluster_id: str) -> Pulled | None:
-    """Return how the last pull of a cluster ended; None if there was none, or nothing legible is known of it."""
+    """Return the outcome of a cluster's last pull; None if there was none or its file is unreadable."""
     try:
         return _without_names(home, Pulled(**json.loads(_file(home, cluster_id).read_text(encoding="utf-8"))))
     except (OSError, ValueError, TypeError):
@@ -104,7 +104,7 @@ def _without_names(home: Home, pulled: Pulled) -> Pulled:
 
 
 def record_pulls(con: duckdb.DuckDBPyConnection, run_id: str, outcomes: Iterable[Pulled | None]) -> None:
-    """Replace the rows of `ops.pulls` by what is known now; a cluster that was never pulled has none."""
+    """Replace the rows of `ops.pulls` by the last outcomes; a cluster that was never pulled has none."""
     con.execute("delete from ops.pulls")
     for outcome in outcomes:
         if outcome is not None:

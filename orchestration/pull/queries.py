@@ -1,8 +1,8 @@
-"""The questions put to Slurm, a day at a time, and the judging of the answers: whole, cut off, or an error in disguise.
+"""The queries to Slurm, a day at a time, and the check of the answers: complete, cut off, or a hidden error.
 
 The export commands are those of `assets/log_kinds.py`; a pull adds the window and names the columns. sacct and sacctmgr
-give every record that overlaps a window, so a job is in the window in which it ends, however long it ran: only what
-Slurm writes late needs a second question.
+return every record that overlaps a window, so a job is in the window in which it ends, however long it ran. Only
+records that Slurm writes late need a second query.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assets.sources.settings import Pull
 from orchestration.pull.host import ERROR, Host, PullFailed
 
 WINDOWED = ("sacct", "events")
-"""Kinds that are asked for day by day; the others show only the present."""
+"""Kinds that are queried day by day; the others show only the present."""
 LIST_FIELDS = ("sacct", "--helpformat")
 SHOW_CONFIGURATION = ("sacctmgr", "show", "configuration")
 SACCT_FIELDS = tuple(sorted(FIELDS, key=lambda field: (field in FREE_TEXT, field != "JobIDRaw")))
@@ -32,14 +32,14 @@ DAY, MOMENT = timedelta(days=1), "%Y-%m-%dT%H:%M:%S"
 
 @dataclass(frozen=True)
 class Window:
-    """A day in UTC, or the part of it that is over."""
+    """A day in UTC, or its past part."""
 
     from_at: datetime
     to_at: datetime
 
     @property
     def day(self) -> date:
-        """The day that it is or belongs to."""
+        """The day of the window."""
         return self.from_at.date()
 
     @property
@@ -50,7 +50,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Query:
-    """One question: the kind of log, the command, the file for the answer, its columns, and the window asked for."""
+    """One query: the kind of log, the command, the file for the answer, its columns, and the window."""
 
     kind: str
     words: tuple[str, ...]
@@ -61,13 +61,13 @@ class Query:
 
 @dataclass
 class Answer:
-    """What an answer holds. Moments are seconds since 1970."""
+    """The content of an answer. Moments are seconds since 1970."""
 
     record_count: int = 0
     first_moment: int | None = None
-    """The earliest moment in the window at which something ended (of node events: began or ended)."""
+    """The earliest moment in the window at which something ended (for node events: began or ended)."""
     open_jobs: dict[str, int] = field(default_factory=dict)
-    """Submission of the jobs that had started and not ended, by number and submission."""
+    """Submission times of the jobs that had started and not ended, by number and submission."""
     ended_jobs: set[str] = field(default_factory=set)
 
 
@@ -85,7 +85,7 @@ def windows(first: date, to_at: datetime) -> Iterator[Window]:
 
 
 def fields_of_version(help_text: str) -> tuple[str, ...]:
-    """Return the fields that a version of sacct knows, from what `sacct --helpformat` prints: it refuses any other."""
+    """Return the fields that a version of sacct knows, from `sacct --helpformat`; it refuses any other."""
     known = {name.lower() for name in help_text.split()}
     fields = tuple(name for name in SACCT_FIELDS if name.lower() in known)
     if not {"JobIDRaw", *REQUIRED} <= set(fields):
@@ -94,9 +94,9 @@ def fields_of_version(help_text: str) -> tuple[str, ...]:
 
 
 def hidden_jobs(host: Host) -> PullFailed | None:
-    """Say that the jobs of others are hidden from the user who asks; None if they are not, or nobody can tell.
+    """Return a problem if Slurm hides other users' jobs from this user; None if it does not, or that is unknown.
 
-    With PrivateData=jobs, `sacct -a` silently leaves out the jobs of other users.
+    With PrivateData=jobs, `sacct -a` silently leaves out other users' jobs.
     """
     try:
         configuration = host.text_of(SHOW_CONFIGURATION)
@@ -116,10 +116,10 @@ def hidden_jobs(host: Host) -> PullFailed | None:
 
 
 def question(kind: str, window: Window | None, now: datetime, pull: Pull, fields: tuple[str, ...]) -> Query:
-    """Ask for the accounting or the node events of a window, or for the nodes or the queue as they are now."""
+    """Return the query for the accounting or node events of a window, or for the present nodes or queue."""
     if window is None:
         command, *options = NODES if kind == "inventory" else QUEUE
-        # Each look at the queue counts; of several inventories of a day the last one says it all.
+        # Every snapshot of the queue is kept, but only the last inventory of a day.
         name = f"pulled-{now.date()}.txt" if kind == "inventory" else f"pulled-{int(now.timestamp())}.psv"
         return Query(kind, (command, *_cluster(pull), *options), name)
     start, end = window.from_at.strftime(MOMENT), window.to_at.strftime(MOMENT)
@@ -133,7 +133,7 @@ def question(kind: str, window: Window | None, now: datetime, pull: Pull, fields
 
 
 def of_jobs(jobs: Mapping[str, int], now: datetime, pull: Pull, fields: tuple[str, ...]) -> Query:
-    """Ask for the accounting of open jobs, whenever they ended."""
+    """Return the query for the accounting of open jobs, whenever they ended."""
     since = datetime.fromtimestamp(min(jobs.values()), UTC).strftime(MOMENT)
     numbers = ",".join(sorted({job.partition(" ")[0] for job in jobs}))
     words = (*SACCT, *_cluster(pull), "-S", since, "-j", numbers, "-o", ",".join(fields))
@@ -145,7 +145,7 @@ def _cluster(pull: Pull) -> list[str]:
 
 
 def judge(query: Query, answer: bytes) -> Answer:
-    """Look through an answer; raise `PullFailed` if it is cut off, or no answer to the query."""
+    """Parse an answer; raise `PullFailed` if it is cut off, or no answer to the query."""
     program, found = query.words[0], Answer()
     *lines, rest = answer.decode("utf-8", errors="replace").split("\n")
     for line in (*lines[:1], *lines[-1:]):
@@ -167,7 +167,7 @@ def judge(query: Query, answer: bytes) -> Answer:
 
 
 def _rows(query: Query, lines: list[str]) -> Iterator[dict[str, str]]:
-    """Yield the records below the header; the rest of a text with a line break in it is none."""
+    """Yield the records below the header; the rest of a text after a line break is no record."""
     delimiter = DELIMITER if query.kind == "sacct" else "|"
     header = lines[0] if lines else ""
     if header != delimiter.join(query.columns):
@@ -189,7 +189,7 @@ def _note(answer: Answer, row: Mapping[str, str], window: Window | None) -> None
             answer.first_moment = min(answer.first_moment or moment, moment)
     if not is_job:
         return
-    # A requeue submits a job again: its number alone would take one attempt for another.
+    # A requeue submits a job again: its number alone would confuse two attempts.
     submitted_at = _epoch(row["Submit"])
     attempt = f"{row['JobIDRaw']} {submitted_at}"
     if _epoch(row["End"]):
@@ -199,5 +199,5 @@ def _note(answer: Answer, row: Mapping[str, str], window: Window | None) -> None
 
 
 def _epoch(text: str) -> int:
-    """Return a moment, or 0 for what is none."""
+    """Return a moment, or 0 if the text is none."""
     return int(text) if text.isdecimal() else 0

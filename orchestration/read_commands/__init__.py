@@ -1,1 +1,1 @@
-"""The commands that read what is published: query, tables, where, status, plan and lemons."""
+"""The commands that read the publication, such as query, tables, explain, status, plan, lemons and export."""

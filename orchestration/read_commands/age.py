@@ -1,4 +1,4 @@
-"""How old the data of a cluster is, and whether that is older than `FAULTLINE_FRESHNESS_HOURS` allows."""
+"""The age of a cluster's data, and whether it exceeds `FAULTLINE_FRESHNESS_HOURS`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def with_age(row: Mapping[str, Any], fresh_hours: float) -> dict[str, Any]:
 
 
 def as_of(row: Mapping[str, Any]) -> str:
-    """Say of which time the numbers of a row are that `with_age` has made, and what makes old ones newer."""
+    """Return the time of a row's numbers in words, and how to update old ones; the row is from `with_age`."""
     if row["data_through_at"] is None:
         return ""
     said = f"as of {moment(row['data_through_at'])} UTC, the end of its accounting"
@@ -32,7 +32,7 @@ def as_of(row: Mapping[str, Any]) -> str:
 
 
 def ago(hours: float) -> str:
-    """Say how old something is.
+    """Return an age in words.
 
     >>> ago(1.5), ago(50), ago(-3)
     ('90 min ago', '2 days ago', "3 hours ahead of this machine's clock")

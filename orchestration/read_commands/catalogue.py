@@ -61,7 +61,7 @@ class Definition:
 
 
 def show_tables(path: Path, as_json: bool = False) -> None:
-    """Print every published table with its rows and what one row is."""
+    """Print every published table with its number of rows and its grain."""
     with published(path) as con:
         tables = list_tables(con)
     if as_json:
@@ -94,7 +94,7 @@ def list_tables(con: duckdb.DuckDBPyConnection) -> list[TableListing]:
 
 
 def split_grain(description: str) -> tuple[str, str]:
-    """Split what one row is from the description of a table.
+    """Split the grain from the description of a table.
 
     >>> split_grain("Nodes of inventory snapshots. One row per node and snapshot.")
     ('node and snapshot', 'Nodes of inventory snapshots.')
@@ -116,7 +116,7 @@ def list_columns(con: duckdb.DuckDBPyConnection, table: str) -> list[ColumnListi
 
 
 def column_listing(name: str, kind: str, comment: str) -> ColumnListing:
-    """Part the description of a column from its unit, with which it ends.
+    """Split the unit from the end of a column's description.
 
     >>> column_listing("hours", "double", "Time it ran. Unit: hours.")
     ColumnListing(name='hours', type='double', unit='hours', description='Time it ran.')
@@ -129,7 +129,7 @@ def column_listing(name: str, kind: str, comment: str) -> ColumnListing:
 
 
 def models_of_marts() -> Iterator[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
-    """Read what yml says of each mart, and the rules of its test `rows_are_valid`."""
+    """Yield the properties of each mart, and the rules of its test `rows_are_valid`."""
     for path in sorted((DBT_PROJECT / "models" / "marts").glob("*.yml")):
         for model in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader).get("models", []):
             tests = [test for test in model.get("data_tests", []) if isinstance(test, Mapping)]
@@ -137,7 +137,7 @@ def models_of_marts() -> Iterator[tuple[Mapping[str, Any], list[Mapping[str, Any
 
 
 def keys_of_marts() -> dict[str, Sequence[str]]:
-    """Read the columns that tell the rows of each mart apart, by `schema.table`; its first key where it has several."""
+    """Return the key columns of each mart, by `schema.table`; the first key if it has several."""
     keys = {}
     for model, rules in models_of_marts():
         for key in [key for rule in rules for key in rule.get("keys", [])][:1]:
@@ -146,13 +146,13 @@ def keys_of_marts() -> dict[str, Sequence[str]]:
 
 
 def where(name: str) -> Definition:
-    """Find the file that defines a table, by `schema.table` or by the table's name alone."""
+    """Return where a table is defined, by `schema.table` or by the table's name alone."""
     known = definitions()
     return known[_the_one(name, known)]
 
 
 def _the_one(name: str, known: Iterable[str]) -> str:
-    """Find a table by `schema.table` or by its name alone."""
+    """Return the full name of a table, by `schema.table` or by its name alone."""
     wanted = name.strip().strip('"').lower()
     matches = [table for table in known if wanted in (table, table.split(".")[1])]
     if len(matches) == 1:
@@ -167,7 +167,7 @@ def _the_one(name: str, known: Iterable[str]) -> str:
 
 @cache
 def definitions() -> dict[str, Definition]:
-    """Walk the tree for every table it defines."""
+    """Return every table that the code defines, by `schema.table`."""
     found = {name: Definition(name, table.file, table.line) for name, table in declared_tables().items()}
     models = DBT_PROJECT / "models"
     for path in sorted([*models.rglob("*.sql"), *models.rglob("*.py")]):

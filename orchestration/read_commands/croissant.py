@@ -1,8 +1,8 @@
-"""The record of an export in Croissant 1.1: what its files, tables and columns are, and which refresh made them.
+"""The description of an export in Croissant 1.1: its files, tables and columns, and the refresh that made them.
 
 The format: https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html. It requires a license, a creator and an
-address, of which Faultline knows none: a license that is not given is SPDX's "no assertion", the others are left out.
-It has no property for a unit; schema.org's `unitText` is used, and the description ends with the unit as well.
+address, which Faultline does not know: without a license, SPDX's "no assertion" is used; the others are left out. It
+has no property for a unit; schema.org's `unitText` is used, and the description ends with the unit as well.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _VERSION = re.compile(r"(\d+\.\d+\.\d+)\.?(\w*)((?:\+[\w.]+)?)")
 
 @dataclass(frozen=True)
 class Owner:
-    """What only the owner of the data knows; None is not stated."""
+    """What only the owner of the data knows; None is left out."""
 
     license: str = "http://spdx.org/rdf/terms#noassertion"
     creator: str | None = None
@@ -67,7 +67,7 @@ NOT_STATED = Owner()
 
 
 def data_type(kind: str) -> str | None:
-    """Give Croissant's type of a column that has one value per row, and None for lists, maps and the like.
+    """Return Croissant's type of a column with one value per row; None for lists, maps and the like.
 
     >>> data_type("timestamp_s"), data_type("bigint[]")
     ('sc:DateTime', None)
@@ -80,7 +80,7 @@ def data_type(kind: str) -> str | None:
 def describe(
     exported: Iterable[tuple[Relation, ExportedTable]], publication: Publication, owner: Owner, file_format: str
 ) -> Json:
-    """Describe the tables that were written, in the order in which they were."""
+    """Return the description of the written tables, in their order."""
     written = list(exported)
     keys = keys_of_marts()
     return {
@@ -109,7 +109,7 @@ def describe(
 
 
 def _dataset(publication: Publication, owner: Owner, *, is_public: bool) -> Json:
-    """State the publication, that simulated data is simulated, what was hidden, and what the owner says."""
+    """Return the properties of the data set: publication, simulated clusters, hidden cells, and the owner's."""
     simulated = ", ".join(publication.simulated_clusters)
     notes = [f"Simulated, not measured: {simulated}."] if simulated else []
     hidden = [f"NULL are cells of {WHY}."] if is_public else []
@@ -141,7 +141,7 @@ def _dataset(publication: Publication, owner: Owner, *, is_public: bool) -> Json
 
 
 def _semantic(version: str) -> str | None:
-    """Write a version of Python's as one of Semantic Versioning; None: it is not of three numbers.
+    """Convert a Python version to Semantic Versioning; None if it does not have three numbers.
 
     >>> _semantic("0.2.0.dev0+8d53"), _semantic("0.2.0+8d53")
     ('0.2.0-dev0+8d53', '0.2.0+8d53')
@@ -170,7 +170,7 @@ def _record_set(relation: Relation, file: str, key: Sequence[str], file_format: 
 
 
 def _fields(relation: Relation, file: str, file_format: str) -> Iterator[Json]:
-    """Describe the columns that Croissant has a type for; in CSV all others are JSON, which is text."""
+    """Yield the columns that Croissant has a type for; in CSV all others are JSON, which is text."""
     for column in relation.columns:
         is_list = column.type.endswith("[]") and file_format == "parquet"
         kind = data_type(column.type.removesuffix("[]") if is_list else column.type)
@@ -190,5 +190,5 @@ def _fields(relation: Relation, file: str, file_format: str) -> Iterator[Json]:
 
 
 def meaning(column: ColumnListing) -> str:
-    """Say what a column means, and its unit."""
+    """Return a column's description with its unit."""
     return f"{column.description} Unit: {column.unit}." if column.unit else column.description

@@ -1,4 +1,4 @@
-"""`faultline tables NAME`: what the code says of a table of any schema, without a home.
+"""`faultline tables NAME`: the code's description of a table of any schema, without a home.
 
 Descriptions of models and seeds are in their yml files, those of estimates in their specs, and those of schemas raw and
 ops in the comments of their SQL.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Described:
-    """A table as the code describes it; a type is empty where only the database knows it."""
+    """A table as the code describes it; a type is empty if only the database knows it."""
 
     definition: Definition
     text: str
@@ -48,7 +48,7 @@ class Described:
 
 @cache
 def describe(name: str) -> Described:
-    """Describe a table, by `schema.table` or by the table's name alone.
+    """Return the description of a table, by `schema.table` or by the table's name alone.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def describe(name: str) -> Described:
 
 
 def show_table(path: Path, name: str, as_json: bool = False) -> None:
-    """Print a table's grain, file, upstream tables and columns, and its number of rows if it is published."""
+    """Print a table's grain, file, upstream tables and columns, and its row count if it is published."""
     found = describe(name)
     table, (grain, text) = found.definition.table, split_grain(found.text)
     count = _row_count(path, table)
@@ -150,7 +150,7 @@ def _stated(file: Path, kind: str, name: str) -> Mapping[str, Any]:
 
 @cache
 def _meanings() -> dict[str, str]:
-    """Read the descriptions that columns share."""
+    """Return the shared descriptions of columns, by name."""
     texts = (path.read_text(encoding="utf-8") for path in (DBT_PROJECT / "models" / "columns").glob("*.md"))
     found = (re.findall(r"\{% docs (\w+) %\}\n(.*?)\n\{% enddocs %\}", text, re.DOTALL) for text in texts)
     return {name: meaning for pairs in found for name, meaning in pairs}
@@ -166,4 +166,4 @@ _DESCRIBE: dict[str, Callable[[Definition], Described]] = {
     "estimates": _of_estimate,
     "seeds": _of_seed,
 }
-"""How a table is described, by schema; other schemas have models."""
+"""The function that describes a table, by schema; other schemas have models."""

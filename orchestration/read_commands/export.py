@@ -1,7 +1,7 @@
-"""`faultline export`: the published tables as Parquet or CSV, described in Croissant and of one publication.
+"""`faultline export`: the tables of one publication as Parquet or CSV, described in Croissant.
 
-An export is written whole into a folder of its own inside the wanted one, and takes the place of the one before only
-then: what fails before leaves the earlier files and their description as they were.
+An export is written into a folder of its own inside the target, and replaces the earlier export only when it is
+complete: if it fails before, the earlier files and their description stay.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from orchestration.terminal.output import console, print_table, say, say_json
 
 Format = Literal["parquet", "csv"]
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
-"""ISO 8601 in UTC, as CSV has times."""
+"""Times in CSV: ISO 8601 in UTC."""
 
 
 def export(
@@ -48,22 +48,22 @@ def export(
     path
         The published file.
     folder
-        Made where it is missing. The files of an earlier export are replaced or deleted; what else lies in it stays.
+        Created if it is missing. The files of an earlier export are replaced or deleted; other files stay.
     wanted
-        Tables by `schema.table` or by name alone; without one, all.
+        Tables by `schema.table` or by name alone; if empty, all.
     as_json
         Print JSON for a program to read.
     cluster_names
-        Leave out names and what few users did, and call clusters so: `NAME` or `OLD=NEW`. None: leave out nothing.
+        Leave out names and cells of few users; new names of clusters as `NAME` or `OLD=NEW`. None: leave out nothing.
     file_format
-        Of the tables' files.
+        Format of the tables' files.
     owner
-        What the description states of the data's owner.
+        The owner's properties in the description.
 
     Raises
     ------
     ReadingError
-        A table is not there, or the folder cannot be written.
+        A table does not exist, or the folder cannot be written.
     """
     place = ExportFolder(folder.expanduser().resolve(), is_public=cluster_names is not None)
     shown_on = console(is_error=True)
@@ -97,7 +97,7 @@ def export(
 def _relations(
     con: duckdb.DuckDBPyConnection, wanted: Sequence[str], cluster_names: Sequence[str] | None
 ) -> tuple[Publication, list[Relation]]:
-    """Say what is written of which tables, and how the publication is called outside."""
+    """Return the publication under its public name, and what to write of its tables."""
     tables = _chosen(list_tables(con), wanted)
     publication = last_publication(con)
     if cluster_names is None:
@@ -137,7 +137,7 @@ def _write(
 
 
 def _value(column: ColumnListing, file_format: Format) -> str:
-    """Give times their zone, which the database leaves out, and write as JSON what CSV has no form for."""
+    """Return the SQL of a column's values: times with their zone, and in CSV, types that it lacks as JSON."""
     name = identifier(column.name)
     if column.type.startswith("timestamp"):
         return f"{name}::timestamp" if file_format == "csv" else f"{name}::timestamp at time zone 'UTC'"
@@ -145,7 +145,7 @@ def _value(column: ColumnListing, file_format: Format) -> str:
 
 
 def _metadata(relation: Relation, publication: Publication) -> str:
-    """Write what a Parquet file says of itself, as pairs of SQL."""
+    """Return the metadata of a Parquet file as SQL pairs."""
     metadata = {
         "table": relation.table.name,
         "description": relation.table.description,

@@ -1,4 +1,4 @@
-"""The folder of an export: one export at a time, nothing else beside a public one, all files or none."""
+"""The folder of an export: one export at a time, no other files next to a public one, all files or none."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ METADATA = "faultline.json"
 """The file that lists what the last export wrote."""
 CROISSANT = "croissant.json"
 UNFINISHED = ".faultline-export.tmp"
-"""Holds the files of an export until all are whole; one that was killed leaves it, and the next one deletes it."""
+"""Holds the files of an export until all are complete; a killed export leaves it, and the next one deletes it."""
 LOCK = ".faultline-export.lock"
-"""Holds the number of the process that exports; the kernel drops the lock when it ends, however it ends."""
+"""Holds the number of the exporting process; the kernel drops the lock when the process ends."""
 
 
 @dataclass(frozen=True)
 class ExportFolder:
-    """A folder that this process alone exports to. Names are in what is not public, so nobody else enters it."""
+    """A folder that only this process exports to. An export with names is closed to other users."""
 
     path: Path
     is_public: bool
 
     @property
     def unfinished(self) -> Path:
-        """Where to write what is not whole yet."""
+        """The folder for files that are not complete yet."""
         return self.path / UNFINISHED
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Make the folder, keep other exports out, and delete what is unfinished before and after.
+        """Make the folder, lock out other exports, and delete unfinished files before and after.
 
         Raises
         ------
         ReadingError
-            Another export runs, or what is in the folder must not be mixed with this one.
+            Another export runs, or the folder has files that must not be mixed with this export.
         """
         self.path.mkdir(self._mode, parents=True, exist_ok=True)
         with _locked(self.path):
@@ -56,9 +56,9 @@ class ExportFolder:
                 shutil.rmtree(self.unfinished, ignore_errors=True)
 
     def replace(self, files: Sequence[str]) -> None:
-        """Put whole files in their places, and delete those of the export before that this one does not have.
+        """Move complete files to their places, and delete files that only the earlier export has.
 
-        While files move there is no description: where a move fails, none tells of files of two exports.
+        While files move there is no description, so that after a failed move none describes files of two exports.
         """
         _, earlier = _listed(self.path)
         for file in (*files, METADATA, CROISSANT):
@@ -99,7 +99,7 @@ def _locked(folder: Path) -> Iterator[None]:
     with place.open("a+", errors="replace") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_ours = os.fstat(file.fileno()).st_nlink > 0  # the export before deletes it as it ends
+            is_ours = os.fstat(file.fileno()).st_nlink > 0  # the previous export deletes it at its end
         except BlockingIOError:
             is_ours = False
         if not is_ours:
@@ -118,7 +118,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _listed(folder: Path) -> tuple[bool, set[str]]:
-    """Read whether the export before is public, and its files; none where its list is missing or damaged."""
+    """Return whether the earlier export is public, and its files; none if its list is missing or damaged."""
     try:
         listed = json.loads((folder / METADATA).read_text(encoding="utf-8"))
         return listed.get("is_public") is True, {table["file"] for table in listed["tables"]}

@@ -1,4 +1,4 @@
-"""What an export is made of: relations to write, files that were written, and the publication that they are of."""
+"""The parts of an export: relations to write, written files, and their publication."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestration.read_commands.catalogue import ColumnListing, TableListing, l
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What of a table is not exported: how many cells became NULL, and the columns that are withheld."""
+    """What an export leaves out of a table: the number of cells made NULL, and the withheld columns."""
 
     cell_count: int
     columns: Sequence[str]
@@ -21,7 +21,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Relation:
-    """What of a table is exported: its columns, and the SELECT that gives them in this order."""
+    """What is exported of a table: its columns, and the SELECT that returns them in this order."""
 
     table: TableListing
     columns: Sequence[ColumnListing]
@@ -31,7 +31,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class ExportedTable:
-    """A table that was written; `file` is relative to the folder of the export."""
+    """A written table; `file` is relative to the folder of the export."""
 
     table: str
     file: str
@@ -43,7 +43,7 @@ class ExportedTable:
 
 @dataclass(frozen=True)
 class Publication:
-    """The refresh whose tables are exported, and which of its clusters are simulated; times are UTC."""
+    """The exported publication and its simulated clusters; times are UTC."""
 
     run_id: str | None
     published_at: str | None
@@ -52,12 +52,12 @@ class Publication:
 
 
 def whole_table(con: duckdb.DuckDBPyConnection, table: TableListing) -> Relation:
-    """Export a table with all its columns and rows."""
+    """Return the relation of a whole table."""
     return Relation(table, list_columns(con, table.name), f"from {identifier(*table.name.split('.'))}")
 
 
 def last_publication(con: duckdb.DuckDBPyConnection) -> Publication:
-    """Say which publication the tables are of."""
+    """Return the publication of an open file."""
     published_last = con.execute(
         "select run_id, published_at, code_version from ops.published order by rowid desc limit 1"
     ).fetchall()

@@ -1,4 +1,4 @@
-"""The functions of assets/model behind a module, with what their docstrings say, and the thresholds of a module."""
+"""The functions of assets/model behind a module, with their docstrings, and the thresholds of a module."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Formula:
-    """A function: its module below assets.model, its name, and the parts of its docstring.
+    """A function: its module in assets/model, its name, and the parts of its docstring.
 
-    `result` says what it returns, and `notes` what else it says of itself, without parameters and examples.
+    `result` is the section Returns, and `notes` the other text, without parameters and examples.
     """
 
     module: str
@@ -34,7 +34,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A number that a module decides by, and what it means."""
+    """A numeric constant of a module, and its meaning."""
 
     name: str
     value: str
@@ -66,7 +66,7 @@ def _module(name: str) -> _Module:
 
 
 def _named(module: str, node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Find what a piece of code names of these rooms: pairs of a module and a name."""
+    """Yield the names from these rooms in a piece of code: pairs of a module and a name."""
     known = _module(module)
     for part in ast.walk(node):
         if isinstance(part, ast.Name):
@@ -79,15 +79,15 @@ def _named(module: str, node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def formulas_behind(module: str, *, deep: bool = False) -> list[Formula]:
-    """List the functions of assets/model that a module calls, itself or by helpers of its own room.
+    """List the functions of assets/model that a module calls, directly or by helpers in assets/estimates.
 
-    With `deep` also those that these call.
+    With `deep`, also the functions that these call.
     """
     seen: dict[tuple[str, str], Definition] = {}
     left = list(_named(module, _module(module).tree))
     while left:
         at, name = left.pop(0)
-        # An imported module, or a value of a class, is named like a function, too.
+        # An imported module or constant looks like a function here, too.
         node = _module(at).definitions.get(name) if _file(at).exists() else None
         if node is not None and (at, name) not in seen:
             seen[at, name] = node
@@ -101,7 +101,7 @@ def formulas_behind(module: str, *, deep: bool = False) -> list[Formula]:
 
 
 def formula(module: str, node: ast.FunctionDef) -> Formula:
-    """Read the docstring of a function in numpydoc's form."""
+    """Parse the docstring of a function in numpydoc's format."""
     first, *sections = re.split(r"\n\n(?=\w+\n-+\n)", ast.get_docstring(node) or "")
     summary, _, more = first.partition("\n\n")
     parts = {title: text.partition("\n")[2] for title, _, text in (section.partition("\n") for section in sections)}
@@ -117,12 +117,12 @@ def formulas_of_module(name: str) -> list[Formula]:
 
 
 def docstring(module: str) -> str:
-    """Give the docstring of a module."""
+    """Return the docstring of a module."""
     return ast.get_docstring(_module(module).tree) or ""
 
 
 def thresholds_of(module: str) -> list[Threshold]:
-    """List the public numbers that a module defines, with the text that stands below each."""
+    """List the public numeric constants of a module, with the text below each."""
     body = _module(module).tree.body
     found = []
     for node, below in pairwise(body):

@@ -1,6 +1,6 @@
 """`faultline lemons`: the nodes to take out of service, in order, with reasons and a line for Slurm.
 
-It shows estimates.est_lemon_nodes of the published file and judges nothing itself. If the data do not allow a list, it
+It reads estimates.est_lemon_nodes of the published file and judges nothing itself. If the data do not allow a list, it
 says why.
 """
 
@@ -23,7 +23,7 @@ Answer = dict[str, Any]
 RECORDED = "select cluster_id from marts.dim_clusters where not has_accounting"
 
 JUDGED = ("lemon_count", "watch_count", "ok_count", "fleet_rate", "p_value", "false_discovery_ratio")
-"""What is unknown of a cluster of which too little was seen."""
+"""Values that are unknown for a cluster with too little data."""
 
 
 def list_lemons(
@@ -32,7 +32,7 @@ def list_lemons(
     limit: int | None = None,
     fresh_hours: float = HomeSettings.freshness_hours,
 ) -> list[Answer]:
-    """Read each cluster's lemons and the nodes to watch.
+    """Return each cluster's lemons and the nodes to watch.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def list_lemons(
     cluster_id
         One cluster only.
     limit
-        At most so many nodes are described; the exclude line names every lemon all the same.
+        The most nodes to describe; the exclude line still names every lemon.
     fresh_hours
-        Data that ends longer ago is called old.
+        Older data is marked as old.
 
     Raises
     ------
     WrongQuestion
-        No such cluster.
+        The cluster does not exist.
     ReadingError
         Nothing is published, or no cluster has accounting.
     """
@@ -57,8 +57,8 @@ def list_lemons(
         recorded = {row["cluster_id"] for row in rows_of(con, RECORDED)}
     if cluster_id in recorded:
         raise ReadingError(
-            f"cluster '{cluster_id}' has no accounting, which tells lemons from nodes that work more; the report lists "
-            "the nodes with the most recorded failures"
+            f"cluster '{cluster_id}' has no accounting, and without it lemons look like nodes that work more; the "
+            "report lists the nodes with the most recorded failures"
         )
     known = [cluster["cluster_id"] for cluster in clusters]
     if not known:

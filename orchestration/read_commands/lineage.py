@@ -1,7 +1,7 @@
-"""Where a number comes from, from table to table down to the files that were read.
+"""Where a number comes from, from table to table down to the input files.
 
-Columns of models are followed by `ops.lineage`. A table without entries there is one that nothing published feeds:
-raw tables come from files, seeds from the code.
+`ops.lineage` has the columns of models. A table without entries there has no upstream table: raw tables come from
+files, seeds from the code.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Place = tuple[str, str]
 
 @dataclass
 class Lineage:
-    """What a table or column is made of.
+    """The lineage of a table or column.
 
     Attributes
     ----------
     asked
         `schema.table` or `schema.table.column`.
     edges
-        Every step upwards: table, column, upstream table, upstream column; columns are empty where tables were asked.
+        Every step upstream: table, column, upstream table, upstream column; for a table, columns are empty.
     files
-        The files behind the raw tables that were reached, by raw table.
+        The files behind the upstream raw tables, by raw table.
     """
 
     asked: str
@@ -41,7 +41,7 @@ class Lineage:
     files: dict[str, list[str]] = field(default_factory=dict)
 
     def tree(self) -> list[str]:
-        """Draw the steps as a tree; what was drawn above is not drawn again."""
+        """Return the steps as lines of a tree; a repeated branch is drawn once."""
         above: dict[str, list[str]] = defaultdict(list)
         for table, column, upstream_table, upstream_column in self.edges:
             above[f"{table}.{column}".rstrip(".")].append(f"{upstream_table}.{upstream_column}".rstrip("."))
@@ -61,7 +61,7 @@ class Lineage:
 
 
 def lineage(con: duckdb.DuckDBPyConnection, table: str, column: str = "") -> Lineage:
-    """Follow a table, by `schema.table`, or a column of it upwards."""
+    """Return the lineage of a table, by `schema.table`, or of a column of it."""
     rows = con.execute(EDGES).fetchall()
     is_of_column = any(row[:2] == (table, column) for row in rows)
     upstream: dict[Place, list[Place]] = defaultdict(list)
@@ -70,7 +70,7 @@ def lineage(con: duckdb.DuckDBPyConnection, table: str, column: str = "") -> Lin
         if above not in upstream[place]:
             upstream[place].append(above)
     if column and not is_of_column and (table, "") in upstream:
-        # A count of rows has no column above it: it is made of all that its table is made of.
+        # A row count has no upstream column: it depends on all upstream tables.
         upstream[table, column].append((table, ""))
     edges, waiting, seen = [], [(table, column)], {(table, column)}
     while waiting:

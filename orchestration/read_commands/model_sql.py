@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 OF_CODE_ALONE = ("raw", "ops", "estimates")
-"""Schemas that dbt does not build; a source names the first two."""
+"""Schemas that dbt does not build; the first two are dbt sources."""
 NEEDS_ROWS = "check_message_rules"
-"""A macro that asks the database for rows, on which no column depends."""
+"""A macro that queries rows from the database; no column depends on them."""
 _READ_IN_PYTHON = re.compile(r"\bdbt\.ref\(\"(\w+)\"\)")
 
 
@@ -44,7 +44,7 @@ def upstream_of(statement: exp.Query) -> list[str]:
 
 
 def column_names(statement: exp.Query, columns_of: Callable[[str], Sequence[str]]) -> list[str]:
-    """Return the names of a statement's columns; `columns_of` is asked for those of the tables that it reads."""
+    """Return the names of a statement's columns; `columns_of` returns the columns of its upstream tables."""
     from sqlglot.optimizer.qualify import qualify
 
     if "*" not in statement.named_selects:
@@ -65,7 +65,7 @@ def _table_of(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Stand for dbt on DuckDB: macros, of a dispatched macro its default form, and no rows of the database."""
+    """Return an environment like dbt on DuckDB: macros, with the default of dispatched ones, but without a database."""
     macros: dict[str, Any] = {}
     environment = Environment(extensions=["jinja2.ext.do"])  # noqa: S701 -- it renders SQL
     environment.globals |= {

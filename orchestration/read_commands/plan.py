@@ -1,4 +1,4 @@
-"""`faultline plan`: interruptions, checkpoints and ETTR of a run at a cluster's measured rate or at a given one.
+"""`faultline plan`: interruptions, checkpoints and ETTR of a run at a cluster's measured rate or at a given rate.
 
 It reads estimates.est_failure_rates of the published file and leaves all arithmetic to `assets.model`.
 """
@@ -134,7 +134,7 @@ ENOUGH_FAILURES = 5
 
 
 class WrongQuestion(Exception):
-    """The cluster does not exist, or none was named among several; the text lists them, on one line."""
+    """The cluster does not exist, or there are several and none was named; the text lists them, on one line."""
 
 
 def plan_on_cluster(
@@ -145,9 +145,9 @@ def plan_on_cluster(
     Raises
     ------
     WrongQuestion
-        No such cluster, or none named among several.
+        The cluster does not exist, or there are several and none was named.
     ReadingError
-        Nothing is published, or the cluster has no failure rate, or too little was seen of it to tell one.
+        Nothing is published, or the cluster has no failure rate or too little data for one.
     """
     with published(path) as con:
         rates = rows_of(
@@ -185,7 +185,7 @@ def plan_on_cluster(
 
 
 def plan_at_rate(failures_per_1000_node_days: float, run: RunToPlan) -> dict[str, Any]:
-    """Plan with a rate that is taken as known."""
+    """Plan with a given rate, without uncertainty."""
     gpus_per_node = run.gpus_per_node or GPUS_PER_NODE
     nodes = float(nodes_of(run.gpu_count, gpus_per_node))
     return answer_at(assumed_rate(failures_per_1000_node_days / 1000), gpus_per_node, nodes, run, source={})
@@ -207,7 +207,7 @@ def answer_at(
     per_day = value * nodes
     mttf, future = mttf_at_scale(rate, nodes), predict_interruptions(rate, node_days, variance)
     plan = plan_checkpoints(rate, nodes, **run.costs)
-    # If writes cost nothing, the best interval is 0, which is not a usable one.
+    # If writes cost nothing, the best interval is 0, which is not usable.
     interval = run.checkpoint_minutes or (float(plan.young) if run.cost("write_minutes") else CHECKPOINT_MINUTES)
     costs = run.costs_at(float(per_day))
     best = _outlook(rate, nodes, float(plan.optimal), run, variance)

@@ -1,4 +1,4 @@
-"""What `faultline plan` took for granted, and what its ETTR becomes where that is wrong."""
+"""The assumptions of `faultline plan`, and its ETTR with other values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from orchestration.read_commands.run_to_plan import USUAL, RunToPlan
 
 HOUR = 60.0
 Trial = tuple[str, float, str, float | None, float, RunToPlan]
-"""Name, value and source of an assumption, another value of it, and the nodes and the run with that."""
+"""Name, value and source of an assumption, another value, and the nodes and the run with that value."""
 
 
 def assumptions(rate: RateInterval, nodes: float, gpus_per_node: int, run: RunToPlan) -> list[dict[str, Any]]:
-    """List what the user did not say, that which matters most first.
+    """List the assumptions, the one with the largest effect first.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ def assumptions(rate: RateInterval, nodes: float, gpus_per_node: int, run: RunTo
     nodes, gpus_per_node
         Nodes of the run, and GPUs of one.
     run
-        What was asked.
+        The run as the user gave it.
 
     Returns
     -------
     list of dict
-        `name`, `value`, and `source`: `cluster` for its settings or records, `usual` where nobody said. `other_value`
-        is twice as much, or what else is likely; with it the ETTR is `ettr` and the best interval `checkpoint_minutes`,
-        nan without a rate. All three are None where another value changes nothing.
+        `name`, `value`, and `source`: `cluster` for its settings or records, else `usual`. `other_value` is twice the
+        value, or another likely one; with it the ETTR is `ettr` and the best interval `checkpoint_minutes`, nan without
+        a rate. All three are None if another value changes nothing.
     """
     ettr, best = _outcome(rate, nodes, run)
     found = []
@@ -49,7 +49,7 @@ def assumptions(rate: RateInterval, nodes: float, gpus_per_node: int, run: RunTo
 
 
 def _trials(rate: RateInterval, nodes: float, gpus_per_node: int, run: RunToPlan, best: float) -> Iterator[Trial]:
-    """Pair each assumption with another value, None where it would change nothing."""
+    """Yield each assumption with another value, None if it would change nothing."""
     waits, spares = run.cost("queue_minutes") > 0, run.cost("spare_count")
     per_day = float(rate.value) * nodes
     others = {
@@ -60,7 +60,7 @@ def _trials(rate: RateInterval, nodes: float, gpus_per_node: int, run: RunToPlan
         "repair_hours": 2 * run.cost("repair_hours") if waits and spares else None,
     }
     for name, other in others.items():
-        # How long a repair takes is no part of the answer without spares.
+        # Without spares, the answer does not depend on the length of repairs.
         if run.source(name) != "given" and (spares or name != "repair_hours"):
             changed = run if other is None else run.with_cost(name, other)
             yield name, run.cost(name), run.source(name), other, nodes, changed
@@ -73,7 +73,7 @@ def _trials(rate: RateInterval, nodes: float, gpus_per_node: int, run: RunToPlan
 
 
 def _outcome(rate: RateInterval, nodes: float, run: RunToPlan) -> tuple[float, float]:
-    """Return the ETTR with the interval given, or else with the best one, and the best one; nan without a rate."""
+    """Return the ETTR with the given or else the best interval, and the best interval; nan without a rate."""
     best = float(plan_checkpoints(rate, nodes, **run.costs).optimal)
     per_day = float(np.where(rate.value > 0, rate.value, np.nan)) * nodes
     interval = max(best if run.checkpoint_minutes is None else run.checkpoint_minutes, MIN_MINUTES)

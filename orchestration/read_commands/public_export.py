@@ -1,7 +1,7 @@
 """`faultline export --public`: tables without names, in which cells of few users are NULL.
 
-Which columns go out, and by what they are counted, stands in assets/public/tables.yml; which cells are hidden in
-cells.sql beside it. A column that may hold a name or a text, by contents.yml there, never goes out.
+assets/public/tables.yml says which columns are exported, and what they count; cells.sql in that folder computes which
+cells are hidden. A column that may hold a name or a text, by contents.yml there, is never exported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from orchestration.read_commands.published import ReadingError
 from orchestration.settings.home import PROJECT
 
 KINDS = ("ended", "started", "failures", "losses", "runs")
-"""What is counted in cells; columns below one of these names are NULL where fewer than five users are behind it."""
+"""What cells count; columns listed below one of these names are NULL if fewer than five users are behind the cell."""
 WHY = (
     "fewer than five users, or the smallest other cell, which a total would give away with it; rows of such cells alone"
     " are left out"
@@ -32,18 +32,18 @@ WHY = (
 
 @cache
 def decisions() -> dict[str, Any]:
-    """Read which tables and columns go out."""
+    """Return which tables and columns are exported."""
     found: dict[str, Any] = yaml.safe_load((PROJECT / "assets" / "public" / "tables.yml").read_text(encoding="utf-8"))
     return found
 
 
 def public_tables(tables: Sequence[TableListing], wanted: Sequence[str]) -> list[TableListing]:
-    """Keep the tables that go out.
+    """Return the tables that are exported.
 
     Raises
     ------
     ReadingError
-        A table was asked for that never does.
+        A wanted table is never exported.
     """
     reasons = {name: reason for reason, names in decisions()["never"].items() for name in names}
     kept = [table for table in tables if table.name in decisions()["tables"]]
@@ -56,16 +56,16 @@ def public_tables(tables: Sequence[TableListing], wanted: Sequence[str]) -> list
 def leave_names_out(
     con: duckdb.DuckDBPyConnection, publication: Publication, cluster_names: Sequence[str]
 ) -> Publication:
-    """Decide which cells are hidden and what clusters and accounts are called; give the publication with these names.
+    """Compute hidden cells and the new names of clusters and accounts; return the publication with these names.
 
     Parameters
     ----------
     con
         The published file.
     publication
-        As it is called inside.
+        The publication with its internal names.
     cluster_names
-        The name of the only cluster, or `OLD=NEW` for some; the others become `cluster-1`, `cluster-2`.
+        The name of the only cluster, or `OLD=NEW` for some; the others are named `cluster-1`, `cluster-2`.
     """
     con.execute(fill("public/cells.sql"))
     con.execute(fill("public/names.sql"))
@@ -95,7 +95,7 @@ def _names(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def public_relation(con: duckdb.DuckDBPyConnection, table: TableListing) -> Relation:
-    """Give what goes out of a table, and how much of it does not."""
+    """Return what is exported of a table, with how much is left out."""
     decided = decisions()["tables"][table.name]
     kinds = {name: kind for kind in KINDS for name in decided.get(kind, ())}
     columns = [
@@ -105,26 +105,26 @@ def public_relation(con: duckdb.DuckDBPyConnection, table: TableListing) -> Rela
     ]
     source = " ".join(_source(table.name, decided, columns, kinds))
     values = ", ".join(_value(column.name, kinds.get(column.name)) for column in columns)
-    # Whatever they hold: a count of those that are not NULL inside would tell how many are.
+    # Count hidden cells whatever they hold: a count of the non-NULL ones would reveal how many there are.
     hidden = [f"count(*) filter (where {identifier(kind)}.is_shown is not true)" for kind in kinds.values()]
     cells = one_value(con, f"select {' + '.join(['count(null)', *hidden])} {source}")
     if decided.get("sums"):
         table = replace(table, grain=" and ".join(decided["shown"]))
-    # The order of the rows inside may be one by name.
+    # The internal order of rows may be by name, so they are sorted again.
     return Relation(
         table, columns, f"select {values} {source} order by all", LeftOut(cells, decided.get("withheld", []))
     )
 
 
 def is_nameless(table: str, column: str) -> bool:
-    """Return whether a column holds no name and no text; accounts get other names."""
+    """Return whether a column has no names and no texts; accounts get new names."""
     return column == "account" or content_of(table.partition(".")[2], column) in ("none", None)
 
 
 def _source(
     name: str, decided: Mapping[str, Any], columns: Sequence[ColumnListing], kinds: Mapping[str, str]
 ) -> Iterator[str]:
-    """Give the rows of a table as `t`, with the names outside and the cells that each belongs to."""
+    """Yield the SQL of a table's rows as `t`, with new names and the cells of each row."""
     table = identifier(*name.split("."))
     if decided.get("sums"):
         shown = ", ".join(identifier(column) for column in decided["shown"])

@@ -14,7 +14,7 @@ from orchestration.terminal.interruption import interruptible
 from orchestration.upkeep.holder import holder_of
 
 NAMED_ALONE = "marts,estimates,ops"
-"""The schemas whose tables need no schema before their name, where the file has them all."""
+"""Schemas whose tables need no schema in their name, if the file has them all."""
 
 
 class ReadingError(Exception):
@@ -22,14 +22,14 @@ class ReadingError(Exception):
 
 
 class NothingPublished(ReadingError):
-    """There is no publication in the home."""
+    """The home has no publication."""
 
 
 @contextmanager
 def published(path: Path, writes_to: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the published file; queries on it can change nothing, and read and write no file outside `writes_to`.
+    """Open the published file; its queries can change nothing, and read and write no file outside `writes_to`.
 
-    Tables of marts, estimates and ops can be named without their schema.
+    Tables of marts, estimates and ops need no schema.
     """
     if not path.exists():
         raise NothingPublished(f"nothing is published yet: there is no {path}; run `faultline refresh` first")
@@ -43,7 +43,7 @@ def published(path: Path, writes_to: Path | None = None) -> Iterator[duckdb.Duck
         raise ReadingError(f"{path} cannot be opened: {one_line(error)}; run `faultline refresh --full`") from None
     try:
         con.execute("set timezone = 'UTC'")
-        # Not asked of the catalogue first: that takes memory which a question within 256 MB needs.
+        # Do not query the catalogue first: a query within 256 MB needs that memory.
         with suppress(duckdb.CatalogException):
             con.execute(f"set search_path = {literal(NAMED_ALONE)}")
         if writes_to is not None:
@@ -59,5 +59,5 @@ def published(path: Path, writes_to: Path | None = None) -> Iterator[duckdb.Duck
 
 
 def one_line(error: BaseException) -> str:
-    """Keep the message and DuckDB's suggestion, without the quoted line of SQL."""
+    """Return the message and DuckDB's suggestion, without the quoted line of SQL."""
     return " ".join(str(error).split("\n\nLINE")[0].split())

@@ -1,6 +1,6 @@
-"""`faultline query`: one SELECT on the published file, its rows as a table, as CSV or as JSON.
+"""`faultline query`: the rows of one SELECT on the published file, as a table, CSV or JSON.
 
-All three are safe on a terminal: what `terminal.visible` escapes is escaped here too. CSV is safe in a spreadsheet.
+All three are safe on a terminal: they escape the same characters as `terminal.visible`. CSV is safe in a spreadsheet.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ READING_STATEMENTS = {"SELECT", "EXPLAIN"}
 
 BATCH = 10_000
 MAX_TABLE_ROWS = 1_000
-# A spreadsheet takes a cell that starts with one of these for a formula; job names are chosen by users.
+# A spreadsheet treats a cell that starts with one of these as a formula; users choose job names.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 CSV_KEEPS = "\n\t"
-"""Quotes hold them: a program that reads the CSV gets them back."""
+"""Kept inside quotes: a program that reads the CSV gets them back."""
 
 
 def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = None) -> int:
@@ -57,7 +57,7 @@ def run_query(path: Path, sql: str, fmt: Format = "table", out: TextIO | None = 
 
 
 def says_user(con: duckdb.DuckDBPyConnection, sql: str) -> bool:
-    """Return whether a statement asks for DuckDB's own user, of tables that have a column `user_name`."""
+    """Return whether a statement selects DuckDB's own user from tables with a column `user_name`."""
     if not re.search(r"\buser\b|current_user", sql, re.IGNORECASE):
         return False
     import sqlglot
@@ -78,7 +78,7 @@ def says_user(con: duckdb.DuckDBPyConnection, sql: str) -> bool:
 
 
 def ask(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
-    """Execute one statement that reads, on a connection that `published` opened."""
+    """Execute one reading statement on a connection from `published`."""
     try:
         sql.encode("utf-8")
     except UnicodeEncodeError:
@@ -115,7 +115,7 @@ def write_csv(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) ->
 def write_json(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) -> int:
     """Write an array with an object per row: times ISO 8601 in UTC, NaN and infinity as null.
 
-    A name that comes again gets a number, as in a table of DuckDB: `a`, `a_1`. An object has one value per name.
+    A repeated name gets a number, as in a table of DuckDB: `a`, `a_1`. An object has one value per name.
     """
     names = _distinct(names)
     count = 0
@@ -127,7 +127,7 @@ def write_json(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) -
 
 
 def write_table(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) -> int:
-    """Draw a table of the first rows, and say so when there are more."""
+    """Print a table of the first rows, and say so if there are more."""
     shown: list[tuple[Any, ...]] = []
     count = 0
     for count, row in enumerate(rows, start=1):
@@ -145,7 +145,7 @@ def write_table(names: list[str], rows: Iterator[tuple[Any, ...]], out: TextIO) 
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Give names that come again a number.
+    """Return the names, with a number for each repeated one.
 
     >>> _distinct(["a", "b", "a", "a_1"])
     ['a', 'b', 'a_2', 'a_1']

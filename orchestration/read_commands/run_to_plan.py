@@ -1,4 +1,4 @@
-"""The run that `faultline plan` is asked about: its size, its length, and costs that are given, known or assumed."""
+"""The planned run of `faultline plan`: its size, its length, and its given, known or assumed costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USUAL = {
     "spare_count": 0.0,
     "repair_hours": USUAL_REPAIR_HOURS,
 }
-"""What is assumed of a run where nobody says and the cluster's settings and records do not tell."""
+"""Values that are assumed if neither the user nor the cluster's settings and records give them."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class RunToPlan:
     cluster_costs: Mapping[str, float] = field(default_factory=dict)
 
     def cost(self, name: str) -> float:
-        """Return what was given, or else what is known, or else what is usual."""
+        """Return the given value, else the known one, else the usual one."""
         return self.given.get(name, self.cluster_costs.get(name, USUAL[name]))
 
     def source(self, name: str) -> Literal["given", "cluster", "usual"]:
-        """Tell which of these it is."""
+        """Return the source of a cost."""
         return "given" if name in self.given else "cluster" if name in self.cluster_costs else "usual"
 
     def with_cost(self, name: str, value: float) -> RunToPlan:
@@ -64,22 +64,22 @@ class RunToPlan:
         return {name: self.cost(name) for name in names} | {"repair_days": self.cost("repair_hours") / 24}
 
     def without_spare(self, per_day: float) -> float:
-        """Tell how likely a failure finds no spare node, at so many failures of the run per day."""
+        """Return the probability that a failure finds no spare node, at this number of failures per day."""
         return float(probability_without_spare(per_day, self.cost("repair_hours") / 24, self.cost("spare_count")))
 
     def costs_at(self, per_day: float) -> dict[str, float]:
-        """Give the costs as parameters of `expected_ettr`: who finds a spare node does not wait in the queue."""
+        """Return the costs as parameters of `expected_ettr`: with a spare node, there is no wait in the queue."""
         wait = self.cost("queue_minutes") * self.without_spare(per_day)
         return {name: self.cost(name) for name in ("restart_minutes", "write_minutes")} | {"queue_minutes": wait}
 
 
 def minutes_of(text: str) -> float:
-    """Read a duration such as 30s, 5m or 1h30m the way DuckDB reads an interval; a bare number has no unit.
+    """Return the minutes of a duration such as 30s, 5m or 1h30m, as DuckDB parses intervals; a number needs a unit.
 
     >>> minutes_of("30s"), minutes_of("1h30m"), minutes_of("0")
     (0.5, 90.0, 0.0)
     """
-    # A bound parameter would make DuckDB import pandas, which takes longer than the whole answer.
+    # A bound parameter makes DuckDB import pandas, which takes longer than the whole answer.
     with duckdb.connect() as con:
         try:
             rows = con.execute(f"select epoch(try_cast({literal(text)} as interval)) / 60").fetchall()
@@ -93,7 +93,7 @@ def minutes_of(text: str) -> float:
 
 
 def spares_of(text: str) -> float:
-    """Read a number of spare nodes.
+    """Return a number of spare nodes.
 
     >>> spares_of("none"), spares_of("4")
     (0.0, 4.0)

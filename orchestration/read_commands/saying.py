@@ -1,4 +1,4 @@
-"""Answers in the terminal: the templates of `assets/answers`, filled and printed line by line."""
+"""Answers on the terminal: the templates of `assets/answers`, rendered and printed line by line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def say_answer(name: str, **rows: Any) -> None:
 
 
 def lines_of(name: str, **rows: Any) -> list[str]:
-    """Fill `<name>/terminal.txt.j2` with rows, and return its lines."""
+    """Render `<name>/terminal.txt.j2` with rows, and return its lines."""
     return _environment().get_template(f"{name}/terminal.txt.j2").render(rows).splitlines()
 
 
@@ -47,6 +47,6 @@ def utc(text: str) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """Part a text of several paragraphs into lines of at most 100 characters."""
+    """Wrap a text of several paragraphs into lines of at most 100 characters."""
     wrap = textwrap.TextWrapper(100, break_long_words=False, break_on_hyphens=False)
     return [line for paragraph in text.split("\n") for line in wrap.wrap(paragraph)]

@@ -1,6 +1,6 @@
-"""What was sent of alerts, to whom, and whether it arrived: for `faultline alerts`, doctor, the metrics and ops.alerts.
+"""Sent alerts, their channels, and whether they arrived: for `faultline alerts`, doctor, the metrics and ops.alerts.
 
-`orchestration/alerts/ledger.py` writes the file that is read here.
+`orchestration/alerts/ledger.py` writes the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ order by time desc, key, channel
 
 
 def about(key: str) -> tuple[str, str | None]:
-    """Return the kind of an event and its cluster, None for the home, by its key.
+    """Return the kind and the cluster (None for the home) of an event's key.
 
     >>> about("lemon:alpha:node001:2026-03-01"), about("stale:never"), about("test")
     (('lemon', 'alpha'), ('stale', None), ('test', None))
@@ -40,11 +40,11 @@ def about(key: str) -> tuple[str, str | None]:
 
 
 def deliveries(home: Home) -> list[dict[str, Any]]:
-    """List what was sent, the newest first, one row per event and channel; times are UTC."""
+    """List the sent alerts, the newest first, one row per event and channel; times are UTC."""
     if not home.alerts.exists():
         return []
     with closing(sqlite3.connect(f"{home.alerts.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as con:
-        # The first run of this version takes over the file of an earlier one.
+        # The first run of this version converts the file of an earlier one.
         is_taken_over = con.execute("select 1 from sqlite_master where name = 'sent'").fetchone()
         rows = con.execute(SENT).fetchall() if is_taken_over else []
     columns = ("key", "kind", "cluster_id", "channel", "status", "attempts", "time")
@@ -52,13 +52,13 @@ def deliveries(home: Home) -> list[dict[str, Any]]:
 
 
 def problems(home: Home) -> list[dict[str, Any]]:
-    """List the last delivery of each channel if it did not arrive, or may not have."""
+    """List the last delivery of each channel, if it did not or may not have arrived."""
     newest = {row["channel"]: row for row in reversed(deliveries(home))}
     return [row for _, row in sorted(newest.items()) if row["status"] != "delivered"]
 
 
 def copy_alerts(con: DuckDBPyConnection, home: Home) -> None:
-    """Copy what was sent before this run to ops.alerts; the file of alerts stays what decides."""
+    """Copy the alerts sent before this run to ops.alerts; the alerts file still decides what is sent."""
     rows = [list(row.values()) for row in deliveries(home)]
     with transaction(con):
         con.execute("delete from ops.alerts")

@@ -1,4 +1,4 @@
-"""Whether a night went by without a new publication, and why: what `faultline status --alert` and the sensor ask."""
+"""Whether a night passed without a new publication, and why: for `faultline status --alert` and the sensor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestration.settings.home import Home
 
 @dataclass(frozen=True)
 class Stale:
-    """A home whose newest publication is too old: of which run and time it is, and why there is no newer one."""
+    """A newest publication that is too old: its run and time, and why there is no newer one."""
 
     run_id: str
     since: datetime
@@ -22,13 +22,13 @@ class Stale:
 
 
 def stale(home: Home, hours: int) -> Stale | None:
-    """Judge a home; None while its newest publication is young enough, and where there is no home."""
+    """Return whether a home is stale; None while its newest publication is new enough, and if there is no home."""
     newest, pinned = newest_publication(home), pinned_publication(home)
     if newest is not None:
         run_id, since = newest.run_id, newest.made_at
         line = f"the newest publication is of {since:%Y-%m-%d %H:%M} UTC, more than {hours} hours ago"
     else:
-        # Dagster's folder is made by the first refresh or web server of a home. A home that never had one lacks it.
+        # The first refresh or web server of a home makes Dagster's folder.
         made = next((folder for folder in (home.dagster, home.root) if folder.is_dir()), None)
         if made is None:
             return None
@@ -43,7 +43,7 @@ def stale(home: Home, hours: int) -> Stale | None:
 
 
 def last_run(home: Home) -> dict[str, Any] | None:
-    """Return the last run as `faultline status` shows it; None where it is not known, or while a refresh runs."""
+    """Return the last run as `faultline status` shows it; None if it is unknown, or while a refresh runs."""
     try:
         found = status(home)
     except ReadingError:

@@ -1,4 +1,4 @@
-"""`faultline status`: what is published, how the last run ended, whether a run is under way, how old the data is.
+"""`faultline status`: the publication, the outcome of the last run, a run in progress, and the age of the data.
 
 It reads the published file, and opens the working file only while no refresh can start.
 """
@@ -47,15 +47,15 @@ WITHOUT_NUMBERS = f"""
 
 
 def show_status(home: Home, as_json: bool = False, fresh_hours: float = HomeSettings.freshness_hours) -> bool:
-    """Print the last publication, the last run and how fresh the data is; return whether all is well.
+    """Print the last publication, the last run and the age of the data; return whether all is well.
 
-    It is not where the last run failed, a cluster is stale or an estimate could not be computed. Older data than
-    `fresh_hours` is called old.
+    Returns False if the last run failed, a cluster is stale or an estimate could not be computed. Data older than
+    `fresh_hours` is marked as old.
 
     Raises
     ------
     ReadingError
-        As `status`; the JSON, without values, is printed before.
+        As `status`; the JSON, without values, is printed first.
     """
     found = _gathered(home, fresh_hours)
     if as_json:
@@ -69,7 +69,7 @@ def show_status(home: Home, as_json: bool = False, fresh_hours: float = HomeSett
 
 
 def status(home: Home, fresh_hours: float = HomeSettings.freshness_hours) -> dict[str, Any]:
-    """Gather the state of a home as plain values; times are ISO 8601 in UTC, ages in hours.
+    """Return the state of a home as plain values; times are ISO 8601 in UTC, ages in hours.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _gathered(home: Home, fresh_hours: float) -> dict[str, Any]:
 
 
 def _pulls(home: Home) -> list[dict[str, Any]]:
-    """Tell how the last pull of each cluster with `[pull]` ended; of homes without one nothing is read."""
+    """Return the last pull of each cluster with `[pull]`; nothing is read if there is no pull."""
     if not os.access(home.pulls, os.R_OK):
         return []
     from orchestration.pull.clusters import clusters_to_pull
@@ -132,7 +132,7 @@ def _pulls(home: Home) -> list[dict[str, Any]]:
 
 
 def _state_of_published_file(home: Home, fresh_hours: float) -> dict[str, Any]:
-    """Read the state of the published file; damage becomes part of the state."""
+    """Return the state of the published file; damage becomes part of the state."""
     try:
         with published(home.published_file) as con:
             last = _aged(_first(con, QUERIES["publication"]) or {}, "published_at")
@@ -169,7 +169,7 @@ def _state(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _state_of_working_file(path: Path) -> dict[str, Any]:
-    """Read the state of runs that were not published; return nothing if the file cannot be read."""
+    """Return the state of runs that were not published; empty if the file cannot be read."""
     try:
         with duckdb.connect(str(path), read_only=True) as con:
             return {key: value for key, value in _state(con).items() if value is not None}
@@ -192,7 +192,7 @@ def _aged(row: dict[str, Any], column: str) -> dict[str, Any]:
 
 
 def lines_of(found: dict[str, Any]) -> list[str]:
-    """Put the state into lines."""
+    """Return the state as lines for people."""
     holder, dead = found["running"], found["dead_run"]
     blocked = f"{BLOCKED.format(dead)}; {FREES_THE_QUEUE}" if dead else ""
     return saying.lines_of("status", **found, holder=Holder(**holder) if holder else None, blocked=blocked)

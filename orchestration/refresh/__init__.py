@@ -1,1 +1,1 @@
-"""A refresh, whoever starts it: `run` has its life in order. `forgetting` deletes what was read."""
+"""`faultline refresh`: `run` has its steps in order, and `forgetting` deletes rows that were read."""

@@ -1,12 +1,12 @@
-"""`faultline refresh --forget`: delete the rows of removed files, of older versions, or all that is known of a cluster.
+"""`faultline refresh --forget`: delete the rows of removed files, of older versions, or all data of a cluster.
 
-The rows of a removed file stay until this command deletes them, and so do those of older versions of a file that is
-there with other bytes. The next refresh reads the files of the same kind again that are in the folder: what they state
-counts, and nothing of what was forgotten. So a file in the folder cannot be forgotten.
+The rows of a removed file, and of older versions of a changed file, stay until this command deletes them. The next
+refresh reads the present files of the same kind again: their content counts, and nothing that was forgotten. So a file
+in the folder cannot be forgotten.
 
-A cluster whose privacy changed is forgotten whole, its files in the folder too, with everything that runs wrote: its
-names may stand in any of that. It is in `privacy.json` until nothing of it is left, so what was interrupted can be done
-again.
+A cluster with changed privacy is forgotten completely, with its files in the folder and everything that runs wrote,
+because all of that may hold its names. It stays in `privacy.json` until nothing of it is left, so that an interrupted
+run can be repeated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from orchestration.upkeep.permissions import private_files
 
 
 class CannotForget(Exception):
-    """There is no such removed file, or the working file cannot be opened; the text says what to do next."""
+    """No removed file matches, or the working file cannot be opened; the text says what to do next."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class Forgettable:
 def forget(
     home: Home, named: Sequence[str], *, is_confirmed: bool, key_file: Path | None = None
 ) -> tuple[list[Forgettable], list[str]]:
-    """Delete the rows of removed files of clusters, and of older versions; without `is_confirmed`, only list them.
+    """Delete the rows of removed files and of older versions; without `is_confirmed`, only list the files.
 
     Parameters
     ----------
     home
         The home.
     named
-        Clusters, or paths below the sources folder with `*` for any text. The path of a file stands for its older
-        versions too, and a cluster for all of its removed files and versions. A cluster whose privacy changed stands
-        for all that is known of it.
+        Clusters, or paths below the sources folder with `*` for any text. The path of a file includes its older
+        versions, and a cluster all of its removed files and versions. A cluster with changed privacy stands for all
+        of its data.
     is_confirmed
         Delete the rows; the next refresh publishes without them.
     key_file
@@ -66,12 +66,12 @@ def forget(
 
     Returns
     -------
-    The files and versions, and those of the clusters whose privacy changed.
+    The files and versions, and the named clusters with changed privacy.
     """
     if not (home.working_file.exists() or home.privacy.exists()):
         raise CannotForget(f"nothing was read yet: there is no {home.working_file}; run `faultline refresh` first")
     if not home.sources.is_dir():
-        # Then nobody can tell which files are gone.
+        # Without the folder, nothing says which files were removed.
         raise CannotForget(f"the sources folder {home.sources} does not exist; name it with --sources")
     try:
         with private_files(), RefreshLock(home.lock_file):
@@ -120,7 +120,7 @@ def _has_changed(home: Home, privacy: Privacy, cluster_id: str) -> bool:
 
 
 def _paths_of(named: Sequence[str]) -> dict[str, list[str]]:
-    """Return the paths by cluster; none stands for all of the cluster."""
+    """Return the paths by cluster; an empty list stands for the whole cluster."""
     found: dict[str, list[str]] = {}
     for name in named:
         cluster_id, _, path = name.partition("/")
@@ -172,7 +172,7 @@ def _delete(con: duckdb.DuckDBPyConnection, cluster_id: str, files: Sequence[For
 
 
 def _delete_everything_of(home: Home, privacy: Privacy, clusters: Collection[str]) -> None:
-    """Replace the working file by a copy without clusters, and delete all else that runs wrote."""
+    """Replace the working file by a copy without these clusters, and delete everything else that runs wrote."""
     privacy.record(privacy.read_with)
     with TemporaryDirectory(prefix="scratch-", dir=home.work) as scratch:
         copy = Path(scratch, home.working_file.name)
@@ -190,7 +190,7 @@ def _delete_everything_of(home: Home, privacy: Privacy, clusters: Collection[str
 
 
 def _wipe_other_storage(home: Home) -> None:
-    """Empty Dagster's history where dagster.yaml keeps it in a database outside the home."""
+    """Empty Dagster's history if dagster.yaml keeps it in a database outside the home."""
     settings = home.dagster / "dagster.yaml"
     if not settings.is_file() or "postgres" not in settings.read_text(encoding="utf-8").lower():
         return

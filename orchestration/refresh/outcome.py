@@ -1,4 +1,4 @@
-"""The summary of a refresh: what it published, as text and as JSON."""
+"""The summary of a refresh and its publication, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -108,30 +108,30 @@ class Outcome:
     refused: list[dict[str, Any]] = field(default_factory=list)
     """Files that were not read, and why."""
     without_accounting: list[dict[str, Any]] = field(default_factory=list)
-    """Logs that can explain no failure, as accounting tells of no job of their time, and their days."""
+    """Logs that can explain no failure, because accounting has no job of their time, and their days."""
     not_pulled: list[dict[str, Any]] = field(default_factory=list)
     """Clusters whose newest accounting could not be fetched from Slurm, and why."""
     pulled_in_part: list[dict[str, Any]] = field(default_factory=list)
-    """Clusters of which something else could not be fetched, and why."""
+    """Clusters whose other logs could not all be fetched, and why."""
 
     versions: list[str] = field(default_factory=list)
-    """Files that this refresh found shorter than before, or cut off, and what stays of them."""
+    """Files that this refresh found shorter than before, or cut off, and which of their rows stay."""
     not_computed: list[dict[str, Any]] = field(default_factory=list)
     """Estimates that are published without rows, and why."""
     after_now: list[dict[str, Any]] = field(default_factory=list)
-    """Clusters with records after what this machine's clock says, in words."""
+    """Clusters with records later than this machine's clock, in words."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form; `message` stands for the exit status 1."""
+        """Return the JSON form; it has a `message` if the exit status is 1 for estimates that failed."""
         return self.__dict__ | ({"message": "\n".join(self._not_computed_lines())} if self.not_computed else {})
 
     def print(self, console: Console) -> None:
-        """Print the summary, the report's path last."""
+        """Print the summary, with the report's path last."""
         for line in self._lines():
             console.print(line)
 
     def _lines(self) -> Iterator[str]:
-        """Yield the lines one by one: a name with a line break in it must not begin a line."""
+        """Yield the lines one by one, so that a name with a line break cannot begin a line."""
         for row in self.clusters:
             marks = [mark for mark in ("simulated", "stale") if row[f"is_{mark}"]]
             name = f"{row['cluster_id']} ({', '.join(marks)})" if marks else row["cluster_id"]
@@ -176,7 +176,7 @@ class Outcome:
         yield f"report    {self.report}"
 
     def problem_lines(self) -> Iterator[str]:
-        """Yield what is said of estimates that failed, and of clusters that could not be built or fetched whole."""
+        """Yield the lines on failed estimates, and on clusters that could not be built or fetched completely."""
         if self.not_computed or self.after_now:
             yield ""
         yield from self._not_computed_lines()
@@ -197,7 +197,7 @@ class Outcome:
 
 
 def read_outcome(home: Home, status: str, started: float) -> Outcome:
-    """Read from the published file what a refresh that began at `started` (monotonic clock, seconds) published."""
+    """Return the outcome of a refresh that began at `started` (monotonic clock, seconds) from the published file."""
     with duckdb.connect(str(home.published_file), read_only=True) as con:
         clusters = rows_of(con, CLUSTERS)
         lines = rows_of(con, LINES)[0]
@@ -276,5 +276,5 @@ def _rate_in_words(row: dict[str, Any]) -> str:
 
 
 def _number(value: float) -> str:
-    """Three significant digits, never in powers of ten."""
+    """Return a number with three significant digits, never in powers of ten."""
     return f"{float(f'{value:.3g}'):,.10g}"

@@ -1,7 +1,7 @@
-"""Progress of a refresh on the console: what is done now, and a line for each stage that is complete.
+"""Progress of a refresh on the console: the current step, and a line for each complete stage.
 
-It listens to Dagster's events. A terminal shows the current step beside a clock; a log gets a line with it whenever
-nothing was written for ten seconds.
+It listens to Dagster's events. A terminal shows the current step with a clock; a log gets a line with the step after
+ten seconds without output.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import dagster as dg
 
 STAGES = ("raw", "seeds", "staging", "intermediate", "marts", "inputs", "estimates", "report", "published")
-"""Schemas whose tables are counted."""
+"""Schemas for which tables are counted."""
 SECONDS_BETWEEN_LINES = 10.0
 """The longest silence of a log."""
 MAX_CHARACTERS = 100
@@ -38,7 +38,7 @@ class ProgressHandler(logging.Handler):
     Attributes
     ----------
     totals
-        Number of tables by schema; a stage is complete, and gets its line, when so many are built.
+        Number of tables by schema; when that many are built, the stage is complete and gets its line.
     """
 
     def __init__(self, console: Console) -> None:
@@ -53,7 +53,7 @@ class ProgressHandler(logging.Handler):
         self._clock = Thread(target=self._tick, daemon=True)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show one event: a step, a table or a message of an asset. Others are ignored."""
+        """Show one event: a step, a table or a message of an asset; ignore others."""
         meta: dict[str, Any] = getattr(record, "dagster_meta", None) or {}
         event = meta.get("dagster_event")
         if event is None:
@@ -68,12 +68,12 @@ class ProgressHandler(logging.Handler):
             self._count(event.asset_key.path)
         elif event.event_type_value == "ASSET_CHECK_EVALUATION":
             found = event.asset_check_evaluation_data
-            # All other checks have rows in ops.checks, which the summary counts.
+            # The summary counts all other checks, from ops.checks.
             if found.asset_key.path[0] == "report" and not found.passed:
                 self._line(f"report       {found.description}")
 
     def show(self, text: str) -> None:
-        """Take note of what is done now."""
+        """Set the current step."""
         self._now = text.splitlines()[0][:MAX_CHARACTERS] if text else ""
         if self._status is not None:
             self._status.update(escape(f"{self._seconds:.0f} s  {self._now}"))
@@ -126,7 +126,7 @@ class ProgressHandler(logging.Handler):
 
 
 def progress_logger(handler: ProgressHandler) -> dg.LoggerDefinition:
-    """Wrap a handler as the only Dagster logger of a run."""
+    """Return a handler as the only Dagster logger of a run."""
     import dagster as dg
 
     def progress(_: dg.InitLoggerContext) -> logging.Logger:

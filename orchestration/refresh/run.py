@@ -1,7 +1,7 @@
-"""`faultline refresh`: pull, ask whether anything is new, run the job that every run of Dagster's runs, and sum up.
+"""`faultline refresh`: pull, check whether anything is new, run the same job as Dagster's own runs, and sum up.
 
-Pulling and asking come before Dagster is loaded: a night without news takes a second. What the job does with the home,
-and where it reports, is in orchestration/lifecycle/session.py.
+The first two steps come before Dagster is loaded, so that a night without news takes a second. The job's lock, repair
+and reports are in orchestration/lifecycle/session.py.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from orchestration.lifecycle.session import Caller
 
 AFTER_MARTS = {"inputs", "estimates", "report", "published"}
-"""Schemas that are made of marts."""
+"""Schemas downstream of marts."""
 
 
 def run_refresh(settings: HomeSettings, console: Console) -> Outcome:
-    """Refresh a home; tell people how it ended, and raise `RefreshFailed` with the reason in words if it failed."""
+    """Refresh a home and report the outcome; raise `RefreshFailed` with the reason in words if it failed."""
     try:
         return _refresh(settings, console)
     except RefreshFailed as error:
@@ -71,7 +71,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
         require_address_space(bytes_of(settings.memory_limit))
         before = newest_publication(home)
         check_sources_of_a_new_home(home)
-        # Fetching logs may take hours at first, and only adds files to the sources: the home is not locked for it.
+        # Do not lock the home to fetch logs: it may take hours at first, and only adds files to the sources.
         if settings.is_pulling:
             _pull(settings, console)
         tell_wrong_settings(home, to_stderr)
@@ -93,11 +93,11 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
     except RefreshFailed:
         raise
     except RefreshRunning as error:
-        # The run that holds the lock reports its own end.
+        # The refresh that holds the lock reports its own outcome.
         raise RefreshFailed(str(error), is_alert=False) from None
     except (Exception, KeyboardInterrupt) as error:
         has_published = False
-        with suppress(OSError):  # The home may be what cannot be read.
+        with suppress(OSError):  # The home itself may be unreadable.
             has_published = newest_publication(home) != before
         if is_interruption(error):
             raise RefreshInterrupted(has_published=has_published) from None
@@ -106,7 +106,7 @@ def _refresh(settings: HomeSettings, console: Console) -> Outcome:
 
 
 def check_sources_of_a_new_home(home: Home) -> None:
-    """Refuse a new home without sources, or with none that can be read, before any folder is made."""
+    """Refuse a new home without readable sources before any folder is made."""
     if not home.work.exists():
         if (wrong := tell_wrong_settings(home, lambda _line: None)) is not None:
             raise RefreshFailed(wrong)
@@ -120,7 +120,7 @@ def check_sources_of_a_new_home(home: Home) -> None:
 
 
 def _pull(settings: HomeSettings, console: Console) -> None:
-    """Fetch the logs of the clusters that are pulled."""
+    """Fetch the logs of the clusters with `[pull]`."""
     from orchestration.pull.clusters import clusters_to_pull
 
     clusters = clusters_to_pull(settings.home.sources)
@@ -137,13 +137,13 @@ def _pull(settings: HomeSettings, console: Console) -> None:
 
 
 def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
-    """Run Dagster's job, which publishes at its end; once more where the first run left word of damage."""
+    """Run Dagster's job, which publishes at its end; repeat it if the first run suspects damage."""
     home = settings.home
-    # While another run has the home, nothing is loaded, and no run is begun that can only fail.
+    # While another run holds the home, load nothing and start no run that can only fail.
     with RefreshLock(home.lock_file):
         pass
     collect_garbage_seldom()
-    # As for cron: what is said of the run is on stderr, where nothing else is said meanwhile.
+    # For cron: lines about the run go to stderr, and nothing else does meanwhile.
     errors = console if console.file is sys.stderr else output.console(is_error=True)
     try:
         _prepare(home, console.print)
@@ -167,7 +167,7 @@ def _build(settings: HomeSettings, console: Console) -> ExecuteInProcessResult:
 
 
 def warnings_of_report(result: ExecuteInProcessResult) -> int:
-    """Count the failed checks of the report, which is made after `ops.checks` is published."""
+    """Count the failed checks of the report, which runs after `ops.checks` is published."""
     found = result.get_asset_check_evaluations()
     return sum(not check.passed for check in found if check.asset_key.path[0] == "report")
 
@@ -183,7 +183,7 @@ def _prepare(home: Home, say: Say) -> None:
     newest = newest_publication(home)
     if newest and newest.code_version not in ("", code_version()):
         made_by = newest.code_version
-        say(f"the last publication was made by Faultline {made_by}: this is {code_version()}, and all is built anew")
+        say(f"the last publication was made by Faultline {made_by}: this is {code_version()}, and all is built again")
     prepare_storage(home, say)
 
 
@@ -198,7 +198,7 @@ def _execute(settings: HomeSettings, console: Console, errors: Console, caller: 
     with (
         ProgressHandler(console) as handler,
         open_storage(settings.home) as instance,
-        # dagster-dbt repeats dbt's log on stdout; the log itself is kept beside the working file.
+        # dagster-dbt repeats dbt's log on stdout; the log itself is kept next to the working file.
         Path(os.devnull).open("w") as nowhere,
         redirect_stdout(nowhere),
         redirect_other_output(settings.home.other_output, errors),
@@ -214,7 +214,7 @@ def _execute(settings: HomeSettings, console: Console, errors: Console, caller: 
             instance=instance,
             raise_on_error=False,
             run_config={"loggers": {"progress": {}}},
-            # Nothing but another refresh can start it again.
+            # Only another refresh may repeat it.
             tags={COMMAND: "true", "dagster/max_retries": "0"},
             asset_selection=list(chosen) if settings.is_from_marts else None,
         )

@@ -1,7 +1,7 @@
-"""Mistakes in `cluster.toml`, told before anything is loaded that a refresh needs.
+"""Mistakes in `cluster.toml`, reported before a refresh loads its libraries.
 
 A cluster with wrong settings keeps its last good numbers, and the others are built: the survey of the sources decides
-that. Here all mistakes are told at once, and a refresh ends at once where no cluster is left.
+that. This module reports all mistakes together, and a refresh ends here if no cluster is left.
 """
 
 from __future__ import annotations

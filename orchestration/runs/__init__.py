@@ -1,1 +1,1 @@
-"""A run of Dagster's: its job, its storage, what it holds of a home, how it ends and why it failed."""
+"""A Dagster run: its job, its storage, its stages, how it ends and why it failed."""

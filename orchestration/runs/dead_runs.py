@@ -1,7 +1,7 @@
-"""Runs that Dagster takes for unfinished although nothing runs them: with one run at a time, its queue waits for ever.
+"""Dead runs that Dagster still lists as unfinished: with one run at a time, its queue waits for them for ever.
 
-Their process was killed, or it could not write how they ended. The run of a command lives while its process holds the
-home's lock. A run that Dagster's daemon started lives while its process does, which is a child of the code server of
+Their process was killed, or could not write how they ended. The run of a command lives while its process holds the
+home's lock. A run that Dagster's daemon started lives as long as its process, a child of the code server of
 `faultline ui`.
 """
 
@@ -24,16 +24,16 @@ UNFINISHED = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-"""Not those that are queued, which nothing has to run yet."""
+"""Without queued runs, which have no process yet."""
 REASON = "ended without a word: its process was killed, the machine went down, or how it ended could not be written"
 
 
 def end_runs_of_commands(
     instance: dg.DagsterInstance, home: Home, *, but: str = "", unchanged_since: datetime | None = None
 ) -> None:
-    """Mark unfinished runs of commands as failed. No other process holds the lock of the home, so that none lives.
+    """Mark unfinished runs of commands as failed; no other process may hold the home's lock, so none of them lives.
 
-    What goes wrong fails no refresh, and is tried again later.
+    An error here fails no refresh; the next one tries again.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def end_runs_of_commands(
     but
         The run of this process.
     unchanged_since
-        Only runs whose state is as old as that: a command takes the lock a moment after its run has begun.
+        Only runs whose state is at least as old: a command takes the lock a moment after its run begins.
     """
     of = dg.RunsFilter(tags={COMMAND: "true"}, statuses=UNFINISHED, updated_before=unchanged_since)
     if _end(instance, of, lambda run: run.run_id != but):
@@ -50,14 +50,14 @@ def end_runs_of_commands(
 
 
 def end_dead_runs(instance: dg.DagsterInstance, home: Home, *, unchanged_since: datetime | None = None) -> None:
-    """Mark every unfinished run as failed where no process runs any that the daemon started.
+    """Mark every unfinished run as failed; no process may be running one that the daemon started.
 
     Parameters
     ----------
     instance, home
         Dagster's storage, and the home, whose lock this process does not hold.
     unchanged_since
-        Only runs whose state is as old as that. None: all.
+        Only runs whose state is at least as old. None: all.
     """
     with free_of_refresh(home.lock_file) as holder:
         if holder is None:

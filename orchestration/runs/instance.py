@@ -1,7 +1,7 @@
 """Dagster's own storage inside the home: one run at a time, retries, no telemetry, no dialog.
 
-`dagster.yaml` belongs to the user. It is written where there is none, and replaced while it equals, byte by byte, one
-that Faultline wrote before. A file that somebody changed is never touched; `faultline doctor` shows what it changes.
+`dagster.yaml` belongs to the user. It is written if it is missing, and replaced while it equals, byte by byte, one that
+Faultline wrote before. A changed file is never touched; `faultline doctor` shows the changes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ SHIPPED = frozenset(
         "b831d0a2cfa2a6a705f98fcc29f7c60f60b81a7fe92e1e991f3900c1551530e8",
     }
 )
-"""SHA-256 of every dagster.yaml that Faultline has written, the current one included. None is ever removed."""
+"""SHA-256 of every dagster.yaml that Faultline has written, including the current one. None is ever removed."""
 
 MAX_REASON = 400
 _SECRET = re.compile(r"(?i)(\b\w*(?:password|passwd|secret|token|url|dsn|conn_string)\w*[\"']?\s*:)\s*\S.*")
@@ -80,7 +80,7 @@ _warn = logging.getLogger(__name__).warning
 
 
 class UnreadableSettings(ValueError):
-    """dagster.yaml is no YAML that Dagster can read; the text says where and what to do."""
+    """dagster.yaml is not valid YAML; the text says where and what to do."""
 
 
 def settings_file(home: Home) -> Path:
@@ -89,19 +89,19 @@ def settings_file(home: Home) -> Path:
 
 
 def prepare_storage(home: Home, say: Say = _warn) -> None:
-    """Write dagster.yaml where there is none, or one that Faultline wrote before; set a damaged history aside.
+    """Write dagster.yaml if it is missing or Faultline's own; set a damaged history aside.
 
     Parameters
     ----------
     home
         The home.
     say
-        Called with a line for what is set aside.
+        Called with a line for each file that is set aside.
 
     Raises
     ------
     UnreadableSettings
-        The user's dagster.yaml is no YAML.
+        The user's dagster.yaml is not valid YAML.
     """
     heal_run_history(home, say)
     home.dagster.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def prepare_storage(home: Home, say: Say = _warn) -> None:
         if content != SETTINGS.encode():
             file.write_text(SETTINGS, encoding="utf-8")
     elif b"\0" in content:
-        # No editor writes such a file; a disk does.
+        # No editor writes such a file, but a failing disk does.
         say(f"{file} was damaged: it is kept as {set_aside(file).name}, and is written again")
         file.write_text(SETTINGS, encoding="utf-8")
     else:
@@ -119,13 +119,13 @@ def prepare_storage(home: Home, say: Say = _warn) -> None:
 
 
 def parse_settings(file: Path, content: bytes) -> Mapping[str, Any]:
-    """Parse a dagster.yaml; raise `UnreadableSettings` if it is no mapping."""
+    """Return the content of a dagster.yaml; raise `UnreadableSettings` if it is no mapping."""
     import yaml
 
     try:
         found = yaml.safe_load(content)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        # The whole message quotes the line, in which a password may stand.
+        # The whole message quotes the line, which may hold a password.
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
         found, why = None, f"{getattr(error, 'problem', None) or 'it is no text in UTF-8'}{where}"
@@ -139,9 +139,9 @@ def parse_settings(file: Path, content: bytes) -> Mapping[str, Any]:
 
 
 def changes_of_user(home: Home) -> list[str]:
-    """Compare dagster.yaml with the one of this version as a unified diff; return no line if nobody changed it.
+    """Return a unified diff of dagster.yaml and this version's own; empty if nobody changed it.
 
-    The values of passwords, addresses with passwords and the like are left out.
+    Passwords, addresses with passwords and the like are left out.
     """
     file = settings_file(home)
     content = file.read_bytes() if file.is_file() else b""
@@ -153,7 +153,7 @@ def changes_of_user(home: Home) -> list[str]:
 
 
 def losses_by_changes(settings: Mapping[str, Any]) -> list[str]:
-    """Say in words what a user's dagster.yaml gives up of what Faultline's own has."""
+    """Return in words what is lost by a user's dagster.yaml compared with Faultline's own."""
     losses = []
     if _at(settings, "telemetry", "enabled") is not False:
         losses.append("Dagster sends its maker data about how it is used")
@@ -176,12 +176,12 @@ def _at(settings: Mapping[str, Any], *path: str) -> Any:
 
 @contextmanager
 def open_storage(home: Home) -> Iterator[DagsterInstance]:
-    """Open the storage that was prepared, and close it afterwards.
+    """Open the prepared storage, and close it afterwards.
 
     Raises
     ------
     UnreadableSettings
-        The storage that a user's own dagster.yaml names cannot be opened: a server that is away, a wrong key.
+        The storage in a user's own dagster.yaml cannot be opened: its server is away, or a key is wrong.
     """
     from dagster import DagsterInstance
 

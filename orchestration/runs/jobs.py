@@ -1,4 +1,4 @@
-"""The job of every night, which holds all assets, its schedule, and which of its runs is a whole refresh."""
+"""The job with all assets, its nightly schedule, and the test whether a run is a whole refresh."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import dagster as dg
 from orchestration.settings.environment import HomeSettings
 
 in_process = dg.in_process_executor.configured({}, config_schema={})
-"""Runs every step in the process of the run, and takes no configuration from a run."""
+"""Executes every step in the process of the run, and accepts no configuration from a run."""
 REFRESH = "refresh"
 """Name of the job."""
 COMMAND = "faultline/command"
-"""Tag of a run in the process of `faultline refresh`, which has pulled and asked whether anything is new before."""
+"""Tag of a run in the process of `faultline refresh`, which has already pulled and checked whether anything is new."""
 ASKING = ("dagster/schedule_name", "dagster/sensor_name")
-"""Tags of runs that nobody asked for: they build only if something is new."""
+"""Tags of scheduled runs and of sensors' runs, which build only if something is new."""
 _RETRIES = {
     "dagster/max_retries": "2",
     "dagster/retry_on_asset_or_op_failure": "false",
-    # A run that goes on after a step of another process would publish what it has not judged.
+    # A run that continues after another process's step would publish what it has not judged.
     "dagster/retry_strategy": "ALL_STEPS",
 }
 
 
 def refresh_job() -> dg.UnresolvedAssetJobDefinition:
-    """Build the job; the command, the schedule, the sensor on new files and the web UI run it."""
+    """Return the job; the command, the schedule, the sensor on new files and the web UI run it."""
     return dg.define_asset_job(
         REFRESH,
         dg.AssetSelection.all(),
@@ -38,7 +38,7 @@ def refresh_job() -> dg.UnresolvedAssetJobDefinition:
 
 
 def nightly(settings: HomeSettings) -> dg.ScheduleDefinition:
-    """Build the schedule."""
+    """Return the schedule."""
     return dg.ScheduleDefinition(
         name="nightly_refresh",
         job_name=REFRESH,
@@ -51,7 +51,7 @@ def nightly(settings: HomeSettings) -> dg.ScheduleDefinition:
 
 @dataclass(frozen=True)
 class Everything:
-    """What a whole refresh makes: assets and checks by key, and the steps that make them."""
+    """The assets and checks of a whole refresh by key, and the steps that make them."""
 
     assets: frozenset[dg.AssetKey]
     checks: frozenset[dg.AssetCheckKey]
@@ -59,7 +59,7 @@ class Everything:
 
     @classmethod
     def of(cls, assets: Iterable[object], checks: Iterable[dg.AssetChecksDefinition]) -> Everything:
-        """Collect it from definitions; specs alone are files of others, which no step makes."""
+        """Collect them from definitions; bare specs are external files, which no step makes."""
         made = [asset for asset in assets if isinstance(asset, dg.AssetsDefinition) and asset.is_executable]
         judges = [*made, *checks]
         return cls(
@@ -69,9 +69,9 @@ class Everything:
         )
 
     def is_in(self, run: dg.DagsterRun) -> bool:
-        """Return whether a run is to make all of it, whatever its job."""
+        """Return whether a run makes all of them, whatever its job."""
         chosen, judged = run.asset_selection or frozenset(), run.asset_check_selection
-        # Nothing chosen is everything; assets chosen without a word of checks are judged by all of theirs.
+        # No selection means everything; selected assets without selected checks run all of their checks.
         has_all = chosen >= self.assets and (judged is None or judged >= self.checks)
         has_all_steps = run.step_keys_to_execute is None or self.steps <= {*run.step_keys_to_execute}
         return has_all_steps and (has_all or not (chosen or judged))

@@ -1,7 +1,7 @@
-"""Dagster's history is kept for some months: a night adds 7 MB to it, however small the clusters are.
+"""Delete old runs from Dagster's history: a night adds 7 MB to it, however small the clusters are.
 
-Runs go with their events and with what they printed. The marks of schedule and sensors are removed by Dagster's daemon
-(`retention` in dagster.yaml). Nothing that is published comes from this history.
+A run is deleted with its events and its output. Dagster's daemon deletes the ticks of schedule and sensors (`retention`
+in dagster.yaml). Nothing that is published comes from this history.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 KEPT_DAYS = 90
 MAX_AT_ONCE = 100
-"""Each takes up to 0.2 s; the first night after years leaves the rest for the next ones."""
+"""Deleting a run takes up to 0.2 s; the first night after years leaves the rest for later nights."""
 
 
 def delete_old_runs(instance: DagsterInstance, days: int, running: str) -> int:
-    """Delete the runs that were started before some days, and return how many there were.
+    """Delete the runs that started more than some days ago, and return their number.
 
-    What goes wrong fails no refresh, and the next one tries again.
+    An error here fails no refresh; the next one tries again.
 
     Parameters
     ----------
     instance
-        Dagster's storage. The lock of the home is held, so that no other run than this one is under way.
+        Dagster's storage. The home's lock is held, so that no other run is in progress.
     days
-        For how long a run is kept.
+        How long a run is kept.
     running
-        The id of the run that is under way; it stays.
+        The id of the current run; it stays.
     """
     from dagster import DagsterError, RunsFilter
     from sqlalchemy.exc import SQLAlchemyError
@@ -42,7 +42,7 @@ def delete_old_runs(instance: DagsterInstance, days: int, running: str) -> int:
         records = instance.get_run_records(RunsFilter(created_before=before), limit=MAX_AT_ONCE, ascending=True)
         old = [record.dagster_run.run_id for record in records if record.dagster_run.run_id != running]
         for run_id in old:
-            # The run itself last: while it is there, a later night finds it again.
+            # Delete the run itself last: until then, a later night finds it again.
             instance.compute_log_manager.delete_logs(prefix=[run_id])
             instance.delete_run(run_id)
         if old and isinstance(instance.event_log_storage, EventHistory):

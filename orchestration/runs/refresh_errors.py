@@ -1,4 +1,4 @@
-"""Why a refresh failed, in one message with the next step."""
+"""The reason why a refresh failed, in one message with the next step."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from orchestration.upkeep.lock import RefreshRunning
 if TYPE_CHECKING:
     from dagster import DagsterEvent
 
-FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python each word a full disk in their own way
+FULL_DISK_BYTES = 1_000_000  # SQLite, DuckDB and Python have different messages for a full disk
 INTERRUPTIONS = {"KeyboardInterrupt", "DagsterExecutionInterruptedError", "InterruptException"}
 LIBRARIES_BYTES = 3_600_000_000
-"""Address space of libraries and threads: the peak of a refresh of the capture, on two cores."""
+"""Address space of libraries and threads: the peak in a refresh of the capture on two cores."""
 NOT_PUBLISHED = "nothing was published"
 DUCKDB_INTERRUPTED = "Query interrupted"
 DBT_TELLS_NOTHING = "dbt could not be run"
@@ -36,7 +36,7 @@ _OUT_OF_MEMORY = {"MemoryError", "OutOfMemoryException"}
 _NO_MEMORY = re.compile(
     r"cannot allocate memory|failed to map segment|can't start new thread|resource temporarily unavailable", re.I
 )
-"""What the system answers to a program or a library that asks for memory or a thread."""
+"""The system's errors for missing memory or threads."""
 _MAY_LACK_MEMORY = {"ImportError", "OSError", "BlockingIOError", "RuntimeError", "SystemError"}
 _HELD_BY = re.compile(rf'{HELD} "(?P<file>[^"]*)".*PID (?P<process>\d+)')
 EXPLAIN_THEMSELVES = {
@@ -60,7 +60,7 @@ class RefreshFailed(Exception):
     run_id
         The run that failed, if one was started.
     is_alert
-        An alert reports it to those who do not read the terminal.
+        Whether an alert reports it.
     """
 
     def __init__(self, message: str, run_id: str | None = None, *, is_alert: bool = True) -> None:
@@ -69,12 +69,12 @@ class RefreshFailed(Exception):
 
 
 class RefreshInterrupted(RefreshFailed):
-    """A refresh that was stopped by Ctrl-C or SIGTERM, perhaps when readers saw what it had built already."""
+    """A refresh that Ctrl-C or SIGTERM stopped, perhaps after it had published."""
 
     def __init__(self, *, has_published: bool = False) -> None:
         super().__init__(
             "stopped by Ctrl-C or SIGTERM; it had published, and the publication is complete; `faultline refresh` sends"
-            " what is left to tell of it"
+            " the alerts that are left"
             if has_published
             else "stopped by Ctrl-C or SIGTERM; nothing was published, readers see the last publication as before; "
             "`faultline refresh` takes up what was read",
@@ -83,9 +83,9 @@ class RefreshInterrupted(RefreshFailed):
 
 
 def require_address_space(memory_limit: int) -> None:
-    """Fail where this process may not have the address space that a refresh takes.
+    """Raise `RefreshFailed` if this process may not use the address space that a refresh needs.
 
-    Under such a limit libraries end the process without a word, or wait for ever for a thread that was not started.
+    Under such a limit, libraries end the process silently, or wait for ever for a thread that was not started.
 
     Parameters
     ----------
@@ -103,18 +103,18 @@ def require_address_space(memory_limit: int) -> None:
 
 
 def was_interrupted(events: Iterable[DagsterEvent]) -> bool:
-    """Return whether a step of a run ended by Ctrl-C, of which DuckDB makes an error of its own."""
+    """Return whether Ctrl-C ended a step of a run; DuckDB raises its own error for it."""
     return any(error.cls_name in INTERRUPTIONS or DUCKDB_INTERRUPTED in error.message for error in _errors_of(events))
 
 
 def is_quiet(events: Iterable[DagsterEvent]) -> bool:
-    """Return whether a run ended in a way that is not reported: somebody stopped it, or another one is under way."""
+    """Return whether a run's end is not reported: somebody stopped it, or another run is in progress."""
     events = list(events)
     return was_interrupted(events) or any(error.cls_name == RefreshRunning.__name__ for error in _errors_of(events))
 
 
 def may_be_of_damage(events: Iterable[DagsterEvent]) -> bool:
-    """Return whether a run may have failed because a DuckDB file is damaged; dbt may end without a reason."""
+    """Return whether a damaged DuckDB file may have failed a run; dbt may end without a reason."""
     for error in _errors_of(events):
         kind = kind_of(error.message)
         if kind == "fatal" or (kind and is_damage(error.message)) or DBT_TELLS_NOTHING in error.message:
@@ -123,7 +123,7 @@ def may_be_of_damage(events: Iterable[DagsterEvent]) -> bool:
 
 
 def _errors_of(events: Iterable[DagsterEvent]) -> Iterator[Any]:
-    """Yield the errors of a run; what fails while a step is being stopped has the interruption as its context."""
+    """Yield the errors of a run; an error while a step is being stopped has the interruption as its context."""
     errors = [_error_of(event) for event in events if event.is_step_failure or event.is_job_failure]
     while errors:
         error = errors.pop()
@@ -133,15 +133,15 @@ def _errors_of(events: Iterable[DagsterEvent]) -> Iterator[Any]:
 
 
 def _error_of(event: DagsterEvent) -> Any:
-    # A run that somebody else marked as failed has no data.
+    # A run that another process marked as failed has no data.
     data = event.step_failure_data if event.is_step_failure else event.job_failure_data
     return data.error if data else None
 
 
 def explain_events(events: Iterable[DagsterEvent], run_id: str, home: Home, *, reads_checks: bool = True) -> str:
-    """Explain a failed run: by the checks that stopped it or, if there are none, by the first error of a step.
+    """Explain a failed run by the checks that stopped it or, if there are none, by the first error of a step.
 
-    The checks are left out while another run may write them.
+    Without `reads_checks`, the checks are left out: another run may be writing them.
     """
     from assets.warehouse import Warehouse
     from orchestration.checks.asset_checks import failed_checks
@@ -178,9 +178,9 @@ def explain_error(error: BaseException, home: Home, result: str = NOT_PUBLISHED)
 
 
 def explain(text: str, error_class: str, trace: str, home: Home, result: str = NOT_PUBLISHED) -> str:
-    """Add to an error what was published and the next step; write the traceback of an unexpected error to a file.
+    """Return an error with the result and the next step; write the traceback of an unexpected error to a file.
 
-    Both may quote a line of a log, so secrets are masked.
+    Secrets are masked, because both may quote a line of a log.
     """
     text, trace = mask(text), mask(trace)
     of_machine = said_by_the_machine(text)
@@ -206,7 +206,7 @@ def explain(text: str, error_class: str, trace: str, home: Home, result: str = N
 
 
 def lacks_memory(text: str, error_class: str) -> bool:
-    """Return whether an error says that memory or a thread could not be had."""
+    """Return whether an error reports missing memory or a missing thread."""
     if error_class in _OUT_OF_MEMORY or kind_of(text) == "out of memory":
         return True
     return error_class in _MAY_LACK_MEMORY and _NO_MEMORY.search(text) is not None
@@ -214,7 +214,7 @@ def lacks_memory(text: str, error_class: str) -> bool:
 
 def _explain_memory(text: str, result: str) -> str:
     first = next(iter(text.splitlines()), "") or "no more was said"
-    # DuckDB says how much of its own limit is used where that is what it has reached.
+    # DuckDB reports how much is used if its own limit was reached.
     is_of_duckdb = " used)" in text
     step = (
         "raise FAULTLINE_MEMORY"
@@ -226,7 +226,7 @@ def _explain_memory(text: str, result: str) -> str:
 
 
 def _explain_file(text: str, first: str, home: Home, result: str) -> str | None:
-    """Explain why the system or DuckDB did not open, read or write a file."""
+    """Return why the system or DuckDB did not open, read or write a file; None if that is not the cause."""
     if any(words in text.lower() for words in ("read-only file system", "permission denied")):
         return (
             f"{home.root} cannot be written ({first}); {result}; what is published can be read as"

@@ -1,4 +1,4 @@
-"""How long each stage of a run took, from Dagster's history of its steps: `ops.stages`.
+"""The duration of each stage of a run, from Dagster's history of its steps: `ops.stages`.
 
 dbt builds and tests all models in one step, which is one stage here.
 """
@@ -19,7 +19,7 @@ CHECKS, DBT = "checks", "dbt"
 
 
 class Step(Protocol):
-    """What is needed of a step: its key, and when it began and ended, as seconds since 1970."""
+    """A step: its key, and when it began and ended, in seconds since 1970."""
 
     step_key: str
     start_time: float | None
@@ -28,7 +28,7 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class Stage:
-    """The steps of a stage that have ended: their number, the time that they took, and their limits in UTC."""
+    """The ended steps of a stage: their number, their total time, and their first and last moment in UTC."""
 
     name: str
     started_at: datetime
@@ -67,7 +67,7 @@ def stages_of(steps: Sequence[Step]) -> list[Stage]:
 
 
 def _stage_of(step_key: str) -> str:
-    """Name the stage of a step, whose key is `dbt_models`, `raw`, `estimates__<table>` or ends in `_expectations`."""
+    """Return the stage of a step key: `dbt_models`, `raw`, `estimates__<table>`, or one ending in `_expectations`."""
     if step_key.endswith("_expectations"):
         return CHECKS
     return DBT if step_key == "dbt_models" else step_key.partition("__")[0]

@@ -1,1 +1,1 @@
-"""The sensors: what starts a refresh, and what alerts, while Dagster's daemon runs."""
+"""The sensors of Dagster's daemon: one starts a refresh, the others alert."""

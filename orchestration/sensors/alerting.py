@@ -1,6 +1,6 @@
 """Dagster's sensors that alert: on a run that failed, and on a night without publication.
 
-Both are on as soon as the daemon runs. A run reports its own failure (orchestration/lifecycle/session.py).
+Both are active while the daemon runs. A run reports its own failure (orchestration/lifecycle/session.py).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from orchestration.settings.environment import HomeSettings
 
 SECONDS_BETWEEN_LOOKS = 600
 TIME_TO_START = timedelta(minutes=1)
-"""Dagster says that a run starts a moment before its process does."""
+"""Dagster marks a run as started a moment before its process starts."""
 
 
 def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinition) -> list[dg.SensorDefinition]:
-    """Build both; the job is started again where a run left word of damage."""
+    """Return both; the job is started again if a run suspects damage."""
     status = dg.DefaultSensorStatus.STOPPED if settings.is_dev else dg.DefaultSensorStatus.RUNNING
 
     @dg.run_failure_sensor(
@@ -53,7 +53,7 @@ def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinitio
         " failed whose process died: the queue waits for them.",
     )
     def alert_on_stale_night(context: dg.SensorEvaluationContext) -> dg.SkipReason:
-        # Sensors are evaluated in the code server, whose child each run that the daemon started is.
+        # Sensors run in the code server, and each run that the daemon started is its child process.
         if not active_children():
             end_dead_runs(context.instance, settings.home, unchanged_since=datetime.now(UTC) - TIME_TO_START)
         found = tell_if_stale(settings, context.log.warning)

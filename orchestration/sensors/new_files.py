@@ -1,8 +1,8 @@
 """The sensor on the sources folder: a refresh starts soon after new logs have arrived.
 
 It is off until somebody switches it on at its page: the nightly refresh is enough for a study of months, each refresh
-takes minutes of CPU, and logs that grow all day would start one after the other. A file that is still being copied is
-not read: all files have to be still for five minutes. A tick lists names, sizes and times, and opens no file.
+takes minutes of CPU, and logs that grow all day would start one refresh after the other. To skip files that are still
+being copied, it waits until no file has changed for five minutes. A tick lists names, sizes and times, opening no file.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ UNDER_WAY = [dg.DagsterRunStatus.QUEUED, *UNFINISHED]
 
 @dataclass(frozen=True)
 class Seen:
-    """What the sensor remembers from tick to tick.
+    """The sensor's state between ticks.
 
     Attributes
     ----------
     files
         A hash of the names, sizes and times of all files.
     since
-        When they were first seen so, in seconds since 1970, by the clock of this machine.
+        When this state was first seen, in seconds since 1970, by this machine's clock.
     is_settled
-        Nothing is left to do about these files.
+        A refresh was already started for these files.
     """
 
     files: str = ""
@@ -47,19 +47,19 @@ class Seen:
 
     @classmethod
     def parse(cls, cursor: str | None) -> Seen:
-        """Read what `as_cursor` wrote; anything else is as if nothing was seen."""
+        """Parse the output of `as_cursor`; return an empty state for anything else."""
         try:
             return cls(**json.loads(cursor or "{}"))
         except (ValueError, TypeError):
             return cls()
 
     def as_cursor(self) -> str:
-        """Write it for Dagster to keep."""
+        """Return the state as a cursor for Dagster."""
         return json.dumps(asdict(self))
 
 
 def new_files(settings: HomeSettings) -> dg.SensorDefinition:
-    """Build the sensor."""
+    """Return the sensor."""
 
     @dg.sensor(
         job_name=REFRESH,
@@ -90,7 +90,7 @@ def _wait(why: str, seen: Seen) -> dg.SensorResult:
 
 
 def fingerprint(folder: Path) -> str:
-    """Hash the names, sizes and times of all files below a folder; hidden ones are those of a copy under way."""
+    """Return a hash of the names, sizes and times of all files in a folder; hidden files are unfinished copies."""
     digest = hashlib.sha256()
     for line in sorted(_list_files(folder, set())):
         digest.update(line.encode(errors="surrogateescape"))

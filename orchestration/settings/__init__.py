@@ -1,1 +1,1 @@
-"""What a user decides: the variables of the environment, the layout of a home, and the folder of caches."""
+"""The settings: environment variables, the layout of a home, and the cache folder."""

@@ -1,7 +1,7 @@
-"""The folder of what is made of the code alone: dbt's parsed project, the lineage of columns, the report's script.
+"""The cache of what depends only on the code: dbt's parsed project, the lineage of columns, the report's script.
 
-Each version of the code in each place has one, in the cache of the user: the code itself may be read-only, and what dbt
-has parsed names the place.
+Each code version in each folder has its own cache, in the user's cache folder: the code may be read-only, and dbt's
+parsed project has the path.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ MAX_UNUSED_DAYS = 7
 
 
 def name_of_version() -> str:
-    """Name the version of the code, and the place where it lies."""
+    """Return a name for the version of the code and its folder."""
     return f"{code_version()}-{hashlib.sha256(str(PROJECT).encode()).hexdigest()[:8]}"
 
 
 @cache
 def cache_folder(home: Home) -> Path:
-    """Return the folder, which exists; the home has it if the user's cannot be written, and a line says so."""
+    """Return the folder, which exists; it is in the home if the user's cannot be written, and a line says so."""
     folder = user_cache_folder() / "faultline" / name_of_version()
     try:
         folder.mkdir(parents=True, exist_ok=True)

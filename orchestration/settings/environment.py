@@ -1,7 +1,7 @@
-"""The settings of a process, read from its environment once, and what other programs read of the environment.
+"""The settings of a process, read once from its environment, and the environments of other programs.
 
-`os.environ` is read and changed here and nowhere else, but in dbt's own process (orchestration/dbt/command.py). A test
-holds that. The module imports nothing heavy, so that `faultline query` answers at once.
+`os.environ` is read and changed only here and in dbt's own process (orchestration/dbt/command.py), as a test checks.
+The module imports nothing heavy, so that `faultline query` answers at once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ALERT_COMMAND = "FAULTLINE_ALERT_COMMAND"
 LINEAGE = "FAULTLINE_OPENLINEAGE"
 LINEAGE_KEY_FILE = "FAULTLINE_OPENLINEAGE_KEY_FILE"
 DAGSTER_DEV = "DAGSTER_IS_DEV_CLI"
-"""Set by `dagster dev` and `dg dev` for what they start."""
+"""Set by `dagster dev` and `dg dev` for their child processes."""
 UI_TOKEN = "FAULTLINE_UI_TOKEN"  # noqa: S105 -- the name of a variable
 SETTINGS = (
     *(HOME, SOURCES, MEMORY, THREADS, SCHEDULE, TIMEZONE, PRIVACY_KEY_FILE, KEEP_PUBLICATIONS, FRESHNESS_HOURS),
@@ -56,20 +56,20 @@ REMOVED = {
     "FAULTLINE_ALERT_WEBHOOK_FILE": f"set {ALERT_WEBHOOK} to the address in that file",
     **dict.fromkeys(MAIL, f"set {ALERT_COMMAND} to a program that sends mail (docs/alerts.md)"),
 }
-"""Variables that are not read any more, and what replaces them."""
+"""Removed variables, and their replacements."""
 DAGSTER_HOME = "DAGSTER_HOME"
 WAREHOUSE = "FAULTLINE_WAREHOUSE"
 PUBLICATION = "FAULTLINE_PUBLICATION"
-"""This and the one above name the two files in dbt's profile."""
+"""This and the one above are the two files in dbt's profile."""
 ALERT_TITLE, ALERT_TEXT = "FAULTLINE_ALERT_TITLE", "FAULTLINE_ALERT_TEXT"
-"""What the program of an alert finds in its environment, beside the JSON on its input."""
+"""Variables for the program of an alert, in addition to the JSON on its input."""
 MAX_ALERT_TEXT = 30_000
-"""Linux takes 131,072 bytes for a variable and its value, and UTF-8 up to four for a character."""
+"""Linux allows 131,072 bytes for a variable with its value, and a character in UTF-8 has up to four."""
 CACHE = "XDG_CACHE_HOME"
 DBT_TARGET = "DBT_TARGET"
-"""Of the targets of dbt's profile, the one that a refresh builds."""
+"""The target of dbt's profile that a refresh builds."""
 PARSED = "DBT_TARGET_PATH"
-"""Where dagster-dbt looks for a parsed project, to spare a new home the parsing."""
+"""Where dagster-dbt looks for a parsed project, so that a new home does not parse it."""
 
 _MEMORY = re.compile(
     r"(?=.*[1-9])([0-9]+\.?[0-9]*|\.[0-9]+) ?(b|bytes?|[kmgt](i?b)?|(kilo|mega|giga|tera)bytes?)", re.I
@@ -80,11 +80,11 @@ _INTERNAL = re.compile(
     r"FAULTLINE_(WAREHOUSE|PUBLICATION|ALERT_TITLE|ALERT_TEXT|RAW|SPARK\w*|POSTGRES_\w+"
     r"|TEST_\w+|FAULTS|STUDIES_DATA|SLURM_TESTBED)"
 )
-"""Variables that Faultline sets for its child processes, those of Spark and of the containers, and those of tests."""
+"""Variables that Faultline sets for its child processes, and those of Spark, of the containers and of tests."""
 
 
 class WrongSetting(ValueError):
-    """A variable of the environment has a value that it cannot have; the text says which and what is allowed."""
+    """An environment variable has a value that is not allowed; the text says which, and what is allowed."""
 
 
 def _count_cores() -> int:
@@ -101,7 +101,7 @@ def _privacy_key_file() -> Path:
 
 @dataclass(frozen=True)
 class LineageSettings:
-    """Where OpenLineage events of a refresh go: posted to an address, with the key of a file, or written to a file."""
+    """Where OpenLineage events of a refresh go: to an address, with the key in a file, or to a file."""
 
     address: str | None = field(default=None, repr=False)
     key_file: Path | None = None
@@ -115,12 +115,12 @@ class LineageSettings:
 
 @dataclass(frozen=True)
 class HomeSettings:
-    """The home, and everything else that a user can set. It is made where a process starts, and handed down.
+    """The home, and everything else that a user can set; made once when a process starts, and passed on.
 
     Attributes
     ----------
     home
-        Where everything lies.
+        The paths of the home.
     is_full
         Read every file again and rebuild all.
     is_pulling
@@ -128,20 +128,20 @@ class HomeSettings:
     is_dev
         Whether `dagster dev` or `dg dev` shows the project: schedule and sensors are then off.
     is_from_marts
-        Make estimates, report and publication of the marts that are there, which another engine may have built.
+        Make estimates, report and publication from the present marts, which another engine may have built.
     memory_limit
-        DuckDB's limit. DuckDB spills what needs more to disk; with Python beside it, a refresh at the default stays
-        below 4 GiB.
+        DuckDB's limit. DuckDB spills what needs more to disk; with the default, a refresh including Python stays below
+        4 GiB.
     threads
-        How many DuckDB may use.
+        Number of DuckDB's threads.
     schedule, schedule_timezone
-        When the nightly refresh starts: a cron line and the IANA zone it is read in.
+        When the nightly refresh starts: a cron line and its IANA zone.
     keep_publications
         How many publications are kept.
     publish_group
-        A group that may read publications besides the owner of the home.
+        A group that may read publications, in addition to the owner of the home.
     freshness_hours
-        A night is stale where the newest publication is older than this.
+        A home is stale if its newest publication is older than this.
     alert_webhook, alert_command
         Where alerts go: an address and the words of a program; both may hold secrets.
     metrics_file
@@ -177,12 +177,12 @@ def is_home_set() -> bool:
 
 
 def read_settings(home: Path | None = None, sources: Path | None = None, is_full: bool = False) -> HomeSettings:
-    """Read the environment of this process; options of a command come before it.
+    """Return the settings from the environment of this process; options of a command come first.
 
     Parameters
     ----------
     home
-        Folder of everything; by default FAULTLINE_HOME, else `data` in the current folder.
+        The home folder; by default FAULTLINE_HOME, else `data` in the current folder.
     sources
         Folder of the logs; by default FAULTLINE_SOURCES where `home` is not given, else `sources` in the home.
     is_full
@@ -191,7 +191,7 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
     Raises
     ------
     WrongSetting
-        A variable has a value that it cannot have, or would have mail sent.
+        A variable has a value that is not allowed, or is a removed setting for mail.
     """
     if home is None:
         home = Path(os.environ.get(HOME) or "data")
@@ -199,7 +199,7 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
             sources = Path(os.environ[SOURCES])
     defaults = HomeSettings(Home.at(home, sources))
     if "?" in str(defaults.home.root):
-        # DuckDB writes its journal beside what stands before the question mark, and SQLAlchemy opens that.
+        # DuckDB writes its journal next to the path before the question mark, and SQLAlchemy opens that path.
         raise WrongSetting(
             f"the home {defaults.home.root} has a question mark in its path, which DuckDB takes for the beginning of"
             f" options; rename the folder, or name another one with --home or {HOME}"
@@ -226,7 +226,7 @@ def read_settings(home: Path | None = None, sources: Path | None = None, is_full
 
 
 def warnings_of_environment() -> list[str]:
-    """Say of each variable that looks like a setting and is none, what replaces it."""
+    """Return a warning for each variable that looks like a setting and is none, with its replacement."""
     return [
         _why_removed(name) if name in REMOVED else f"{name} is no setting; docs/configuration.md has all of them"
         for name, value in sorted(os.environ.items())
@@ -239,7 +239,7 @@ def _why_removed(name: str) -> str:
 
 
 def _read_lineage() -> LineageSettings:
-    """Read where events go: an address, or a file."""
+    """Return where events go: to an address, or to a file."""
     where = os.environ.get(LINEAGE, "").strip()
     key = os.environ.get(LINEAGE_KEY_FILE, "").strip()
     if "://" not in where:
@@ -270,7 +270,7 @@ def _read_command() -> tuple[str, ...]:
 
 
 def is_web_address(text: str) -> bool:
-    """Return whether a text is an address that a message can be posted to."""
+    """Return whether a text is an http or https address."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -279,7 +279,7 @@ def is_web_address(text: str) -> bool:
 
 
 def _read_memory(default: str) -> str:
-    """Read an amount of memory in DuckDB's form. A negative one is refused: DuckDB takes it for no limit."""
+    """Return an amount of memory in DuckDB's format; a negative one is refused, because DuckDB reads it as no limit."""
     text = os.environ.get(MEMORY) or default
     if not _MEMORY.fullmatch(text.strip()):
         raise WrongSetting(f"{MEMORY} is an amount of memory such as 2GB, not {text!r}; correct it or unset it")
@@ -287,7 +287,7 @@ def _read_memory(default: str) -> str:
 
 
 def bytes_of(memory: str) -> int:
-    """Return an amount of memory that `read_settings` has accepted, in bytes.
+    """Return the bytes of an amount of memory that `read_settings` has accepted.
 
     >>> bytes_of("2GB"), bytes_of("1.5 KiB"), bytes_of("7bytes")
     (2000000000, 1536, 7)
@@ -297,7 +297,7 @@ def bytes_of(memory: str) -> int:
 
 
 def _read_schedule(default: str) -> str:
-    """Read a cron line, or a name such as @daily."""
+    """Return a cron line, or a name such as @daily."""
     text = os.environ.get(SCHEDULE) or default
     fields = text.split()
     is_cron = len(fields) == len(_CRON_HIGHEST) and all(
@@ -321,7 +321,7 @@ def _read_timezone(default: str) -> str:
 
 
 def _read_count(name: str, default: int) -> int:
-    """Read a number of at least 1."""
+    """Return a whole number of at least 1."""
     text = os.environ.get(name) or str(default)
     if not text.isdecimal() or int(text) < 1:
         raise WrongSetting(f"{name} is a whole number of at least 1, not {text!r}; correct it or unset it")
@@ -329,18 +329,18 @@ def _read_count(name: str, default: int) -> int:
 
 
 def user_cache_folder() -> Path:
-    """Return the folder for the caches of this user, by the XDG base directory specification: no relative path."""
+    """Return the user's cache folder, by the XDG base directory specification, which ignores relative paths."""
     named = Path(os.environ.get(CACHE) or "")
     return named if named.is_absolute() else Path("~/.cache").expanduser()
 
 
 def take_ui_token() -> str:
-    """Return the token of the environment, or nothing; it is removed, as what this process starts has no use for it."""
+    """Return the token or an empty text, and remove the variable, which child processes do not need."""
     return os.environ.pop(UI_TOKEN, "").strip()
 
 
 def environment_of_dagster(settings: HomeSettings) -> dict[str, str]:
-    """Return the environment of Dagster's own processes, which read the settings of a home from it."""
+    """Return the environment of Dagster's own processes, which read the home's settings from it."""
     return {
         **os.environ,
         HOME: str(settings.home.root),
@@ -352,20 +352,20 @@ def environment_of_dagster(settings: HomeSettings) -> dict[str, str]:
 
 
 def environment_of_alert_command(title: str, text: str) -> dict[str, str]:
-    """Return the environment of the program that sends an alert: with its title and the text, cut to Linux's limit."""
+    """Return the environment of an alert's program, with title and text cut to Linux's limit."""
     return {**os.environ, ALERT_TITLE: title[:MAX_ALERT_TEXT], ALERT_TEXT: text[:MAX_ALERT_TEXT]}
 
 
 def environment_of_dbt(settings: HomeSettings) -> dict[str, str]:
-    """Return the environment of dbt, whose profile reads the files and limits from it."""
+    """Return the environment of dbt; its profile reads the files and limits from it."""
     return {**os.environ, **_variables_of_profile(settings)}
 
 
 def given_to_dbt(settings: HomeSettings, parsed: Path) -> AbstractContextManager[None]:
-    """Set what dbt's profile reads in the environment of this process for as long as the block runs.
+    """Set the variables of dbt's profile in the environment of this process while the block runs.
 
-    dagster-dbt copies the environment of this process for the dbt that it starts, and takes no other. When it makes an
-    adapter in this process, the adapter reads the same profile.
+    dagster-dbt always copies the environment of this process for the dbt that it starts. If it makes an adapter in this
+    process, the adapter reads the same profile.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def given_to_dbt(settings: HomeSettings, parsed: Path) -> AbstractContextManager
 
 
 def given_to_dagster(home: Home) -> AbstractContextManager[None]:
-    """Set the folder of Dagster's storage for as long as the block runs: Dagster takes it from the environment only."""
+    """Set the folder of Dagster's storage while the block runs: Dagster reads it only from the environment."""
     return _set_for_a_while({DAGSTER_HOME: str(home.dagster)})
 
 
@@ -408,12 +408,11 @@ def _variables_of_profile(settings: HomeSettings) -> dict[str, str]:
 
 
 def collect_garbage_seldom() -> None:
-    """Look for circular garbage after two million new objects, not after 700, and not at all when the process ends.
+    """Collect circular garbage after two million new objects instead of 700, and never when the process ends.
 
-    Loading Dagster, dbt and Great Expectations makes millions of objects that stay. Python went through them again and
-    again, which took 6% of a refresh of next to no data. It went through them once more at the end of each of the two
-    processes, which took 10%. dbt leaves circular garbage behind after every model, 125 MB in all. Freeing it took
-    another 10%.
+    Loading Dagster, dbt and Great Expectations makes millions of objects that stay. With nearly no data, scanning them
+    repeatedly took 6% of a refresh, and scanning them once more at the end of each of the two processes took 10%. dbt
+    leaves circular garbage after every model, 125 MB in all; freeing it took another 10%.
     """
     gc.set_threshold(2_000_000)
     atexit.register(gc.freeze)

@@ -1,4 +1,4 @@
-"""The layout of a home folder, and the version of the code that fills it.
+"""The layout of a home folder, and the version of the code.
 
 A home holds the logs, the working file, the publications (each a warehouse and a report) and Dagster's storage.
 """
@@ -24,25 +24,25 @@ _CODE_SUFFIXES = {".py", ".sql", ".yml", ".csv", ".md", ".html", ".css", ".js", 
 
 @dataclass(frozen=True)
 class Home:
-    """Paths of one home; `sources` may be outside of `root`."""
+    """The paths of one home; `sources` may be outside `root`."""
 
     root: Path
     sources: Path
 
     @classmethod
     def at(cls, root: Path, sources: Path | None = None) -> Home:
-        """Build absolute paths; without `sources`, the logs are in the folder `sources` of the home."""
+        """Return a home with absolute paths; without `sources`, the logs are in its folder `sources`."""
         root = _absolute(root)
         return cls(root, _absolute(sources) if sources else root / "sources")
 
     @property
     def work(self) -> Path:
-        """Folder of everything that is still being built."""
+        """Folder for everything that is not published yet."""
         return self.root / "work"
 
     @property
     def working_file(self) -> Path:
-        """The DuckDB file that a refresh writes: raw tables, and what dbt builds before the marts."""
+        """The DuckDB file that a refresh writes: raw tables, and dbt's tables before the marts."""
         return self.work / "faultline.duckdb"
 
     @property
@@ -52,7 +52,7 @@ class Home:
 
     @property
     def publications(self) -> Path:
-        """Folder of the publications that are kept."""
+        """Folder of the kept publications."""
         return self.root / "publications"
 
     @property
@@ -77,32 +77,32 @@ class Home:
 
     @property
     def forgotten(self) -> Path:
-        """A file that `faultline refresh --forget` writes: the next refresh runs although no log is new."""
+        """A file from `faultline refresh --forget`: the next refresh runs although no log is new."""
         return self.work / "forgotten"
 
     @property
     def unfinished_run(self) -> Path:
-        """A file with the id of the run that is under way; it stays while Dagster does not know how the run ended."""
+        """A file with the id of the current run; it stays until Dagster knows how the run ended."""
         return self.work / "unfinished-run"
 
     @property
     def damage_suspected(self) -> Path:
-        """A file that a failed run leaves: the next one reads the DuckDB files from end to end before it begins."""
+        """A file from a failed run: the next one first reads the DuckDB files from end to end."""
         return self.work / "damage-suspected"
 
     @property
     def privacy(self) -> Path:
-        """How the names of each cluster were read: as they are, or as pseudonyms by which key."""
+        """How the names of each cluster were read: unchanged, or as pseudonyms with which key."""
         return self.root / "privacy.json"
 
     @property
     def pulls(self) -> Path:
-        """Folder of what is known of the last pull of each cluster."""
+        """Folder of the last pull's outcome for each cluster."""
         return self.work / "pulls"
 
     @property
     def other_output(self) -> Path:
-        """What libraries and child processes printed on stderr, and tracebacks of what the refresh went on without."""
+        """Output of libraries and child processes on stderr, and tracebacks of tolerated errors."""
         return self.work / "other-output.txt"
 
     @property
@@ -112,7 +112,7 @@ class Home:
 
     @property
     def alerts(self) -> Path:
-        """What was told to whom; it outlives rebuilds and rollbacks."""
+        """The record of sent alerts; it outlives rebuilds and rollbacks."""
         return self.root / "alerts" / "sent.sqlite"
 
     @property
@@ -127,13 +127,13 @@ class Home:
 
 
 def _absolute(path: Path) -> Path:
-    """Follow links as far as they lead: one that leads back to itself is told by what opens it."""
+    """Return a path with its links resolved; a link to itself is an error only for the code that opens it."""
     return Path(os.path.realpath(path.expanduser()))
 
 
 @cache
 def code_version() -> str:
-    """Version of the distribution, and a hash of DuckDB's version and of every file that can change a result."""
+    """Return the version with a hash of DuckDB's version and of every file that can change a result."""
     digest = hashlib.sha256(version("duckdb").encode())
     for path in sorted(_code_files()):
         digest.update(path.relative_to(PROJECT).as_posix().encode())

@@ -1,1 +1,1 @@
-"""What goes out: to a terminal, a pipe or a file, or posted to an address; and Ctrl-C."""
+"""Output to a terminal, a pipe, a file or an address, and Ctrl-C."""

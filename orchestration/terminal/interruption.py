@@ -1,7 +1,7 @@
 """Ctrl-C while DuckDB computes: the query is interrupted within a second, without a traceback.
 
-Python handles a signal between two of its own instructions, and a query is a single one. So a command runs in a thread,
-while the main thread waits for its result or for the signal.
+Python handles a signal between two of its own instructions, and a query is a single instruction. So a command runs in a
+thread, while the main thread waits for its result or for the signal.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import duckdb
 Result = TypeVar("Result")
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it: 128 and the number of the signal."""
+"""Exit status after Ctrl-C, as in shells: 128 plus the number of the signal."""
 PATIENCE_SECONDS = 0.5
 _interruptible_connections: set[duckdb.DuckDBPyConnection] = set()
 
 
 @contextmanager
 def sigterm_as_ctrl_c() -> Iterator[None]:
-    """Take SIGTERM, of systemd or a container's end, for Ctrl-C: what is under way is undone, and a line says so."""
+    """Handle SIGTERM, from systemd or a container's end, like Ctrl-C: undo unfinished work, and say so in a line."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -35,7 +35,7 @@ def sigterm_as_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def interruptible(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Let Ctrl-C interrupt the queries of this connection."""
+    """Register a connection: Ctrl-C interrupts its queries."""
     _interruptible_connections.add(con)
     try:
         yield

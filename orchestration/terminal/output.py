@@ -1,7 +1,7 @@
 r"""All output goes through this module: to a terminal, a pipe or a file.
 
-Job names, file names, keys and error texts come from users and machines. A control character or an invisible character
-is printed as a visible escape such as `\x1b`. A test forbids `print` and streams in the other modules.
+Job names, file names, keys and error texts come from users and machines. Control characters and invisible characters
+are printed as visible escapes such as `\x1b`. A test forbids `print` and streams in the other modules.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ __all__ = [
 
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-"""Unicode counts these as letters or marks, but they are drawn as nothing."""
+"""Letters or marks in Unicode that are drawn as nothing."""
 _JSON_HIDDEN = re.compile(r"[^\x20-\x7e]")
 STDERR = 2
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Replace every control character and every invisible character by a visible escape.
+    r"""Return a text with a visible escape for every control character and every invisible character.
 
-    Those are control characters (C0, C1), escape sequences, marks of writing direction, zero-width and other invisible
-    characters, private and unassigned ones, lone surrogates, and separators of lines. Spaces of any width stay.
+    These are control characters (C0, C1), escape sequences, marks of writing direction, zero-width and other invisible
+    characters, private and unassigned ones, lone surrogates, and line separators. Spaces of any width stay.
 
     >>> print(visible("a\x1b[2Jb\u202ec\nd"))
     a\x1b[2Jb\u202ec\nd
@@ -78,21 +78,21 @@ def _escape(character: str) -> str:
 
 
 class _VisibleConsole(Console):
-    """A console of rich that applies its own styles only; control characters in texts become visible escapes.
+    """A console of rich that applies only its own styles; control characters in texts become visible escapes.
 
     Attributes
     ----------
     is_optional
-        The work goes on where its stream cannot be written, for instance because its disk is full.
+        The work continues if the stream cannot be written, for instance because its disk is full.
     problem
-        Why an optional console has become silent.
+        Why an optional console is silent.
     """
 
     is_optional = False
     problem: str | None = None
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as rich does, each text on one line; an optional console is silent from its stream's first error on."""
+        """Print as rich does, each text on one line; an optional console is silent after its stream's first error."""
         try:
             super().print(*(visible(object) if isinstance(object, str) else object for object in objects), **options)
         except OSError as error:
@@ -111,13 +111,13 @@ class _VisibleConsole(Console):
                 yield Segment(visible(segment.text, keep="\n"), segment.style)
 
     def on_broken_pipe(self) -> None:
-        """Go on without printing: a refresh does not fail because its output is not read."""
+        """Continue without printing: a refresh does not fail because its output is not read."""
         self.quiet = True
         silence(self.file)
 
 
 def console(out: TextIO | None = None, *, is_error: bool = False, is_optional: bool = False) -> _VisibleConsole:
-    """Make a console without markup, emoji codes, highlighting or wrapping.
+    """Return a console without markup, emoji codes, highlighting or wrapping.
 
     Parameters
     ----------
@@ -126,10 +126,10 @@ def console(out: TextIO | None = None, *, is_error: bool = False, is_optional: b
     is_error
         Write to stderr.
     is_optional
-        The text is not the answer of the command: where it cannot be written, the work goes on, and `problem` says
-        why. Text on stderr is always of this kind.
+        The text is not the answer of the command: if it cannot be written, the work continues, and `problem` says why.
+        Text on stderr is always optional.
     """
-    # Look up the stream at the call: a refresh redirects sys.stdout while it runs.
+    # Look up the stream at each call: a refresh redirects sys.stdout.
     stream = out or (sys.stderr if is_error else sys.stdout)
     made = _VisibleConsole(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, tab_size=1)
     made.is_optional = is_optional or is_error
@@ -154,7 +154,7 @@ def say_json(value: Any, indent: int | None = None) -> None:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    r"""Write JSON that is safe on a terminal: invisible characters as `\u`, NaN and infinity as null.
+    r"""Return JSON that is safe on a terminal: invisible characters as `\u`, NaN and infinity as null.
 
     >>> print(json_text({"name": "é\x9b\u202e"}))
     {"name": "é\u009b\u202e"}
@@ -171,7 +171,7 @@ def _json_escape(match: re.Match[str]) -> str:
 
 
 def write(text: str, out: TextIO | None = None) -> None:
-    """Write text for programs that `json_text` or `reading.query` has made safe; exit when the pipe is closed."""
+    """Write text for programs that `json_text` or `query` has made safe; exit if the pipe is closed."""
     with ending_with_the_reader():
         (out or sys.stdout).write(text)
 
@@ -179,7 +179,7 @@ def write(text: str, out: TextIO | None = None) -> None:
 def print_table(
     names: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), out: TextIO | None = None
 ) -> None:
-    """Draw a table without frames; on a pipe nothing is cut to the width of a screen."""
+    """Print a table without frames; on a pipe, nothing is cut to the width of a screen."""
     to = console(out)
     shown = [[visible(cell) for cell in row] for row in (names, *rows)]
     if not to.is_terminal:
@@ -195,7 +195,7 @@ def print_table(
 
 
 def _write_columns(rows: Sequence[Sequence[str]], right: Sequence[int], out: TextIO) -> None:
-    """Write rows as rich's table does where nothing wraps; rich takes a quarter of a second for a thousand rows."""
+    """Write rows like a table of rich without wrapping; rich takes a quarter of a second for a thousand rows."""
     columns = list(zip(*rows, strict=True))
     widths = [[cell_len(cell) for cell in column] for column in columns]
     for at, (column, of_cells) in enumerate(zip(columns, widths, strict=True)):
@@ -207,7 +207,7 @@ def _write_columns(rows: Sequence[Sequence[str]], right: Sequence[int], out: Tex
 
 @contextmanager
 def streams() -> Iterator[None]:
-    """Print characters that the encoding lacks as escapes, and exit quietly when the pipe is closed."""
+    """Print characters that the encoding lacks as escapes, and exit quietly if the pipe is closed."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -220,7 +220,7 @@ def streams() -> Iterator[None]:
 
 
 def _open_closed_streams() -> None:
-    """Open standard streams that the caller closed (`>&-`) on the null device; the next file opened would replace them.
+    """Open closed standard streams (`>&-`) on the null device; otherwise the next opened file would replace them.
 
     A child process would then print into that file, which may be a warehouse.
     """
@@ -235,9 +235,9 @@ def _open_closed_streams() -> None:
 
 @contextmanager
 def redirect_other_output(file: Path, ours: Console) -> Iterator[None]:
-    """Redirect stderr of libraries and child processes to a file; one console keeps its stream.
+    """Redirect stderr of libraries and child processes to a file; the given console keeps its stream.
 
-    Dagster's processes that capture output, for instance, each print a traceback on Ctrl-C.
+    For example, each of Dagster's processes that capture output prints a traceback on Ctrl-C.
     """
     stream = sys.stderr
     is_redirected = False
@@ -264,7 +264,7 @@ def redirect_other_output(file: Path, ours: Console) -> Iterator[None]:
 
 @contextmanager
 def ending_with_the_reader() -> Iterator[None]:
-    """Exit quietly with status 0 when the reader closes the pipe, as `head` does."""
+    """Exit quietly with status 0 if the reader closes the pipe, as `head` does."""
     try:
         yield
     except BrokenPipeError:
@@ -273,7 +273,7 @@ def ending_with_the_reader() -> Iterator[None]:
 
 
 def silence(stream: IO[str]) -> None:
-    """Discard what is printed on a stream from now on; otherwise Python reports its error when it exits."""
+    """Discard all further output of a stream; otherwise Python reports its error at exit."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -1,6 +1,6 @@
-"""Posts to an address of http or https, for alerts and lineage, and says without a secret why something did not arrive.
+"""Post alerts and lineage to an http or https address, and say without a secret why something did not arrive.
 
-An address or a key is a secret: messages name the host only. No redirect is followed.
+Addresses and keys are secrets: messages name only the host. No redirect is followed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from urllib.parse import urlsplit
 SECONDS = 10
 """How long to wait for each byte of an answer."""
 MAX_SECONDS = 60
-"""How long to wait for the whole answer: a server that sends a byte now and then never ends."""
+"""How long to wait for the whole answer: a server may send single bytes for ever."""
 
 
 class NotDelivered(Exception):
-    """A message did not go out, or it is not known whether it did; the text has no secret.
+    """A message was not sent, or possibly not; the text has no secret.
 
     Attributes
     ----------
     is_certain
-        It certainly did not arrive, so that it can be sent again.
+        It certainly did not arrive, so it can be sent again.
     """
 
     def __init__(self, why: str, *, is_certain: bool = True) -> None:
@@ -36,7 +36,7 @@ class NotDelivered(Exception):
 
 
 def post(address: str, body: bytes, headers: Mapping[str, str]) -> None:
-    """Post, or raise `NotDelivered`; any answer but 2xx means that the message was not taken."""
+    """Post, or raise `NotDelivered`; any answer except 2xx means that the message was refused."""
     outcome: list[Exception | None] = []
 
     def send() -> None:
@@ -68,7 +68,7 @@ def _post(address: str, body: bytes, headers: Mapping[str, str]) -> None:
         error.close()
         raise NotDelivered(f"{where} answered {error.code}") from None
     except urllib.error.URLError as error:
-        # urllib wraps what happens before the request is sent, and nothing later.
+        # urllib wraps only errors from before the request is sent.
         raise NotDelivered(f"{where}: {reason_of(error.reason)}") from None
     except (OSError, http.client.HTTPException) as error:
         raise NotDelivered(f"{where}: {reason_of(error)}", is_certain=False) from None
@@ -82,7 +82,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def read_secret(file: Path) -> str:
-    """Read a secret from a file, without the line break at its end."""
+    """Return a secret from a file, without the line break at its end."""
     try:
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -90,7 +90,7 @@ def read_secret(file: Path) -> str:
 
 
 def reason_of(error: object) -> str:
-    """Say what an error is without what it may quote."""
+    """Return an error in words, without anything that it may quote."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not valid: {error.verify_message}"
     if isinstance(error, TimeoutError):

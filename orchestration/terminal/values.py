@@ -11,7 +11,7 @@ from uuid import UUID
 
 
 def plain(value: Any) -> Any:
-    """Turn a value of DuckDB, or a number of numpy, into one of JSON; what is not finite is None."""
+    """Return a value of DuckDB or a number of numpy as a value of JSON; non-finite numbers become None."""
     value = value.item() if hasattr(value, "item") else value
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -27,7 +27,7 @@ def plain(value: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Write a value that JSON has no word for: times as ISO 8601 in UTC, bytes in hexadecimal digits."""
+    """Return the text of a value that JSON lacks: times as ISO 8601 in UTC, bytes in hexadecimal digits."""
     if isinstance(value, datetime):
         zoned = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         return zoned.isoformat().replace("+00:00", "Z")

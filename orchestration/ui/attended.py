@@ -1,8 +1,8 @@
 """Run a command until standard input closes: `python attended.py COMMAND...`.
 
-The command gets a process group of its own. The group is ended when the command ends, when this process gets a signal,
-or when standard input closes; the kernel closes it whenever and however the parent process dies. Only the standard
-library is imported, because this runs beside every service.
+The command gets a process group of its own. The group ends when the command ends, when this process gets a signal, or
+when standard input closes; the kernel closes it however the parent process dies. Only the standard library is imported,
+because this process runs once for every service.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECONDS_BETWEEN_LOOKS = 0.2
 
 
 def attend(command: list[str]) -> int:
-    """Run the command and return its exit status, after everything that it started has ended."""
+    """Run the command; return its exit status after everything that it started has ended."""
     stopped: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
@@ -41,7 +41,7 @@ def attend(command: list[str]) -> int:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its group: first with SIGTERM, after some seconds with SIGKILL."""
+    """End a process and its group with SIGTERM, and after some seconds with SIGKILL."""
     for number, patience in ((signal.SIGTERM, SECONDS_TO_END), (signal.SIGKILL, SECONDS_TO_END)):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -1,7 +1,7 @@
-"""The guard before Dagster's web server: only requests with the token reach it.
+"""The guard in front of Dagster's web server: only requests with the token reach it.
 
 Dagster's server has no users, accepts any Host and Origin, and executes mutations sent by GET. The guard is a plain
-ASGI middleware that knows only a few paths of Dagster. Whatever it does not expect is refused. It reads no GraphQL:
+ASGI middleware that knows only a few paths of Dagster, and refuses everything unexpected. It does not parse GraphQL:
 whoever has the token may change things, unless Dagster itself is read-only (webserver.py).
 """
 
@@ -76,8 +76,8 @@ class Rules:
     token
         The token that every request needs.
     hosts
-        Allowed names in the header Host, in lower case, without a port. A page of another site whose name was made to
-        point here (DNS rebinding) sends that site's name.
+        Allowed names in the header Host, in lower case, without a port. With DNS rebinding, a page of another site
+        sends that site's name.
     """
 
     token: Token
@@ -138,7 +138,7 @@ class Guard:
         await self.app(_without_secrets(scope), receive, send)
 
     def _check_site(self, scope: Scope) -> None:
-        """Refuse requests that a page of another site, or of another server on this machine, makes a browser send."""
+        """Refuse requests from pages of another site, or of another server on this machine."""
         host = _AUTHORITY.fullmatch(_only(scope, b"host").lower())
         if host is None or host["name"] not in self.rules.hosts:
             raise Refused(403, "the header Host names another server; see --allowed-host")
@@ -171,7 +171,7 @@ class Guard:
         return quote(scope["path"], safe="/~") + query
 
     async def _sign_in(self, scope: Scope, send: Send, address: str) -> None:
-        """Exchange a token in the address for a cookie, so that no history, log or Referer keeps it."""
+        """Exchange a token in the address for a cookie, so that no history, log or Referer has it."""
         parameters = parse_qsl(scope["query_string"].decode("latin-1"))
         headers = [(b"location", address.encode())]
         if any(name == "token" and self.rules.token.equals(value) for name, value in parameters):
@@ -202,14 +202,14 @@ def _check_method(scope: Scope) -> None:
 
 
 def _check_content_type(scope: Scope) -> None:
-    """Demand JSON: a page of another site may send forms and plain text without asking, but not JSON."""
+    """Require JSON: a page of another site may send forms and plain text without a preflight, but not JSON."""
     media_type, _, _ = _only(scope, b"content-type", needed=False).partition(";")
     if media_type.strip().lower() != "application/json":
         raise Refused(415, "a request has the content type application/json")
 
 
 async def _limited_body(receive: Receive) -> Receive:
-    """Read the body as far as the limit; return a `receive` that gives it once more."""
+    """Read the body up to the limit; return a `receive` that returns it again."""
     body = b""
     is_complete = False
     while not is_complete:
@@ -242,7 +242,7 @@ def _all(scope: Scope, name: bytes) -> list[str]:
 
 
 def _only(scope: Scope, name: bytes, needed: bool = True) -> str:
-    """Return the value of a header that is there once; of two, the server behind might read the other one."""
+    """Return the value of a header that occurs once; of two, the server behind might read the other one."""
     values = _all(scope, name)
     if len(values) > 1 or (needed and not values):
         raise Refused(400, f"the header {name.decode()} stands {len(values)} times")
@@ -250,7 +250,7 @@ def _only(scope: Scope, name: bytes, needed: bool = True) -> str:
 
 
 def _without_secrets(scope: Scope) -> Scope:
-    """Remove the credentials, which the server behind could log."""
+    """Return a request without its credentials, which the server behind could log."""
     kept = [(key, value) for key, value in scope["headers"] if key.lower() not in {b"authorization", b"cookie"}]
     return {**scope, "headers": kept}
 

@@ -1,7 +1,7 @@
-"""Serve Dagster's pages behind the guard, beside its daemon and its code server; all three end together.
+"""Serve Dagster's pages behind the guard, with its daemon and its code server; all three end together.
 
-Others can reach the guarded address only. The code server has no authentication of its own, so it listens on a socket
-in a folder that only this user may enter.
+Others can reach only the guarded address. The code server has no authentication, so it listens on a socket in a folder
+that only this user may enter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from orchestration.ui import attended
 from orchestration.ui.guard import App, Guard, Rules
 
 LOCATION = "orchestration.definitions"
-"""The module that the code server loads, and Dagster's name for it."""
+"""The module that the code server loads, and the name of its code location."""
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- the user has to ask for them
 """Addresses that mean all interfaces, each with the address for a link."""
 SECONDS_TO_LOAD = 180.0
@@ -36,7 +36,7 @@ SECONDS_FOR_OPEN_REQUESTS = 3
 
 
 class NotServing(RuntimeError):
-    """The web UI cannot start, or part of it ended by itself."""
+    """The web UI cannot start, or one of its processes ended by itself."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Address:
 
     @contextmanager
     def listening(self) -> Iterator[socket.socket]:
-        """Listen there; a Unix socket can be used by this user only, from its first moment on."""
+        """Listen at the address; only this user can ever connect to a Unix socket."""
         try:
             if self.socket_file is not None:
                 listener = _unix_socket(self.socket_file)
@@ -82,7 +82,7 @@ def serve(
     *,
     is_read_only: bool = False,
 ) -> None:
-    """Serve until told to end; `announce` gets the link, and whether this process runs the schedule."""
+    """Serve until a signal comes; `announce` gets the link, and whether this process runs the schedule."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))
     from orchestration.runs.dead_runs import end_dead_runs
@@ -104,7 +104,7 @@ def serve(
         app = stack.enter_context(web_application(instance, workspace_file, is_read_only=is_read_only))
         daemon_lock = _take_lock(settings.home.dagster / "daemon.lock")
         if daemon_lock is not None:
-            # Nothing that an earlier daemon started outlives it.
+            # No run outlives the daemon that started it.
             end_dead_runs(instance, settings.home)
             parts.start("daemon", _daemon(workspace_file), keep_open=daemon_lock)
         announce(address.link(listener), daemon_lock is not None)
@@ -112,12 +112,12 @@ def serve(
 
 
 class Parts:
-    """The processes beside the web server; they end with this process, even if it is killed.
+    """The processes behind the web server; they end with this process, even if it is killed.
 
     Parameters
     ----------
     environment
-        That of the processes.
+        Environment of the processes.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -125,7 +125,7 @@ class Parts:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: Sequence[str], keep_open: int | None = None) -> None:
-        """Start a process, which can be given a file descriptor to keep open while it runs."""
+        """Start a process, which keeps a given file descriptor open while it runs."""
         self._running[name] = subprocess.Popen(  # noqa: S603 -- commands of this module
             [sys.executable, attended.__file__, *command],
             stdin=subprocess.PIPE,
@@ -150,7 +150,7 @@ class Parts:
             time.sleep(0.1)
 
     def end(self) -> None:
-        """End all of them and wait for it."""
+        """End all processes, and wait for their end."""
         for process in self._running.values():
             if process.stdin is not None:
                 process.stdin.close()
@@ -169,7 +169,7 @@ def _daemon(workspace_file: Path) -> list[str]:
 
 
 def _write_workspace(folder: Path, code_socket: Path) -> Path:
-    """Write the workspace file: under one name for the code, web server and daemon share the schedule's state."""
+    """Write the workspace file; with the same location name, web server and daemon share the schedule's state."""
     server = {"socket": str(code_socket), "host": "localhost", "location_name": LOCATION}
     file = folder / "workspace.yaml"
     file.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
@@ -177,10 +177,10 @@ def _write_workspace(folder: Path, code_socket: Path) -> Path:
 
 
 def run_server(app: App, listener: socket.socket, parts: Parts) -> None:
-    """Answer requests until a signal comes or one of the parts ends."""
+    """Answer requests until a signal comes or one of the other processes ends."""
     import uvicorn
 
-    # Neither an access log, which would hold the token of the first request, nor headers of a proxy are needed.
+    # No access log, because it would hold the token of the first request, and no headers of a proxy.
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -211,7 +211,7 @@ def _unix_socket(file: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
     if file.is_socket() and not _answers(file):
         file.unlink()
-    # `bind` creates the file, so the umask has to be set before.
+    # `bind` creates the file, so set the umask first.
     mask = os.umask(0o177)
     try:
         listener.bind(str(file))
@@ -229,7 +229,7 @@ def _answers(file: Path) -> bool:
 
 
 def _take_lock(file: Path) -> int | None:
-    """Lock the schedule of a home; return None if another web UI has it, as two would start each run twice."""
+    """Lock the schedule of a home; return None if another web UI holds it: two would start each run twice."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""The token of the web UI: where it comes from, and how a request proves that it has it."""
+"""The token of the web UI: its source, and how a request proves it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ MIN_LENGTH = 20
 
 
 class WeakToken(ValueError):
-    """A token of the user that is too easy to guess or that others can read."""
+    """The user's token is too easy to guess, or others can read it."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A token, which is kept out of the object's `repr`.
+    """A token; the object's `repr` does not show it.
 
     Attributes
     ----------
     value
         The secret.
     is_given
-        Whether the user chose it; if not, it is new at each start and has to be shown.
+        Whether the user chose it; if not, it is new at each start and is printed.
     """
 
     value: str = field(repr=False)
@@ -35,9 +35,9 @@ class Token:
 
     @classmethod
     def choose(cls, file: Path | None) -> Token:
-        """Take the token of a file, else that of the environment, else a new random one.
+        """Return the token from a file, else from the environment, else a new random one.
 
-        The variable is removed: what this process starts has no use for the secret.
+        The variable is removed: child processes do not need the secret.
         """
         from_environment = take_ui_token()
         if file is not None:
@@ -47,11 +47,11 @@ class Token:
         return cls(secrets.token_urlsafe(32))
 
     def equals(self, other: str) -> bool:
-        """Compare in constant time, so that the time reveals nothing."""
+        """Compare in constant time, so that timing reveals nothing."""
         return hmac.compare_digest(other.encode("utf-8", "replace"), self.value.encode())
 
     def is_in_header(self, header: str) -> bool:
-        """Return whether a header `Authorization` has it, as `Bearer ...`."""
+        """Return whether a header `Authorization` has the token, as `Bearer ...`."""
         scheme, _, value = header.strip().partition(" ")
         return scheme.lower() == "bearer" and self.equals(value.strip())
 
@@ -65,13 +65,13 @@ class Token:
         return False
 
     def cookie(self, is_encrypted: bool) -> str:
-        """Return the header `Set-Cookie` for a request that had the token."""
+        """Return the header `Set-Cookie` for a request with the token."""
         name, value = self._session
         return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict" + ("; Secure" if is_encrypted else "")
 
     @property
     def _session(self) -> tuple[str, str]:
-        """Name and value of the cookie: made from the token, and different for each server of a machine.
+        """Name and value of the cookie, derived from the token and different for each server of a machine.
 
         A browser sends the cookies of one port to all ports of a host, so equal names would overwrite each other.
         """

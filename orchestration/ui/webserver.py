@@ -1,6 +1,6 @@
-"""Dagster's own web server on the code server; a read-only one executes no mutation.
+"""Dagster's own web server for the code server; a read-only one executes no mutation.
 
-The few names of Dagster that are not public are those that its own command line uses (`dagster_webserver.cli`).
+The few non-public names of Dagster are the ones that its own command line uses (`dagster_webserver.cli`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from graphql import ASTValidationRule, GraphQLError, OperationDefinitionNode, Op
 from orchestration.ui.guard import App
 
 LIVE_DATA_MILLISECONDS = 2000
-"""How often a page asks for news; Dagster's own default."""
+"""How often a page asks for new data; Dagster's own default."""
 
 
 class NoMutation(ValidationRule):
     """A rule of GraphQL's validation: no request may hold a mutation."""
 
     def enter_operation_definition(self, node: OperationDefinitionNode, *_: Any) -> None:
-        """Report a mutation as an error, so that nothing of the request is executed."""
+        """Report a mutation as an error, so that no part of the request is executed."""
         if node.operation == OperationType.MUTATION:
             self.report_error(GraphQLError("this server is read-only", node))
 
@@ -35,8 +35,8 @@ class NoMutation(ValidationRule):
 class ReadOnlyWebserver(DagsterWebserver):
     """Dagster's server without mutations.
 
-    Dagster's own permissions check most mutations one by one, but not `setNuxSeen`, which writes outside the home. By
-    websocket Dagster executes subscriptions only.
+    Dagster's own permissions check most mutations one by one, but not `setNuxSeen`, which writes outside the home. On a
+    websocket, Dagster executes only subscriptions.
     """
 
     def build_graphql_validation_rules(self) -> Collection[type[ASTValidationRule]]:
@@ -46,7 +46,7 @@ class ReadOnlyWebserver(DagsterWebserver):
 
 @contextmanager
 def web_application(instance: DagsterInstance, workspace_file: Path, *, is_read_only: bool) -> Iterator[App]:
-    """Build the application; Dagster's permissions switch off the buttons of a read-only one."""
+    """Yield the application; Dagster's permissions switch off the buttons of a read-only one."""
     target = WorkspaceFileTarget(paths=[str(workspace_file)])
     with WorkspaceProcessContext(
         instance, version=__version__, read_only=is_read_only, workspace_load_target=target

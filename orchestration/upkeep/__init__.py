@@ -1,1 +1,1 @@
-"""What keeps a home sound: its lock, the repair of damaged files, and who may read it."""
+"""Upkeep of a home: its lock, the repair of damaged files, and permissions."""

@@ -16,10 +16,10 @@ _EXCHANGE = 2
 
 
 def place_link(path: Path, target: Path) -> None:
-    """Replace what is at a path by a link, in one step, so that the path exists at every moment.
+    """Replace a path by a link in one step, so that the path always exists.
 
-    A folder cannot be replaced by a rename. If the file system cannot exchange two names, the folder is moved away
-    first, and for an instant nothing is there.
+    A rename cannot replace a folder. If the file system cannot exchange two names, the folder is moved away first, and
+    for an instant the path is missing.
     """
     link = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     link.unlink(missing_ok=True)
@@ -51,10 +51,10 @@ def exchange(first: Path, second: Path) -> bool:
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """Replace a small file whole, with these permissions whatever the umask, flushed to disk.
+    """Replace a small file in one step, flushed to disk, with these permissions whatever the umask.
 
-    Others may write the folder: the unfinished file gets a name that nobody can foresee, and is made with O_EXCL and
-    O_NOFOLLOW, so that a file or link that somebody put there is neither written nor followed.
+    Others may write the folder: the unfinished file gets an unpredictable name, and is created with O_EXCL and
+    O_NOFOLLOW, so that a planted file or link is neither written nor followed.
     """
     descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     unfinished = Path(name)
@@ -71,7 +71,7 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
 
 
 def rename_flushed(written: Path, path: Path) -> None:
-    """Give a file that is written and flushed its name, in place of what is there, and flush that too."""
+    """Rename a flushed file to its final name, replacing an existing file, and flush the folder."""
     written.replace(path)
     flush(path.parent)
 
@@ -85,7 +85,7 @@ def flush_tree(folder: Path) -> None:
 
 
 def flush_if_possible(path: Path) -> None:
-    """Flush a folder whose change readers see already; without it, a power cut may undo the change, not damage it."""
+    """Flush a folder after a change that readers see; without it, a power cut may undo the change, not damage it."""
     try:
         flush(path)
     except OSError as error:
@@ -105,7 +105,7 @@ def flush(path: Path) -> None:
 
 
 def remove(path: Path, *, is_required: bool = False) -> None:
-    """Remove a file, a link or a folder, if it is there; a folder may stay in part unless its removal is required."""
+    """Remove a file, a link or a folder, if it exists; a folder may stay in part unless its removal is required."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=not is_required)
     else:

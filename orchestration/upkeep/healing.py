@@ -1,8 +1,8 @@
-"""Repair a damaged home: files that can be built again from the logs are set aside, and the refresh builds them again.
+"""Repair a damaged home: set aside files that can be built from the logs; the refresh builds them again.
 
 DuckDB or SQLite itself says whether its file is damaged. Other errors, for instance a full disk or a file that another
-process holds, are not damage; the refresh reports them. A file is set aside by renaming it to `<name>.damaged-<time>`,
-and only the last such file of a name is kept.
+process has locked, are not damage; the refresh reports them. A file is set aside by renaming it to
+`<name>.damaged-<time>`, and only the last such file of a name is kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Say = Callable[[str], None]
 
 MARK = ".damaged-"
 _OF_OTHER_STORAGE = "version number"
-"""Words of DuckDB for a file of a version that it cannot read. A checksum covers the number."""
+"""DuckDB's words for a file of a version that it cannot read. A checksum covers the number."""
 _WORDS_OF_DAMAGE = (
     "not a valid DuckDB database file",
     "Could not read enough bytes",
@@ -46,7 +46,7 @@ _WORDS_OF_OTHER_CAUSES = (
     "read-only file system",
     "lock on file",
 )
-"""An error with one of these is not damage, whatever else it says: after a full disk DuckDB reports further errors."""
+"""An error with one of these is no damage, whatever else it says: after a full disk, DuckDB reports further errors."""
 _HEADER_BYTES = 3 * 4096
 _COLUMNS = """
     select schema_name || '.' || table_name as table_name, list(column_name || ' ' || data_type order by column_index)
@@ -57,13 +57,13 @@ _COLUMNS = """
 
 
 class WouldLoseLines(Exception):
-    """Lines are in a working file alone that another version made and that cannot be taken over; it says what to do."""
+    """Only a working file of another version, which cannot be converted, has some lines; the text says what to do."""
 
 
 def heal(home: Home, say: Say, deep: bool = False, *, is_full: bool = False) -> bool:
-    """Set aside the damaged ones of the files that a refresh builds; return whether there were any.
+    """Set aside damaged files that a refresh builds; return whether there were any.
 
-    A working file that another version made is taken over, or else set aside.
+    A working file of another version is converted, or else set aside.
 
     Parameters
     ----------
@@ -72,21 +72,21 @@ def heal(home: Home, say: Say, deep: bool = False, *, is_full: bool = False) -> 
     say
         Called with one line per file.
     deep
-        Read the files from end to end. That takes time, so it is done only after a run that failed.
+        Read the files from end to end. That takes time, so it is done only after a failed run.
     is_full
-        Set aside a working file of another version also where lines are lost by that.
+        Set aside a working file of another version even if lines are lost.
 
     Raises
     ------
     WouldLoseLines
-        Lines would be lost so, and it is not `is_full`. Nothing was changed.
+        Lines would be lost, and `is_full` is False. Nothing was changed.
     """
     found = [_heal_working_file(home, say, deep, is_full), _heal_publication(home, say, deep)]
     return any(found)
 
 
 def remove_scratch(home: Home) -> None:
-    """Remove the copies of logs and the spilled rows that a killed refresh has left; the working file must be free."""
+    """Remove copies of logs and spilled rows that a killed refresh left; the working file must not be in use."""
     for path in (*home.work.glob("reading-*"), *home.work.glob("*.duckdb.tmp")):
         shutil.rmtree(path, ignore_errors=True)
 
@@ -99,13 +99,11 @@ def heal_run_history(home: Home, say: Say) -> None:
         ]
         if problems:
             aside = set_aside(folder)
-            say(
-                f"{folder} was damaged ({problems[0]}): it is kept as {aside.name}, and the history of runs begins anew"
-            )
+            say(f"{folder} was damaged ({problems[0]}): it is kept as {aside.name}, and a new history of runs begins")
 
 
 def problem_of(file: Path, deep: bool = False) -> str | None:
-    """Describe the damage of a DuckDB file in one line; return None if there is none.
+    """Return the damage of a DuckDB file in one line; None if there is none.
 
     Parameters
     ----------
@@ -115,11 +113,11 @@ def problem_of(file: Path, deep: bool = False) -> str | None:
         Read every row, so that DuckDB verifies the checksum of every block.
     """
     if not file.is_file():
-        return "it is no file" if file.exists() else "it is not there"
+        return "it is no file" if file.exists() else "it is missing"
     try:
         with duckdb.connect(str(file), read_only=True) as con:
             ((blocks, size),) = con.execute("select total_blocks, block_size from pragma_database_size()").fetchall()
-            # Blocks beyond the end of the file may be free blocks that were never written; then it is not damaged.
+            # Blocks beyond the end of the file may be free blocks that were never written; that is no damage.
             if deep or file.stat().st_size < _HEADER_BYTES + blocks * size:
                 _read_everything(con)
     except duckdb.Error as error:
@@ -128,7 +126,7 @@ def problem_of(file: Path, deep: bool = False) -> str | None:
 
 
 def is_damage(error: BaseException | str) -> bool:
-    """Return whether an error of DuckDB, or its message, means that the file is damaged."""
+    """Return whether an error of DuckDB, or its message, says that the file is damaged."""
     text = str(error)
     kind = kind_of(text)
     if kind in _KINDS_WITH_ROWS or any(words in text.lower() for words in _WORDS_OF_OTHER_CAUSES):
@@ -137,7 +135,7 @@ def is_damage(error: BaseException | str) -> bool:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file or folder, and DuckDB's journal beside it; remove what was set aside under this name before."""
+    """Rename a file or folder and its DuckDB journal, and return the new path; remove earlier ones set aside."""
     for earlier in path.parent.glob(f"{path.name}{MARK}*"):
         remove(earlier)
     aside = path.with_name(f"{path.name}{MARK}{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
@@ -155,7 +153,7 @@ def set_aside_files(home: Home) -> list[Path]:
 
 
 def make_accessible(path: Path) -> None:
-    """Give this user's own file the permissions back that its owner needs."""
+    """Restore the owner's permissions on a file of this user."""
     if path.exists() and not os.access(path, os.R_OK | os.W_OK):
         with suppress(OSError):
             path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
@@ -188,22 +186,22 @@ def _heal_working_file(home: Home, say: Say, deep: bool, is_full: bool) -> bool:
 
 
 def _read_all_again(home: Home, why: str, say: Say, *, may_lose: bool) -> None:
-    """Set the working file aside, and say how many lines it held that cannot be read again."""
+    """Set the working file aside, and say how many of its lines cannot be read again."""
     lost = _count_lost_lines(home)
     lines = "an unknown number of lines" if lost is None else f"{lost:,} line{'' if lost == 1 else 's'}"
     if lost != 0 and not may_lose:
         raise WouldLoseLines(
             f"{home.working_file} {why}, and Faultline {code_version()} cannot take it over: {lines} of files that are"
-            " gone from the sources folder would be lost; nothing was changed or published; put these files back, or"
+            " missing from the sources folder would be lost; nothing was changed or published; put these files back, or"
             " run `faultline refresh --full`, which sets it aside and reads all logs again"
         )
     aside = set_aside(home.working_file)
-    what = f"; lost, because gone from the sources folder: {lines}" if lost != 0 else ""
+    what = f"; lost, because missing from the sources folder: {lines}" if lost != 0 else ""
     say(f"{home.working_file} {why}: it is kept as {aside.name}, and all is read again from the logs{what}")
 
 
 def _count_lost_lines(home: Home) -> int | None:
-    """Count the loaded lines of files that are no longer in the sources folder; None where no list is readable."""
+    """Count the loaded lines of files that are no longer in the sources folder; None if no list is readable."""
     for file in (home.working_file, home.published_file) if home.sources.is_dir() else ():
         with suppress(duckdb.Error), duckdb.connect(str(file), read_only=True) as con:
             lines = con.execute("select path, sum(loaded)::bigint from ops.files group by path").fetchall()
@@ -223,9 +221,9 @@ def _heal_publication(home: Home, say: Say, deep: bool) -> bool:
 
 
 def _take_over(file: Path) -> tuple[str | None, str | None]:
-    """Add the tables and columns that the working file lacks; return what is damaged, or of another version, if any is.
+    """Add missing tables and columns to the working file; return its damage, and how it is of another version, or None.
 
-    A file of another version stays as it is, for the version that made it.
+    A file of another version stays unchanged, for the version that made it.
     """
     from assets.warehouse import STORAGE_VERSION, create_raw_and_ops
 
@@ -240,7 +238,7 @@ def _take_over(file: Path) -> tuple[str | None, str | None]:
     except duckdb.Error as error:
         if is_damage(error):
             return _one_line(error), None
-        # Where another process holds it, or the disk is full, who writes to it next says so.
+        # If another process has locked it, or the disk is full, the next write reports that.
         return None, None if isinstance(error, duckdb.IOException) else _one_line(error)
     return None, f"{other[0]} has other columns" if other else None
 
@@ -260,7 +258,7 @@ def _problem_of_sqlite(file: Path) -> str | None:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as con:
             ((verdict,),) = con.execute("pragma quick_check(1)").fetchall()
     except sqlite3.OperationalError as error:
-        # A lock, a full disk or missing rights are no damage.
+        # A lock, a full disk or missing permissions are no damage.
         return _one_line(error) if "malformed" in str(error) else None
     except sqlite3.DatabaseError as error:
         return _one_line(error)

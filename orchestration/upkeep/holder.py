@@ -1,4 +1,4 @@
-"""Who keeps another process out: what the system tells of a process by its number."""
+"""The process that holds a lock: what the system knows of it by its number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_COMMAND = 120
 
 @dataclass(frozen=True)
 class Holder:
-    """A process. Only its number is known of one on another machine, in another container or hidden by the system."""
+    """A process. On another machine, in another container, or if hidden by the system, only its number is known."""
 
     process: str
     command: str | None = None
@@ -26,12 +26,12 @@ class Holder:
 
     def __str__(self) -> str:
         if self.command is None or self.since is None:
-            return f"process {self.process}, of which this machine shows nothing"
+            return f"process {self.process}, which this machine does not show"
         return f"process {self.process} of {self.user} since {self.since[:16].replace('T', ' ')} UTC: {self.command}"
 
 
 def holder_of(process: str) -> Holder:
-    """Look a process up by its number; anything else is taken as it is."""
+    """Return the process with a number; any other text is kept unchanged."""
     number = process.strip() or "unknown"
     if number.isdecimal():
         with suppress(OSError, ValueError, IndexError, StopIteration):

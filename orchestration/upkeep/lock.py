@@ -14,7 +14,7 @@ from orchestration.upkeep.healing import make_accessible, set_aside
 from orchestration.upkeep.holder import Holder, holder_of
 
 PATIENCE_SECONDS = 2
-"""For how long a command tries a taken lock again: `faultline status` holds it for milliseconds."""
+"""How long a command tries again to take the lock: `faultline status` holds it for milliseconds."""
 
 
 class RefreshRunning(RuntimeError):
@@ -22,7 +22,7 @@ class RefreshRunning(RuntimeError):
 
 
 class RefreshLock:
-    """An advisory lock on a file; the kernel drops it when the process ends, however it ends."""
+    """An advisory lock on a file; the kernel drops it whenever the process ends."""
 
     def __init__(self, path: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.path, self._patience = path, patience_seconds
@@ -57,23 +57,23 @@ class RefreshLock:
         self._file = file
 
     def release(self) -> None:
-        """Give the lock back; harmless when it was never taken."""
+        """Release the lock; harmless if it was never taken."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def __enter__(self) -> None:
-        """Take it for a block."""
+        """Take the lock."""
         self.acquire()
 
     def __exit__(self, *_: object) -> None:
-        """Give it back."""
+        """Release the lock."""
         self.release()
 
 
 @contextmanager
 def free_of_refresh(lock_file: Path) -> Iterator[Holder | None]:
-    """Yield None while no refresh can start, or the process of the refresh that runs.
+    """Yield None while no refresh can start, or the process of the running refresh.
 
     A refresh fails if another process has the working file open at that moment. A shared lock keeps it from starting
     for the few milliseconds of reading.
@@ -81,7 +81,7 @@ def free_of_refresh(lock_file: Path) -> Iterator[Holder | None]:
     try:
         file = lock_file.open(errors="replace")
     except OSError:
-        # The lock file is missing or not readable for this user; then so is the working file.
+        # If the lock file is missing or unreadable for this user, so is the working file.
         yield None
         return
     with file:

@@ -1,8 +1,8 @@
-"""Who may read a home: its owner alone, and of what is published, one group where a setting names it.
+"""Who may read a home: only its owner, and the publications also one group if a setting names it.
 
 Job names, submit lines and user names are personal data. Folders are 0700 and files 0600. With FAULTLINE_PUBLISH_GROUP,
-publications are 0750 with files of 0640 for that group, and the folders on the way to them are 0710: the group may pass
-through them, and sees nothing else.
+publications are 0750 with files of 0640 for that group, and their parent folders are 0710: the group may enter them,
+and sees nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class WrongGroup(Exception):
-    """Publications cannot be opened to the group that the setting names; the text says why."""
+    """Publications cannot be given to the group in the setting; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class OpenPlace:
 
     @property
     def what(self) -> str:
-        """Say what is wrong with it."""
+        """The problem in words."""
         return f"others may write it (mode {self.mode}), and so change every result"
 
 
 def writable_by_others(home: Home) -> list[OpenPlace]:
-    """List what decides the results of a home and that a group or everybody may write; links lead to what counts.
+    """List the files and folders of a home that decide its results and that others may write; links are followed.
 
-    A folder of root with the sticky bit is left out: nobody can replace what is another user's in it.
+    Folders of root with the sticky bit are left out: nobody can replace another user's files there.
     """
     found = []
     for path in (home.root, home.work, home.working_file, home.publications, home.published_file.resolve()):
@@ -60,7 +60,7 @@ def writable_by_others(home: Home) -> list[OpenPlace]:
 
 @contextmanager
 def private_files(closed: int = _OTHERS) -> Iterator[None]:
-    """Have new files and folders be for their owner alone, or without the permissions that are named."""
+    """Create new files and folders without these permissions; by default only for their owner."""
     before = os.umask(closed)
     os.umask(before | closed)
     try:
@@ -70,9 +70,9 @@ def private_files(closed: int = _OTHERS) -> Iterator[None]:
 
 
 def set_permissions(home: Home, group: str | None) -> None:
-    """Close what Faultline writes in a home to other users, and open publications to a group.
+    """Close a home's files by Faultline to other users, and open publications to a group.
 
-    What an earlier version left open is closed. The home folder itself keeps its permissions, because other users may
+    Files that an earlier version left open are closed. The home folder itself keeps its permissions, because others may
     put logs there.
 
     Raises
@@ -96,7 +96,7 @@ def set_permissions(home: Home, group: str | None) -> None:
 
 
 def open_publication(folder: Path, group: str | None) -> None:
-    """Give a publication's folder and files the permissions of a published one."""
+    """Set the permissions of a publication's folder and files."""
     number = None if group is None else _number_of(group)
     for parent, _, names in os.walk(folder):
         _give(Path(parent), 0o700 if number is None else 0o750, number)
@@ -105,7 +105,7 @@ def open_publication(folder: Path, group: str | None) -> None:
 
 
 def mode_for_others(file: Path, home: Home) -> int:
-    """Give the permissions of a file that another program reads: outside of the home everybody may read it."""
+    """Return the permissions of a file for another program: outside the home, everybody may read it."""
     return 0o600 if file.parent.resolve().is_relative_to(home.root) else 0o644
 
 

@@ -42,7 +42,7 @@ def test_one_that_cannot_be_taken_over_is_set_aside_only_where_no_line_is_lost_o
     kernel.rename(elsewhere)
     done = faultline(home, "refresh", "--no-pull")
     said = " ".join(done.stderr.split())
-    assert f"{lines} lines of files that are gone from the sources folder would be lost" in said
+    assert f"{lines} lines of files that are missing from the sources folder would be lost" in said
     assert (done.exit_code, "`faultline refresh --full`" in said) == (1, True)
     assert home.working_file.read_bytes() == before
     assert not list(home.work.glob("*.damaged-*"))
@@ -54,7 +54,7 @@ def test_one_that_cannot_be_taken_over_is_set_aside_only_where_no_line_is_lost_o
         assert said[0].endswith("and all is read again from the logs")
     else:
         assert healing.heal(home, said.append, is_full=True)
-        assert said[0].endswith(f"lost, because gone from the sources folder: {lines} lines")
+        assert said[0].endswith(f"lost, because missing from the sources folder: {lines} lines")
     (aside,) = home.work.glob("faultline.duckdb.damaged-*")
     assert aside.name in said[0]
     assert aside.read_bytes() == before

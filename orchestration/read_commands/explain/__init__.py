@@ -1,4 +1,4 @@
 """`faultline explain`: why a job or an attempt ended, what a node went through, where a number comes from.
 
-It reads the published file and judges nothing itself. Sentences about failures and nodes are those of the report.
+It reads the published file and judges nothing itself. The report has the same sentences about failures and nodes.
 """

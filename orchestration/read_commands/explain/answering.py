@@ -21,12 +21,12 @@ EXPLAIN = {
 
 
 def explained(path: Path, name: str, cluster_id: str | None = None) -> Answer:
-    """Explain what has a name in the published file.
+    """Return the explanation of a name in the published file.
 
     Raises
     ------
     ReadingError
-        Nothing is published, nothing has that name, or several things have it.
+        Nothing is published, the name is unknown, or it is ambiguous.
     """
     with published(path) as con:
         subject = resolve(con, name, cluster_id)

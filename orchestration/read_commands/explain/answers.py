@@ -1,4 +1,4 @@
-"""What a question gets: a title, texts under headings, answers about parts, and the rows that it rests on."""
+"""An answer: a title, texts under headings, answers about parts, and the rows behind it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Answer:
     attempts
         Explanations of the attempts of a job.
     rows
-        What the texts rest on, by the name of the query.
+        The rows behind the texts, by the name of the query.
     columns
-        How the rows of `history` are shown.
+        The columns of `history`.
     lineage
-        What a table or a column is made of.
+        The lineage of a table or a column.
     """
 
     kind: str
@@ -43,14 +43,14 @@ class Answer:
     lineage: Lineage | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Give what programs read."""
+        """Return the JSON form."""
         attempts = {"attempts": [attempt.as_json() for attempt in self.attempts]} if self.attempts else {}
         answer = {"kind": self.kind, "title": self.title, "explanation": dict(self.parts), **attempts}
         return answer | {"rows": self.rows} | (asdict(self.lineage) if self.lineage else {})
 
 
 def print_answer(answer: Answer, limit: int) -> None:
-    """Print an explanation; of a history the latest entries."""
+    """Print an explanation, with at most `limit` entries of its history, the latest first."""
     say_answer("explain", answer=answer)
     if history := answer.rows.get("history"):
         output.say("")

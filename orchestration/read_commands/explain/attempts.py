@@ -1,4 +1,4 @@
-"""Why the attempts of a job ended: those that infrastructure failed in the words of the report, the others by state."""
+"""Why the attempts of a job ended: infrastructure failures in the words of the report, other ends by state."""
 
 from __future__ import annotations
 
@@ -88,20 +88,20 @@ NO_FAULT = {
     "capacity": "The cloud could not give the machine of a node of it, or took it back",
 }
 MAY_HIDE_FAULTS = {"FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY"}
-"""States of which nobody knows whether a fault of a node was behind them."""
+"""States that a fault of a node may have caused, without proof."""
 EARLY_SECONDS = 300
-"""A job that fails sooner failed early, as in est_hidden_failures."""
+"""A job that fails sooner has failed early, as in est_hidden_failures."""
 MAX_SHOWN = 20
 
 
 def explain_failure(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
-    """Explain one attempt that infrastructure failed."""
+    """Explain an attempt that infrastructure failed."""
     reader = Reader(con, subject.cluster_id)
     return _attempt(reader, reader.ask(ATTEMPTS, attempts=[subject.key])[0])
 
 
 def explain_job(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
-    """Explain a job by its attempts, and say what it cost and who made room for it."""
+    """Explain a job by its attempts, with its cost and the jobs that were preempted for it."""
     reader = Reader(con, subject.cluster_id)
     keys = [row["attempt_id"] for row in reader.ask(OF_JOB, key=subject.key)]
     attempts = reader.ask(ATTEMPTS, attempts=keys)
@@ -142,7 +142,7 @@ def _in_short(attempts: list[Row], run: Row) -> str:
 
 
 def _lost_by(losses: list[float | None]) -> str:
-    """Say what victims lost.
+    """Return what victims lost, in words.
 
     >>> _lost_by([1.0, 2.5]), _lost_by([1.0, None]), _lost_by([None])
     ('They lost 3.50 GPU-hours.', 'They lost at least 1.00 GPU-hours: of 1 attempt the loss is unknown.', \
@@ -176,7 +176,7 @@ def _attempt(reader: Reader, attempt: Row) -> Answer:
         failure, culprit = failures[0], failures[0]["culprit_node_id"]
         node = reader.node(culprit) if culprit else None
         parts = parts_of_failure(failure, evidence, around, node, reader.cluster)
-        # Without evidence what was seen is among the reasons.
+        # Without evidence, the reasons already say what was seen.
         parts[3:3] = _seen(around) if failure["is_attributed"] else []
         parts += reader.answers_about(failure, evidence)
         return Answer("failure", title, parts, rows={"failures": failures, "evidence": evidence, "around": around})
@@ -198,7 +198,7 @@ def _why(reader: Reader, attempt: Row) -> str:
     if attempt["end_reason"]:
         return f"{NO_FAULT[attempt['end_reason']]}, and no fault left evidence: it counts as no failure."
     explain = {"CANCELLED": _cancelled, "FAILED": _failed}.get(attempt["state"], _by_state)
-    # A preempted attempt may be called REQUEUED.
+    # A preempted attempt may have the state REQUEUED.
     return " ".join((_preempted if attempt["instigator_rule"] else explain)(reader, attempt))
 
 
@@ -213,7 +213,7 @@ def _by_state(reader: Reader, attempt: Row) -> list[str]:
 
 def _preempted(_: Reader, attempt: Row) -> list[str]:
     if attempt["instigator_attempt_id"] is None:
-        return ["It had to make room for another job, and no log tells for which."]
+        return ["It had to make room for another job, and no log says for which."]
     user = f" of user {printable(attempt['instigator_user_name'])}" if attempt["instigator_user_name"] else ""
     how = "which started on its nodes right after" if attempt["is_inferred"] else "which slurmctld.log names"
     lost = f" It lost {short(attempt['lost_gpu_hours'])} GPU-hours."

@@ -1,4 +1,4 @@
-"""Where a number comes from: its meaning, what one row is, its formula, its tables and the files behind them."""
+"""Where a number comes from: its meaning, grain, formula, tables and the files behind them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def explain_column(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
     table, _, name = subject.key.rpartition(".")
     column = next(each for each in describe(table).columns if each.name == name)
     parts: list[Part] = [("Meaning", column.description or "no description"), ("Unit", column.unit or "none")]
-    # Counts of rows, columns that are read, and tables of ops are made of no column.
+    # Row counts, raw columns and tables of ops have no upstream column.
     is_followed = con.execute(FOLLOWED, [subject.key]).fetchone() is not None
     found = lineage(con, table, name)
     origin = _origin(found if is_followed else lineage(con, table))
@@ -68,7 +68,7 @@ def _origin(found: Lineage) -> Iterator[Part]:
 
 
 def formulas_of(module: str) -> list[str]:
-    """Give the functions of assets/model that make an estimate, with the first line of their docstrings and sources."""
+    """Return the functions of assets/model behind an estimate, with their summaries and sources."""
     texts = [
         f"{found.name} (assets/model/{found.module.replace('.', '/')}.py): {' '.join(found.summary.split())}"
         + (f" Source: {' '.join(found.source.split())}" if found.source else "")

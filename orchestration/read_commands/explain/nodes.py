@@ -1,4 +1,4 @@
-"""What a node went through: verdict, failures, outages, what to do, and one timeline of all that logs tell of it."""
+"""The explanation of a node: verdict, failures, outages, what to do, and one timeline of its log entries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLACES = """
     order by place_kind, place
 """
 VERDICTS = ("fails more", "fails together", "both")
-"""Verdicts of est_location_rates that tell something about the nodes of a place."""
+"""Verdicts of est_location_rates that say something about the nodes of a place."""
 
 
 def explain_node(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
@@ -44,17 +44,17 @@ def explain_node(con: duckdb.DuckDBPyConnection, subject: Subject) -> Answer:
 
 
 def _place(row: Row) -> str:
-    """Say how a place differs from the others.
+    """Return how a place differs from the others, in words.
 
     >>> _place({"place_kind": "rack", "place": "r7", "verdict": "both", "ratio": None, "low": 4.0, "high": None,
     ...         "burst_count": 3, "expected_burst_count": 0.25})
-    'rack r7 fails at least 4.00 times as often as the rest (no node of which failed, lemons aside), and lost several \
+    'rack r7 fails at least 4.00 times as often as the rest (where no node failed, lemons aside), and lost several \
 nodes at once 3 times, where chance gives 0.250.'
     """
     parts = []
     if row["verdict"] != "fails together" and row["ratio"] is None:
         parts.append(
-            f"fails at least {short(row['low'])} times as often as the rest (no node of which failed, lemons aside)"
+            f"fails at least {short(row['low'])} times as often as the rest (where no node failed, lemons aside)"
         )
     elif row["verdict"] != "fails together":
         parts.append(f"fails {short(row['ratio'])} times as often as the rest ({span(row['low'], row['high'])})")

@@ -1,4 +1,4 @@
-"""What is read of the published file to explain something: rows of one cluster, and the report's queries on them."""
+"""Queries on the published file for explanations: rows of one cluster, by the report's own queries too."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Reader:
         self.cluster_id = cluster_id
 
     def ask(self, statement: str, **values: Any) -> list[Row]:
-        """Run a statement with `$cluster` and other values; categories get their labels."""
+        """Return the rows of a statement with `$cluster` and other values; categories get their labels."""
         found = [
             without_doubtful_numbers(row)
             for row in rows_of(self.con, statement, {"cluster": self.cluster_id, **values})
@@ -48,20 +48,20 @@ class Reader:
         return self.ask(statement, **values) if table in self._estimates else []
 
     def report_rows(self, name: str, **wanted: Any) -> list[Row]:
-        """Give the rows of a query of the report that have the values wanted."""
+        """Return the rows of a report query that have these values."""
         conditions = " and ".join(f"{identifier(column)} = ${column}" for column in wanted)
         return self.ask(f"select * from ({texts()[name]}) where cluster_id = $cluster and {conditions}", **wanted)
 
     def around(self, attempt_id: str) -> list[Row]:
-        """Give what tables tell of the nodes of an attempt around its end, beside evidence."""
+        """Return what tables record, except for evidence, on an attempt's nodes around its end."""
         return self.ask(AROUND, attempt=attempt_id)
 
     def node(self, node_id: str) -> Row:
-        """Give what the report knows of a node."""
+        """Return the report's row of a node."""
         return self.report_rows("nodes", node_id=node_id)[0]
 
     def answers_about(self, failure: Row, evidence: list[Row]) -> list[Part]:
-        """Say what is known of repairs of such failures, and of the check that found this one."""
+        """Return what is known about repairs of such failures, and about the check that found this one."""
         parts = []
         for best in self.rows_if_there(REPAIRS, "est_repairs", category=failure["failure_category"]):
             limits = span(best["relapse_30d_ratio_low"], best["relapse_30d_ratio_high"], share)
@@ -79,7 +79,7 @@ class Reader:
 
     @cached_property
     def cluster(self) -> Row:
-        """The cluster itself."""
+        """The row of the cluster."""
         return self.ask("from marts.dim_clusters where cluster_id = $cluster")[0]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a name means: a table or its column, a failure, a node or a job, in this order."""
+"""The meaning of a name: a table or its column, a failure, a node or a job, in this order."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MAX_LISTED = 10
 
 @dataclass(frozen=True)
 class Subject:
-    """What is to be explained: a table or its column with the schema, else a key of its kind within a cluster.
+    """The subject to explain: a table or column by its full name, else a key of its kind within a cluster.
 
     The key of a job is its first attempt.
     """
@@ -64,16 +64,16 @@ class Subject:
 
 
 def resolve(con: duckdb.DuckDBPyConnection, name: str, cluster_id: str | None = None) -> Subject:
-    """Find what a name means.
+    """Return the subject of a name.
 
     Raises
     ------
     ReadingError
-        Nothing has that name, or several things have it; the text lists them.
+        The name is unknown, or ambiguous; the text then lists the subjects.
     """
     if (found_in_code := _table_or_column(name)) is not None:
         return found_in_code
-    # Steps of a job are written 123.batch and 123.0.
+    # Job steps are written 123.batch and 123.0.
     plain = re.sub(r"^(\d[\d_+]*)\.\w+$", r"\1", name.strip())
     for kind, statement in LOOK_UPS:
         found = rows_of(con, statement, {"name": plain, "cluster": cluster_id})
@@ -106,7 +106,7 @@ def _table_or_column(name: str) -> Subject | None:
 
 
 def _listed(found: list[Row]) -> str:
-    """List what has the name; where each is of another cluster, that is enough to choose."""
+    """List the subjects with a name; if each is in another cluster, the cluster is enough to choose."""
     shown = found[:MAX_LISTED]
     names = [f"{printable(row['name'])} of {printable(row['cluster_id'])}" for row in shown]
     more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
