@@ -105,7 +105,7 @@ def _chosen(home: Home, cluster: str | None, out: Path | None, ssh: str | None) 
         found = clusters_to_pull(home.sources)
         if not found:
             fail(
-                f"no cluster in {home.sources} is to be pulled; add a line `[pull]` to its cluster.toml, with "
+                f"no cluster in {home.sources} has a table [pull]; add a line `[pull]` to its cluster.toml, with "
                 '`ssh = "HOST"` below it where Slurm is on another machine, or run `faultline pull CLUSTER --ssh HOST`'
             )
     elif cluster != Path(cluster).name or cluster.startswith("."):

@@ -121,7 +121,7 @@ def warehouse_findings(home: Home) -> list[Finding]:
 def _stale_findings(con: duckdb.DuckDBPyConnection) -> list[Finding]:
     """List the clusters that keep older numbers, for whatever reason; the folder may be in order by now."""
     return [
-        Finding("error", stale(cluster), cluster["cluster_id"], "mend what it names, then run `faultline refresh`")
+        Finding("error", stale(cluster), cluster["cluster_id"], "repair what it names, then run `faultline refresh`")
         for cluster in rows_of(con, STALE)
     ]
 
@@ -222,7 +222,7 @@ def _node_size_findings(con: duckdb.DuckDBPyConnection, home: Home) -> list[Find
     return [
         Finding(
             "warning",
-            f"jobs had at most {most_gpus} GPUs on a node, which is taken to have {gpus_per_node}: plans and "
+            f"jobs had at most {most_gpus} GPUs on a node, and Faultline assumes {gpus_per_node} per node: plans and "
             "projections count nodes by that",
             f"{cluster_id}/inventory",
             f"{LOG_KINDS['inventory'].export_to(home.sources / cluster_id / 'inventory')}; or put `gpus_per_node` into "

@@ -42,10 +42,10 @@ from orchestration.upkeep.permissions import private_files, set_permissions
 Say = Callable[[str], None]
 DIED = (
     "it stopped without an end: its process was killed, memory ran out, or the machine restarted; look for"
-    ' "Out of memory" in `dmesg`, and lower FAULTLINE_MEMORY where that is so; what was read stays, and the next run'
-    " took it up"
+    ' "Out of memory" in `dmesg`, and lower FAULTLINE_MEMORY if it is there; what was read stays, and the next run'
+    " continued from it"
 )
-STOPPED = "it was stopped between two steps; nothing was published; `faultline refresh` takes up what was read"
+STOPPED = "it was stopped between two steps; nothing was published; `faultline refresh` continues from what was read"
 
 
 @dataclass

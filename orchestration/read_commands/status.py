@@ -35,7 +35,7 @@ from orchestration.upkeep.holder import Holder
 from orchestration.upkeep.lock import free_of_refresh
 from orchestration.upkeep.permissions import writable_by_others
 
-BLOCKED = "Dagster takes run {} for running, whose process died: what the schedule and the web UI start waits for it"
+BLOCKED = "Dagster lists the dead run {} as running: runs of the schedule and of the web UI wait for it"
 FREES_THE_QUEUE = "`faultline refresh` ends it, and so does `faultline ui`, at its start and every 10 minutes"
 QUERIES = queries_of("status")
 WITHOUT_NUMBERS = f"""

@@ -242,7 +242,7 @@ def _listed(label: str, files: list[str]) -> Iterator[str]:
 def _not_pulled_in_words(row: dict[str, Any]) -> str:
     if row["status"] != FAILED:
         return f"{row['cluster_id']}: not all of its logs could be fetched:"
-    known = f"ends {row['pulled_to']:%Y-%m-%d %H:%M} UTC" if row["pulled_to"] else "is what was put there by hand"
+    known = f"ends {row['pulled_to']:%Y-%m-%d %H:%M} UTC" if row["pulled_to"] else "is only what was copied by hand"
     return f"{row['cluster_id']} is stale: its logs could not be fetched, and its accounting {known}:"
 
 

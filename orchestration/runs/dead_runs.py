@@ -25,7 +25,7 @@ UNFINISHED = [
     dg.DagsterRunStatus.CANCELING,
 ]
 """Without queued runs, which have no process yet."""
-REASON = "ended without a word: its process was killed, the machine went down, or how it ended could not be written"
+REASON = "ended without a report: its process was killed, the machine went down, or its outcome could not be written"
 
 
 def end_runs_of_commands(

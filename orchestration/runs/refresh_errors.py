@@ -77,7 +77,7 @@ class RefreshInterrupted(RefreshFailed):
             " the alerts that are left"
             if has_published
             else "stopped by Ctrl-C or SIGTERM; nothing was published, readers see the last publication as before; "
-            "`faultline refresh` takes up what was read",
+            "`faultline refresh` continues from what was read",
             is_alert=False,
         )
 

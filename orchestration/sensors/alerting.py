@@ -49,8 +49,8 @@ def alerting_sensors(settings: HomeSettings, job: dg.UnresolvedAssetJobDefinitio
         name="alert_on_stale_night",
         minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
         default_status=status,
-        description="Alert once when the newest publication is older than FAULTLINE_FRESHNESS_HOURS, and mark runs as"
-        " failed whose process died: the queue waits for them.",
+        description="Alert once when the newest publication is older than FAULTLINE_FRESHNESS_HOURS, and mark dead runs"
+        " as failed: the queue waits for them.",
     )
     def alert_on_stale_night(context: dg.SensorEvaluationContext) -> dg.SkipReason:
         # Sensors run in the code server, and each run that the daemon started is its child process.

@@ -1,4 +1,4 @@
-"""The small warehouse: built once, and changed by each test in a transaction that is undone."""
+"""The small warehouse: built once; each test changes it in a transaction that is rolled back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def good_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def open_copy(good_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undone]:
-    """A copy of the good warehouse that stays open: to open it anew takes longer than what a test asks of it."""
+    """A copy of the good warehouse that stays open: opening it takes longer than a test's queries."""
     path = tmp_path_factory.mktemp("copy") / "faultline.duckdb"
     shutil.copy(good_warehouse, path)
     with duckdb.connect(str(path)) as con:
@@ -32,7 +32,7 @@ def open_copy(good_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def own_warehouse(open_copy: Undone) -> Iterator[Undone]:
-    """A warehouse that a test may change: all that it does is undone."""
+    """A warehouse that a test may change: its changes are rolled back."""
     open_copy.con.begin()
     yield open_copy
     open_copy.con.rollback()

@@ -17,13 +17,13 @@ from orchestration.checks.verdicts import Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class Undone(Warehouse):
-    """A warehouse on an open connection, in a transaction that whoever opened it ends."""
+    """A warehouse on an open connection, in a transaction that its opener ends."""
 
     con: duckdb.DuckDBPyConnection
 
     @contextmanager
     def reading(self) -> Iterator[Any]:
-        """Give the connection, on which nobody else begins or ends a transaction."""
+        """Yield the connection without beginning or ending a transaction."""
         yield _InTransaction(self.con)
 
 
@@ -43,7 +43,7 @@ class _InTransaction:
 
 
 def spoil(warehouse: Undone, *statements: str) -> None:
-    """Run statements on the warehouse, and mark doubtful files as a refresh does."""
+    """Execute statements on the warehouse, and mark doubtful files as a refresh does."""
     with warehouse.reading() as con:
         for statement in statements:
             con.execute(statement)
@@ -51,7 +51,7 @@ def spoil(warehouse: Undone, *statements: str) -> None:
 
 
 def failed(warehouse: Warehouse, schema: str, table: str) -> dict[str, Verdict]:
-    """Return the failed checks of a table by name; if a check failed for several clusters, the first one."""
+    """Return the failed checks of a table by name; for several clusters, the first verdict."""
     found: dict[str, Verdict] = {}
     for verdict in judge(warehouse, [(schema, table)])[schema, table]:
         if not verdict.passed:

@@ -12,10 +12,10 @@ from tests.warehouses import create_tables, published_tables
 
 ROWS = Path(__file__).parent / "rows"
 SCRIPTS = ("raw.sql", "marts.sql", "estimates.sql", "lemons.sql")
-"""In their order: later rows are made of earlier ones."""
+"""In order: later rows are computed from earlier ones."""
 
 SMALL_BLOCKS = {"default_block_size": "16384"}
-"""Each table takes a block at least: a quarter of the file is left to copy."""
+"""Each table takes at least one block: with this size, the file to copy is a quarter as large."""
 
 
 def build(path: Path) -> None:

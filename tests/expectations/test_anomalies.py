@@ -1,4 +1,4 @@
-"""Each kind of planted anomaly fails its check, and the message names the table and the value."""
+"""Every planted anomaly fails its check, and the message names the table and the value."""
 
 import pytest
 
@@ -9,7 +9,7 @@ BREAK_17_OF_337 = """
     select 'alpha', 'alpha/sacct/all.psv', 12 + i, 'bad_timestamp', 'x', 'raw' from range(1, 17) t(i)
 """
 ANOMALIES = [
-    # The table, the check that must fail, what plants it, and words of the message.
+    # The table, the check that must fail, the planting statements, and words of the message.
     ("ops.files", "breaker",
      (BREAK_17_OF_337, "update ops.files set quarantined = 17, loaded = 286 where lines_in = 337"),
      "alpha/sacct/all.psv: 17 of 303 lines quarantined (5.6% > 1.0%), first: line 12 unknown_state 'FOO'"),
@@ -108,7 +108,7 @@ def test_a_planted_anomaly_is_named(own_warehouse, table, check, statements, wor
 
 @pytest.mark.parametrize("table", ["est_failure_rates", "est_rate_ratios"])
 def test_failures_without_run_time_break_no_rule_where_no_rate_is_given(own_warehouse, table):
-    """One attempt that failed as it began must not stop its cluster, nor those that it is compared with."""
+    """One attempt that failed as it began must not stop its cluster, nor the clusters compared with it."""
     spoil(own_warehouse, f"update estimates.{table} set event_count = 3, exposure = 0, method = 'no_exposure'")
     assert "value_needs_evidence" not in failed(own_warehouse, "estimates", table)
 
@@ -116,7 +116,7 @@ def test_failures_without_run_time_break_no_rule_where_no_rate_is_given(own_ware
 @pytest.mark.parametrize(
     "statements",
     [
-        # unknown nodes and a truncated end are no lines of doubt, and one bad line in a short file is tolerated
+        # unknown nodes and a truncated end are not doubtful, and one bad line in a short file is tolerated
         (BREAK_17_OF_337.replace("bad_timestamp", "unknown_node"),),
         ("insert into ops.quarantine values ('beta', 'beta/sacct/all.psv', 2, 'field_count', '', '')",),
         (BREAK_17_OF_337, "update raw.clusters set quarantine_max_share = 0.1"),

@@ -1,4 +1,4 @@
-"""The suites pass on consistent and on empty tables, and say what is missing where they cannot be applied."""
+"""The suites pass on consistent and on empty tables, and name a missing table."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Isolated environments with the wheel installed, and commands that run while such an environment is read-only."""
+"""Isolated environments with the wheel installed, and commands in such an environment while it is read-only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from orchestration.settings.home import PROJECT
 VERSIONS = ("3.11", "3.12", "3.13")
 LOCK = PROJECT / "requirements-runtime.lock.txt"
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
-"""Root may write wherever the mode forbids it; a folder that is mounted read-only binds root as well."""
+"""Root ignores file modes; a read-only mount stops root as well."""
 
 
 def find_python(version: str) -> str | None:
-    """Find an interpreter on the path or among those that pyenv keeps; None if there is none that runs."""
+    """Return a working interpreter from the path or from pyenv; None if there is none."""
     if version == f"{sys.version_info.major}.{sys.version_info.minor}":
         return sys.executable
     kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
@@ -29,7 +29,7 @@ def find_python(version: str) -> str | None:
 
 
 def install(wheel: Path, python: str, environment: Path) -> Path:
-    """Make an environment, install what the lock names by its hashes, then the wheel; return the command."""
+    """Make an environment, install the packages of the lock by hash, then the wheel; return the command."""
     pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
     if uv := shutil.which("uv"):
         subprocess.run([uv, "venv", "--quiet", "--python", python, environment], check=True)
@@ -45,7 +45,7 @@ def install(wheel: Path, python: str, environment: Path) -> Path:
 def run_read_only(
     environment: Path, command: Sequence[object], cwd: Path, variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command for which the environment cannot be written."""
+    """Run a command that cannot write the environment."""
     words = [str(word) for word in command]
     if os.geteuid() == 0:
         words = ["unshare", "--mount", "sh", "-c", READ_ONLY, str(environment), *words]

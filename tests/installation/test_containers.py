@@ -1,4 +1,4 @@
-"""The files for containers: what they share with the code, what linters say, and the image where one can be built."""
+"""The files for containers: their agreement with the code, linters, and the image if one can be built."""
 
 import os
 import re
@@ -20,7 +20,7 @@ TOOLS = PROJECT / ".venv-containers" / "bin"
 
 
 def instructions(name):
-    """Give what follows an instruction of the Containerfile, each time."""
+    """Return the arguments of an instruction in the Containerfile, for each occurrence."""
     text = CONTAINERFILE.read_text(encoding="utf-8").replace("\\\n", " ")
     return re.findall(rf"^{name} +(.+)$", text, re.MULTILINE)
 
@@ -71,7 +71,7 @@ def test_linters_find_nothing(command):
 
 @pytest.mark.containers
 def test_the_image_is_built_and_answers():
-    """FAULTLINE_TEST_BASE names a base image that is there; without one, the builder needs a registry."""
+    """FAULTLINE_TEST_BASE names a local base image; without one, the builder needs a registry."""
     base, builder = os.environ.get("FAULTLINE_TEST_BASE"), shutil.which("podman") or shutil.which("docker")
     if not base or not builder:
         pytest.skip("needs podman or docker, and the name of a base image in FAULTLINE_TEST_BASE")

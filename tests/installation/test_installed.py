@@ -1,4 +1,4 @@
-"""The wheel in an isolated, read-only environment, used from a folder whose modules have the names of ours."""
+"""The wheel in an isolated, read-only environment, used from a folder with modules of the same names as ours."""
 
 import json
 import os
@@ -13,11 +13,11 @@ from tests.installation.wheel import build_wheel
 pytestmark = pytest.mark.slow
 
 HOSTILE = ("assets", "orchestration", "dbt", "dagster", "json")
-"""Names of modules in the current folder, which must not be imported."""
+"""Modules in the current folder that must not be imported."""
 
 
 class Installed:
-    """An installed copy, and a user with an empty home directory, in a folder of their own."""
+    """An installed copy, and a user with an empty home directory, in one folder."""
 
     def __init__(self, environment, faultline, folder):
         self.environment, self.faultline, self.cwd = environment, faultline, folder / "somewhere"

@@ -19,7 +19,7 @@ from tests.homes import copy_of, faultline
 
 @pytest.fixture(scope="session")
 def small_file(tmp_path_factory):
-    """The file of a small warehouse with every rule kept; copy it, never change it."""
+    """The file of a small warehouse that breaks no rule; copy it, never change it."""
     path = tmp_path_factory.mktemp("small") / "faultline.duckdb"
     small_warehouse.build(path)
     return path
@@ -27,7 +27,7 @@ def small_file(tmp_path_factory):
 
 @pytest.fixture
 def warehouse(small_file, tmp_path):
-    """A small cluster's, with every rule kept."""
+    """A small warehouse that breaks no rule."""
     return Warehouse(path=str(shutil.copy(small_file, tmp_path)))
 
 

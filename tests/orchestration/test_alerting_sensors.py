@@ -1,4 +1,4 @@
-"""Dagster's sensor reports a run that died; a run that could fail reports that itself."""
+"""Dagster's sensor reports a run that died; a run that fails reports that itself."""
 
 import dagster as dg
 import pytest

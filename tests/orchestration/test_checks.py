@@ -1,4 +1,4 @@
-"""Checks leave their rows in ops.checks and release the file; they stop what is downstream where no cluster is left."""
+"""Checks write rows to ops.checks and release the file; they stop downstream steps if no cluster is left."""
 
 import dagster as dg
 import pytest
@@ -17,7 +17,7 @@ from tests.homes import ask, change
 
 
 def materialize(warehouse, schema="estimates", table="est_mttf_by_size"):
-    """Run a job of one judged asset, its check and a report downstream of it."""
+    """Run a job of one judged asset, its check and a downstream report."""
     key = dg.AssetKey([schema, table])
 
     @dg.asset(key=key)

@@ -1,4 +1,4 @@
-"""What is made of the code lies in one folder per version, which this user can write."""
+"""The cache of the code has one folder per version, which this user can write."""
 
 import os
 import time
@@ -32,7 +32,7 @@ def test_a_version_has_one_folder_and_unused_ones_are_removed(caches, tmp_path, 
 
 
 def test_the_home_takes_the_place_of_a_cache_that_cannot_be_written_and_a_line_says_so_once(caches, tmp_path, capsys):
-    """Nobody can make a folder in a file, root included."""
+    """Nobody, not even root, can make a folder in a file."""
     caches.parent.write_text("")
     home = Home.at(tmp_path / "home")
     assert cache_folder(home) == cache_folder(home) == home.work / "cache" / name_of_version()

@@ -1,4 +1,4 @@
-"""The lineage of columns out of the statements that dbt compiled."""
+"""The lineage of columns from the statements that dbt compiled."""
 
 import dagster as dg
 import pytest
@@ -9,7 +9,7 @@ COLUMNS = {"raw.nodes": ["node_id", "gpus"]}
 
 
 def node(name, schema, *reads, **more):
-    """What the manifest says of one table."""
+    """Return the manifest's node of one table."""
     return {
         "name": name, "schema": schema, "database": "published" if schema == "marts" else "working",
         "package_name": "p", "original_file_path": f"{name}.sql", "resource_type": "model", "language": "sql",
@@ -42,7 +42,7 @@ def manifest(models):
 
 @pytest.fixture
 def compiled(tmp_path):
-    """What dbt would have compiled of four tables, one of them on the rows of another database."""
+    """Compiled statements of four tables, one with rows of another database."""
     (tmp_path / "p").mkdir()
     for name, statement in STATEMENTS.items():
         (tmp_path / "p" / f"{name}.sql").write_text(statement)

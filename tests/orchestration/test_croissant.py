@@ -1,4 +1,4 @@
-"""The record that an export carries, read by the reference implementation of the format."""
+"""The Croissant record of an export, read by the reference implementation of the format."""
 
 import json
 import math
@@ -33,7 +33,7 @@ def record(folder):
 
 
 def plain(value):
-    """Give a value of mlcroissant or of DuckDB one form: texts decoded, times with their zone, lists as tuples."""
+    """Normalize a value of mlcroissant or DuckDB: texts decoded, times with their zone, lists as tuples."""
     match value:
         case bytes():
             return value.decode()

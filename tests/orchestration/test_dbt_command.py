@@ -1,4 +1,4 @@
-"""The program that dagster-dbt starts as `dbt`: its answers, and its end."""
+"""The program that dagster-dbt starts as `dbt`: its answers and its end."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ class dbtRunner:
         time.sleep(600)
 """,
 }
-"""A package of dbt's name, in which a build takes ten minutes."""
+"""A package named dbt with a build that takes ten minutes."""
 STARTER = """
 import subprocess, sys, time
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Results of dbt's tests are written to ops.checks, as those of the suites are."""
+"""Results of dbt's tests are written to ops.checks, like those of the suites."""
 
 import json
 
@@ -11,7 +11,7 @@ from orchestration.dbt.results import record_dbt_results
 
 @pytest.fixture
 def artifacts(tmp_path):
-    """dbt's artifacts of a build with a passing, a failing, a warning and a skipped test, and a model that broke."""
+    """dbt's artifacts of a build with a passing, a failing, a warning and a skipped test, and a failed model."""
     model = "model.faultline.fct_attempts"
 
     def test(name, **config):

@@ -1,4 +1,4 @@
-"""Runs whose process died are marked as failed by whoever can know of it, and no other run is."""
+"""Runs with a dead process are marked as failed as soon as that is certain, and no other run is."""
 
 import resource
 from contextlib import nullcontext
@@ -60,8 +60,8 @@ def look(instance, home):
         (look, True, 0, 0, {DAEMON, CHOSEN}),
         (look, False, 1, 0, set()),
     ],
-    ids=["refresh", "ui", "ui beside a refresh", "sensor at once", "sensor", "sensor beside a refresh",
-         "sensor beside a run of the daemon"],
+    ids=["refresh", "ui", "ui during a refresh", "sensor at once", "sensor", "sensor during a refresh",
+         "sensor during a run of the daemon"],
 )  # fmt: skip
 def test_runs_of_some_kinds_end_whatever_they_had_begun(
     instance, home, monkeypatch, by, is_refreshing, at_work, seconds, kinds
@@ -96,7 +96,7 @@ def test_what_cannot_be_marked_fails_nothing_and_is_tried_again(instance, home, 
 
 def test_status_and_doctor_name_the_run_that_keeps_the_queue_waiting_but_none_that_lives(small_home):
     small_home.unfinished_run.write_text("run-7")
-    words = "Dagster takes run run-7 for running, whose process died"
+    words = "Dagster lists the dead run run-7 as running"
     for command in ("status", "doctor"):
         assert words in faultline(small_home, command).output
         with held_lock(small_home):

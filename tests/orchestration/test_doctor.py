@@ -29,7 +29,7 @@ NO_SPANS = "delete from ops.spans where cluster_id = 'beta'"
 
 
 def put(home, *done):
-    """Execute statements on what is published, and make what pairs of a path in the sources and its content name."""
+    """Execute statements on the published file, and write pairs of a path in the sources and its content."""
     for step in done:
         if isinstance(step, str):
             change(home, step)
@@ -45,7 +45,7 @@ def put(home, *done):
 
 
 FOUND = [
-    # What is done to a home, and then a level, a place, and words of a finding there.
+    # Changes to a home; the level, place and words of the finding.
     ((), "warning", "alpha/events", "When nodes were out of service", "sacctmgr -P show event", "/alpha/events"),
     ((("gamma", None),), "error", "gamma/sacct"),
     ((("alpha/cluster.toml", 'timezone = "Mars/Olympus"\n'),), "error", "alpha/cluster.toml", "Mars/Olympus"),
@@ -54,7 +54,7 @@ FOUND = [
     ((("alpha/syslogs", None),), "warning", "alpha/syslogs", "kernel"),
     ((("alpha/kern.log", "x"),), "warning", "alpha/kern.log", "not read"),
     ((("alpha/sacct/loop.psv", Path("loop.psv")),), "error", "alpha/sacct/loop.psv", "leads back to itself"),
-    ((("alpha/sacct/gone.psv", Path("none")),), "error", "alpha/sacct/gone.psv", "leads nowhere"),
+    ((("alpha/sacct/lost.psv", Path("none")),), "error", "alpha/sacct/lost.psv", "leads nowhere"),
     ((("alpha/events", Path("/nonexistent")),), "warning", "alpha/events", "leads nowhere"),
     ((("gamma", Path("/nonexistent")),), "error", "gamma"),
     ((WARNING.format("exported_without_duplicates"),), "warning", "beta/sacct/all.psv", "--duplicates", "sacct -a -D"),
@@ -70,7 +70,7 @@ FOUND = [
     (("update marts.dim_clusters set gpus_per_node = 8",
       "update marts.dim_nodes set gpu_count_source = 'inventory' where cluster_id = 'alpha'",
       "update marts.fct_attempts set gpu_count = 4 * node_count"), "warning", "beta/inventory",
-     "at most 4 GPUs on a node, which is taken to have 8", "scontrol -o show node", "`gpus_per_node`"),
+     "at most 4 GPUs on a node, and Faultline assumes 8 per node", "scontrol -o show node", "`gpus_per_node`"),
     (("update marts.fct_attempts set gpu_count_source = 'refuted', source_path = 'beta/sacct/a.txt', "
       "source_line_number = 7 where cluster_id = 'beta'",), "warning", "beta",
      "2 attempts with more GPUs than the nodes have", "beta/sacct/a.txt, line 7"),
@@ -90,12 +90,12 @@ def test_what_is_wrong_is_told_with_its_place_and_the_next_step(small_home, done
     ("done", "where", "words"),
     [
         ((("alpha/events/archive", Path("../sacct")),), "alpha/events", ""),
-        # between outages they say nothing
+        # node events have no entries between outages
         ((NO_SPANS, SPAN.format(kind="events", start=0, end=1)), "beta/events", "covers"),
         ((), "beta", "GPUs"),
         (("update raw.clusters set is_simulated = true where cluster_id = 'beta'",), "beta/sacct", ""),
         (("update marts.dim_clusters set data_through_at = now()::timestamp",), "alpha/sacct", "its newest record"),
-        # its cluster is stale for this
+        # the finding on the stale cluster names it
         ((STALE, "insert into ops.files by name select * replace ('alpha/sacct/bad.psv' as path, 'refused' as status, "
           "'it is cut' as reason) from ops.files where path = 'alpha/sacct/all.psv'"), "alpha/sacct/bad.psv", ""),
     ],
@@ -120,9 +120,9 @@ def test_what_no_rule_knows_comes_with_lines_that_are_good_settings(small_home, 
     put(small_home, ("alpha/cluster.toml", "\n".join(found.paste)))
     assert not [each for each in doctor(small_home) if (each.level, each.where) == ("error", "alpha/cluster.toml")]
     shutil.rmtree(small_home.sources / "alpha")
-    assert not [each for each in doctor(small_home) if each.paste], "its folder is gone, which is to be mended first"
-    (gone,) = [each for each in doctor(small_home) if each.where == "alpha"]
-    assert "`faultline refresh --forget alpha`" in gone.next_step
+    assert not [each for each in doctor(small_home) if each.paste], "its folder is missing, which comes first"
+    (missing,) = [each for each in doctor(small_home) if each.where == "alpha"]
+    assert "`faultline refresh --forget alpha`" in missing.next_step
 
 
 def test_json_of_one_cluster_has_nothing_that_concerns_another_alone(small_home, capsys):

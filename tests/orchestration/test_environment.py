@@ -1,4 +1,4 @@
-"""The environment is read where a process starts, and what other programs read of it is given to them alone."""
+"""The environment is read when a process starts, and other programs get only their own variables."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Where nothing is published every command that reads says what to do, and makes nothing."""
+"""Without a publication, every reading command says what to do, and creates nothing."""
 
 import pytest
 

@@ -246,7 +246,7 @@ def test_what_is_known_of_places_repairs_checks_and_suspects_is_told_with_them(o
     )
     (attempt,) = explained(own.published_file, "39").attempts
     assert "is a suspect: the same users' jobs end so (failed early) with 4.00 times the odds" in texts(attempt)["Why"]
-    # no suspect where the job ran for long, nor where too little was seen
+    # no suspect if the job ran for long, or with too little data
     for changes in (
         ["update marts.fct_attempts set runtime_seconds = 18000 where job_id = '39'"],
         ["update marts.fct_attempts set runtime_seconds = 20 where job_id = '39'",

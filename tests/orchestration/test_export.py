@@ -1,4 +1,4 @@
-"""`faultline export`: Parquet and CSV that say what they are, whole or not at all."""
+"""`faultline export`: Parquet and CSV with descriptions, complete or not at all."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ def home(small_home):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Where to export to."""
+    """The target of an export."""
     return tmp_path / "out"
 
 
@@ -32,7 +32,7 @@ def metadata_of(file):
 
 
 def _back(name, kind, form):
-    """Cast what was written to what is published: moments of Parquet, and texts of CSV, JSON if not plain."""
+    """Cast written values to published ones: Parquet's moments, and CSV's texts, as JSON if not plain."""
     if form == "parquet":
         return f"{name} at time zone 'UTC'" if kind.startswith("TIMESTAMP") else name
     return f"{name}::json::{kind}" if kind.endswith(("[]", ")")) else f"{name}::{kind}"

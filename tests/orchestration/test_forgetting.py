@@ -35,7 +35,7 @@ def read(home):
 
 @pytest.fixture(scope="module")
 def home_as_read(tmp_path_factory):
-    """Clusters a and b were read; then two exports and a kernel log of a were removed from the sources."""
+    """Clusters a and b were read; then two exports and a kernel log of a were removed."""
     home = Home.at(tmp_path_factory.mktemp("read") / "home")
     files = {
         "a/sacct/2023-01.txt": jobs(1, 2), "a/sacct/2023-02.txt": f"{jobs(3)}odd\n", "a/sacct/2024-01.txt": jobs(2, 4),
@@ -57,7 +57,7 @@ def home(home_as_read, tmp_path):
 
 @pytest.fixture
 def refreshed(monkeypatch):
-    """Homes that are refreshed after that."""
+    """The homes that are refreshed afterwards."""
     homes = []
     counts = {
         "lines": dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0),
@@ -85,13 +85,13 @@ def run_forget(home, *names, options=()):
 
 
 def content(home):
-    """Return the kept rows by table, without the run that read them."""
+    """Return the kept rows by table, without their run."""
     query = "select columns(lambda c: c <> 'run_id') from {} order by all"
     return {table: ask(home.working_file, query.format(table)) for table in TABLES}
 
 
 def paths(home, table):
-    """Name the files of which a table has rows."""
+    """Return the files with rows in a table."""
     return [path for (path,) in ask(home.working_file, f"select distinct path from {table} order by 1")]
 
 

@@ -1,4 +1,4 @@
-"""Behaviour of Great Expectations and SQLAlchemy that our dialect relies on and that a newer version may change."""
+"""Behaviour of Great Expectations and SQLAlchemy that our dialect needs and that a newer version may change."""
 
 import duckdb
 import pytest

@@ -21,7 +21,7 @@ EVENTS = 50
 
 @dg.op
 def log_messages(context):
-    """Tell of many things."""
+    """Log many messages."""
     for number in range(EVENTS):
         context.log.info(f"message {number}")
 
@@ -34,7 +34,7 @@ def telling():
 
 @pytest.fixture(scope="module")
 def empty_home(tmp_path_factory):
-    """A home with Dagster's storage in it, which takes a second to make."""
+    """A home with Dagster's storage, which takes a second to make."""
     home = Home.at(tmp_path_factory.mktemp("empty") / "home")
     prepare_storage(home)
     with pytest.MonkeyPatch.context() as patch:
@@ -53,7 +53,7 @@ def home(empty_home, tmp_path, monkeypatch):
 
 @pytest.fixture
 def opened():
-    """The connections that SQLAlchemy opens from now on."""
+    """The connections that SQLAlchemy opens during a test."""
     connections = []
 
     def note(connection, _):
@@ -65,7 +65,7 @@ def opened():
 
 
 def messages(instance, run_id):
-    """Give what was logged in a run."""
+    """Return the log messages of a run."""
     return [event.user_message for event in instance.all_logs(run_id) if event.user_message.startswith("message")]
 
 
@@ -87,7 +87,7 @@ def test_dagster_reads_what_was_written_through_kept_connections(home, opened):
 
 
 def age(home, run_id, days):
-    """Have a run be of some days ago."""
+    """Date a run some days back."""
     with closing(sqlite3.connect(home.dagster / "history" / "runs.db")) as con, con:
         con.execute(
             f"update runs set create_timestamp = datetime(create_timestamp, '-{days} days') where run_id = ?", [run_id]
@@ -95,7 +95,7 @@ def age(home, run_id, days):
 
 
 def mentions(home, run_id):
-    """List what Dagster's folder still has of a run: names of files and tables."""
+    """List the files and tables in Dagster's folder that mention a run."""
     found = [str(path) for path in home.dagster.rglob("*") if run_id in path.name]
     for file in home.dagster.rglob("*.db"):
         with closing(sqlite3.connect(file)) as con:

@@ -1,4 +1,4 @@
-"""What is imported when: a command that reads answers at once."""
+"""Imports of commands: a reading command answers at once."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ LIBRARIES = {
     "altair", "dagster", "dagster_dbt", "dbt", "great_expectations", "networkx", "numpy", "pandas", "pyarrow", "scipy",
     "sqlalchemy", "sqlglot",
 }  # fmt: skip
-"""Each takes a tenth of a second or more to import."""
+"""Each import takes at least a tenth of a second."""
 COMMAND = """
 import sys
 from orchestration.cli import app
@@ -25,7 +25,7 @@ finally:
 
 
 def imported(code: str, *arguments: object) -> set[str]:
-    """Run a program, and give those of the libraries that it has imported."""
+    """Run a program, and return the slow libraries that it imports."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     environment = os.environ | {"PYTHONPATH": str(PROJECT)}
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, env=environment)

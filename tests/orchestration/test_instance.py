@@ -56,7 +56,7 @@ def read(home):
     ],
 )  # fmt: skip
 def test_only_a_file_that_faultline_wrote_is_replaced_and_what_somebody_wrote_stays_to_the_byte(home, before, after):
-    """The file of today is among those that are replaced one day."""
+    """Later versions will replace the file of today."""
     assert {hashlib.sha256(text.encode()).hexdigest() for text in (OF_0_1_0, SETTINGS)} <= {*SHIPPED}
     write(home, before)
     assert [read(home), read(home)] == [after, after]

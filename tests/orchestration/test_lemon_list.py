@@ -15,7 +15,7 @@ from tests.homes import change, copy_of, faultline
 
 @pytest.fixture(scope="module")
 def lemon_home(tmp_path_factory):
-    """The planted cluster, published as simulated, and a real one too short to tell."""
+    """The planted cluster, published as simulated, and a real one with too little data."""
     home = Home.at(tmp_path_factory.mktemp("lemons"))
     warehouse = Warehouse(path=str(home.published_file))
     build(warehouse)

@@ -1,4 +1,4 @@
-"""The lock of a home: a second refresh touches no file of the first, and who holds it is named."""
+"""The lock of a home: a second refresh touches no file of the first, and the error names the holder."""
 
 import os
 import pwd

@@ -16,7 +16,7 @@ target = Path(sys.argv[sys.argv.index("--target-path") + 1])
 (target / "manifest.json").write_text('{{"nodes": {{}}}}')
 (target / "partial_parse.msgpack").write_text("")
 """
-"""What dbt leaves behind, in no time."""
+"""Stands in for dbt: it writes dbt's output at once."""
 
 
 def test_others_read_the_old_manifest_until_the_new_one_is_whole(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Metrics say what readers see, with limits; unknown is absent; the dashboard asks for nothing that is not there."""
+"""Metrics equal the published values, with limits; unknown ones are absent; the dashboard queries existing ones."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def home(small_home):
 
 
 def parse(home):
-    """Give every sample by name and labels, as Prometheus' own parser reads them."""
+    """Return every sample by name and labels, as Prometheus' own parser reads them."""
     text = exposition(HomeSettings(home)).decode()
     return {
         (sample.name.removeprefix("faultline_"), frozenset(sample.labels.items())): sample.value
@@ -142,7 +142,7 @@ def test_runs_checks_and_rows_are_counted(home):
     assert values(found, "published_rows", table="marts.fct_attempts") == [8.0]
     assert values(found, "runs", status="succeeded") == [1.0]
     assert values(found, "last_run_succeeded") == [1.0]
-    # A run that failed since then is in the working file only.
+    # A later failed run is only in the working file.
     shutil.copy(home.published_file, home.working_file)
     change(
         home.working_file,

@@ -1,4 +1,4 @@
-"""`faultline init`: a folder and a cluster.toml that is read as it stands, with what a genuine Slurm says."""
+"""`faultline init`: a folder and a valid cluster.toml, with the answers of a genuine Slurm."""
 
 import os
 import re
@@ -19,7 +19,7 @@ CONFIG = PROJECT / "tests" / "fixtures" / "slurm-22.05" / "scontrol_config.txt"
 
 @pytest.fixture
 def slurm(tmp_path, monkeypatch):
-    """A Slurm whose scontrol prints what one of 22.05 printed, and ssh that reaches a host named login1."""
+    """A fake scontrol with recorded output of Slurm 22.05, and a fake ssh that reaches a host login1."""
     slurm = FakeSlurm(tmp_path / "slurm", monkeypatch)
     slurm.answer("scontrol", "answer", 'cat "$FAKE_SLURM/scontrol/${!#}"; exit\n', part=".run")
     slurm.answer("scontrol", "config", CONFIG.read_text())

@@ -1,4 +1,4 @@
-"""The sensor starts one refresh when new files are still, and opens none of them before."""
+"""The sensor starts one refresh when new files no longer change, and opens no file before."""
 
 import os
 
@@ -21,7 +21,7 @@ def home(tmp_path):
 
 
 class Ticks:
-    """A sensor with its cursor, ticking at moments that the test chooses."""
+    """A sensor with its cursor; the test chooses the moments of its ticks."""
 
     def __init__(self, home, monkeypatch):
         self.now = 1_000_000.0

@@ -1,4 +1,4 @@
-"""A home or a sources folder that is none: one sentence says so, and nothing is made."""
+"""A home or sources folder that is no folder: one sentence says so, and nothing is created."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""A refresh as OpenLineage events: valid by the official client, complete, delivered where they should be, or said."""
+"""A refresh as OpenLineage events: valid by the official client, complete, and delivered, or a line says why not."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def events(built_warehouse, run_id):
 
 
 def modelled(kind, value):
-    """Make an object of the client's models; what they do not know, or need and is not there, is an error."""
+    """Return an object of the client's models; unknown and missing fields are errors."""
     if isinstance(value, list):
         return [modelled(kind, item) for item in value]
     if not attr.has(kind):
@@ -75,7 +75,7 @@ def facet_class(key):
 
 
 def plain(value):
-    """Leave out what the client leaves out, nothing and empty, and who made an event."""
+    """Leave out the producer, None and empty values, as the client does."""
     if isinstance(value, dict):
         kept = {key: plain(part) for key, part in value.items() if key not in {"_producer", "producer"}}
         return {key: part for key, part in kept.items() if part not in (None, {}, [])}
@@ -83,7 +83,7 @@ def plain(value):
 
 
 def test_every_event_and_one_of_a_failure_is_one_of_the_official_client(events, run_id):
-    """Given to the client's own classes and written by it, an event is what it was, with the same schemas."""
+    """Parsed and written by the client's own classes, an event stays the same, with the same schemas."""
     failure = event_of_failure(run_id, "no logs", "1.0", NAMES)
     assert (failure["eventType"], failure["run"]["facets"]["errorMessage"]["message"]) == ("FAIL", "no logs")
     for event in [*events, failure]:
@@ -121,7 +121,7 @@ def test_tables_have_their_columns_rows_checks_and_folders_of_logs(events, built
 
 @pytest.fixture
 def send(testbed_home, run_id):
-    """Send a publication, or that a refresh failed, as a setting wants it, and return what was said."""
+    """Send a publication or a failure according to a setting, and return the printed lines."""
 
     def send(failure="", **lineage):
         said = []

@@ -1,4 +1,4 @@
-"""The files of a run stay open from one step to the next, and no longer."""
+"""The files of a run stay open between its steps, and no longer."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ def opened(tmp_path):
 
 
 def is_free(warehouse):
-    """Whether another process may open the file."""
+    """Return whether another process may open the file."""
     done = subprocess.run([sys.executable, "-c", OTHER_PROCESS, warehouse.path], capture_output=True, check=False)
     return done.returncode == 0
 

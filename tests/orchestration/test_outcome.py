@@ -1,4 +1,4 @@
-"""What the last lines of a refresh say of each cluster."""
+"""What the last lines of a refresh say about each cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROW = {
 
 
 def printed(cluster, *more) -> str:
-    """What is printed of a refresh of one cluster."""
+    """Return the output of a refresh of one cluster."""
     out = io.StringIO()
     lines = dict.fromkeys(("lines_in", "loaded", "skipped", "quarantined"), 0)
     checks = dict.fromkeys(("passed", "failed", "warned"), 0)

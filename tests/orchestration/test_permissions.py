@@ -26,7 +26,7 @@ GROUP = grp.getgrgid(os.getegid()).gr_name
 
 @pytest.fixture
 def another_group(monkeypatch):
-    """A group that is not the one new files get; only root may give files to one it is not in."""
+    """A group other than that of new files; only root may give files to a group that it is not in."""
     name = next(group for group in grp.getgrall() if group.gr_gid != os.getegid()).gr_name
     if os.geteuid():
         monkeypatch.setattr(permissions.os, "chown", lambda *_: None)
@@ -34,7 +34,7 @@ def another_group(monkeypatch):
 
 
 def build(home):
-    """Make what a refresh has made before it publishes, under the umask that it sets."""
+    """Make the files of a refresh before it publishes, with its umask."""
     page = home.working_reports / "latest" / "index.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("report")
@@ -50,7 +50,7 @@ def publish_as(home, run_id, group):
 
 
 def modes(home):
-    """By path below the home, what everybody may do; links have no permissions of their own."""
+    """Return the modes by path below the home; links have none of their own."""
     found = {".": home.root.stat()}
     found |= {
         path.relative_to(home.root).as_posix(): path.stat()
@@ -125,7 +125,7 @@ def test_what_others_may_write_is_named_with_the_command_that_closes_it(tmp_path
 @pytest.mark.parametrize("umask", [0o000, 0o077])
 @pytest.mark.parametrize(("folder", "mode"), [("home/metrics", 0o600), ("outside", 0o644)])
 def test_files_for_others_follow_no_planted_link_and_have_their_permissions(tmp_path, monkeypatch, umask, folder, mode):
-    """The link lies under the very name that the unfinished file would get; the run has failed."""
+    """The link has the name of the unfinished file; the run failed."""
     victim, place = tmp_path / "victim", tmp_path / folder
     place.mkdir(parents=True)
     victim.write_text("of somebody else")

@@ -1,4 +1,4 @@
-"""`faultline plan`: golden values, and the measured rate with its doubt."""
+"""`faultline plan`: golden values, and the measured rate with its uncertainty."""
 
 import duckdb
 import pytest
@@ -91,7 +91,7 @@ class TestRate:
         assert found["failures_per_1000_node_days_incidents"] == 1.25
 
     def test_it_allows_for_months_that_differ_as_the_published_tables_do(self, answer, own_home):
-        """None was seen: the usual variation, twice its square in 30 days."""
+        """No failure was seen: the usual variation, twice its square in 30 days."""
         found = answer("--gpus", 1024, "--cluster", "large")
         usual = month_variation([], []).relative_variance
         assert found["month_cv"] == pytest.approx(usual**0.5)

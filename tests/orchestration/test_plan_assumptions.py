@@ -1,4 +1,4 @@
-"""What a plan assumed, what it changes, and spare nodes."""
+"""The assumptions of a plan, their effects, and spare nodes."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_each_assumption_says_what_the_answer_would_become(answer):
         other = answer(*ASKED, option, f"{found[name]['other_value']:g}m")
         assert found[name]["ettr"] == other["ettr_optimal"]
         assert found[name]["checkpoint_minutes"] == other["checkpoint_minutes_optimal"]
-        assert name not in by_name(other), "what is given is not assumed"
+        assert name not in by_name(other), "given values are no assumptions"
     assert (found["write_minutes"]["value"], found["write_minutes"]["other_value"]) == (5, 10)
     assert found["gpus_per_node"]["ettr"] == answer(*ASKED, "--gpus-per-node", 4)["ettr_optimal"]
     twice = found["checkpoint_minutes"]
@@ -29,7 +29,7 @@ def test_each_assumption_says_what_the_answer_would_become(answer):
     assert twice["ettr"] == pytest.approx(other["ettr_expected_exact"], rel=1e-6)
     assert (found["spare_count"]["other_value"], found["spare_count"]["ettr"]) == (None, None)
     best, others = answer(*ASKED)["ettr_optimal"], [each["ettr"] for each in found.values() if each["ettr"] is not None]
-    assert others == sorted(others, key=lambda ettr: -abs(ettr - best)), "what matters most comes first"
+    assert others == sorted(others, key=lambda ettr: -abs(ettr - best)), "the largest effect comes first"
 
 
 def test_what_a_cluster_tells_is_taken_before_what_is_usual(answer, own_home):

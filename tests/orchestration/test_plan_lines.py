@@ -1,4 +1,4 @@
-"""`faultline plan`: what it says of a rate that may not hold, its refusals and their exit status."""
+"""`faultline plan`: its caveats on a rate that may not hold, its refusals and their exit status."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_how_far_the_evidence_reaches_and_what_is_not_in_the_rate_is_said_with_i
     assert reclaimed not in " ".join(found["notes"])
     change(
         own_home,
-        "update estimates.est_evidence_reach set statement = null, note = 'too few to tell'",
+        "update estimates.est_evidence_reach set statement = null, note = 'too few failures'",
         "create or replace table estimates.est_lost_gpu_hours as select 'large' as cluster_id, 'capacity' as loss",
     )
     found = answer(*LARGE, root=own_home.root)

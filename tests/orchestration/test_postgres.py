@@ -1,6 +1,6 @@
-"""Dagster's history in PostgreSQL, as docs/operations.md says: a refresh, its events, and a server that is away.
+"""Dagster's history in PostgreSQL, as in docs/operations.md: a refresh, its events, and an unreachable server.
 
-The test starts Debian's own PostgreSQL with a cluster of its own. `make postgres` runs it.
+The test starts Debian's PostgreSQL with a cluster of its own. `make postgres` runs it.
 """
 
 import io
@@ -38,7 +38,7 @@ def program(name):
 
 
 class Server:
-    """A PostgreSQL of this test's own; as root it runs as the user postgres, as it refuses root."""
+    """A PostgreSQL for this test; as it refuses root, root starts it as the user postgres."""
 
     def __init__(self, folder):
         self.folder, self.user = folder, {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
@@ -84,7 +84,7 @@ def server():
 
 
 def documented_settings(server):
-    """The file of docs/operations.md: Faultline's own with another storage, at the address of the test's server."""
+    """The file in docs/operations.md: Faultline's own with another storage, with the address of the test's server."""
     page = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8")
     storage = re.search(r"```yaml\n(storage:\n.*?)```", page, re.DOTALL)[1]
     storage = storage.replace("db.example.org", "127.0.0.1").replace("5432", str(server.port))
@@ -95,7 +95,7 @@ def documented_settings(server):
 
 @pytest.fixture
 def with_postgres(server, monkeypatch):
-    """Give a home its settings."""
+    """Write these settings into a home."""
     monkeypatch.setenv("FAULTLINE_POSTGRES_PASSWORD", PASSWORD)
 
     def prepare(home):

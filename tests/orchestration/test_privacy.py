@@ -1,4 +1,4 @@
-"""A cluster whose privacy or key changed: it is left out as it was read, until it is forgotten whole."""
+"""A cluster with changed privacy or key: it is left out unchanged, until it is forgotten completely."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ WRITTEN = (
 
 
 class Place:
-    """A home with two clusters, whose logs are read as a refresh reads them."""
+    """A home with two clusters; their logs are read as in a refresh."""
 
     def __init__(self, root: Path) -> None:
         self.home, self.key = Home.at(root / "home"), root / "keys" / "privacy.key"
@@ -43,7 +43,7 @@ class Place:
         (self.home.sources / CLUSTER / "cluster.toml").write_text(settings)
 
     def read(self) -> dict[str, str]:
-        """Read the logs; return why clusters are left out."""
+        """Read the logs; return the reasons of clusters that are left out."""
         warehouse = Warehouse(str(self.home.working_file), str(self.home.build_file))
         sources = SourcesFolder(path=str(self.home.sources), privacy=str(self.home.privacy), privacy_key=str(self.key))
         run_id = dg.materialize(ASSETS, resources={"warehouse": warehouse, "sources": sources}).run_id

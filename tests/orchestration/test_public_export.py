@@ -1,4 +1,4 @@
-"""`faultline export --public`: no name in any byte, and no cell of few users that a total gives away."""
+"""`faultline export --public`: no name in any byte, and no total that reveals a cell of few users."""
 
 import json
 from itertools import product
@@ -21,7 +21,7 @@ TEXTS = {
     "counted_as", "failure_category", "label", "likely_causes", "method", "method_version", "population", "scenario",
     "state",
 }  # fmt: skip
-"""Columns of words of the product, the only texts that go out; clusters and accounts get other names."""
+"""Columns with words of the product, the only exported texts; clusters and accounts get other names."""
 VALUES = {
     "bigint": "30", "integer": "30", "double": "30", "boolean": "true", "date": "date '2026-01-01'",
     "timestamp": "timestamp '2026-01-01'", "timestamp_s": "timestamp '2026-01-01'", "varchar[]": f"['{NAME}list']",
@@ -29,20 +29,20 @@ VALUES = {
 }  # fmt: skip
 WORDS = {name: f"'{name}'" for name in TEXTS} | {"population": "'all'", "counted_as": "'attempts'"}
 SIZES = {8: 5, 16: 2, 32: 6, 64: 7, 256: 9}
-"""Users by size: of 16 GPUs there are too few, and of 8 the fewest of the others."""
+"""Users by size: 16 GPUs have too few, and 8 GPUs the fewest of the others."""
 FAILED = {32: 2, 64: 6, 256: 9}
 
 
 def published_columns(table):
-    """The columns of a table that go out, and what each is counted by."""
+    """Return the exported columns of a table, and what each counts."""
     decided = decisions()["tables"][table]
     return {column: kind for kind in ("shown", *KINDS) for column in decided.get(kind, ())}
 
 
 def home_of(folder, *, sizes=None):
-    """A home with a row in every table and a name in every text.
+    """Return a home with a row in every table and a name in every text.
 
-    All is the doing of five users, save where sizes are given: then each table by size has a row for each.
+    All rows have five users; if sizes are given, each table by size has a row for each size.
     """
     home = Home.at(folder / f"{NAME}home")
     home.published_file.parent.mkdir(parents=True)
@@ -94,7 +94,7 @@ def rows_of(folder, table, columns="*"):
 
 
 def everything(folder):
-    """The names and bytes of all files in a folder, and what Parquet compresses."""
+    """Return the names and bytes of all files in a folder, and Parquet's compressed values."""
     for file in folder.rglob("*"):
         yield str(file.relative_to(folder))
         if file.is_file():
@@ -127,7 +127,7 @@ def test_what_is_not_counted_is_a_key_or_a_word_of_the_product():
 
 
 def test_a_cell_has_one_number_that_is_added_up():
-    """Two would differ by what few users did. Hours of nodes and days are nobody's, and rates follow."""
+    """Two would differ by the share of few users. Hours of nodes and days belong to no user, and rates follow."""
     of_nodes = {"planned_out", "failed", "unknown", "total", "unmapped"}
     nobody = {f"{name}_node_hours" for name in of_nodes} | {"seen_days"}
     nobody |= {"mttf_hours", "failures_per_1000_node_days"}
@@ -170,7 +170,7 @@ def test_every_public_column_goes_out_where_five_users_are_behind_it(planted, tm
 
 def test_a_cell_of_few_users_is_null_and_so_is_the_smallest_other(sized, tmp_path):
     home = copy_of(sized, tmp_path)
-    # what is hidden is counted whatever it holds
+    # hidden cells are counted whatever they hold
     change(
         home, "update estimates.est_mttf_by_size set failure_count = null, mttf_hours = null where gpu_size_bin < 64"
     )
@@ -193,7 +193,7 @@ def test_a_cell_of_few_users_is_null_and_so_is_the_smallest_other(sized, tmp_pat
 def test_an_account_is_a_number_with_the_hours_of_all_its_users(planted, tmp_path):
     home = copy_of(planted, tmp_path)
     for table in ("fct_failures", "agg_lost_hours_by_account"):
-        # five accounts; what the last two lost is told of two users
+        # five accounts; the losses of the last two concern two users
         change(
             home,
             f"create table more as select * replace (account || n as account) from marts.{table}, range(5) as t(n)",
@@ -212,7 +212,7 @@ def test_an_account_is_a_number_with_the_hours_of_all_its_users(planted, tmp_pat
     change(home, "delete from marts.fct_failures where account like '%4' and user_name not like '%4'")
     exported(home, tmp_path / "open")
     rows = rows_of(tmp_path / "open", *table)
-    assert [account for account, _ in rows] == ["account-1", "account-2", "account-3"], "no row tells of the others"
+    assert [account for account, _ in rows] == ["account-1", "account-2", "account-3"], "no row of the others"
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_what_cannot_be_public_is_refused(planted, tmp_path, arguments, status, 
 
 
 @pytest.mark.parametrize(
-    ("first", "beside", "second", "words"),
+    ("first", "other", "second", "words"),
     [
         (("--table", "dim_clusters"), None, ("--public",), "an empty folder"),
         (("--public",), None, ("--public",), ""),
@@ -254,14 +254,14 @@ def test_what_cannot_be_public_is_refused(planted, tmp_path, arguments, status, 
     ],
 )  # fmt: skip
 def test_a_public_export_shares_its_folder_with_nothing_but_an_earlier_one(
-    planted, tmp_path, first, beside, second, words
+    planted, tmp_path, first, other, second, words
 ):
     assert faultline(planted, "export", tmp_path, *first).exit_code == 0
-    if beside == "more/links":
+    if other == "more/links":
         (tmp_path / "more").mkdir()
-        (tmp_path / beside).symlink_to(tmp_path / "marts")
-    elif beside:
-        (tmp_path / beside).write_text("names")
+        (tmp_path / other).symlink_to(tmp_path / "marts")
+    elif other:
+        (tmp_path / other).write_text("names")
     done = faultline(planted, "export", tmp_path, *second)
     assert (done.exit_code, words in done.stderr) == (bool(words), True)
 
@@ -297,7 +297,7 @@ def con():
 
 
 def cells_of(con, rows, *changes):
-    """Put attempts in, with what they ran and lost, and give the users of each cell and whether it is shown."""
+    """Insert attempts with their time and losses; return the users of each cell and whether it is shown."""
     con.execute("truncate marts.fct_attempts; drop table if exists public_cells")
     con.execute("truncate marts.fct_attempt_exposures; truncate marts.fct_failures")
     insert(con, "marts.fct_attempts", [{"attempt_id": str(number), **RAN, **row} for number, row in enumerate(rows)])
@@ -327,7 +327,7 @@ TO_MARCH = [{"user_name": user, "ended_at": "2026-03-01 01:00"} for user in rang
 OF_A_SIZE = [{"user_name": user, "gpu_size_bin": 8} for user in range(6)]
 MONTHS = [("started", "month_date", f"2026-0{month}-01") for month in (1, 2, 3)]
 CELLS = {
-    # Attempts, a change of what they ran, and of some cells the number of users and whether it is shown.
+    # Attempts, a change of their run time, and for some cells the number of users and whether it is shown.
     "a failure is of the month of its incident": (
         OF_JANUARY, "set incident_id = 'one'",
         {("failures", "month_date", "2026-01-01"): (6, True), ("failures", "month_date", "2026-02-01"): None},
@@ -358,15 +358,15 @@ SPLITS = {
     "month_date": ("started", "failures"),
 }  # fmt: skip
 WEIGHTS = (lambda _: 1.0, lambda size: max(1.0, (size or 0) / 8), lambda size: float(size or 1))
-"""What a total adds up of a cell: its number, that of its nodes, that of its GPUs."""
+"""What a total sums over cells: their number, their nodes, their GPUs."""
 
 
 @settings(max_examples=40)
 @given(groups=GROUPS)
 def test_no_hidden_cell_can_be_computed_from_totals_and_other_cells(con, groups):
-    """The totals of the cluster, and of its large jobs where their row is shown, are known.
+    """The totals of the cluster are known, and those of its large jobs if their row is shown.
 
-    A sum of what is known gives a cell away if the cell's unit vector lies in the row space of the equations.
+    The known sums reveal a cell if its unit vector lies in the row space of the equations.
     """
     names = ("gpu_size_bin", "account", "is_infrastructure_failure", "started_at", "user_name")
     rows = [

@@ -20,7 +20,7 @@ def home(tmp_path):
 
 
 def build(home, run_id):
-    """Make what a refresh has made before it publishes."""
+    """Make the files of a refresh before it publishes."""
     home.build_file.unlink(missing_ok=True)
     change(home.build_file, "create schema ops")
     change(home.build_file, "create table ops.published as select ? as run_id", values=[run_id])
@@ -87,7 +87,7 @@ def test_an_open_reader_keeps_what_it_opened(home):
 
 @pytest.fixture
 def copy(home, tmp_path):
-    """A home that was copied without its links: regular files are at its public paths."""
+    """A home that was copied without its links, with regular files at its public paths."""
     publish(home, "run-1", "run-2")
     copy = Home.at(tmp_path / "copy")
     shutil.copytree(home.root, copy.root)

@@ -1,4 +1,4 @@
-"""`faultline query` and `faultline tables`: their answers, and that they change and block nothing."""
+"""`faultline query` and `faultline tables`: their answers; they change and block nothing."""
 
 import io
 import json

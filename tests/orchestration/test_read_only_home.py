@@ -1,4 +1,4 @@
-"""A home that cannot be written or not be listed: reading commands work; what fails says in one line why."""
+"""A home that cannot be written or listed: reading commands work; others fail with one line that says why."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ FAULTLINE = Path(sys.executable).with_name("faultline")
 
 @pytest.fixture
 def read_only(small_home, tmp_path):
-    """The small home, seen through a mount that cannot be written; who may not mount has no rights to write instead."""
+    """The small home on a read-only mount, or without write permission if this user may not mount."""
     small_home.lock_file.touch()
     if os.geteuid():
         folders = [small_home.root, *(path for path in small_home.root.rglob("*") if path.is_dir())]
@@ -37,7 +37,7 @@ def read_only(small_home, tmp_path):
 
 @pytest.fixture
 def run(read_only):
-    """Run a command on the home that cannot be written."""
+    """Run a command on the read-only home."""
     return lambda *arguments: faultline(read_only, *arguments)
 
 
@@ -66,7 +66,7 @@ def test_what_would_write_says_why_it_cannot(run, arguments, said):
 
 @pytest.fixture
 def as_reader(small_home):
-    """Run a command as a reader of the publish group, who may pass through the folders of a home and not list them."""
+    """Run a command as a reader of the publish group, who may enter the folders of a home but not list them."""
     closed = [small_home.work, small_home.dagster]
     for path in closed:
         path.mkdir(exist_ok=True)
@@ -111,10 +111,10 @@ RAISE, LOWER = "raise FAULTLINE_MEMORY, then", "lower FAULTLINE_MEMORY, then"
         ("can't start new thread", "RuntimeError", LOWER),
         ("x.so: failed to map segment from shared object", "ImportError", LOWER),
         ("[Errno 12] Cannot allocate memory", "OSError", LOWER),
-        # What a row of a log holds is not what the machine says.
+        # A row of a log may quote an error of the machine.
         *((f"Conversion Error: '{words}'", "ConversionException", "unexpected ConversionException") for words in WORDS),
         ("nothing was read: 'Permission denied'", "Failure", "nothing was read: 'Permission denied'"),
-        # Where no details can be kept, the message has them.
+        # If the details cannot be written, the message has them.
         ("something else", "OddError", "where it was"),
     ],
 )  # fmt: skip

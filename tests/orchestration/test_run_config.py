@@ -1,4 +1,4 @@
-"""A run's configuration cannot name a program, a path or a setting: the code binds all of it to the home."""
+"""A run's configuration cannot set a program, a path or a setting: the code binds them to the home."""
 
 import dagster as dg
 import pytest

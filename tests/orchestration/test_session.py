@@ -1,4 +1,4 @@
-"""A run has the home for itself from its first writing to its end, and its row in ops.runs is right however it ends."""
+"""A run locks the home from its first write to its end, and its row in ops.runs is right however it ends."""
 
 import subprocess
 
@@ -37,7 +37,7 @@ def web(monkeypatch):
 
 @pytest.fixture
 def run(home):
-    """Run an asset that does something with the warehouse, as a whole refresh or as a part of one."""
+    """Run an asset that uses the warehouse, as a whole refresh or as a part of one."""
 
     def run(do, *, is_whole=True):
         @dg.asset(output_required=False)

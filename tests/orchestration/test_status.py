@@ -15,7 +15,7 @@ from tests.homes import change, faultline, held_lock
 
 
 def failed_later(home):
-    """Let a run that published nothing have failed after the publication."""
+    """Add a failed run after the publication."""
     build(home.working_file)
     change(
         home.working_file,
@@ -106,7 +106,7 @@ def test_the_json_of_nothing_at_all_has_the_usual_keys(small_home, tmp_path, cap
 
 @pytest.fixture
 def published_twice(small_home):
-    """A home whose second publication is of an earlier time, as the clock was set back."""
+    """A home with a second publication of an earlier time, because the clock was set back."""
     page = small_home.working_reports / "latest" / "index.html"
     page.parent.mkdir(parents=True)
     page.write_text("report")

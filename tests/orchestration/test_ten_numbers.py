@@ -1,8 +1,8 @@
-"""Numbers of the report come out of the raw files that their lineage names.
+"""Numbers of the report equal those from the raw files that their lineage names.
 
-Nothing here is shared with the models: the files are read by Python's csv and json and counted line by line. Of a
-fitted number the inputs are counted so, and the fit is called. Left out is what a rule of the models decides, as which
-pauses end an outage, or how likely a cause is: the rules would stand here a second time.
+The test shares nothing with the models: it reads the files with Python's csv and json and counts line by line. For a
+fitted number it counts the inputs, and calls the fit. Numbers that depend on rules of the models, such as which pauses
+end an outage or how likely a cause is, are left out: the rules would be repeated here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from orchestration.read_commands.lineage import lineage
 
 
 def files_of(con, column):
-    """Give the paths that the lineage of a column prints for each raw table."""
+    """Return the paths in the lineage of a column, by raw table."""
     found = lineage(con, *column.rsplit(".", 1)).files
     return {table: [line.split(" (")[0] for line in files] for table, files in found.items()}
 
@@ -47,13 +47,13 @@ class Records:
         return line["State"].split()[0]
 
     def size(self, line):
-        """Give the power of two that holds all GPUs of the job."""
+        """Return the power of two that holds all GPUs of the job."""
         gpus = self.gpus_of_job[line["JobID"].split("+")[0]] if "+" in line["JobID"] else self.gpus(line)
         return 0 if gpus == 0 else 1 << (gpus - 1).bit_length()
 
     @staticmethod
     def seconds(line):
-        """Give how long an attempt ran. After a change of its size a job goes on from its newest `Submit`."""
+        """Return how long an attempt ran. After a change of its size, a job continues from its newest `Submit`."""
         if not line["Start"][:1].isdigit():
             return 0.0
         start, end = (datetime.fromisoformat(text) for text in (max(line["Start"], line["Submit"]), line["End"]))
@@ -67,7 +67,7 @@ class Records:
         return int(line["NNodes"]) * self.seconds(line) / 86400
 
     def ran_with(self, line, critical):
-        """Tell whether a check became or stayed critical on a node of an attempt that failed, while it ran."""
+        """Return whether a check became or stayed critical on a node of a failed attempt while it ran."""
         if self.state(line) not in {"FAILED", "REQUEUED"}:
             return False
         start, end = (datetime.fromisoformat(line[key]).replace(tzinfo=UTC).timestamp() for key in ("Start", "End"))
@@ -102,7 +102,7 @@ class Checks:
         self.critical = [(node, int(at)) for at, node, _, result in self.results if result == 2]
 
     def began(self):
-        """Count by check how often it became critical on a node. Those of Xid errors are told apart by their codes."""
+        """Count by check how often it became critical on a node; for Xid errors, by code."""
         count, last = Counter(), {}
         for _, node, check, result in self.results:
             count[check] += check != "xid errors" and result == 2 and last.get((node, check)) != 2
@@ -111,7 +111,7 @@ class Checks:
 
 
 def counted(records, by):
-    """Give the attempts and GPU-hours of each group, and those of all."""
+    """Return the attempts and GPU-hours of each group, and of all."""
     count, hours = Counter(), Counter()
     for line in records.attempts:
         count[by(line)] += 1
@@ -120,7 +120,7 @@ def counted(records, by):
 
 
 def numbers_of(con, sources):
-    """List numbers: the column, what is asked, the rows' condition, what the raw files give."""
+    """List numbers: the column, the query, the rows' condition, and the value from the raw files."""
 
     def paths(column, table):
         return [sources / path for path in files_of(con, column)[table]]
@@ -149,9 +149,9 @@ def numbers_of(con, sources):
 
 
 def _rates(read, paths):
-    """Give the exposure, and the rate by the paper's rule: attempts that a node ended, or that failed beside a check.
+    """Return the exposure, and the rate by the paper's rule: attempts that a node ended, or that failed with a check.
 
-    The rule looks a few minutes around an attempt as well. In the capture it finds nothing more there.
+    The rule also looks a few minutes around an attempt. In the capture it finds nothing more there.
     """
     table, where = "estimates.est_failure_rates", "population = 'all' and counted_as = 'attempts_paper'"
     for column in ("exposure", *(f"failures_per_1000_node_days{what}" for what in ("", "_low", "_high"))):
@@ -168,7 +168,7 @@ def _rates(read, paths):
 
 
 def _events(read, paths):
-    """Give counts of failures, kernel messages, checks and outages, and how long outages of one line lasted."""
+    """Return counts of failures, kernel messages, checks and outages, and the length of one-line outages."""
     failures, events, outages = (
         "marts.fct_failures.state",
         "marts.fct_health_events.check_name",

@@ -62,7 +62,7 @@ def test_json_escapes_what_cannot_be_seen_and_keeps_its_value():
 
 @pytest.fixture
 def hostile_home(small_home):
-    """A home with hostile text wherever a user or a machine chooses a name."""
+    """A home with hostile text in every name that a user or a machine chooses."""
     clean = HOSTILE.replace("\ud800", "")
     with duckdb.connect(str(small_home.published_file)) as con:
         con.execute("update marts.fct_attempts set job_name = $1", [clean])
@@ -76,7 +76,7 @@ def hostile_home(small_home):
 
 @pytest.fixture
 def say(hostile_home):
-    """Run a command and return all it printed, on both streams."""
+    """Run a command and return all its output, on both streams."""
 
     def say(*arguments):
         result = CliRunner().invoke(app, [*arguments, "--home", str(hostile_home.root)])
@@ -130,7 +130,7 @@ def test_csv_is_quoted_and_no_formula_and_its_text_comes_back(small_home):
 
 
 def test_a_table_shows_line_breaks_escapes_and_markup_and_has_styles_of_ours_only(small_home, monkeypatch):
-    """On a terminal rich writes escapes of its own; those of the text beside them are shown."""
+    """On a terminal, rich writes its own escapes; escapes in the text are made visible."""
     master, slave = pty.openpty()
     with os.fdopen(slave, "w") as terminal:
         monkeypatch.setattr(sys, "stdout", terminal)
@@ -194,7 +194,7 @@ def test_an_answer_that_cannot_be_written_is_an_error_of_one_line_and_one_that_n
 def test_ctrl_c_ends_any_query(small_home, signals):
     process = ask(small_home, CROSS_JOIN)
     deadline, threads, ticks = time.monotonic() + PATIENCE_SECONDS, 0, 0
-    while (threads < 2 or ticks < 150) and time.monotonic() < deadline:  # until threads of DuckDB's are at work
+    while (threads < 2 or ticks < 150) and time.monotonic() < deadline:  # until DuckDB's threads are working
         times = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         threads, ticks = int(times[17]), int(times[11])
         time.sleep(0.05)

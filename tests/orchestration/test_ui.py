@@ -29,7 +29,7 @@ def pages(tmp_path_factory):
 
 
 def test_only_the_token_and_only_from_the_own_site_changes_anything(pages):
-    """`test_ui_guard` has every door; this shows that the guard stands before the server and the mutation works."""
+    """`test_ui_guard` tests every rule; this shows that the guard is in front of the server and a mutation works."""
 
     def schedule():
         return pages.ask(SCHEDULE)["schedulesOrError"]["results"][0]["scheduleState"]

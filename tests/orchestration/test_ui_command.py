@@ -19,7 +19,7 @@ GOOD = "0123456789abcdef0123456789abcdef"
 
 @pytest.fixture
 def start(monkeypatch, tmp_path):
-    """Run the command up to where it would serve; return its end, and what it would serve with."""
+    """Run the command up to the point where it would serve; return its result and its arguments."""
     monkeypatch.delenv(UI_TOKEN, raising=False)
 
     def run(*options, given=None):
@@ -50,7 +50,7 @@ def test_the_network_needs_a_proxy_or_a_token(start, host):
         refused = start("--host", host, given=given)
         assert (refused.status, refused.rules) == (2, None)
     for accepted in (start("--host", host, "--i-have-a-proxy"), start("--host", host, given=GOOD)):
-        # An address that means every address is no name.
+        # An address that stands for all addresses is no name.
         assert (accepted.status, accepted.rules.hosts) == (0, LOOPBACK | ({host} - set(serving.ANY_ADDRESS)))
 
 

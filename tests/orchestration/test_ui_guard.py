@@ -1,4 +1,4 @@
-"""The guard before Dagster's web server, as a table of requests; the mutations that a read-only one refuses; tokens."""
+"""The guard in front of Dagster's web server, as a table of requests; a read-only server's mutations; tokens."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ REACHED, ACCEPTED, CLOSED = 200, 101, 1008
 
 
 def connect(scope, incoming, behind=None):
-    """Send messages through a guard to a server, which reads them unless another one is given; return what each got."""
+    """Send messages through a guard to a server that reads them, or to `behind`; return what each side got."""
     got = SimpleNamespace(sent=[], reached=[], read="", status=ACCEPTED, headers={}, body=b"")
 
     async def receive():
@@ -81,7 +81,7 @@ def ask(line, headers, body="", behind=None):
 
 
 DOORS = [
-    # Status; requests; headers of them all; headers of which each request is tried with one.
+    # Status; requests; headers of all requests; headers to try one at a time with each request.
     (401, ["GET /", "GET /?token=", "GET /?token=wrong", "GET /logs/x", "GET /download_debug/x"], [HOST], []),
     (401, ["POST /graphql", f"POST /graphql?token={TOKEN.value}"], [HOST, JSON], []),
     (CLOSED, ["WS /graphql", f"WS /graphql?token={TOKEN.value}"], [HOST], []),
@@ -95,7 +95,7 @@ DOORS = [
     (405, [f"GET /graphql?{MUTATION}", f"GET /GraphQL?{MUTATION}"], [HOST, COOKIE], ["accept: text/html", JSON]),
     (400, ["GET /graphql\n", "GET //graphql", "GET /x/../graphql", "GET graphql"], [HOST, BEARER], []),
     (405, [f"{method} /graphql" for method in ("PUT", "DELETE", "OPTIONS", "post", "get")], [HOST, BEARER, JSON], []),
-    # Through a name that was made to point here.
+    # DNS rebinding: another name that leads here.
     (403, ["GET /", "POST /graphql"], [BEARER, JSON], [f"host: {host}" for host in OTHER_HOSTS]),
     (CLOSED, ["WS /graphql"], [COOKIE], [f"host: {host}" for host in OTHER_HOSTS]),
     (400, ["GET /"], [BEARER], ["accept: text/html"]),
@@ -115,7 +115,7 @@ DOORS = [
         "content-type: application/json, text/plain", "accept: application/json",
     ]),
     (400, ["POST /graphql"], [HOST, COOKIE, JSON, "content-type: text/plain"], []),
-    # Elsewhere than GraphQL.
+    # Other paths than GraphQL.
     (405, ["POST /", "POST /graphql/", "POST /report_asset_check/raw/sacct"], [HOST, BEARER, JSON], []),
     (404, ["GET /notebook?path=/x.ipynb", "GET /dagit/notebook?path=/x.ipynb"], [HOST, BEARER], []),
     (400, ["GET /logs/x\x00.err", "GET /logs/..\\..\\x", "GET /logs/../../x.err"], [HOST, BEARER], []),
@@ -146,7 +146,7 @@ def test_a_request_gets_its_status(status, lines, headers, ones):
             assert [value for key, value in got.sent[0]["headers"] if key == b"x-frame-options"] == [b"DENY"]
         assert "set-cookie" not in got.headers
         assert TOKEN.value not in str(got.sent)
-        # The server behind could log what proves who asks.
+        # The server behind could log the credentials.
         assert not {key for scope in got.reached for key, _ in scope["headers"]} & {b"cookie", b"authorization"}
 
 
@@ -172,7 +172,7 @@ def test_a_connection_of_an_unknown_kind_does_not_get_through():
 
 
 def every_mutation():
-    """Return a valid request for each; values are not needed, as validation comes before them."""
+    """Return a valid request for each mutation, without values: validation comes first."""
     for name, field in create_schema().graphql_schema.mutation_type.fields.items():
         variables = ", ".join(f"${key}: {argument.type}" for key, argument in field.args.items())
         arguments = ", ".join(f"{key}: ${key}" for key in field.args)

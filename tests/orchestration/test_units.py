@@ -1,4 +1,4 @@
-"""The units of systemd are accepted by systemd itself, and confine what they run."""
+"""systemd accepts the unit files, and they confine their services."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reas
 
 @pytest.fixture
 def installed(tmp_path):
-    """The units with a program that is there."""
+    """The units with an existing program."""
     for unit in [*SERVICES, *UNITS.glob("*.timer")]:
         (tmp_path / unit.name).write_text(unit.read_text(encoding="utf-8").replace(PROGRAM, "/bin/true"))
     return tmp_path

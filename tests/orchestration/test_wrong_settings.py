@@ -1,4 +1,4 @@
-"""Mistakes in `cluster.toml` are told at once, all of them, and one cluster's mistakes concern that cluster alone."""
+"""All mistakes in `cluster.toml` are reported at once, and one cluster's mistakes concern only that cluster."""
 
 import json
 import subprocess

@@ -1,10 +1,10 @@
-"""Numbered points of the step that publishes, each of which can be made to kill the process or to fail.
+"""Numbered points of the publishing step, at each a fault can kill the process or fail a call.
 
 `python -m tests.pipeline.faults TEMPLATE SCRATCH EVERY FIRST` publishes a second run over a small home, once for every
-n-th point and kind of fault, and a third one after it. It fails where readers saw anything but one run or the other,
-and prints how the faults ended. Python reports each opened file and changed name by its audit events, so that nothing
-is patched but `os.fsync`. Each attempt is a fork of one process, because a new one would take longer than all that it
-does. What DuckDB writes is not seen here; `test_harm.py` watches whole refreshes by strace.
+n-th point and kind of fault, and then a third one. It fails if readers saw anything except one run or the other, and
+prints how the faults ended. Python's audit events report each opened file and changed name, so that only `os.fsync` is
+patched. Each attempt is a fork of one process, because starting a new one would take longer than the attempt. DuckDB's
+own writes are not seen here; `test_harm.py` watches whole refreshes by strace.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Points:
         self.is_on = False
 
     def watch(self) -> None:
-        """Begin to count; a process can do so once."""
+        """Start to count; a process can do this once."""
         sys.addaudithook(self._hear)
         flush = os.fsync
 
@@ -78,7 +78,7 @@ class Points:
 
 
 def run(home: Home, run_id: str, points: Points | None = None) -> list[str]:
-    """Do what the session and the last step of a refresh do; return the points that were passed."""
+    """Run the session and the last step of a refresh; return the passed points."""
     points = points or Points(home)
     warehouse = Warehouse(path=str(home.working_file), publication=str(home.build_file))
     with warehouse.writing() as con:
@@ -97,7 +97,7 @@ def run(home: Home, run_id: str, points: Points | None = None) -> list[str]:
 
 
 def seen(home: Home) -> list[str]:
-    """List the runs that readers see: of the warehouse, the report, the account in it, and how that one ended."""
+    """List what readers see: the run of the warehouse, of the report, in `ops.runs`, and that run's status."""
     with duckdb.connect(str(home.published_file), read_only=True) as con:
         warehouse = one_value(con, "select run_id from marts.t")
         account = con.execute("select run_id, status from ops.runs order by rowid desc limit 1").fetchone()
@@ -105,19 +105,19 @@ def seen(home: Home) -> list[str]:
 
 
 def whole(run_id: str) -> list[str]:
-    """Give what readers see of a run that was published whole."""
+    """Return what readers see of a completely published run."""
     return [run_id, run_id, run_id, "succeeded"]
 
 
 def in_a_fork(do: Callable[[], object]) -> tuple[int, Any]:
-    """Run a function in a process of its own; return how it ended, and what it returned or the traceback."""
+    """Run a function in a fork; return its exit code, and its result or traceback."""
     reader, writer = os.pipe()
     process = os.fork()
     if process == 0:
         code = 0
         try:
             os.write(writer, json.dumps(do()).encode())
-        except Exception:  # noqa: BLE001 - whatever it was, the other process tells it
+        except Exception:  # noqa: BLE001 - the parent process reports it
             os.write(writer, json.dumps(traceback.format_exc()).encode())
             code = 1
         os._exit(code)
@@ -128,9 +128,9 @@ def in_a_fork(do: Callable[[], object]) -> tuple[int, Any]:
 
 
 def attempt(home: Home, points: Points, at: int | None, kind: str) -> tuple[int, str, list[str]]:
-    """Publish with one fault, then without any; return the exit code, the run seen in between and the points passed.
+    """Publish with one fault, then without; return the exit code, the run seen in between and the passed points.
 
-    Readers see one run or the other whole, and the next run leaves nothing behind.
+    Readers see one of both runs completely, and the next run leaves nothing behind.
     """
     points.at, points.kind = at, kind
 
@@ -151,8 +151,8 @@ def attempt(home: Home, points: Points, at: int | None, kind: str) -> tuple[int,
 
 
 def main(template: Path, scratch: Path, every: int, first: int) -> None:
-    """Try one of so many points, beginning at some point, with each kind of fault."""
-    # DuckDB loads it for the first parameter of a statement, which would take each fork longer than all else it does.
+    """Try every n-th point, starting at the first one given, with each kind of fault."""
+    # DuckDB loads it for the first parameter of a statement; in each fork that would take longer than everything else.
     importlib.import_module("pandas")
     gc.freeze()
     assert in_a_fork(lambda: run(Home.at(template), "run-1"))[0] == 0

@@ -1,4 +1,4 @@
-"""A web UI that runs, and what a browser asks of it."""
+"""A running web UI, and a browser's requests to it."""
 
 import http.client
 import json

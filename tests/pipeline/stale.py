@@ -1,4 +1,4 @@
-"""A cluster of a few jobs, and accounting that becomes unreadable: what a night with a stale cluster is made of."""
+"""A cluster of a few jobs, and accounting that becomes unreadable, for a night with a stale cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cluster(jobs: int = 60) -> Cluster:
 
 
 def break_lines(home: Home, cluster_id: str, name: str) -> None:
-    """Let a tenth of a cluster's accounting be in a state that Slurm does not know."""
+    """Give a tenth of a cluster's accounting records a state that Slurm does not know."""
     path = home.sources / cluster_id / "sacct" / name
     lines = path.read_text().splitlines(keepends=True)
     path.write_text(

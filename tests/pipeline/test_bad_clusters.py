@@ -1,6 +1,6 @@
-"""A cluster that cannot be built keeps yesterday's numbers, marked as stale; the others are as if it were not there.
+"""A cluster that cannot be built keeps yesterday's numbers, marked as stale; the others are as without it.
 
-Settings that are wrong are in `test_one_life.py`, and how the clusters at fault are found in `tests/bad_clusters`.
+Wrong settings are in `test_one_life.py`, and the search for the failing clusters in `tests/bad_clusters`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.published import Content, facts_of_cluster
 
 FAULTLINE = Path(sys.executable).with_name("faultline")
 IN_NIGHT = ("is_stale", "stale_reason", "built_at")
-"""What a stale cluster's row says of the night."""
+"""Columns of a stale cluster's row about the night."""
 BAD = {
     "a": ("sources", r"a: its rows could not be settled \(ConversionException: Conversion Error: odd\)"),
     "b": ("build", r"\w+ could not be built: Runtime Error in model"),
@@ -37,27 +37,27 @@ BAD = {
     "d": ("estimates", r"estimates.est_failure_rates could not be made of its rows: FloatingPointError: overflow"),
     "e": ("estimates_est_failure_rates_expectations", r".*odd_rates: an odd rate"),
 }
-"""At which stage the rows of each cluster of one night fail, and the reason. Nothing fails on those of g."""
+"""The stage at which each cluster's rows fail in one night, and the reason. The rows of g do not fail."""
 
 
 def content(home: Home, cluster_id: str) -> Content:
-    """Give all that is published of a cluster, save comparisons with others and what a row says of the night."""
+    """Return all published rows of a cluster, without comparisons with others and columns about the night."""
     return facts_of_cluster(home.published_file, cluster_id, left_out=IN_NIGHT)
 
 
 def contents(home: Home) -> dict[str, Content]:
-    """Give what is published of each cluster."""
+    """Return the published rows of each cluster."""
     return {name: content(home, name) for name in (*BAD, "g")}
 
 
 def pairs(home: Home) -> set[tuple[str, str]]:
-    """Give the clusters that are compared with each other."""
+    """Return the pairs of compared clusters."""
     found = "select cluster_id, other_cluster_id from estimates.est_rate_ratios where comparison = 'clusters'"
     return {*ask(home, found)}
 
 
 def plant(home: Home, patch: pytest.MonkeyPatch) -> None:
-    """Let each step fail on the rows of its clusters."""
+    """Make each step fail on the rows of its clusters."""
     rows = "update raw.sacct set elapsed_seconds = 9223372036854775807 where cluster_id in ('b', 'c')"
     change(home.working_file, rows)
     mark, interval, judge = raw.mark_doubtful_files, table.weighted_interval, asset_checks.judge
@@ -86,7 +86,7 @@ def plant(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_each_is_left_out_by_its_own_step_and_once_mended_all_is_as_a_clean_build_says(tmp_path):
-    """Three nights of six clusters: all well; new jobs, and all but one at fault; all mended."""
+    """Three nights of six clusters: all good; new jobs, and all but one failing; all repaired."""
     home = Home.at(tmp_path / "home")
     for name in (*BAD, "g"):
         cluster().write(home.sources / name)

@@ -1,6 +1,6 @@
-"""A refresh from marts: it publishes what is made of the marts that are there, whoever built them.
+"""A refresh from marts: it publishes estimates and report from the present marts, whoever built them.
 
-An estimate that cannot be computed is published without rows, named everywhere and no obstacle, until the next refresh.
+An estimate that cannot be computed is published without rows until the next refresh, and named everywhere.
 """
 
 import json
@@ -28,7 +28,7 @@ QUERIES = {
     OUT_OF_MEMORY: "select list(number) as numbers from range(1000000000) as numbers (number)",
     UNFORESEEN: "select error('unforeseen')",
 }
-"""The first holds 8 GB at once, which DuckDB cannot spill."""
+"""The first needs 8 GB at once, which DuckDB cannot spill."""
 PROGRAM = """
 import importlib, json, sys
 for table, query in json.loads(sys.argv.pop(1)).items():
@@ -48,7 +48,7 @@ HALVED = {
 
 
 def import_marts(home, folder, probability):
-    """Have the marts of a home built elsewhere, where each failure has another probability."""
+    """Import marts into a home in which each failure has another probability."""
     with duckdb.connect(str(home.build_file), read_only=True) as con:
         for (mart,) in con.execute(spark.MARTS).fetchall():
             (folder / mart).mkdir(parents=True)
@@ -58,7 +58,7 @@ def import_marts(home, folder, probability):
 
 
 def refresh(home, queries):
-    """Publish what is made of the marts that are there, with other queries of some estimates."""
+    """Publish from the present marts, with other queries for some estimates."""
     return subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(queries), "refresh", "--from-marts", "--json", "--home", home.root],
         cwd=PROJECT, env=os.environ | {"FAULTLINE_MEMORY": "500MB"}, capture_output=True, text=True, check=False,
@@ -67,7 +67,7 @@ def refresh(home, queries):
 
 @pytest.fixture
 def home(testbed_home, tmp_path):
-    """A home whose marts were imported, each failure half as likely."""
+    """A home with imported marts, in which each failure is half as likely."""
     home = Home.at(copy_of(testbed_home, tmp_path).root)
     import_marts(home, tmp_path / "halved", "posterior_probability / 2")
     return home
@@ -102,7 +102,7 @@ def test_estimates_are_of_the_imported_marts_and_one_that_fails_is_empty_named_a
         tell_of_publication(read_settings(home.root), print)
     assert [text.splitlines()[1:] for text in web.texts if "could not be computed" in text] == [said]
     page = home.report.read_text()
-    # Before all else, and in each section that shows it.
+    # At the top, and in each section that shows it.
     assert all(page.count(f"{table} could not be computed: {why[:40]}") >= 2 for table, why in reasons.items())
     assert "unforeseen" in home.other_output.read_text()
 

@@ -1,9 +1,9 @@
-"""A home that is damaged, a refresh that is killed or stopped, a disk that fails or is full, at any moment.
+"""A damaged home, a killed or stopped refresh, a failing or full disk, at any moment.
 
-The last good publication stays, the next refresh heals the home and says so in one line, and no line is lost. Per push,
-each kind of damage is seen up to the moment in which the run would start, and the step that publishes fails at some of
-its numbered points (`faults.py`), others on each day. The slow tests refresh each damaged home, try every point, and
-watch by strace what DuckDB, SQLite and dbt write as well.
+The last good publication stays, the next refresh repairs the home and says so in one line, and no line is lost. Per
+push, each kind of damage is tested up to the start of the run, and the publishing step fails at some of its numbered
+points (`faults.py`), at other points each day. The slow tests refresh each damaged home, try every point, and watch the
+writes of DuckDB, SQLite and dbt by strace as well.
 """
 
 import datetime as dt
@@ -54,31 +54,31 @@ from tests.published import facts_of
 FAULTLINE = Path(sys.executable).with_name("faultline")
 TODAY = dt.date.today().toordinal()
 FAULTS = int(os.environ.get("FAULTLINE_FAULTS", "30"))
-"""Of each kind, how many the tests under strace try."""
+"""How many calls of each kind the tests under strace try."""
 GARBAGE = bytes(range(256)) * 400
 CORRUPT = "Corrupt database file: computed checksum 1 does not match stored checksum 2"
 
 
 @pytest.fixture
 def home(testbed_home, tmp_path):
-    """The capture's home with a good publication in it, to be harmed."""
+    """The capture's home with a good publication, to be damaged."""
     return copy_of(testbed_home, tmp_path)
 
 
 def overwrite(path: Path, at: float, length: int = 3000) -> None:
-    """Spoil some bytes at a share of the file's length."""
+    """Overwrite some bytes at a share of the file's length."""
     with path.open("r+b") as file:
         file.seek(int(path.stat().st_size * at))
         file.write(GARBAGE[:length])
 
 
 def cut(path: Path, to: float) -> None:
-    """Leave a share of a file."""
+    """Cut a file to a share of its length."""
     os.truncate(path, int(path.stat().st_size * to))
 
 
 def leave_a_journal(home: Home) -> None:
-    """Leave the working file as a process does that is killed while it writes, its journal spoiled."""
+    """Leave the working file as after a kill during a write, with a damaged journal."""
     code = (
         "import duckdb, os, sys; con = duckdb.connect(sys.argv[1]); con.execute('checkpoint');"
         "con.execute('create table ops.scratch as select range as a from range(9000)'); os._exit(0)"
@@ -88,19 +88,19 @@ def leave_a_journal(home: Home) -> None:
 
 
 def make_a_folder_of(path: Path) -> None:
-    """Put a folder in the place of a file."""
+    """Replace a file by a folder."""
     path.unlink()
     path.mkdir()
 
 
 def spoil_both(home: Home) -> None:
-    """Leave nothing that says how many lines were read."""
+    """Damage both files that know how many lines were read."""
     home.working_file.write_bytes(GARBAGE)
     home.published_file.write_bytes(GARBAGE)
 
 
 def database_of(home: Home, name: str) -> Path:
-    """Give a file of Dagster's history, its journal written back and removed."""
+    """Return a file of Dagster's history, with its journal written back and removed."""
     (found,) = (home.dagster / "history").rglob(name)
     for journal in found.parent.glob(f"{name}-*"):
         journal.unlink()
@@ -122,7 +122,7 @@ DAMAGE = {
     "settings of Dagster are garbage": (lambda home: (home.root / SETTINGS).write_bytes(GARBAGE), SETTINGS),
     "published file is garbage": (lambda home: home.published_file.write_bytes(GARBAGE), None),
     "published file is damaged in the middle": (lambda home: overwrite(home.published_file, 0.6), None),
-    "report is gone": (lambda home: home.report.unlink(), None),
+    "report is deleted": (lambda home: home.report.unlink(), None),
     "lock file is garbage": (lambda home: home.lock_file.write_bytes(b"\xff\xfe" + GARBAGE), ""),
     "lock file is a folder": (lambda home: make_a_folder_of(home.lock_file), ""),
     "dbt's cache is garbage": (lambda home: (home.work / "dbt" / "partial_parse.msgpack").write_bytes(GARBAGE), ""),
@@ -130,8 +130,8 @@ DAMAGE = {
     "publication.json is garbage": (lambda home: (home.current / "publication.json").write_bytes(GARBAGE), ""),
     "run history is empty": (lambda home: database_of(home, "runs.db").write_bytes(b""), ""),
 }
-"""By kind: what is done to a home, and what is set aside before the run starts. None: what readers see is published
-again; an empty text: it is simply written again, with nothing to be said."""
+"""By kind: the damage to a home, and what is set aside before the run starts. None: the publication is made again; an
+empty text: the file is simply written again, without a message."""
 SEEN_DURING_A_RUN = {
     "working file is damaged in the middle": lambda home: overwrite(home.working_file, 0.6),
     "working and published file are garbage": spoil_both,
@@ -140,14 +140,14 @@ SEEN_DURING_A_RUN = {
     "report is cut in half": lambda home: cut(home.report, 0.5),
     "dbt's manifest is cut in half": lambda home: cut(dbt.manifest_of(home), 0.5),
     "column lineage is garbage": lambda home: dbt.lineage_of(home).write_bytes(GARBAGE),
-    "link to the publication is gone": lambda home: home.current.unlink(),
-    "publications are gone": lambda home: shutil.rmtree(home.publications),
+    "link to the publication is deleted": lambda home: home.current.unlink(),
+    "publications are deleted": lambda home: shutil.rmtree(home.publications),
 }
 
 
 @pytest.fixture
 def start(home, monkeypatch, capsys):
-    """Refresh up to where the run would start; return its status, what was said and how often a run was started."""
+    """Refresh up to the start of the run; return the exit status, the output and the number of started runs."""
     ends = [""]
 
     def execute(settings, _console, _errors, caller):
@@ -211,7 +211,7 @@ def test_the_refresh_publishes_what_a_home_without_damage_does(kind, home, testb
     print(refresh(home))
     found, expected = facts_of(home.published_file), facts_of(testbed_home.published_file)
     assert found.keys() == expected.keys()
-    # The new file has no line worth reading; it only gives the refresh a reason.
+    # The new file has no useful line; it only makes the refresh run.
     assert [name for name in found if found[name] != expected[name]] == []
     assert status(home)["last_run"]["status"] == "succeeded"
     assert problem_of_current(home) is None
@@ -270,7 +270,7 @@ def test_an_error_that_is_not_the_files_own_is_no_damage(words):
 
 
 def test_free_blocks_beyond_the_end_of_a_file_are_no_damage(tmp_path):
-    """DuckDB counts the blocks of a table that was dropped or rolled back, and cuts the file off before them."""
+    """DuckDB counts the blocks of dropped or rolled-back tables, but truncates the file before them."""
     file = tmp_path / "faultline.duckdb"
     with duckdb.connect(str(file)) as con:
         con.execute("create table stays as select range as a, hash(range) as b from range(300_000); checkpoint")
@@ -297,7 +297,7 @@ def test_a_damaged_publication_is_set_aside_when_the_next_one_is_seen_and_only_t
 
 
 def test_a_file_that_its_owner_may_not_read_is_made_readable(tmp_path, monkeypatch):
-    """Root may read everything, so the question is asked of the mode here."""
+    """Root may read everything, so the test checks the mode instead."""
     path = tmp_path / "faultline.duckdb"
     path.touch()
     monkeypatch.setattr(healing.os, "access", lambda path, _: path.stat().st_mode & 0o600 == 0o600)
@@ -312,7 +312,7 @@ STOPS = {
     "SIGTERM while it reads": ("raw", lambda process: process.terminate()),
     "SIGTERM while it pulls": ("pull", lambda process: process.terminate()),
 }
-"""At which step a refresh is stopped, and how: a terminal sends Ctrl-C to dbt as well, and `kill` sends it nothing."""
+"""The step at which a refresh is stopped, and how: a terminal sends Ctrl-C also to dbt, `kill` does not."""
 
 
 @pytest.mark.parametrize("kind", STOPS)
@@ -372,26 +372,26 @@ def test_a_fault_while_publishing_leaves_readers_with_one_run_or_the_other(every
 
 
 CALLS = "rename,renameat,renameat2,fsync,fdatasync,pwrite64,ftruncate,unlink,mkdir,symlink"
-"""What changes a file or a name. strace counts the calls of each thread by itself."""
+"""Calls that change a file or a name. strace counts the calls of each thread separately."""
 COUNTED = re.compile(r"^(?P<thread>\d+) +(?P<call>[a-z0-9]+)\(")
 
 
 def strace(*words: str) -> list[str]:
-    """Give the beginning of a command that strace runs; without --seccomp-bpf, strace 6.1 delivers its signals."""
+    """Return the beginning of a command under strace; without --seccomp-bpf, strace 6.1 delivers its signals."""
     found = shutil.which("strace")
     assert found, "strace is missing; `make slow` installs it"
     return [found, "-f", "-qq", *words]
 
 
 def refreshing_all(home: Home, *prefix: str) -> subprocess.CompletedProcess:
-    """Refresh as the command does, under another program."""
+    """Run a full refresh under another program."""
     command = [*prefix, str(FAULTLINE), "refresh", "--home", str(home.root)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def points(testbed_home, tmp_path_factory):
-    """Every call of a whole refresh that changes something, and which of its thread's it is."""
+    """Every changing call of a whole refresh, with its number in its thread."""
     home = copy_of(testbed_home, tmp_path_factory.mktemp("points"))
     add_a_line(home)
     calls = home.root / "calls"

@@ -1,6 +1,6 @@
-"""What only a change of code can break in published tables: verdicts, sums and counts within a row or a table.
+"""Rules that only a change of code can break in published tables: verdicts, sums and counts in a row or a table.
 
-No refresh asks for these again: whatever the logs say, the code that is tested here keeps them.
+No refresh checks them: the code tested here keeps them for any logs.
 """
 
 import duckdb
@@ -27,7 +27,7 @@ INCIDENTS = "there are no more incidents than failed attempts"
 
 
 def _fewer_than_attempts(strata: str) -> str:
-    """Give the condition of a count of incidents that is larger than that of attempts by the same rule."""
+    """Return the condition that incidents outnumber attempts by the same rule."""
     attempts = "max(failure_count) filter (counted_as like 'attempts%')"
     return (
         "counted_as like 'incidents%' and failure_count > (1 + 1e-9) * "
@@ -49,10 +49,10 @@ BROKEN = {
         ),
     },
     "marts.agg_check_introductions": {
-        "without good results nobody knows when it was added": "is_introduction is not null and not has_good_results"
+        "without good results its introduction is unknown": "is_introduction is not null and not has_good_results"
     },
     "marts.agg_cooccurrence": {
-        "a category is not beside itself": "failure_category = other_category",
+        "a category is not paired with itself": "failure_category = other_category",
         "both are part of the failures": "both_count > failure_count or failure_count < 1",
         "every row of a cause counts the same failures": (
             "min(failure_count) over (partition by cluster_id, failure_category) <> failure_count"
@@ -148,7 +148,7 @@ BROKEN = {
         ),
     },
     "estimates.est_evidence_reach": {
-        "where the reach cannot be told, the note says why": "reach is null and note is null",
+        "if the reach is unknown, the note says why": "reach is null and note is null",
         "no more failures are compared than were counted": "compared_count > counted_count + 1e-6",
     },
     "estimates.est_failure_rates": RATES | {INCIDENTS: _fewer_than_attempts("cluster_id, population")},

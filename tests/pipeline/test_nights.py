@@ -1,4 +1,4 @@
-"""Published tables depend on the bytes that were seen: an awkward history ends as `refresh --full` does, to the row."""
+"""Published tables depend only on the bytes read: after an awkward history, every row equals `refresh --full`."""
 
 from __future__ import annotations
 

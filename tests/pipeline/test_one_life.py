@@ -1,4 +1,4 @@
-"""The same night by the command, the schedule, the sensor on new files and a button: what is left of it is the same."""
+"""The same night by the command, the schedule, the sensor on new files and a button: its results are the same."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def web():
 
 @pytest.fixture(scope="module")
 def make_home(testbed_home, tmp_path_factory, web):
-    """Make a home before the night: a log is new, a second cluster cannot be built, and an old run can be deleted."""
+    """Return a maker of homes before the night: with a new log, a cluster that cannot be built, and an old run."""
 
     def make(name):
         home = copy_of(testbed_home, tmp_path_factory.mktemp(name))
@@ -58,7 +58,7 @@ def by_command(home):
 
 
 def tick(home, by="schedule"):
-    """Let the schedule, or the sensor on files that have been still for long, start a run in this process."""
+    """Let the schedule, or the sensor on files that have not changed for long, start a run in this process."""
     definitions = build(read_settings(home.root), Caller(patience_seconds=0))
     with open_storage(home) as instance:
         if by == "schedule":
@@ -76,7 +76,7 @@ def tick(home, by="schedule"):
 
 
 def by_button(home):
-    """Launch a run in the web UI, after one that is stopped."""
+    """Launch a run in the web UI, after stopping another one."""
     pages = Pages(home)
     try:
         stopped = pages.launch()
@@ -94,7 +94,7 @@ def by_button(home):
 
 
 def stop_when_it_works(pages, home, run_id):
-    """Stop a run of the button while it has the lock; it ends, and has changed nothing."""
+    """Stop a run of the button while it has the lock; it ends without changes."""
     before = home.published_file.resolve()
     while not (home.lock_file.exists() and (holder := home.lock_file.read_text())):
         time.sleep(0.1)
@@ -108,12 +108,12 @@ def stop_when_it_works(pages, home, run_id):
 
 
 def runs(home):
-    """Give the runs of a home and how they ended, the newest last."""
+    """Return the runs of a home with their status, the newest last."""
     return ask(home.working_file, "select run_id, status, message, ended_at is null from ops.runs order by rowid")
 
 
 def left(home, texts):
-    """Everything that people see of a night, without paths and what differs from run to run."""
+    """Return everything that people see of a night, without paths and values that differ between runs."""
     publications = kept_publications(home)
     failures = ask(home, "select cluster_id, stage, reason from ops.cluster_failures order by all")
     metrics = re.sub(r" [\d.e+-]+$", "", home.metrics.read_text(), flags=re.M).splitlines()
@@ -128,7 +128,7 @@ def left(home, texts):
         "run": runs(home)[-1][1:],
         "is_the_run": current_publication(home).run_id == runs(home)[-1][0],
         "alerts": [text.replace(str(home.root), "") for text in texts],
-        # The run of the button that was stopped, early or late, is in none.
+        # The stopped run of the button is in none of them.
         "metrics": sorted(line for line in metrics if 'status="failed"' not in line),
         "is_pruned": is_pruned,
     }
@@ -144,7 +144,7 @@ NIGHTS = {
 
 @pytest.fixture(scope="module")
 def night(make_home, web):
-    """Give the home, what is left of the night, and whether it succeeded, by whoever starts it."""
+    """Return a function that returns the home, the results of the night, and its success, by who starts it."""
 
     @cache
     def night(name):

@@ -1,6 +1,6 @@
-"""What an analyst finds in the published file: every table and column explained, rates with their evidence.
+"""The published file for an analyst: every table and column is described, and rates have their evidence.
 
-The same jobs exported in other forms give the same attempts.
+The same jobs exported in other forms become the same attempts.
 """
 
 import json
@@ -61,7 +61,7 @@ NONE = {
                 attempts.gpu_size_bin)
     """,
 }
-"""What the published file has no row of."""
+"""Rows that the published file must not have."""
 
 
 @pytest.mark.parametrize("what", NONE)
@@ -84,7 +84,7 @@ def test_the_stages_of_the_run_are_there_and_took_no_longer_than_it(con):
     assert list(stages) == ["raw", "checks", "dbt", "estimates", "ops", "report"]
     assert min(stages.values()) > 0
     (whole,) = con.execute("select epoch(ended_at - started_at) from ops.runs order by rowid desc limit 1").fetchone()
-    # The run begins when its first step writes.
+    # The run begins at its first step's first write.
     assert 0.5 * whole < sum(stages.values()) <= whole + 1
 
 
@@ -101,7 +101,7 @@ UPSTREAM = """
 
 
 def test_a_rate_leads_to_what_it_is_made_of_in_raw_tables_and_to_no_more(con):
-    """The accounting, the evidence and what settings say; a column more means that the lineage grew vague."""
+    """Accounting, evidence and settings; a further column means that the lineage became imprecise."""
     (count,) = con.execute(UPSTREAM).fetchone()
     assert 60 <= count <= 76
 

@@ -1,4 +1,4 @@
-"""Whatever died: Dagster starts the run again, and after a power cut the next run of the schedule publishes."""
+"""Whatever process died, Dagster starts the run again, and after a power cut the next scheduled run publishes."""
 
 import os
 import signal
@@ -27,20 +27,20 @@ def until(is_so) -> None:
 
 
 def states(home: Home) -> list[str]:
-    """Give the state of each run, the newest last; each of them has been as it is for long."""
+    """Return the state of each run, the newest last, and date each state far back."""
     with closing(sqlite3.connect(home.dagster / "history" / "runs.db", timeout=PATIENCE_SECONDS)) as con, con:
         con.execute("update runs set update_timestamp = '2020-01-01 00:00:00'")
         return [state for (state,) in con.execute("select status from runs where id > 1 order by id")]
 
 
 def holder(home: Home) -> int:
-    """Give the process that has the home, or none before it has written its number."""
+    """Return the process that holds the home's lock, or none before it has written its number."""
     with free_of_refresh(home.lock_file) as found:
         return int(found.process) if found and found.process.isdecimal() else 0
 
 
 def cut_power(home: Home) -> None:
-    """End all processes that have a home in their environment or among their words; none notices another's end."""
+    """Kill all processes with a home in their environment or arguments; none notices another's end."""
     processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -56,7 +56,7 @@ def cut_power(home: Home) -> None:
 
 @pytest.fixture
 def home(testbed_home, tmp_path):
-    """The capture's home with something new to read; nothing of it runs when the test has ended."""
+    """The capture's home with something new to read; its processes end with the test."""
     home = copy_of(testbed_home, tmp_path)
     add_a_line(home)
     yield home

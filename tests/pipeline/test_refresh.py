@@ -1,4 +1,4 @@
-"""A refresh from end to end: it publishes only what is new, and refuses what must not be published."""
+"""A refresh from end to end: it runs only if something is new, and publishes nothing that is wrong."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ SACCT = Path("testbed/sacct/sacct_all.psv")
 
 @pytest.fixture
 def home(testbed_home, tmp_path):
-    """A home of one's own with the capture's good publication in it."""
+    """A copy of the capture's home with its good publication."""
     return copy_of(testbed_home, tmp_path)
 
 
@@ -44,10 +44,10 @@ def add_a_byte(home):
     [
         (refresh, False),
         (lambda home: (home.sources / SACCT).touch(), False),
-        # Its rows say when they were seen.
+        # Its rows have the time at which they were seen.
         (lambda home: (home.sources / "testbed/inventory/scontrol_node.txt").touch(), True),
         (add_a_byte, True),
-        # A refresh that died had something to publish.
+        # A refresh that died may have something to publish.
         (lambda home: home.unfinished_run.write_text("run"), True),
     ],
     ids=["refreshed again", "a touched log", "a touched inventory", "a longer log", "a refresh that died"],
@@ -62,7 +62,7 @@ def test_only_what_changes_rows_is_new(home, do, is_new, monkeypatch):
 
 
 def spoil_lines(home):
-    """Break the state in five percent of the accounting lines, steps among them."""
+    """Break the state in five percent of the accounting lines, including steps."""
     lines = (home.sources / SACCT).read_text().splitlines(keepends=True)
     state = lines[0].rstrip("\n").split("|").index("State")
     for number in range(1, len(lines), 20):

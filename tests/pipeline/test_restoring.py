@@ -1,4 +1,4 @@
-"""The commands of docs/operations.md back up a home; deleted and restored by them, it is the one that it was."""
+"""The commands of docs/operations.md back up a home; after a deletion they restore it unchanged."""
 
 import os
 import re
@@ -20,7 +20,7 @@ PAGE = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 
 def seen(home):
-    """Give what readers see of a home, and the permissions of its folders."""
+    """Return what readers see of a home, and the permissions of its folders."""
     folders = [(home.root / name).stat().st_mode for name in ("work", "publications", "dagster")]
     return facts_of(home.published_file), home.report.read_bytes(), kept_publications(home), folders
 
@@ -33,7 +33,7 @@ def test_a_home_that_was_backed_up_deleted_and_restored_is_as_before_and_a_backu
     variables = os.environ | variables | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
     def start(title):
-        """Start the block of the page that begins with a comment."""
+        """Start the page's block that begins with a comment."""
         block = re.search(rf"^```sh\n# {title}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
         command = ["bash", "-euo", "pipefail", "-c", block]
         return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True)

@@ -1,7 +1,7 @@
-"""What the genuine capture is known to hold, asked back from the published warehouse.
+"""The known content of the genuine capture, compared with the published warehouse.
 
-`ground_truth.json` of the capture says what was done to the cluster. Job ids stand for it here; the tables are asked
-for the attempt of the job that ended in the state the injection caused.
+`ground_truth.json` of the capture lists the injected faults. Here, job ids identify them; the queries look for the
+job's attempt that ended in the state caused by the injection.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ANSWERS = {
         """,
         [(job, *found) for job, found in INFRASTRUCTURE_FAILURES.items()],
     ),
-    # 22: requeued by itself on node015, whose prolog failed two minutes later; 62: Xid 31 is the program's own fault;
+    # 22: requeued by itself on node015, where the prolog failed two minutes later; 62: Xid 31 is the program's fault;
     # 65: cancelled by its user while an InfiniBand link was down; 73, 78: crashed on node001 after its repair, when
     # the checks were good and the kernel was silent.
     "what the logs do not prove": (

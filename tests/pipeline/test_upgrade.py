@@ -1,4 +1,4 @@
-"""A home that an earlier version made: the code of today takes it over, or stops before lines are lost."""
+"""A home of an earlier version: today's code converts it, or stops before lines are lost."""
 
 import shutil
 import tarfile
@@ -17,7 +17,7 @@ from tests.published import compare, content_of
 
 @pytest.fixture
 def home(tmp_path):
-    """The home that commit 269e318 made of the capture, with the logs that it was made of."""
+    """The home that commit 269e318 made from the capture, with the capture's logs."""
     home = Home.at(tmp_path / "home")
     home.root.mkdir()
     with tarfile.open(FIXTURES / "home-0.2.0.dev0" / "home.tar.xz") as packed:
@@ -75,7 +75,7 @@ def test_what_another_version_published_is_not_up_to_date_and_the_refresh_says_s
 
 @pytest.mark.slow
 def test_no_line_of_a_file_that_is_gone_is_lost(home, testbed_home):
-    """Only the inventory is left of the logs: rows of other files are those that the earlier version read."""
+    """Only the inventory is left of the logs: rows of other files come from the earlier version."""
     for folder in (home.sources / "testbed").iterdir():
         if folder.name != "inventory":
             shutil.rmtree(folder)
@@ -89,7 +89,7 @@ def test_no_line_of_a_file_that_is_gone_is_lost(home, testbed_home):
 
 
 def lines_of(home: Home) -> dict[str, list[tuple]]:
-    """List where each row of the raw tables was read."""
+    """List the origin of each row in the raw tables."""
     tables = "select table_name from duckdb_columns() where schema_name = 'raw' and column_name = 'line_number'"
     rows = "select cluster_id, path, line_number from raw.{} order by all"
     return {table: ask(home.working_file, rows.format(table)) for (table,) in ask(home.working_file, tables)}

@@ -1,7 +1,7 @@
-"""A cluster whose logs hold an unmistakable name in every field that may hold one: the genuine capture, with names.
+"""A cluster with an unmistakable name in every field that may hold one: the genuine capture, with names.
 
-Names are planted in what is loaded, in what is quarantined, in what is skipped and in what is refused. Look for `MARK`
-to find one, in any case of letters.
+Names are planted in loaded, quarantined, skipped and refused data. Search for `MARK`, in any case of letters, to find
+one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from orchestration.settings.home import Home
 MARK = "zqxv"
 CAPTURE = Path(__file__).parents[2] / "data" / "sources" / "testbed"
 PLAIN = "[quarantine]\nmax_share = 0.5\n"
-"""Many of the few lines are odd."""
+"""A large share of the few lines is odd."""
 PRIVATE = f'privacy = "pseudonymous"\n{PLAIN}'
 _NAMED = ("User", "Account", "JobName", "Comment", "AdminComment", "SystemComment", "WorkDir", "Group", "WCKey")
 
 
 def write_planted(sources: Path, settings: str = PRIVATE, cluster: str = "planted") -> Path:
-    """Write the logs of the cluster below a sources folder and return the cluster's folder."""
+    """Write the logs of the cluster into a sources folder and return the cluster's folder."""
     folder = sources / cluster
     _write(folder / "cluster.toml", settings)
     _write(folder / "sacct" / "all.psv", _accounting())
@@ -155,12 +155,12 @@ T-3,node004,{MARK}date,,DIMM,,open,asked {MARK}user
 
 
 def names_in(text: str) -> list[str]:
-    """List the planted names in a text, for the message of a test."""
+    """Return the planted names in a text, for the message of a test."""
     return sorted({found.group(0) for found in re.finditer(rf"[\w./-]*{MARK}[\w./-]*", text, re.IGNORECASE)})
 
 
 def files_with_names(home: Home) -> list[str]:
-    """List the files of a home, its sources aside, in whose bytes, rows or unpacked text a planted name is found."""
+    """List the files of a home, except its sources, with a planted name in their bytes, rows or unpacked text."""
     found = []
     for file in sorted(path for path in home.root.rglob("*") if path.is_file() and not path.is_symlink()):
         if file.is_relative_to(home.sources):

@@ -1,4 +1,4 @@
-"""A cluster that is switched to pseudonyms and forgotten: no planted name is left in any file, no number differs."""
+"""A cluster that is switched to pseudonyms and forgotten: no file keeps a planted name, no number differs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOLD_BY_NAMES = {"cancelled_by_uid"}
 
 
 def numbers(file: Path) -> dict[str, list[str]]:
-    """Return the columns of numbers, moments and truth of all tables; sums depend on the order of names."""
+    """Return the numbers, moments and booleans of all tables; sums depend on the order of names."""
     with duckdb.connect(str(file), read_only=True) as con:
         columns = con.execute(
             """
@@ -52,7 +52,7 @@ def numbers(file: Path) -> dict[str, list[str]]:
 
 
 def refresh(home: Home) -> str:
-    """Refresh a home; return what is printed, in one line."""
+    """Refresh a home; return its output in one line."""
     text = io.StringIO()
     printed = console(text)
     run_refresh(replace(read_settings(home.root), is_pulling=False), printed).print(printed)

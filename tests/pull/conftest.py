@@ -37,7 +37,7 @@ def pull(slurm, folder, monkeypatch):
 
 @pytest.fixture
 def files(folder):
-    """Give the content of what a reader would see of the cluster's folder, or of one kind, without the manifests."""
+    """Return the content of the cluster's visible files, or of one kind, without the manifests."""
 
     def files(kind=""):
         found = sorted(path for path in (folder / kind).rglob("pulled-*") if path.suffix != ".json")

@@ -1,7 +1,7 @@
 """Small scripts that stand in for Slurm's commands: they log each call and print prepared answers.
 
-An answer belongs to a command and a day. With it may stand what the command writes to stderr, its exit status, the
-whole answer with its header, and shell code that runs first. What is not prepared is an empty answer with a header.
+An answer belongs to a command and a day. It may have text for stderr, an exit status, the whole answer with its header,
+and shell code that runs first. Without a prepared answer, a command prints only a header.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SSH = '[ -e "$FAKE_SLURM/ssh.run" ] && . "$FAKE_SLURM/ssh.run"\nexec bash -c "${
 
 
 def epoch(text: str) -> str:
-    """Give the seconds since 1970 of a time in UTC."""
+    """Return the seconds since 1970 of a time in UTC."""
     return str(int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
 
 
@@ -75,7 +75,7 @@ class FakeSlurm:
 
     @staticmethod
     def job(number: int, state: str, start: str, end: str | None = None, *, lacking: str = "", **more: str) -> str:
-        """Give a record of accounting without the fields that an old version lacks."""
+        """Return a record of accounting without the fields that an old version lacks."""
         times = dict.fromkeys(("Submit", "Eligible", "Start"), epoch(start))
         values = {
             "JobIDRaw": str(number), "JobID": str(number), "Cluster": "c1", "User": "alice", "State": state, **times,
@@ -94,6 +94,6 @@ class FakeSlurm:
 
 
 def days(calls: list[list[str]], command: str = "sacct") -> list[date]:
-    """Give the days that a command was asked for, in their order."""
+    """Return the queried days of a command, in their order."""
     marks = [" ".join(words) for name, *words in calls if name == command and "-j" not in words]
     return [date.fromisoformat(start[:10]) for mark in marks for start in re.findall(r"(?:-S |start=)(\S+)", mark)]

@@ -1,4 +1,4 @@
-"""An answer that is an error, a part or a guess replaces nothing; what failed is said with the next step."""
+"""An erroneous or incomplete answer replaces nothing; a message has the problem and the next step."""
 
 import errno
 import os
@@ -55,7 +55,7 @@ def test_a_good_file_is_not_lost_to_a_bad_answer(slurm, pull, files, spoil, word
     assert {name: content for name, content in files().items() if name in before} == before
     (problem,) = result.problems
     assert words in problem["what"] and problem["next_step"] and not result.is_whole
-    # Where a later day arrived, the accounting is up to date, with a hole that the next pull asks for.
+    # If a later day arrived, the accounting is up to date, with a gap that the next pull asks for.
     assert result.is_failed == (result.pulled_to != "2026-03-05T13:00:00+00:00")
     if (pid := slurm.folder / "pid").exists():
         with pytest.raises(ProcessLookupError):
@@ -70,7 +70,7 @@ def test_when_slurmdbd_is_down_two_questions_show_it_and_the_controller_is_asked
     assert len(days(calls)) == len(days(calls, "sacctmgr")) == 2 and [*files()] == ["inventory/pulled-2026-03-05.txt"]
     assert result.is_failed and result.pulled_to is None and "Connection refused" in result.reason
     assert "slurmdbd and slurmctld run" in result.next_step
-    # What failed is asked for by the pulls that follow, a single day too.
+    # The next pulls ask for what failed, even for a single day.
     for repaired, asked in (((2, 4, 5), [2, 3, 4, 5]), ((3,), [3, 5])):
         for day in repaired:
             slurm.jobs(f"2026-03-0{day}", three_jobs(slurm))

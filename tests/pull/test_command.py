@@ -1,4 +1,4 @@
-"""`faultline pull` as a user runs it, here and over ssh, and what a refresh and the doctor say of the last pull."""
+"""`faultline pull` as a user runs it, here and over ssh, and what a refresh and the doctor say about the last pull."""
 
 import json
 import subprocess
@@ -74,7 +74,7 @@ def test_a_file_that_others_may_write_is_not_obeyed(slurm, run, home, arguments)
     assert found.what in result.stderr and found.next_step.endswith(f"chmod go-w {file}")
     file.write_text("gpus_per_node = 4\n")
     assert "add a line `[pull]` to its cluster.toml" in run().stderr
-    # What pulls and reads no setting of the file needs no trust.
+    # A pull that reads no setting of the file needs no trust.
     assert run("c1", "--since", "1d").exit_code == 0 and slurm.calls
 
 
@@ -110,7 +110,7 @@ def test_the_doctor_reports_how_the_last_pull_ended(home):
         keep_outcome(home, replace(FAILED, status=status))
         (found,) = pull_findings(home)
         assert found.level == level and "sacct: down" in found.what and found.next_step.startswith("start it")
-    # It asks for no export of what is pulled.
+    # It asks for no export of a kind that is pulled.
     steps = {finding.where: finding.next_step for finding in sources_findings(home.sources)}
     assert steps["c1/squeue"].startswith("nothing to do: [pull] asks for it") and "journalctl" in steps["c1/kernel"]
 

@@ -1,4 +1,4 @@
-"""What is asked of Slurm night after night, in which order, and what is kept of the answers."""
+"""The queries to Slurm night after night, their order, and what is kept of the answers."""
 
 import json
 import multiprocessing
@@ -29,7 +29,7 @@ def files_of(*numbers):
 
 @pytest.fixture
 def filled(slurm):
-    """A job that ends on each of the days that are asked for, and a node that was down on the fourth of March."""
+    """A job that ends on each of the queried days, and a node that was down on the fourth of March."""
     for day in march(2, 3, 4, 5):
         slurm.jobs(str(day), slurm.job(day.day, "COMPLETED", f"{day}T01:00", f"{day}T02:00"))
     slurm.answer("sacctmgr", "2026-03-04", "c1|n1|1772586000|1772593200|DOWN||Xid||\n")
@@ -53,9 +53,9 @@ def test_each_day_is_asked_for_once_the_oldest_first_with_a_rest_between(filled,
     assert calls[6] == [*NODE_EVENTS, "start=2026-03-02T00:00:00", "end=2026-03-03T00:00:00", columns]
     assert calls[-2:] == [[*NODES], [*QUEUE]]
     assert (filled.folder / "environment").read_text() == "UTC %s\n"
-    # A rest is as long as the query before it took, and two seconds at most.
+    # A pause is as long as the previous query took, and two seconds at most.
     assert rests[0] == 0 and 0.3 < max(rests) <= 2 and len(rests) == len(calls)
-    # Of the cluster that is named, only what is configured is asked for.
+    # For a named cluster, only the configured kinds are queried.
     pull(slurm_cluster="far", kinds=["sacct", "inventory"])
     *asked, nodes = filled.calls[2:]
     assert {(words[0], *words[7:9]) for words in asked} == {("sacct", "-M", "far")} and nodes[1:3] == ["-M", "far"]
@@ -69,7 +69,7 @@ def test_each_day_has_a_file_and_what_it_covers(filled, pull, files, folder):
     header, record = files()[files_of(3)[0]].decode().splitlines()
     assert header == DELIMITER.join(SACCT_FIELDS) and record.startswith(DELIMITER.join(["3", "3", "c1", "alice"]))
     stated = [json.loads((folder / f"{file}.manifest.json").read_text()) for file in files_of(2, 3, 5)]
-    # The first day counts from its first end, and today up to the question.
+    # The first day counts from its first end, and today up to the query.
     assert [(each["from"][5:16], each["to"][5:16]) for each in stated] == [
         ("03-02T02:00", "03-03T00:00"), ("03-03T00:00", "03-04T00:00"), ("03-05T00:00", "03-05T12:00"),
     ]  # fmt: skip
@@ -77,11 +77,11 @@ def test_each_day_has_a_file_and_what_it_covers(filled, pull, files, folder):
 
 
 def test_a_quiet_day_has_a_file_but_not_before_anything_is_known_to_have_ended(slurm, pull, files, folder):
-    # Slurm may have forgotten what there was before the third: its jobs that still run are in later days too.
+    # Slurm may have purged records before the third: its running jobs are in later days too.
     running = slurm.job(1, "RUNNING", "2026-03-01T01:00")
     for day in march(1, 2):
         slurm.jobs(str(day), running)
-    # The running jobs of a new cluster are kept without a claim to cover the day.
+    # The running jobs of a new cluster are kept, but do not cover the day.
     pull("2026-03-02T12:00")
     assert [*files("sacct")] == files_of(2) and not list(folder.rglob("*.manifest.json"))
     slurm.jobs("2026-03-03", running, slurm.job(2, "COMPLETED", "2026-03-03T01:00", "2026-03-03T02:00"))
@@ -90,7 +90,7 @@ def test_a_quiet_day_has_a_file_but_not_before_anything_is_known_to_have_ended(s
     assert sorted(folder.rglob("*.manifest.json")) == [folder / f"{name}.manifest.json" for name in files_of(3, 4, 5)]
     days(slurm.calls)
     assert pull("2026-03-05T13:00", look_back_days=0).problems == [] and days(slurm.calls) == march(5)
-    # Nothing ended among the events, so no day without any is a quiet one.
+    # No event ended, so no day without events is a quiet one.
     assert [*files("events")] == []
 
 
@@ -122,7 +122,7 @@ def test_the_next_pull_asks_for(filled, pull, folder, moment, look_back, span, e
     result = pull(moment, look_back_days=look_back, span=span)
     assert days(filled.calls) == expected and result.problems == []
     assert ("squeue" in result.kinds) == (span.until is None)
-    # The first day stays where the first pull put it, unless an earlier one was asked for.
+    # The first day stays that of the first pull, unless an earlier one is wanted.
     assert read_state(folder).since == (span.since or date(2026, 3, 2))
 
 
@@ -136,14 +136,14 @@ def test_damaged_notes_cost_questions_and_the_same_answers_change_no_file(filled
     result = pull()
     assert days(filled.calls) == march(2, 3, 4, 5) and result.kinds["sacct"]["written"] == 0
     assert sorted((folder / "sacct").iterdir()) == written and {path.stat().st_mtime for path in written} == {1}
-    # A file that was deleted is fetched again.
+    # A deleted file is fetched again.
     (folder / files_of(3)[0]).unlink()
     pull(look_back_days=0)
     assert days(filled.calls) == march(3, 5)
 
 
 def test_what_slurm_wrote_late_is_found_over_several_nights(filled, pull, files):
-    """Job 1 is in the day on which it ends, 2 is written late, and the end of 3 is set in a day that is complete."""
+    """Job 1 is in the day of its end, 2 is written late, and the end of 3 is set in a complete day."""
     first, third = filled.job(1, "RUNNING", "2026-03-03T01:00"), filled.job(3, "RUNNING", "2026-03-02T01:00")
     pending = filled.job(4, "PENDING", "2026-03-02T01:00", Start="Unknown")
     filled.jobs("2026-03-05", first, third, pending)
@@ -154,7 +154,7 @@ def test_what_slurm_wrote_late_is_found_over_several_nights(filled, pull, files)
     pull("2026-03-06T12:00", look_back_days=2)
     assert late.encode() in files()["sacct/pulled-2026-03-04.psv"]
     assert not [words for words in filled.calls if "-j" in words]
-    # Two weeks without a pull, in which both ended.
+    # Both ended during two weeks without a pull.
     ended = filled.job(1, "NODE_FAIL", "2026-03-03T01:00", "2026-03-20T06:00")
     filled.jobs("2026-03-20", ended)
     set_later = filled.job(3, "FAILED", "2026-03-02T01:00", "2026-03-02T05:00")

@@ -1,4 +1,4 @@
-"""The raw assets as Dagster runs them, in this process: order, metadata, repeats, one clear message when it fails."""
+"""The raw assets as Dagster runs them, in this process: order, metadata, repeated runs, a clear message on failure."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Parquet for other engines: what dbt reads, whole, by cluster and date, and never half a table."""
+"""Parquet for other engines: all tables that dbt reads, by cluster and date, and never half a table."""
 
 import re
 
@@ -14,13 +14,13 @@ SACCT = ("raw", "sacct", "cluster_id=testbed", "event_date=2026-11-21")
 
 @pytest.fixture
 def filled(testbed_home):
-    """The genuine capture as it was read: it has no tickets."""
+    """The raw tables of the genuine capture, which has no tickets."""
     with duckdb.connect(str(testbed_home.working_file), read_only=True) as con:
         yield con
 
 
 def rows(con: duckdb.DuckDBPyConnection, table: str, folder) -> int:
-    """Count the rows that stand on one side only; the partitions' columns come out of the folders' names."""
+    """Count the rows that only one side has; the partitions' columns come from the folders' names."""
     columns = ", ".join(name for name, *_ in con.execute(f"describe {table}").fetchall())
     files = f"read_parquet('{folder}/{table.replace('.', '/')}/**/*.parquet', hive_partitioning = true)"
     of_table, other = f"select {columns} from {table}", f"select {columns} from {files}"
@@ -44,7 +44,7 @@ def test_every_date_is_certain():
 
 def test_every_row_is_written_once_by_cluster_and_date_also_a_second_time(filled, tmp_path):
     first = parquet.export_tables(filled, tmp_path)
-    (tmp_path / "raw" / "sacct" / "cluster_id=gone").mkdir()
+    (tmp_path / "raw" / "sacct" / "cluster_id=removed").mkdir()
     exported = parquet.export_tables(filled, tmp_path)
     assert exported == first
     assert {table.table: rows(filled, table.table, tmp_path) for table in exported} == {

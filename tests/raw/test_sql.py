@@ -1,4 +1,4 @@
-"""What is quoted stays what it is, whatever it holds."""
+"""A quoted text or name stays unchanged, whatever it holds."""
 
 import duckdb
 import pytest

@@ -1,4 +1,4 @@
-"""A home with data to tell of, a channel that keeps what it gets, and what is said when one fails."""
+"""A home with events to report, a channel that keeps its messages, and the lines printed when one fails."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Changes a home that was published: its tables, a cluster's settings, and when it was published."""
+"""Change a published home: its tables, a cluster's settings, and when it was published."""
 
 import json
 from datetime import UTC, datetime, timedelta

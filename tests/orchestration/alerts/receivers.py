@@ -12,7 +12,7 @@ from tests.patience import PATIENCE_SECONDS
 
 
 class Web:
-    """What was posted, and what is answered."""
+    """The received posts, and the answers to them."""
 
     def __init__(self):
         self.status, self.bodies, self.paths, self.keys, self.wait = 200, [], [], [], threading.Event()
@@ -56,7 +56,7 @@ def web_server():
 
 
 def keeping_program(folder):
-    """Make a program that adds its input to a file as a line; return its words and the file."""
+    """Make a program that appends its input to a file as a line; return its words and the file."""
     kept, program = folder / "kept.jsonl", folder / "keep it.py"
     program.write_text(
         f"import sys\nopen({str(kept)!r}, 'a').write(sys.stdin.read() + chr(10))\nsys.exit(int(sys.argv[1]))\n"

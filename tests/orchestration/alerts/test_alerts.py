@@ -1,4 +1,4 @@
-"""Each event is sent once, whoever finds it and whatever the channels do; nothing that is sent or said has a secret."""
+"""Each event is sent once, whoever finds it and whatever the channels do; no message or line has a secret."""
 
 import json
 import os
@@ -102,7 +102,7 @@ def test_old_changes_of_a_cluster_that_is_new_here_are_history(settings, home, w
     write(home, "update marts.dim_clusters set data_through_at = timestamp '2026-05-01'")
     changes = [lines for title, lines in report(settings, web).items() if "rate changed" in title]
     assert [len(lines) for lines in changes] == [1, 1] and "2026-02-10" in str(changes)
-    # Later, whatever is found is new, however long ago it was.
+    # Later, every change is new, however old it is.
     write(home, "update estimates.est_rate_changes set failure_category = 'pcie' where changed_at < '2026-02-01'")
     assert ["pcie: since 2026-01-10" in lines[0] for lines in report(settings, web).values()] == [True, True]
 
@@ -210,7 +210,7 @@ def test_the_file_of_an_earlier_version_is_taken_over(settings, home, web):
     with closing(sqlite3.connect(home.alerts)) as con:
         con.executescript(OLD_FILE)
     assert deliveries(home) == []
-    # What was refused is sent, and what was never seen; the rest of it was sent, is history, or is of mail.
+    # Refused and new events are sent; the others were sent, are history, or belong to mail.
     assert {title: len(lines) for title, lines in report(settings, web).items()} == {
         "alpha: the failure rate changed": 1, "beta (simulated): the failure rate changed": 1,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Each channel delivers what was written, and says without a secret why it did not."""
+"""Each channel delivers its message, or says without a secret why not."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the commands say of alerts, and when they send one."""
+"""What the commands say about alerts, and when they send one."""
 
 import json
 import re
