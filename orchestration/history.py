@@ -37,7 +37,7 @@ class EventHistory(SqliteEventLogStorage):
 
     @classmethod
     def config_type(cls) -> dict[str, Any]:
-        """Take the folder of Dagster's storage."""
+        """Return the schema of the settings: the folder of Dagster's storage."""
         return {"dagster_home": StringSource}
 
     @classmethod
@@ -125,7 +125,7 @@ class RunHistory(SqliteRunStorage):
 
     @classmethod
     def config_type(cls) -> dict[str, Any]:
-        """Take the folder of Dagster's storage."""
+        """Return the schema of the settings: the folder of Dagster's storage."""
         return {"dagster_home": StringSource}
 
     @classmethod

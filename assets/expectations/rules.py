@@ -30,7 +30,7 @@ class Rule:
         Instead of both: SQL over `{batch}`, the table. Each row that it returns is a violation: `finding` says what
         is wrong, and `cluster_id` names the cluster; NULL concerns all clusters.
     warns
-        The refresh goes on when it is violated.
+        A violation does not stop the refresh.
     tolerates_share
         One odd row of a cluster, or the share that its settings allow, is only a warning.
     """
@@ -58,7 +58,7 @@ def no_row(check: str, where: str, shows: Sequence[str], holds: str, warns: bool
     holds
         What should be true, as a clause a person reads.
     warns
-        The refresh goes on when it is violated.
+        A violation does not stop the refresh.
     """
     return Rule(check, holds, condition=where, finding=shown(shows), warns=warns)
 

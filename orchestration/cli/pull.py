@@ -84,7 +84,7 @@ def pull(  # noqa: PLR0917
         with sigterm_as_ctrl_c(), output.console(is_error=True).status("pulling") as status:
             results = pull_all(chosen, found, lambda line: status.update(Text(line)), span=span, out=out)
     except KeyboardInterrupt:
-        fail("stopped by Ctrl-C or SIGTERM; what was fetched stays, and the next pull goes on from there", INTERRUPTED)
+        fail("stopped by Ctrl-C or SIGTERM; what was fetched stays, and the next pull continues there", INTERRUPTED)
     if as_json:
         output.say_json([asdict(result) for result in results])
     for result in results:

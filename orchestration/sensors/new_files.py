@@ -79,7 +79,7 @@ def new_files(settings: HomeSettings) -> dg.SensorDefinition:
         with free_of_refresh(settings.home.lock_file) as holder:
             is_refreshing = holder is not None
         if is_refreshing or context.instance.get_runs(filters=dg.RunsFilter(statuses=UNDER_WAY), limit=1):
-            return _wait("another run is under way", seen)
+            return _wait("another run is in progress", seen)
         return dg.SensorResult([dg.RunRequest()], cursor=Seen(files, seen.since, is_settled=True).as_cursor())
 
     return new_files

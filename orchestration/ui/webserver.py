@@ -1,6 +1,6 @@
 """Dagster's own web server for the code server; a read-only one executes no mutation.
 
-The few non-public names of Dagster are the ones that its own command line uses (`dagster_webserver.cli`).
+Dagster's own command line (`dagster_webserver.cli`) uses the same few non-public names.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class RefreshLock:
         self._file: TextIO | None = None
 
     def acquire(self) -> None:
-        """Take the lock or raise `RefreshRunning` with the holder."""
+        """Take the lock; raise `RefreshRunning` with the holder if another process has it."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         make_accessible(self.path.parent)
         make_accessible(self.path)

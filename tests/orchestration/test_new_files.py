@@ -68,10 +68,10 @@ def test_one_run_at_a_time_whoever_started_it(home, tick):
     add(home)
     tick()
     with RefreshLock(home.lock_file):
-        assert tick(5) == "another run is under way"
+        assert tick(5) == "another run is in progress"
     run = dg.DagsterRun(job_name="refresh", run_id="1", status=dg.DagsterRunStatus.STARTED)
     tick.instance.add_run(run)
-    assert tick(5) == "another run is under way"
+    assert tick(5) == "another run is in progress"
     tick.instance.delete_run("1")
     assert len(tick(5)) == 1
 

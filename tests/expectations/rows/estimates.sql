@@ -1,4 +1,4 @@
--- Estimates that agree with the marts and with each other; build() adds how sure each is.
+-- Estimates that agree with the marts and with each other; build() adds their uncertainty.
 insert into estimates.est_failure_rates by name
 select
     cluster_id, 'all' as population, unnest(['attempts', 'incidents']) as counted_as, count(*)::double as failure_count,

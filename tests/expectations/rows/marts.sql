@@ -1,4 +1,4 @@
--- What dbt makes of the raw rows, as far as the suites judge it.
+-- Marts of the raw rows as dbt builds them, as far as the suites check them.
 insert into ops.spans values
     ('alpha', 'sacct', timestamp '2026-01-01 02:00', timestamp '2026-01-31 09:00', 'log'),
     ('beta', 'sacct', timestamp '2026-01-01 02:00', timestamp '2026-01-31 09:00', 'log');

@@ -1,4 +1,4 @@
--- Two clusters, eight attempts and one line that says the same as another; every kind of log has a row.
+-- Two clusters, eight attempts and one repeated line; every kind of log has a row.
 insert into raw.clusters by name
 select
     unnest(['alpha', 'beta']) as cluster_id, false as is_simulated, 'UTC' as timezone, 8 as gpus_per_node,
