@@ -16,8 +16,8 @@ from tests.proof.published import Figure
 
 FOLDER = "FAULTLINE_STUDIES_DATA"
 """Setting that names the folder with the data of all studies, a folder each."""
-BESIDE = Path(__file__).resolve().parents[3] / "shared" / "samples" / "public"
-"""Where the data are looked for without it: in a folder `shared` beside the checkout."""
+NEXT_TO_CHECKOUT = Path(__file__).resolve().parents[3] / "shared" / "samples" / "public"
+"""Where the data are looked for without it: in a folder `shared` next to the checkout."""
 
 
 GITHUB = "https://raw.githubusercontent.com"
@@ -36,7 +36,7 @@ DATA = {
 
 
 class DataMissingError(Exception):
-    """The data of a study are not there."""
+    """The data of a study are missing."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class Study:
     title, about
         Heading, and a paragraph: what the data are, where they are from, what may be done with them.
     figures
-        Published figures, as printed, beside ours.
-    besides
-        What the data say besides: a heading, the header of a table, its rows.
+        Published figures, as printed, with ours.
+    further
+        What else the data say: a heading, the header of a table, its rows.
     """
 
     title: str
     about: str
     figures: Sequence[Figure]
-    besides: Sequence[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]] = ()
+    further: Sequence[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]] = ()
 
 
 def data_file(study: str) -> Path:
@@ -68,7 +68,7 @@ def data_file(study: str) -> Path:
         It does not exist. The message names the file and the command that fetches it.
     """
     name, source = DATA[study]
-    path = Path(os.environ.get(FOLDER) or BESIDE) / study / name
+    path = Path(os.environ.get(FOLDER) or NEXT_TO_CHECKOUT) / study / name
     if not path.is_file():
         loaded = path if source.endswith(path.suffix) else path.with_suffix("")
         folder, file = (shlex.quote(str(place)) for place in (path.parent, loaded))

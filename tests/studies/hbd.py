@@ -33,7 +33,7 @@ def study() -> Study:
     return Study(
         "InfiniteHBD: 584 faults of 400 servers",
         "Start and end of faults of GPU servers in 348 days, `stepfun-ai/InfiniteHBD-Trace` on GitHub (Apache-2.0), "
-        "part of this project as `tests/fixtures/hbd`. A start and an end of one server and one kind make a record. "
+        "kept in `tests/fixtures/hbd`. A start and an end of one server and one kind make a record. "
         "Day 0 of the trace is taken as 1 January 2024. A node is down for the union of its records.",
         figures,
         [

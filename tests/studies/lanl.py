@@ -27,7 +27,7 @@ REPAIRS = {
 }
 """Minutes of repair: mean, median, standard deviation (n - 1)."""
 ABSTRACT = "Schroeder and Gibson, DSN 2006, abstract"
-ONE_DIGIT = "to one digit, as printed, the same; years are those from a system's first record to its last"
+ONE_DIGIT = "the same to one digit, as printed"
 SYSTEMS = """
     select count(*), count(*) / (epoch(max(started_at) - min(started_at)) / 86400 / 365.25), avg(down_minutes)
     from marts.fct_unit_failures
@@ -62,11 +62,10 @@ def study() -> Study:
         "LANL: 23,739 failures of 23 systems",
         "Los Alamos National Laboratory's record of failures from 1996 to 2005, release LA-UR-05-7318; Los Alamos "
         "asks to be recognised by those who use it. Schroeder and Gibson studied the record in *A large-scale study "
-        "of failures in high-performance computing systems*, DSN 2006. Only the abstract of their paper was to be "
-        "had: its table of times of repair and its fits are not compared here, and where the release differs from "
-        "them is not known. Systems have the numbers of the file, whatever numbers the paper gives them. The column "
-        "`Down Time` counts, not start and end, which differ from it in 423 rows. 453 records have no cause and count "
-        "in `all` alone. Weibull's shape is `fit_weibull`'s.",
+        "of failures in high-performance computing systems*, DSN 2006. Only the abstract of their paper was "
+        "available: its table of times of repair and its fits are not compared here. Times of repair are those of the "
+        "column `Down Time`; start and end differ from it in 423 rows. Worked out are times of repair by cause, and "
+        "Weibull's shape (`fit_weibull`) of the gaps between failures.",
         [
             *_abstract(systems),
             Figure(SOURCE, "records", count["records"], len(minutes["all"]), "count"),
@@ -97,7 +96,7 @@ def _abstract(systems: NDArray[np.float64]) -> list[Figure]:
         Figure(ABSTRACT, "failures per year of a system, most", "1,000", yearly.max(), "-", False, ONE_DIGIT),
         Figure(
             ABSTRACT, "mean of repair of a system, shortest, minutes", "<60", minutes.min(), "-", False,
-            "in the release no system has so short a mean, though half of all its repairs took less",
+            "no system of the release has so short a mean",
         ),
         Figure(ABSTRACT, "mean of repair of a system, longest, minutes", ">1,440", minutes.max(), "-"),
     ]  # fmt: skip

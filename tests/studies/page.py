@@ -18,15 +18,14 @@ Numbers that others published, from their own data. This page is made by
 make studies
 ```
 
-which reads the data from the folder that `FAULTLINE_STUDIES_DATA` names (by default `shared/samples/public` beside the
-checkout), a folder per study: `lanl/`, `titan/`, `hbd/`, `alpine/`. `tests/studies/test_studies.py` asserts every
-figure. Where data are missing, the command names each file and how to fetch it. A figure *agrees* if ours, rounded as
-it was printed, is the printed one. What is *worked out* no source printed: it was computed from the same data, apart
-from this code.
+which reads the folder that `FAULTLINE_STUDIES_DATA` names, by default `shared/samples/public` next to the checkout. For
+missing data, the command names each file and how to fetch it. `tests/studies/test_studies.py` asserts every figure. A
+figure *agrees* if ours, rounded as it was printed, is the printed one. A figure that is *worked out* was computed from
+the same data by other code.
 
 Records of failures go through the product: they are read as `failures/` of a cluster, refreshed, and counted from
-`marts.fct_unit_failures`. What was published without its data, by counts alone (the paper itself, Llama 3, ByteRobust,
-Delta and others), stands in [estimators.md](estimators.md#published-figures).
+`marts.fct_unit_failures`. Figures that were published without their data are in
+[estimators.md](estimators.md#published-figures).
 """
 
 
@@ -36,27 +35,24 @@ def page(studies: Iterable[Study]) -> str:
 
 
 def section(study: Study) -> str:
-    """Write what the page says of a study."""
-    stated = "stated" if any(figure.source.startswith(WORKED_OUT) for figure in study.figures) else "published"
-    figures = table(("source", "figure", stated, "ours", "agrees"), map(_row, study.figures), WORDS)
-    parts = [f"## {study.title}\n", textwrap.fill(study.about, 120, break_on_hyphens=False) + "\n", figures]
-    for heading, header, rows in study.besides:
-        parts += [textwrap.fill(heading, 120, break_on_hyphens=False) + "\n", table(header, rows)]
+    """Write what the page says of a study: each published figure, and how many that were worked out agree."""
+    agreeing = [figure for figure in study.figures if figure.source.startswith("worked out") and figure.agrees]
+    shown = [figure for figure in study.figures if figure not in agreeing]
+    parts = [f"## {study.title}\n", _filled(study.about)]
+    parts += [table(("figure", "published", "ours", "agrees"), map(_row, shown), ("figure", "agrees"))]
+    parts += [f"Figures worked out that agree as well: {len(agreeing)}.\n"] if agreeing else []
+    for heading, header, rows in study.further:
+        parts += [_filled(heading), table(header, rows)]
     return "\n".join(parts)
 
 
-WORKED_OUT = "worked out"
-WORDS = ("source", "figure", "agrees")
+def _filled(text: str) -> str:
+    return textwrap.fill(text, 120, break_on_hyphens=False) + "\n"
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
-    return (
-        figure.source,
-        figure.quantity,
-        figure.printed,
-        _as_printed(figure, figure.ours),
-        "yes" if figure.agrees else f"no, by {_as_printed(figure, figure.difference, '+')}: {figure.note}",
-    )
+    verdict = "yes" if figure.agrees else f"no, by {_as_printed(figure, figure.difference, '+')}: {figure.note}"
+    return figure.quantity, figure.printed, _as_printed(figure, figure.ours), verdict
 
 
 def _as_printed(figure: Figure, value: float, sign: str = "") -> str:

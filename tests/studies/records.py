@@ -55,7 +55,7 @@ _FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 
 @cache
 def refreshed() -> Path:
-    """Refresh a home of those studies whose data are there, and give what was published."""
+    """Refresh a home of the studies that have their data, and return the published file."""
     _FOLDERS.append(tempfile.TemporaryDirectory(prefix="faultline-studies-"))
     home = Home.at(Path(_FOLDERS[-1].name))
     _write_hbd(home.sources)

@@ -63,6 +63,6 @@ def test_each_study_without_data_names_its_file_and_the_command(tmp_path, monkey
 
 
 def test_concordance_of_a_small_example():
-    # Pairs that can be told: (1, 2), (1, 3), (1, 4), (2, 3), (2, 4). All but (2, 3) are right; (1, 4) is a tie of risk.
+    # Pairs to compare: (1, 2), (1, 3), (1, 4), (2, 3), (2, 4). All but (2, 3) are right; (1, 4) is a tie of risk.
     risk, years = np.array([2.0, 1.0, 1.5, 2.0]), np.array([1.0, 2.0, 3.0, 4.0])
     assert concordance(risk, years, np.array([True, True, False, False])) == pytest.approx((2 + 0.5) / 5)

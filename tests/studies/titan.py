@@ -46,13 +46,13 @@ def study() -> Study:
         "Titan: lifetimes of 30,207 GPUs",
         "One row per GPU of Oak Ridge's Titan, by `olcf/TitanGPULife` on GitHub; cite Ostrouchov, Maxwell, Ashraf, "
         "Engelmann, Shankar and Rogers, *GPU Lifetimes on Titan Supercomputer: Survival Analysis and Reliability*, SC "
-        "2020. The repository has no licence, so the data are not part of this project. Cox's proportional hazards of "
-        f"the old batch, by statsmodels' `PHReg`: covariates {', '.join(PLACES)}, all categories, ties by Efron.",
+        "2020. The repository has no licence, so this project does not include the data. Hazard ratios are Cox's for "
+        f"the old batch, by statsmodels' `PHReg` on {', '.join(PLACES)}, ties by Efron.",
         figures,
         [(
             f"Share of GPUs alive after {YEARS:g} years (Kaplan and Meier, limits of 95% on the log-log scale):",
             ("GPUs", "count", "dead", "alive", "low", "high"),
-            [_alive(f"{by} {value}", group) for by in ("batch", "cage", "node") for value, group in _groups(gpus, by)],
+            [_alive(f"{by} {value}", group) for by in ("batch", "cage") for value, group in _groups(gpus, by)],
         )],
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ def _hazard_ratios(old: pd.DataFrame) -> list[Figure]:
 
 
 def concordance(risk: NDArray[np.float64], years: NDArray[np.float64], dead: NDArray[np.bool_]) -> float:
-    """Give Harrell's C: of two GPUs of which one died first, how often that one had the higher risk.
+    """Give Harrell's C: how often the first of two GPUs to die had the higher risk.
 
     Parameters
     ----------
