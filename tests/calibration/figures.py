@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from datetime import timedelta
 from functools import partial
 from multiprocessing import get_context
 from typing import NamedTuple
@@ -93,9 +92,9 @@ def utilization(seen: Observed) -> Estimate:
     return ratio(daily_gpu_seconds(seen), capacity, 100)
 
 
-def shortest_before_preemption(seen: Observed) -> Estimate:
+def shortest_before_preemption(seen: Observed) -> float:
     hours = seen.seconds[seen.state == PREEMPTED] / HOUR
-    return Estimate(float(hours.min()) if len(hours) else np.nan, counted=f"{len(hours):,} preemptions")
+    return float(hours.min()) if len(hours) else np.nan
 
 
 def requeued_under_their_id(seen: Observed) -> Estimate:
@@ -112,10 +111,10 @@ def showing(seen: Observed, category: str) -> BoolArray:
     return seen.failures.category == category
 
 
-def leading_causes(seen: Observed) -> Estimate:
+def leading_causes(seen: Observed) -> int:
     counts = Counter(sorted(seen.failures.category[~showing(seen, UNATTRIBUTED)].tolist()))
     leaders = [cause for cause, _ in counts.most_common(len(LEADING_CAUSES))]
-    return Estimate(len(set(leaders) & set(LEADING_CAUSES)), counted=", ".join(leaders))
+    return len(set(leaders) & set(LEADING_CAUSES))
 
 
 def together(seen: Observed, of: set[str], shows: Callable[[int, str], bool]) -> Estimate:
@@ -168,33 +167,32 @@ def peak(days: IntArray, period: int) -> tuple[float, int]:
     return (float(counts[first]) / usual if usual else np.inf), first
 
 
-def burst(seen: Observed, chosen: BoolArray) -> Estimate:
-    height, first = peak(incident_days(seen, chosen)[0], seen.profile.days)
-    return Estimate(height, counted=f"from {seen.profile.first_day + timedelta(days=first)}")
+def burst(seen: Observed, chosen: BoolArray) -> float:
+    return peak(incident_days(seen, chosen)[0], seen.profile.days)[0]
 
 
-def xid_burst(seen: Observed, codes: set[int] | None = None) -> Estimate:
+def xid_burst(seen: Observed, codes: set[int] | None = None) -> float:
     """Return the burst of the faults with one of some Xids, or with any."""
     shown = [seen.evidence.xids[fault] for fault in seen.failures.fault.tolist()]
     return burst(seen, np.array([bool(found & codes if codes else found) for found in shown], np.bool_))
 
 
-def of_few_nodes(seen: Observed) -> Estimate:
+def of_few_nodes(seen: Observed) -> float:
     """Return the share of the InfiniBand faults of their strongest 30 days that is on the worst nodes."""
     days, nodes = incident_days(seen, showing(seen, "ib_link"))
     first = peak(days, seen.profile.days)[1]
     struck = np.bincount(nodes[(days >= first) & (days < first + WINDOW_DAYS)], minlength=1)
     few, total = int(np.sort(struck)[::-1][:FEW_NODES].sum()), int(struck.sum())
-    return Estimate(100 * few / total if total else np.nan, counted=f"{few} of {total}")
+    return 100 * few / total if total else np.nan
 
 
-def mount_faults(seen: Observed, is_after: bool) -> Estimate:
+def mount_faults(seen: Observed, is_after: bool) -> float:
     """Count the mount faults before or since the introduction of their check."""
     introduced = dict(seen.profile.checks_introduced).get("mounted directory")
     if introduced is None:
-        return Estimate(np.nan)
+        return np.nan
     days, _ = incident_days(seen, showing(seen, "filesystem_mount") & ~seen.failures.is_chance)
-    return Estimate(int(((days >= introduced) == is_after).sum()), counted=f"check from day {introduced}")
+    return int(((days >= introduced) == is_after).sum())
 
 
 def sized(seen: Observed, low: int, high: int, of_time: bool) -> Estimate:
@@ -226,8 +224,7 @@ def lost_gpu_hours(seen: Observed) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 def second_order_loss(seen: Observed) -> Estimate:
     lost, second, _ = lost_gpu_hours(seen)
-    found = ratio(second, lost, 100)
-    return Estimate(found.value, found.error, f"{second.sum():,.0f} of {lost.sum():,.0f} GPU-hours")
+    return ratio(second, lost, 100)
 
 
 def loss_of_large_jobs(seen: Observed) -> Estimate:
@@ -277,9 +274,7 @@ def run_ettr(seen: Observed) -> NDArray[np.float64]:
 
 
 def ettr(seen: Observed) -> Estimate:
-    values = run_ettr(seen)
-    found = mean(values)
-    return Estimate(found.value, found.error, f"{len(values):,} runs")
+    return mean(run_ettr(seen))
 
 
 def daily_jobs_on_lemons(seen: Observed) -> Estimate:
@@ -389,8 +384,8 @@ FIGURES = (
     Figure("9", ETTR, ettr, above(0.9), None, "", WHOLE),
     Figure("11", "lemon nodes", lambda s: int(s.is_lemon.sum()), exactly(24), exactly(16), "", (SCALE,)),
     # The paper gives these shares to a tenth. A tolerance of two points would accept any fleet.
-    Figure("11", "their share of the fleet", lemon_share, near(1.2, 0.2), near(1.7, 0.2), needs=(SCALE,)),
-    Figure("11", "their share of daily jobs", daily_jobs_on_lemons, near(13, 2), None, needs=(SCALE,)),
+    Figure("11", "lemons' share of the fleet", lemon_share, near(1.2, 0.2), near(1.7, 0.2), needs=(SCALE,)),
+    Figure("11", "lemons' share of daily jobs", daily_jobs_on_lemons, near(13, 2), None, needs=(SCALE,)),
     Figure("11", LARGE_FAILED, large_jobs_failing, near(14, 2), None, needs=WHOLE),
     Figure("11", f"{LARGE_FAILED}, not by a lemon", failing_by_others, near(4, 2), None, needs=WHOLE),
 )
@@ -459,7 +454,7 @@ def compare(first: Totals, second: Totals) -> list[Row]:
     part = Part(all(each.has_all_nodes for each in parts), all(each.has_all_days for each in parts))
     gaps = [difference(b, a) for a, b in zip(first.states, second.states, strict=True)]
     gap = max(gaps, key=lambda found: abs(found.value))
-    furthest = Estimate(abs(gap.value), gap.error, gap.counted)
+    furthest = Estimate(abs(gap.value), gap.error)
     fewer = difference(second.infrastructure, first.infrastructure)
     less = difference(second.infrastructure_time, first.infrastructure_time)
     lower = quotient(first.attributed_rate, second.attributed_rate)

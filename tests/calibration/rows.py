@@ -21,11 +21,10 @@ WHOLE = (SCALE, PERIOD)
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its standard error, and the counts behind it as text."""
+    """A value with its standard error."""
 
     value: float
     error: float = 0.0
-    counted: str = ""
 
 
 def ratio(numerators: NDArray[Any], denominators: NDArray[Any], factor: float = 1.0) -> Estimate:
@@ -44,14 +43,13 @@ def share(chosen: NDArray[np.bool_], weights: NDArray[Any] | None = None) -> Est
     The error is at least that of Agresti and Coull, because none of four does not mean never.
     """
     weighed = np.ones(len(chosen)) if weights is None else weights.astype(np.float64)
-    counted = f"{int(chosen.sum()):,} of {len(chosen):,}"
     found = ratio(np.where(chosen, weighed, 0), weighed, 100)
     if math.isnan(found.value):
-        return Estimate(math.nan, 0.0, counted)
+        return found
     size = float(weighed.sum()) ** 2 / float((weighed**2).sum())
     cautious = (found.value / 100 * size + 1) / (size + 2)
     error = max(found.error, 100 * math.sqrt(cautious * (1 - cautious) / (size + 2)))
-    return Estimate(found.value, error, counted)
+    return Estimate(found.value, error)
 
 
 def mean(values: NDArray[Any]) -> Estimate:
@@ -65,14 +63,12 @@ def rate(incidents: NDArray[np.int64], exposure: float, factor: float = 1.0) -> 
         return Estimate(math.nan)
     sizes = np.unique(incidents, return_counts=True)[1]
     error = max(1.0, float(np.sqrt((sizes.astype(np.float64) ** 2).sum())))
-    counted = f"{len(incidents):,} in {len(sizes):,} incidents"
-    return Estimate(factor * len(incidents) / exposure, factor * error / exposure, counted)
+    return Estimate(factor * len(incidents) / exposure, factor * error / exposure)
 
 
 def difference(minuend: Estimate, subtrahend: Estimate) -> Estimate:
     """Return the difference of two independent estimates."""
-    counted = f"{minuend.value:.3g} and {subtrahend.value:.3g}"
-    return Estimate(minuend.value - subtrahend.value, math.hypot(minuend.error, subtrahend.error), counted)
+    return Estimate(minuend.value - subtrahend.value, math.hypot(minuend.error, subtrahend.error))
 
 
 def quotient(dividend: Estimate, divisor: Estimate) -> Estimate:
@@ -146,7 +142,7 @@ class Row:
 
     @property
     def is_inside(self) -> bool:
-        """Tell whether the value is within its band. `nan` never is."""
+        """Whether the value is within its band. `nan` never is."""
         return self.band.low <= self.seen.value <= self.band.high
 
     @property
