@@ -100,7 +100,7 @@ def measure(
 
 
 def faultline(*arguments: str | Path) -> list[str | Path]:
-    """Give the command line of `faultline` as it is installed beside this Python.
+    """Give the command line of `faultline` as it is installed next to this Python.
 
     Not `python -c`: DuckDB would take that for a person at a keyboard and draw progress bars.
     """

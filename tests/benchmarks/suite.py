@@ -28,7 +28,7 @@ CAPTURE = PROJECT / "data" / "sources" / "testbed"
 START_RUNS = 3
 MEMORY = "1GB"
 MAX_LOAD = 3
-"""Of the machine before a stage: above it, other work was beside that of the benchmark."""
+"""Of the machine before a stage: above it, the machine had other work as well."""
 FLOOR, FULL, LIMITED = "floor", "full refresh", "full refresh, 1 GB"
 NIGHTLY, NO_OP = "nightly increment", "no-op refresh"
 STARTS = {"query": ("query", "select 1"), "status": ("status",), "tables": ("tables",)}
@@ -48,7 +48,7 @@ class Scale:
     steps
         Seconds of each step of a full refresh and of a night, by the name of the stage, the longest first.
     disk_mb
-        What each stage left on the disk besides the logs, by its name.
+        What each stage left on the disk, without the logs, by its name.
     published_mb, working_mb
         Size of the two DuckDB files after the night.
     asked_seconds
@@ -86,7 +86,7 @@ class Results:
 def run_fixed(work: Path, say: Say) -> Results:
     """Refresh the committed four-minute capture: what Dagster, dbt and Great Expectations cost before any data.
 
-    A first refresh fills the caches that stand beside the code, so that no later one is charged with them.
+    A first refresh fills the caches that stand next to the code, so that no later one is charged with them.
     """
     home = Home.at(_emptied(work / "capture"))
     shutil.copytree(CAPTURE, home.sources / CAPTURE.name)

@@ -63,7 +63,7 @@ def _cluster(rng: np.random.Generator, number: int, ratio: float, share: float) 
 
 
 def _verdicts(clusters: int, seed: int, ratio: float) -> pd.DataFrame:
-    """Judge clusters of which every second has a staged roll-out."""
+    """Judge clusters; every second one has a staged roll-out."""
     rng = np.random.default_rng(seed)
     drawn = [_cluster(rng, number, ratio, 0.5 if number % 2 else 1.0) for number in range(clusters)]
     rows = pd.concat([with_verdicts(cohorts, NO_SEARCH) for cohorts in drawn])

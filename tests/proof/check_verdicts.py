@@ -45,8 +45,8 @@ def _check(
     burst = np.repeat(np.arange(bursts), sizes)
     node = rng.integers(0, nodes, bursts)[burst]
     at = np.minimum(rng.uniform(0, days, bursts)[burst] + rng.uniform(0, 0.5, burst.size), days)
-    # Faults and interruptions come by themselves, to some nodes more than to others; those that an onset tells of are
-    # further ones.
+    # Faults and interruptions come by themselves, to some nodes more than to others; those that an onset announces
+    # are further ones.
     frailty = rng.gamma(2.0, 0.5, nodes)
     faults, interruptions = (
         [np.sort(rng.uniform(0, days, rng.poisson(rate * days * each))) for each in frailty]

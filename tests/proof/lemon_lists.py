@@ -49,7 +49,7 @@ class ListsFound:
     refused: float
 
     def is_as_asked(self) -> bool:
-        """Tell whether wrong names stay within what is allowed, give or take three simulation errors."""
+        """Whether wrong names stay within what is allowed, give or take three simulation errors."""
         return self.false_discovery_rate <= MAX_WRONG_SHARE + 3 * self.false_discovery_error
 
 

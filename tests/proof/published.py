@@ -2,7 +2,7 @@
 
 The figures were taken from quotations and summaries of the papers; those marked as worked out are no source's word but
 follow from its counts, or from a formula, by arithmetic apart from this code. A figure agrees when it is ours rounded
-as it was printed. Those that do not follow from the counts printed beside them are kept and say so.
+as it was printed. Those that do not follow from the counts printed with them are kept and say so.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Figure:
     source, quantity
         Where it is printed, and what it says.
     printed
-        As printed, so that its last digit tells how it was rounded; `>` or `<` in front asks for more than that,
+        As printed, so that its last digit shows how it was rounded; `>` or `<` in front asks for more than that,
         or for less.
     ours
         By `assets.model`, in the same unit.
     function
         The function that gave it.
     follows
-        False where the printed figure does not follow from what is printed beside it.
+        False where the printed figure does not follow from what is printed with it.
     note
         Why not.
     """
@@ -67,7 +67,7 @@ class Figure:
 
     @property
     def agrees(self) -> bool:
-        """Tell whether ours, rounded as printed, is the printed figure."""
+        """Whether ours, rounded as printed, is the printed figure."""
         if self.printed.startswith(">"):
             return self.difference > 0
         if self.printed.startswith("<"):

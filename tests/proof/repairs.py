@@ -1,4 +1,4 @@
-"""Trials of relapses after repairs, most of which were watched for less than the study lasts."""
+"""Trials of relapses after repairs. Most repairs were watched for less than the study lasts."""
 
 from __future__ import annotations
 

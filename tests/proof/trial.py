@@ -24,7 +24,7 @@ class Rule:
     errors: float
 
     def holds(self, share: float, error: float) -> bool:
-        """Tell whether a measured share is as asked."""
+        """Whether a measured share is as asked."""
         return self.low - self.errors * error <= share <= self.high + self.errors * error
 
     def __str__(self) -> str:
@@ -131,7 +131,7 @@ class Trial:
     run
         Makes the data of all rounds and estimates from them.
     is_relative
-        Errors are told as shares of the truth.
+        Errors are shares of the truth.
     """
 
     estimator: str

@@ -23,7 +23,7 @@ class Difficulty:
     """How hard a variant is.
 
     The share of completed attempts with evidence in their window, as in `FalseAlarms`; the share of the GPU time of the
-    lowest class that jobs of one GPU take, many of which share a node; how often each event that strikes neighbouring
+    lowest class that jobs of one GPU take (many share a node); how often each event that strikes neighbouring
     nodes happens, at different times and places; the checks whose good results are never kept.
     """
 

@@ -97,6 +97,6 @@ def recover_levels(levels: Month, home: Home) -> list[Comparison]:
 
 
 def simulate_into(home: Home, profile: str | Profile, days: int, scale: float, seed: int) -> None:
-    """Simulate logs into the sources of a home, and their truth beside them."""
+    """Simulate logs into the sources of a home, and their truth next to them."""
     truth = home.root / "truth"
     simulate(profile, home.root, days=days, scale=scale, seed=seed, sources_dir=home.sources, truth_dir=truth)

@@ -44,7 +44,7 @@ def test_few_causes_are_too_rare_to_be_judged(month: Comparison) -> None:
 def test_what_left_no_evidence_is_given_a_wrong_cause_by_chance_only(comparisons: dict[str, Comparison]) -> None:
     for month in comparisons.values():
         wrong, blamed = month.measure(WRONG_CAUSE.item), month.measure(BLAMED.item)
-        # By chance a check fails beside any program's end: that often, and no more often, a cause may be wrong. Where
+        # By chance a check fails near any program's end: that often, and no more often, a cause may be wrong. Where
         # no program's end was blamed the rate is known only from above, and a single coincidence proves nothing.
         allowed = max(1, binom.ppf(0.999, wrong.planted, blamed.recall)) if wrong.planted else 0
         assert wrong.recovered <= allowed, wrong
@@ -104,7 +104,7 @@ SPOILT = {
     "faults as plans": (SHIFTED, "planned outages"),
     "cut runs": (f"update marts.fct_attempts set previous_attempt_id = null {THIS} and hash(attempt_id) % 2 = 0",
                  "links from attempt to attempt of a run"),
-    "bounds beside the truth": (TOO_HIGH, "... on several nodes"),
+    "bounds off the truth": (TOO_HIGH, "... on several nodes"),
     "a rate elsewhere": (ELSEWHERE, "r_f whose interval holds what happened"),
 }  # fmt: skip
 """Statements that spoil a published file, and the claim that must notice."""

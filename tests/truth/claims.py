@@ -54,24 +54,16 @@ FOUND = (
         "instigators named by the log", "preemptions", "is_planted and is_named", "rule = 'named_in_log'",
         "rule = 'named_in_log' and is_right", precision=0.95, recall=0.95, least=5, is_rare=True,
     ),
-    # Beside a named victim it is clear; else whoever started on the nodes is a guess, and mostly a good one.
+    # Next to a named victim it is clear; else whichever started on the nodes is a guess, and mostly a good one.
     Claim(
         "instigators inferred", "preemptions", "is_planted and not is_named", "is_claimed and rule != 'named_in_log'",
         "rule != 'named_in_log' and not is_named and is_right", precision=0.8, recall=0.8,
-    ),
-    Claim(
-        "... from victims named beside", "preemptions", "is_planted and rule = 'logged_beside_named'",
-        "rule = 'logged_beside_named'", "rule = 'logged_beside_named' and is_right",
-    ),
-    Claim(
-        "... from starts on the nodes", "preemptions", "is_planted and rule in ('started_on_nodes', 'unknown')",
-        "is_claimed and rule = 'started_on_nodes'", "rule = 'started_on_nodes' and is_right",
     ),
     # A restart after a failure that the logs do not show, or later than the next job of a run may come, looks like any
     # other start: the recall of all depends on the users' habits, so it is asked for where a reader can know.
     Claim("second-order preemptions", "preemptions", "was_second_order", "is_second_order", precision=0.95),
     Claim(
-        "... for a restart that the logs show", "preemptions", "was_after_restart",
+        "second-order preemptions whose restart the logs show", "preemptions", "was_after_restart",
         "is_second_order and (was_after_restart or not was_second_order)", precision=0.95, recall=0.95,
     ),
     Claim("outages", "outages", recovered="is_recovered", precision=0.95, recall=0.95),
@@ -91,7 +83,6 @@ CAUSES = (
 SHARES = (
     share("failures without evidence", "failures", "not has_evidence", "is_planted"),
     share("... not found", "failures", "not is_published", UNSEEN),
-    share("... called unattributed", "failures", "failure_category = 'node_fail_unattributed'", UNSEEN),
     WRONG_CAUSE,
     # Symptoms of two causes are one failure under the more telling of them, as the taxonomy ranks them.
     share(
@@ -108,10 +99,6 @@ SHARES = (
     share("planted changes of rate, by half or more, that were found", "rate_changes", "is_met", "kind = 'planted'"),
     share("runs with true productive time within the bounds", "job_runs", "is_within"),
     share("... on several nodes", "job_runs", "is_within", "node_count > 1", least=101, recall=0.95),
-    share(
-        "... on several nodes, of 24 hours and more", "job_runs", "is_within",
-        "node_count > 1 and scheduled_hours >= 24",
-    ),
 )  # fmt: skip
 RATES = (
     share("r_f with 5 failures and more", "rates", "true_failure_count >= 5", recall=1),

@@ -1,4 +1,4 @@
--- Published failures beside those of the truth: one row of `judged.failures` for each attempt that is either.
+-- Published failures and those of the truth: one row of `judged.failures` for each attempt that is either.
 create table judged.failures as
 select
     attempt_id,
@@ -20,11 +20,11 @@ select
     if(
         exists (
             select 1
-            from truth.broken_beside as beside
+            from truth.broken_beside as neighbours
             where
-                beside.attempt_id = truth.failures.attempt_id
-                and beside.node = found.failures.culprit_node_id
-                and list_contains(beside.categories, found.failures.failure_category)
+                neighbours.attempt_id = truth.failures.attempt_id
+                and neighbours.node = found.failures.culprit_node_id
+                and list_contains(neighbours.categories, found.failures.failure_category)
         ),
         found.failures.failure_category, truth.failures.visible_category
     ) as shown_category,

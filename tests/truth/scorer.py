@@ -54,7 +54,7 @@ class Claim:
     Attributes
     ----------
     relation
-        Of which rows are counted: a table of the schema `judged`.
+        The table of the schema `judged` that has the rows to count.
     planted, published, recovered
         Conditions on its rows in SQL. By default a row is recovered if it is planted and published.
     by
@@ -92,7 +92,7 @@ class Claim:
     def demand(self) -> str:
         """Say what is asked of the recall."""
         limits = (("at least", self.recall), ("at most", self.at_most))
-        return ", ".join(f"{word} {limit:.1%}" for word, limit in limits if limit is not None) or "-"
+        return ", ".join(f"{word} {100 * limit:g}%" for word, limit in limits if limit is not None) or "-"
 
     @property
     def is_asked(self) -> bool:

@@ -1,4 +1,4 @@
--- What only a simulated cluster has a truth of, beside what is published of it.
+-- What only a simulated cluster has a truth of, joined to what is published of it.
 create table judged.attempts as
 select
     truth.attempts.attempt_id is not null as is_planted,
@@ -146,7 +146,6 @@ with whole_runs as (
 
 select
     found.job_runs.node_count,
-    found.job_runs.scheduled_hours,
     whole_runs.productive_seconds / 3600 between found.job_runs.productive_hours_low - 0.001
     and found.job_runs.productive_hours_high + 0.001 as is_within
 from whole_runs
@@ -156,7 +155,7 @@ where
     and found.job_runs.is_complete
     and found.job_runs.started_at is not null;
 
--- Published r_f with its 90% interval beside what happened and what was planted, per 1,000 node-days. What happened and
+-- Published r_f with its 90% interval, with what happened and what was planted, per 1,000 node-days. What happened and
 -- what was planted is of the time in which the accounting is complete.
 create table judged.rates as
 select

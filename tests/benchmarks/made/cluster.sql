@@ -3,7 +3,7 @@
 -- All chance is a hash, so that logs can be made again.
 --
 -- The cluster is cut into lanes, and a lane runs one job after the other: some GPUs of one node, or all of many nodes,
--- of which each job may leave out others. So no job waits for another lane, and no GPU is given to two jobs.
+-- some left out by each job. So no job waits for another lane, and no GPU is given to two jobs.
 set timezone = 'UTC';
 create macro chance(what, lane, i) as (hash(what, lane, i) % 1000000 + 0.5) / 1000000;
 create macro began_at() as getvariable('began_at')::timestamp;

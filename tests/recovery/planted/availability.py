@@ -51,26 +51,26 @@ PUBLISHED = """
 """
 CLAIMS = (
     *(
-        Claim(f"node-hours {kind.replace('_', ' ')}, in truth and published alike", "hours", f"kind = '{kind}'", None,
+        Claim(f"node-hours {kind.replace('_', ' ')} as in truth", "hours", f"kind = '{kind}'", None,
               f"kind = '{kind}' and is_both", weight="hours", recall=0.98)
         for kind in KINDS
     ),
     share("months whose limits hold the true availability", "months", "is_within", recall=0.95),
-    share("clusters whose budget burns that are told", "burning", "is_told", "is_burning", recall=0.9),
-    share("clusters whose budget does not burn that are told", "burning", "is_told", "not is_burning",
+    share("budgets that burn and are reported", "burning", "is_reported", "is_burning", recall=0.9),
+    share("budgets that do not burn and are reported", "burning", "is_reported", "not is_burning",
           at_most=FOUND_BY_CHANCE),
 )  # fmt: skip
 
 
 def relate(con: duckdb.DuckDBPyConnection) -> None:
-    """Set hours, limits and budgets that burn beside the simulator's own states of nodes."""
+    """Compare hours, limits and burning budgets with the simulator's own states of nodes."""
     rows = rows_of(con, PUBLISHED)
     truth = Path(one_value(con, "select getvariable('truth')"))
     newest = {row["cluster_id"]: row for row in rows}
     days = {name: true_days(con, truth / name, row["from_epoch"], row["to_epoch"]) for name, row in newest.items()}
     con.execute("create table judged.hours (kind varchar, is_both boolean, hours double)")
     con.execute("create table judged.months (is_within boolean)")
-    con.execute("create table judged.burning (is_burning boolean, is_told boolean)")
+    con.execute("create table judged.burning (is_burning boolean, is_reported boolean)")
     for row in rows:
         day_number, day_seconds = days[row["cluster_id"]]
         month = np.array(day_number, "datetime64[D]").astype("datetime64[M]")
@@ -124,7 +124,7 @@ def true_days(
 
 
 def burns(seconds: NDArray[np.int64], allowed: float) -> bool:
-    """Tell whether the truth burns the budget at one of the paces, over windows that end with the last whole day."""
+    """Whether the truth burns the budget at one of the paces, over windows that end with the last whole day."""
     whole = seconds[seconds.sum(axis=1) == seconds.sum(axis=1).max()]
 
     def rate(days: int) -> float:
