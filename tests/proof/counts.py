@@ -148,7 +148,7 @@ GARWOOD = "rate (`garwood_interval`)"
 AHEAD = "failures to come (`prediction_interval`)"
 RATIO = "ratio of two rates (`rate_ratio`)"
 MEAN = "mean ETTR of runs (`mean_ratio_interval`)"
-SIZED = "1,500 failed attempts of five sizes, evidence explains 2%, 3,000 in the control"
+SIZED = "1,500 failed attempts, 2% explained, 3,000 in the control"
 
 TRIALS = (
     _trial(GARWOOD, "3 failures expected", 101, rate_of(3, garwood_interval), EXACT),
@@ -163,7 +163,7 @@ TRIALS = (
         mttf_of_attempts, EXACT, rounds=50_000, quick=10_000,
     ),
     _trial(
-        "MTTF projected (`mttf_at_scale`)", "65 failures expected in 10,000 node-days, for 2,048 nodes", 106,
+        "MTTF projected (`mttf_at_scale`)", "65 failures expected, for 2,048 nodes", 106,
         mttf_projected, EXACT,
     ),
     _trial(AHEAD, "5 expected, future as long", 107, prediction_of(5, 1), EXACT, rounds=50_000, quick=10_000),
@@ -184,7 +184,7 @@ TRIALS = (
         8000, quick=1500,
     ),
     _trial(
-        "ETTR of a planned run (`run_outlook`)", "20 failures expected in the past, 512 nodes for 10 days", 115,
+        "ETTR of a planned run (`run_outlook`)", "20 failures expected, 512 nodes for 10 days", 115,
         outlook_of_a_run, NEAR, 3000, quick=300,
     ),
 )  # fmt: skip

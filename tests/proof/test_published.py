@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.proof.published import SECTIONS, Figure
-
-FIGURES = [figure for figures in SECTIONS.values() for figure in figures]
+from tests.proof.published import FIGURES, Figure
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: f"{figure.source}: {figure.quantity}")
