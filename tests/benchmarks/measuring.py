@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import duckdb
@@ -25,7 +24,6 @@ from orchestration.settings.home import PROJECT
 SAMPLE_SECONDS = 0.2
 SAMPLES_PER_SEARCH = 3
 TAIL_LINES = 12
-PACKAGES = ("dagster", "dbt-core", "dbt-duckdb", "great-expectations")
 
 
 class CommandFailed(Exception):
@@ -120,11 +118,9 @@ def describe_machine() -> dict[str, str]:
     return {
         "processor": f"{processor}, {len(os.sched_getaffinity(0))} cores, {threads} DuckDB threads",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
-        "load when begun": f"{os.getloadavg()[0]:.1f}",
         "system": platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
         "Python": platform.python_version(),
         "DuckDB": duckdb.__version__,
-        **{name: version(name) for name in PACKAGES},
     }
 
 

@@ -31,7 +31,7 @@ MAX_LOAD = 3
 """Of the machine before a stage: above it, the machine had other work as well."""
 FLOOR, FULL, LIMITED = "floor", "full refresh", "full refresh, 1 GB"
 NIGHTLY, NO_OP = "nightly increment", "no-op refresh"
-STARTS = {"query": ("query", "select 1"), "status": ("status",), "tables": ("tables",)}
+STARTS = {"query": ("query", "select 1"), "status": ("status",)}
 MODEL, ESTIMATE = "model ", "estimate "
 
 
@@ -49,8 +49,8 @@ class Scale:
         Seconds of each step of a full refresh and of a night, by the name of the stage, the longest first.
     disk_mb
         What each stage left on the disk, without the logs, by its name.
-    published_mb, working_mb
-        Size of the two DuckDB files after the night.
+    published_mb
+        Size of the published file after the night.
     asked_seconds
         Wall seconds of each analyst's question through `faultline query`.
     """
@@ -64,7 +64,6 @@ class Scale:
     steps: dict[str, dict[str, float]] = field(default_factory=dict)
     disk_mb: dict[str, float] = field(default_factory=dict)
     published_mb: float = 0
-    working_mb: float = 0
     asked_seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -177,9 +176,7 @@ def _measure_tables(found: Scale, home: Home) -> None:
             "select (select count(*) from marts.fct_attempts), (select sum(lines_in) from ops.files)"
         ).fetchall()
     found.lines = int(lines)
-    found.published_mb, found.working_mb = (
-        file.stat().st_size / 1e6 for file in (home.published_file, home.working_file)
-    )
+    found.published_mb = home.published_file.stat().st_size / 1e6
 
 
 def _run_questions(found: Scale, home: Home, work: Path) -> None:

@@ -74,27 +74,22 @@ def hold_back_files(logs: Path, sources: Path) -> Callable[[], None]:
 
 DAILY = Workload(
     "daily",
-    "The simulated clusters `rsc1` and `rsc2`: a file of each kind and day, good results of checks every few hours."
-    " Scale 1 is 3,000 nodes of 8 GPUs, 334 days.",
+    "the simulated clusters `rsc1` and `rsc2`, a file of each kind and day. At scale 1, 3,000 nodes of 8 GPUs, 334"
+    " days.",
     simulated,
     hold_back_files,
 )
 GROWING = Workload(
     "growing",
-    "A made-up cluster (`tests/benchmarks/made`) of many users with short, small jobs, 40% of them in arrays: one"
-    " file of each kind, to which every day is appended; checks write down only what is not well and the recovery; of"
-    " 10,000 lines 15 are repeated, followed by an empty one, cut off or not UTF-8. Scale 1 is 480 nodes of 4 GPUs, 365"
-    " days: 4 million attempts, 3 million records of checks, 300,000 lines of Xids.",
+    "a made-up cluster (`tests/benchmarks/made`) of many users with small jobs, one growing file of each kind, 15 of"
+    " 10,000 lines damaged. At scale 1, 480 nodes of 4 GPUs, 365 days.",
     partial(made.sources_of, "growing"),
     made.hold_back,
 )
 VARIED = Workload(
     "varied",
-    "The same made-up cluster with other habits: its checks say much, every check and every wording that the seeds"
-    " know, with numbers, names and times in the messages, warnings without a recovery, and recoveries of what never"
-    " failed; large jobs that hold whatever nodes were free; one user with a third of all attempts and the others by a"
-    " Zipf law; one node with ten times the failed checks of others. Scale 1 is 1,600 nodes of 8 GPUs, 240 days: 4"
-    " million attempts on up to 224 nodes, 2.9 million records of checks, 300,000 lines of Xids.",
+    "the same with checks in every wording that the seeds know, large jobs on scattered nodes, one user with a third"
+    " of all attempts. At scale 1, 1,600 nodes of 8 GPUs, 240 days.",
     partial(made.sources_of, "varied"),
     made.hold_back,
 )

@@ -471,7 +471,7 @@ def compare(first: Totals, second: Totals) -> list[Row]:
         ("8", "size that loses most goodput", second.loss_peak_gpus, between(16, 1024, "mid sizes"), "GPUs", WHOLE),
     )
     causes = first.root_causes + second.root_causes
-    lemons = {f"lemons by root cause: {cause}": (causes[cause.casefold()], n) for cause, n in ROOT_CAUSES.items()}
+    lemons = {f"{cause} lemons": (causes[cause.casefold()], n) for cause, n in ROOT_CAUSES.items()}
     return [
         judged(("", "jobs", "both"), jobs, about(4_000_000, 5), "", WHOLE, part),
         judged(("", "GPU-hours", "both"), hours, above(150_000_000), "", WHOLE, part),

@@ -47,7 +47,7 @@ NOTES = """## How to read it
   store strikes several nodes, each by a fault of its own: pairs *of one incident* count these, pairs *of one fault* do
   not.
 * **Instigators inferred.** Where the log names no job, the instigator is a job that is named for another victim of the
-  same moment, or whichever started on the nodes that became free. The second is often a third job.
+  same moment, or whichever started on the nodes that became free.
 * **Second-order preemptions** are missed where the logs do not show the failure before the restart, or where the user
   submits the job again after more than 15 minutes.
 * **Productive time.** Checkpoints are not in the logs, so a run has bounds under an assumed restart time, that of jobs
@@ -59,7 +59,6 @@ OF_LEVELS = (
     ("precision at p >= 0.5", BY_PROBABILITY, "published"),
     ("recall at p >= 0.5", BY_PROBABILITY, "planted"),
     ("precision of the paper's rule", BY_RULE, "published"),
-    ("recall of the paper's rule", BY_RULE, "planted"),
     ("culprit node right", CULPRITS.item, "published"),
 )
 CHANGES = "planted changes of rate, by half or more, that were found"
@@ -158,7 +157,8 @@ def _levels(comparisons: list[Comparison]) -> str:
 
     columns = [cells(comparison) for comparison in comparisons]
     header = ("", *(f"`{comparison.planted['cluster_id']}`" for comparison in comparisons))
-    return table(header, ((row[0][0], *(value for _, value in row)) for row in zip(*columns, strict=True)))
+    rows = ((row[0][0], *(value for _, value in row)) for row in zip(*columns, strict=True))
+    return table(header, (row for row in rows if {*row[1:]} != {"-"}))
 
 
 def questions_part(asked: Iterable[tuple[Question, dict[str, tuple[Measure, ...]]]]) -> list[str]:
