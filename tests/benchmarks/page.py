@@ -63,9 +63,8 @@ NOTES = """## How to read it
 | home on disk, MB | 125.7 | 387.8 | 1,236.6 | 9% |
 
 The costs are fitted to an earlier round, with at most 15,032,044 attempts and 4,020,000 node-days. Its nights are too
-cheap, because later ones read files whole. A million check results add 1.03 CPU s. Another machine is about as much
-quicker as its refresh of the committed capture, which took 17.6 CPU s then. Beyond `FAULTLINE_MEMORY` DuckDB writes to
-disk.
+cheap, because later ones read files whole. A million check results add 1.03 CPU s. Scale the costs by the refresh of
+the committed capture on your machine, which took 17.6 CPU s then.
 
 With logs of a year of 1,000 nodes, 10,000 jobs a day and 2,000 check results a minute, a night takes 72 CPU s, the
 first refresh 1,223, and the home 2.0 GB.
@@ -97,7 +96,7 @@ def page(found: Results) -> str:
                 (row for scale in scales for row in _stages(scale)),
             ),
             _filled(
-                f"Every refresh pays for a {target}, measured {seconds if is_met else f'**{seconds}**'} and"
+                f"Fixed cost of a refresh, {target}, measured {seconds if is_met else f'**{seconds}**'} and"
                 f" {_seconds(found.fixed.wall_seconds)} s of wall time ({fixed})."
             ),
             f"\nShares of the wall time of full refresh and night, if one is {MIN_SHOWN_SHARE:.0%} or more:\n",
