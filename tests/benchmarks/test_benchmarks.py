@@ -53,6 +53,7 @@ def one(con, sql):
     return con.execute(sql).fetchall()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", HABITS)
 def test_logs_are_as_the_habits_say(cluster, query):
     name, _, con = cluster

@@ -102,6 +102,7 @@ def test_only_what_nothing_needs_is_published_without_rows(tmp_path, table, erro
         assert con.execute("select count(*) from ops.lineage").fetchone() > (0,)
 
 
+@pytest.mark.slow
 def test_a_second_run_changes_nothing(warehouse):
     before = [read(warehouse, table.table) for table in TABLES]
     lineage = ask(warehouse, "from ops.lineage order by all")

@@ -123,6 +123,7 @@ def test_the_probability_is_the_mean_over_the_parameters_that_the_data_allow():
     np.testing.assert_allclose(found.probability, found.draws.mean(axis=0))
 
 
+@pytest.mark.slow
 def test_sums_of_probabilities_give_the_number_of_causes_within_their_uncertainty():
     misses = []
     for seed in range(100, 120):

@@ -68,6 +68,7 @@ def test_the_smallest_ratio_is_shown_as_often_as_is_said():
     assert POWER - 0.06 <= shown.mean() <= POWER + 0.04
 
 
+@pytest.mark.slow
 def test_the_smallest_ratio_of_a_staged_roll_out_is_shown_as_often_as_is_said():
     rng, level = np.random.default_rng(6), 0.05
     ratio = smallest_shown(300, 0.5, level, control_count=300)

@@ -55,7 +55,10 @@ def test_sums_of_probabilities_are_scored_between_whole_counts():
     assert low < middle < high
 
 
-@pytest.mark.parametrize(("cv", "per_incident"), [(0.0, 1.0), (0.3, 1.0), (0.3, 1.5)])
+@pytest.mark.parametrize(
+    ("cv", "per_incident"),
+    [(0.3, 1.5), *(pytest.param(*case, marks=pytest.mark.slow) for case in [(0.0, 1.0), (0.3, 1.0)])],
+)
 def test_forecasts_hold_the_next_month_and_beat_the_naive_one(cv, per_incident):
     rng, held, gain, rounds = np.random.default_rng(51), 0, 0.0, 250
     for _ in range(rounds):

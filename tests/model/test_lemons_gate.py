@@ -39,6 +39,7 @@ def test_six_of_thirty_five_failures_on_one_of_forty_nodes_are_no_chance():
     assert 0.001 <= gate_of(WORST_OF_FORTY, [90.0] * 40).p_value <= 0.04
 
 
+@pytest.mark.slow
 def test_fleets_without_lemons_pass_as_often_as_the_level_says(monkeypatch):
     """Of 15 fleets 0.75 are expected at 0.05, however many are drawn; more than 3 have a probability of 0.6%."""
     monkeypatch.setattr(gate, "DRAWS", gate.CHUNK)

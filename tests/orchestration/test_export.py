@@ -44,7 +44,7 @@ READING = {
 }
 
 
-@pytest.mark.parametrize("form", READING)
+@pytest.mark.parametrize("form", ["parquet", pytest.param("csv", marks=pytest.mark.slow)])
 def test_every_published_value_comes_back_in_any_zone_and_null_is_no_empty_text(home, tmp_path, form):
     texts = "partition = '', qos = null, account = 'NULL', job_name = 'a, \"b\"\n', warnings = ['', null]"
     change(home, f"update marts.fct_attempts set {texts}")

@@ -105,7 +105,7 @@ def exchange(key: Path) -> None:
     make_key(key)
 
 
-@pytest.mark.parametrize("kind", ["switched on", "key changed"])
+@pytest.mark.parametrize("kind", ["key changed", pytest.param("switched on", marks=pytest.mark.slow)])
 def test_it_is_left_out_until_it_is_set_back_or_forgotten(kind, place):
     home = place.home
     before = PLAIN if kind == "switched on" else PRIVATE

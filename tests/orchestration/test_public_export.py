@@ -148,7 +148,7 @@ def test_a_cell_has_one_number_that_is_added_up():
             assert decided["rows"]["counted_as"] == ["attempts"], table
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("form", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_no_name_is_in_any_byte(planted, tmp_path, form):
     done = faultline(planted, "export", tmp_path / "public", "--public", "--format", form)
     assert done.exit_code == 0, done.output

@@ -132,6 +132,11 @@ DAMAGE = {
 }
 """By kind: the damage to a home, and what is set aside before the run starts. None: the publication is made again; an
 empty text: the file is simply written again, without a message."""
+EACH_PUSH = {
+    "working file is cut in half", "journal is damaged", "working publication is garbage", "run history is garbage",
+    "published file is garbage", "lock file is a folder", "publication.json is garbage",
+}  # fmt: skip
+"""One kind for each answer; the slow tests see the others."""
 SEEN_DURING_A_RUN = {
     "working file is damaged in the middle": lambda home: overwrite(home.working_file, 0.6),
     "working and published file are garbage": spoil_both,
@@ -178,7 +183,9 @@ def start(home, monkeypatch, capsys):
     return start
 
 
-@pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind in EACH_PUSH else pytest.mark.slow) for kind in DAMAGE]
+)
 def test_damage_is_set_aside_and_said_in_one_line_and_the_run_starts(kind, home, start):
     do, set_aside = DAMAGE[kind]
     do(home)
@@ -315,7 +322,9 @@ STOPS = {
 """The step at which a refresh is stopped, and how: a terminal sends Ctrl-C also to dbt, `kill` does not."""
 
 
-@pytest.mark.parametrize("kind", STOPS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if "Ctrl-C" in kind else []) for kind in STOPS]
+)
 def test_a_signal_stops_a_refresh_in_one_line_and_harms_nothing(kind, home, tmp_path):
     step, stop = STOPS[kind]
     add_a_line(home)

@@ -157,17 +157,16 @@ def night(make_home, web):
 
 
 def test_a_night_leaves_tables_a_publication_an_alert_and_no_old_run(night):
-    _, found, is_success = night("command")
+    _, found, is_success = night("schedule")
     assert is_success and found["run"] == ("succeeded", None, False)
     assert found["seen"] == 2 and found["is_the_run"] and found["is_pruned"]
     assert len(found["alerts"]) == 1 and "Mars/Olympus" in found["alerts"][0]
 
 
-@pytest.mark.parametrize(
-    "name", ["schedule", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sensor", "button"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NIGHTS.keys() - {"schedule"})
 def test_whoever_starts_it_the_same_is_left(night, name):
-    expected = night("command")[1]
+    expected = night("schedule")[1]
     _, found, is_success = night(name)
     assert is_success
     for what in expected:
@@ -176,7 +175,7 @@ def test_whoever_starts_it_the_same_is_left(night, name):
 
 @pytest.mark.parametrize("by", ["schedule", "sensor"])
 def test_where_nothing_is_new_a_run_that_nobody_asked_for_is_a_success_that_says_so(night, by):
-    home = night("command")[0]
+    home = night("schedule")[0]
     before = runs(home), home.published_file.resolve()
     is_success, said = tick(home, by)
     assert is_success

@@ -33,18 +33,21 @@ def named(trial: Trial) -> str:
     return f"{trial.estimator}, {trial.simulated}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trial", COVERAGE, ids=named)
 def test_limits_hold_the_truth_as_often_as_they_promise(trial):
     measured = quick(trial)
     assert trial.rule.holds(measured.share, measured.error), measured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trial", COVERAGE, ids=named)
 def test_values_are_off_by_less_than_they_scatter(trial):
     measured = quick(trial)
     assert math.isnan(measured.bias) or abs(measured.bias) <= measured.spread / 2 + 3 * measured.bias_error, measured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trial", fits.VERDICTS, ids=named)
 def test_verdicts_fall_as_seldom_and_as_often_as_asked(trial):
     measured = quick(trial)

@@ -64,6 +64,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[SimulatedCluster, ...
     return simulate("demo", tmp_path_factory.mktemp("own"), days=30, scale=0.1).clusters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("now", "llm", "vision"), MOMENTS.values(), ids=MOMENTS)
 def test_logs_that_end_at_a_time_end_at_the_last_midnight_of_each_zone(
     own: tuple[SimulatedCluster, ...], now: str, llm: str, vision: str, tmp_path: Path

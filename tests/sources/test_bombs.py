@@ -13,6 +13,8 @@ import pytest
 from tests.sources.bombs import BOMBS, MEMORY_MB, SPARE_MB
 from tests.sources.folders import PROJECT, make
 
+pytestmark = pytest.mark.slow
+
 
 def outcome(name: str, folder: Path) -> dict[str, Any]:
     """Load a bomb in a process of its own, and return what became of it."""

@@ -141,6 +141,7 @@ def test_nothing_that_is_let_in_breaks_a_check_or_stretches_what_a_log_covers(ki
     assert together[kind].execute(stretched).fetchall() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind, cases in ALL_CASES.items() if any("files" in case for case in cases)])
 def test_files_that_come_one_by_one_in_any_order_are_what_they_are_at_once(kind: str, tmp_path: Path) -> None:
     """Each case with several files, the last of them first."""

@@ -35,6 +35,7 @@ def accounting(jobs: range, **values: str) -> str:
     return export(numbered(jobs, **values))
 
 
+@pytest.mark.slow
 def test_the_same_is_left_as_by_one_reader(tmp_path, monkeypatch):
     for path in CAPTURE.glob("testbed/*/*"):
         make(tmp_path, {f"testbed/{path.relative_to(CAPTURE / 'testbed')}": path.read_bytes()})
