@@ -62,7 +62,7 @@ NOTES = """## How to read it
 | peak memory, MB | 1,158.4 | 238.0 | 0.0 | 30% |
 | home on disk, MB | 125.7 | 387.8 | 1,236.6 | 9% |
 
-The costs are fitted to an earlier round, with at most 15,032,044 attempts and 4,020,000 node-days. Its nights are too
+The costs are fitted to an earlier version, with at most 15,032,044 attempts and 4,020,000 node-days. Its nights are too
 cheap, because later ones read files whole. A million check results add 1.03 CPU s. Scale the costs by the refresh of
 the committed capture on your machine, which took 17.6 CPU s then.
 
