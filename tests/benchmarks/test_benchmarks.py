@@ -12,9 +12,8 @@ import pytest
 from assets.simulation import simulate
 from orchestration.settings.home import Home
 from tests.benchmarks import floor, made
-from tests.benchmarks.measuring import CommandFailed, Cost, faultline, measure
-from tests.benchmarks.page import MAX_PEAK_GB, page, verdicts
-from tests.benchmarks.suite import FLOOR, FULL, LIMITED, NIGHTLY, NO_OP, STARTS, Results, Scale
+from tests.benchmarks.measuring import CommandFailed, faultline, measure
+from tests.benchmarks.page import MAX_PEAK_GB
 from tests.homes import ask
 
 SCALES = {"growing": Fraction(1, 100), "varied": Fraction(1, 50)}
@@ -111,44 +110,6 @@ def test_time_and_memory_are_those_of_the_whole_tree(tmp_path):
     with pytest.raises(CommandFailed, match=r"exit status 3(.|\n)*the disk is full"):
         measure(failing, tmp_path / "log")
     assert measure(failing, tmp_path / "log", may_fail=True).exit_code == 3
-
-
-def workload(name: str, attempts: int, cpu: float, size: str = "1") -> Scale:
-    """Give a workload as it may be measured."""
-    found = Scale(name, Fraction(size), attempts, 10 * attempts, 50, published_mb=100)
-    found.costs = {
-        FLOOR: Cost(10, 20, 1000),
-        FULL: Cost(40, cpu, 3000),
-        LIMITED: Cost(5, 5, 1100, exit_code=1),
-        NIGHTLY: Cost(8, 0.4 * cpu, 900),
-        **dict.fromkeys((NO_OP, *STARTS), Cost(0.5, 0.4, 80)),
-    }
-    found.disk_mb = {FLOOR: 70, FULL: 300, NIGHTLY: 400}
-    found.steps = {FULL: {"dbt": 30, "model int_large": 9, "model fct_small": 2, "estimate est_long": 12}}
-    found.asked_seconds = {"a": 0.5, "b": 0.3}
-    return found
-
-
-def test_the_page_shows_ratios_and_judges_targets_only_where_they_can_be():
-    workloads = [workload("daily", 1_600_000, 60), workload("growing", 250_000, 45, size="1/16")]
-    found = Results({"processor": "two cores"}, Cost(9, 8, 400), {"dbt": 4}, workloads)
-
-    def judged(part: str) -> list[tuple[str, bool | None]]:
-        return [(measured, is_met) for target, measured, is_met in verdicts(found) if part in target]
-
-    assert "| daily | full refresh | 40.0 | 60.0 | 3.00 | 3.00 | 300 |" in page(found)
-    assert judged("the floor's CPU time") == [("3.00 times", True), ("2.25 times", None)]
-    assert judged("of the full refresh's CPU time") == [("0.40", True), ("0.40", None)]
-    assert judged("published file") == [("62 MB", True), ("400 MB", False)]
-    assert judged("a tenth of the time")[0] == ("`int_large`", False)
-    assert judged("1GB")[0] == ("fails with exit status 1, peak 1.10 GB", False)
-    assert judged("no estimate") == [("12.00 s", False)] * 2
-    assert judged("ten questions") == [("0.50 s", True), ("0.50 s", None)]
-    workloads[0].costs[FULL] = Cost(40, 71, 3000, load=7.5)
-    assert judged("the floor's CPU time")[0] == ("3.55 times", False)
-    assert judged("ten questions")[0] == ("0.50 s", None), "the machine had other work"
-    workloads[0].costs[FULL] = Cost(5, 5, 1100, exit_code=1)
-    assert judged("full refresh completes")[0] == ("no", False)
 
 
 @pytest.mark.slow

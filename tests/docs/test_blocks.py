@@ -54,16 +54,12 @@ def braces(block, _):
     """Files of web servers: each line ends a directive, or begins or ends a part."""
     lines = [line.split(" #")[0].strip() for line in block.text.splitlines()]
     assert sum(line.endswith("{") for line in lines) == lines.count("}"), f"{block.place}: braces do not match"
-    if block.language == "nginx":
-        odd = [line for line in lines if line and line[-1] not in ";{}"]
-        assert not odd, f"{block.place}: no semicolon: {odd}"
 
 
 LANGUAGES = {
     "caddyfile": braces,
     "env": env,
     "json": lambda block, _: json.loads(block.text),
-    "nginx": braces,
     "text": text,
     "toml": toml,
     "yaml": lambda block, _: yaml.safe_load(block.text),
@@ -89,33 +85,6 @@ def judge(page, folder):
                 f"{', '.join(sorted([*LANGUAGES, *OF_A_HOME]))} (text: output, trees, formulas), or name the test that "
                 "runs it in a line before it: <!-- run by: tests/... -->"
             )
-
-
-BAD = {
-    "no language": ("```\nx\n```", "page.md:1: no test runs ''; make the block one of caddyfile, "),
-    "indented": ("Say:\n\n    x\n", "page.md:3: no test runs ''"),
-    "commands as text": ("```text\n$ faultline status\n```", "these are commands; make it ```sh"),
-    "a key that is not there": ("```toml\nx = 1\n```", "unknown key 'x'"),
-    "a setting that is not there": ("```env\nFAULTLINE_X=1\n```", "no setting is called FAULTLINE_X"),
-    "JSON that is none": ("```json\n{\n```", "page.md:1: Expecting property name"),
-    "a script that fails": ("```python\nraise SystemExit(1)\n```", "page.md:1: the commands fail"),
-    "a test that is not there": ("<!-- run by: tests/none.py -->\n```diff\n```", "none.py runs no page.md"),
-    "a program that is not there": ("\n```sh\ndocker ps\n```", "page.md:2: the commands fail:(.|\n)*docker: command"),
-    "an option that is not there": ("<!-- needs: minutes -->\n```sh\nfaultline status --fast\n```", "such option: --f"),
-    "output that is not printed": (
-        "```sh\nfaultline --version\n```\n<!-- output -->\n```text\nfaultline ...\nready\n```",
-        "page.md:5: the commands do not print: ready",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD)
-def test_a_page_with_a_bad_block_fails(content, message, testbed_home, tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(content)
-    with pytest.raises(AssertionError, match=message):
-        judge(page, tmp_path)
-        Sandbox(tmp_path / "sandbox", testbed_home).run(list(blocks_of(page)))
 
 
 def pages_with(*languages):

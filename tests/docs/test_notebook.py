@@ -118,11 +118,3 @@ def test_what_is_unknown_is_drawn_as_unknown_and_what_has_one_limit_as_a_triangl
     cells = run(cluster=cluster)
     assert cells.mttf.hours.isna().any() and not cells.mttf.hours_low.isna().any()
     assert drawn(cells.mttf) == (0, len(cells.mttf))
-
-
-def test_a_cell_that_fails_ends_the_script(many_clusters_home, tmp_path):
-    broken = tmp_path / "notebook.py"
-    broken.write_text(NOTEBOOK.read_text(encoding="utf-8").replace("from est_lemon_nodes", "from est_orange_nodes"))
-    done = script(broken, many_clusters_home)
-    assert done.returncode != 0
-    assert "Which failures strike" in done.stdout and "est_orange_nodes does not exist" in done.stderr
