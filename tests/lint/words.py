@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from orchestration.settings.home import PROJECT
 from tests.installation.wheel import tracked_files
 
-RATES = {"tell, tells, told": 0.74, "beside": 0, "gone": 0.07, "thereof": 0.01, "anew": 0, "of which": 0.04}
+RATES = {"tell, tells, told": 0.74, "beside": 0, "gone": 0, "thereof": 0, "anew": 0, "of which": 0.04}
 """Uses per 10,000 words in lifelines and datasette."""
 UNUSED = 0.1
-"""The allowed uses per 10,000 words if they never use a word."""
+"""Allowed for a word that they never use: the upper limit of 95% of none in their 276,000 words of code is 0.11."""
 TEXT = (".py", ".md", ".sql", ".yml", ".j2", ".js", ".toml")
 SKIPPED = re.compile(r"tests/(fixtures/|lint/(test_)?words\.py)")
 BREAK = r"(?:\s|[#\"'*>/-])+"
